@@ -1,6 +1,6 @@
 //! `RewriteRule` and `RewriteCond`: what they hold, and how their arguments are read.
 //!
-//! The front runs them (`front::rewrite`). In a server or virtual host they see the URL path, in a
+//! The front runs them (`front::rewriting`). In a server or virtual host they see the URL path, in a
 //! `<Directory>` or .htaccess what lies behind the folder.
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! What the configuration's rules say of a request before its handler answers: variables, rewriting,
-//! redirects, who may ask, and changed request fields. A request no rule is about passes at once.
+//! The access phase: what the configuration's rules say of a request before its handler answers, namely
+//! variables, rewriting, redirects, who may come, and changed request fields.
 //!
-//! Both HTTP versions ask [`admit`] when the head is read, and again when the server leads a request on.
+//! `pipeline::access` calls [`evaluate`] when a head is read, and again when the server leads a request
+//! on. A request that no rule is about passes at once.
 
-mod admission;
 mod digest;
 mod login;
 mod names;
@@ -13,26 +13,25 @@ mod require;
 mod rewriting;
 mod variables;
 
-use crate::answer::Answer;
-use crate::facts::RequestFacts;
-use crate::header_rules;
-use crate::hop;
-use crate::names::Question;
-use crate::notes::{Checked, Destination, Notes};
-use crate::passwords::Credentials;
-use crate::path::Path;
-use crate::problem::Problem;
-use crate::request::Request;
-use crate::route::{self, Outcome, Route};
+use crate::content::Answer;
+use crate::filters::header_rules;
+use crate::request::rule_state::{Checked, Destination, Notes, Remarks};
+use crate::request::variables::RequestFacts;
+use crate::request::{hop, Request};
+use crate::routing::{self, Outcome, Route};
 use crate::shared::Shared;
+use mehari_auth::passwords::Credentials;
 use mehari_config::{Host, Settings, Site};
+use mehari_http::path::Path;
+use mehari_http::problem::Problem;
+use mehari_resolve::names::Question;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use admission::{admit, lead, Admission};
+pub use login::challenge;
 pub use open::open_route;
-pub use redirects::absolute;
+pub use redirects::joined;
 use variables::set_variables;
 
 pub enum Decision {
@@ -66,8 +65,6 @@ pub struct Lead {
     /// A rule of the host: the same request, as if it had come for this. Else a new one within the server.
     pub in_place: bool,
 }
-
-pub type Remarks = Option<Box<Notes>>;
 
 pub fn evaluate(
     shared: &Shared,
@@ -113,7 +110,7 @@ fn home(host: &Host, request: &Request<'_>, remarks: &Remarks) -> Option<Questio
     let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;
     let question = Question::Home(name.to_string());
     let has_asked = |notes: &Notes| notes.learned(&question).is_some();
-    let is_known = route::homes::is_remembered(name) || remarks.as_deref().is_some_and(has_asked);
+    let is_known = routing::homes::is_remembered(name) || remarks.as_deref().is_some_and(has_asked);
     (!is_known).then_some(question)
 }
 
@@ -167,11 +164,11 @@ fn routed(
     let route = match (notes.file(), notes.forced.is_empty()) {
         (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file, true),
         (None, true) => shared.route(request.virtual_host, request.path(), true),
-        (_, false) => route::find_for(site, shared, request, notes, None).map(Rc::new),
+        (_, false) => routing::find_for(site, &shared.htaccess, request, notes, None).map(Rc::new),
     };
     match notes.back_end() {
         Some(proxied) => {
-            route.map(|route| Rc::new(route::to_back_end(site, request, &route, proxied)))
+            route.map(|route| Rc::new(routing::to_back_end(site, request, &route, proxied)))
         }
         None => route,
     }
@@ -315,9 +312,15 @@ impl AccessPhase<'_> {
         let facts = self.facts(route, &route.settings, notes);
         let nothing = Notes::default();
         let notes = notes.unwrap_or(&nothing);
-        let again = route::find_for(self.site, self.shared, self.request, notes, Some(&facts))?;
+        let again = routing::find_for(
+            self.site,
+            &self.shared.htaccess,
+            self.request,
+            notes,
+            Some(&facts),
+        )?;
         Ok(Rc::new(match notes.back_end() {
-            Some(proxied) => route::to_back_end(self.site, self.request, &again, proxied),
+            Some(proxied) => routing::to_back_end(self.site, self.request, &again, proxied),
             None => again,
         }))
     }

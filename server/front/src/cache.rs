@@ -1,37 +1,28 @@
-//! The response cache of a front: asked before a program is run, filled with what programs say.
+//! The response cache of a front: keys, the store's levels (memory, a folder, Redis), and who waits for
+//! whom.
 //!
-//! The HTTP versions call [`step`] for a request of a place with `CacheEnable`, [`receive`] with the head of the
-//! program's response, and [`rescue`] where there is none. `mehari_cache` has the rules and the store; here are who
-//! waits for whom, and how a page becomes an answer. A place without a cache never comes here.
+//! `pipeline::cache` asks it before a program runs and fills it with what programs answer; a place
+//! without `CacheEnable` never does. `mehari_cache` has RFC 9111's rules and the store in memory.
 
-mod answer;
-mod ask;
-mod captured;
-mod claims;
-mod coded;
+pub mod claims;
+pub mod coded;
 mod disk;
 mod fills;
-mod key;
-mod lease;
-mod receive;
+pub mod key;
+pub mod lease;
 mod redis;
-mod refresh;
-
-pub use ask::{step, Question, Step};
-pub use captured::Captured;
 
 pub use key::Purge;
 pub use lease::Lease;
-pub use receive::{receive, rescue};
 
-use crate::lines::Lines;
-use crate::log::Journal;
 use crate::request::Request;
 use coded::CodedPages;
 use disk::Disk;
 use fills::Fills;
 use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
+use mehari_http::lines::Lines;
+use mehari_observe::Journal;
 use redis::Redis;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -45,11 +36,11 @@ use tokio::time::Instant;
 #[derive(Default)]
 pub struct Cache {
     pub store: Store,
-    asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
-    fills: Fills,
+    pub asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
+    pub fills: Fills,
     /// So many have asked for something.
     askers: Cell<u64>,
-    coded: CodedPages,
+    pub coded: CodedPages,
     disk: Disk,
     redis: Redis,
     journal: RefCell<Option<Rc<dyn Journal>>>,
@@ -57,13 +48,13 @@ pub struct Cache {
 }
 
 /// A page that is being asked for.
-struct Asking {
+pub struct Asking {
     /// By whom.
     number: u64,
-    since: Instant,
-    waiting: Vec<Waker>,
+    pub since: Instant,
+    pub waiting: Vec<Waker>,
     /// What those who wait are told: the status their program failed with, 0 until it does.
-    failure: Rc<Cell<u16>>,
+    pub failure: Rc<Cell<u16>>,
 }
 
 /// What became of requests for pages.
@@ -141,25 +132,28 @@ impl Cache {
     }
 
     /// Reads what is known of a key elsewhere into memory. `None`: nothing is.
-    fn look_behind(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+    pub fn look_behind(
+        self: &Rc<Cache>,
+        key: &Rc<[u8]>,
+    ) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         self.load(key).or_else(|| self.fetch(key))
     }
 
     /// Puts a page in the place of the one that answered the same requests.
-    fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
+    pub fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
         self.file(key, &page);
         self.send(key, &page);
         self.store.put(key, page);
     }
 
-    fn remove(self: &Rc<Cache>, key: &[u8]) {
+    pub fn remove(self: &Rc<Cache>, key: &[u8]) {
         self.store.remove(key);
         self.disk.remove(key);
         self.forget(key);
     }
 
     /// A request has changed what is behind a target: nothing that was made before it is kept, whoever asked for it.
-    fn invalidate(self: &Rc<Cache>, base: &[u8]) {
+    pub fn invalidate(self: &Rc<Cache>, base: &[u8]) {
         self.fills.void(|key| key::base(key) == base);
         self.remove(base);
         for key in self.store.keys_of(base) {
@@ -189,7 +183,7 @@ impl Cache {
         }
     }
 
-    fn count(&self, part: Part) {
+    pub fn count(&self, part: Part) {
         let count = match part {
             Part::None => return,
             Part::Hit => &self.counts.hits,
@@ -202,7 +196,7 @@ impl Cache {
 
     /// A number for who asks for it now, until it gives the key back. `None`: somebody does already, and has not for so long. Who
     /// takes longer is no more waited for.
-    fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
+    pub fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
         let mut asked = self.asked.borrow_mut();
         let before = asked.get_mut(key);
         if before

@@ -1,66 +1,51 @@
-//! The front: listens, reads requests, routes them, has them answered, logs them.
+//! The front: it listens, reads requests, routes them, has them answered, and logs them.
 //!
-//! One thread owns every socket (`Front`). A connection is a task. A `codec` reads its requests, and
-//! `pipeline` leads each of them: `access` evaluates the rules, `route` finds what answers, `handling`
-//! begins a `handler`, and the response leaves through the codec. Perl is `mehari_pool`'s.
+//! The modules stand in the order in which a request meets them; each uses only modules below itself.
+//! One thread owns every socket; a connection is a task of that thread. `mehari_pool` runs Perl.
 
-mod accept;
-mod access;
-mod answer;
-mod backlog;
-mod cache;
-mod canonical;
+/// Listeners, connections and their tasks.
+mod server;
+
+/// HTTP/1 and HTTP/2: bytes to requests, responses to bytes.
 mod codec;
-mod dispatch;
-mod facts;
-mod filter;
-mod front;
-mod handed_back;
-pub mod handler;
-mod handling;
-mod header_rules;
-mod hop;
-mod includes;
-mod meters;
-mod notes;
-mod oracle;
-mod owned_request;
-mod pace;
-mod page;
-mod page_cache;
-mod pipeline;
-pub mod probe;
-mod redirect;
-mod report;
-mod request;
-mod request_context;
-mod rewrite;
-mod route;
-mod shared;
-mod socket_handoff;
-mod spool;
-mod status_page;
-mod task_pool;
-mod trace;
-mod traffic;
-mod uploads;
 
-// The paths by which the modules here know them.
-use mehari_auth::{digest, passwords};
-use mehari_http::{lines, path, problem, status};
-use mehari_net::{
-    address, blocking_pool, buffer_pool, clock, deadline, proxied, socket, tls, watched,
-};
-use mehari_observe as log;
-use mehari_resolve::{maps, names};
+/// The stages of a request, the same for every protocol.
+mod pipeline;
+
+/// What answers: files, programs, back ends, includes, reports.
+mod handlers;
+
+/// The rules of the configuration: who may come, and under which path.
+mod access;
+
+/// What all connections of a front use.
+mod shared;
+
+/// `RewriteRule`.
+mod rewriting;
+
+/// The response cache: keys, store, fills.
+mod cache;
+
+/// From a path to the file and the handler.
+mod routing;
+
+/// Content: answers, files and their ranges and codings, spooled bodies.
+mod content;
+
+/// Output filters: compression, header rules.
+mod filters;
+
+/// The request, and what rules have found out about it.
+mod request;
 
 pub use cache::CacheStats;
-pub use dispatch::{PerlPool, StandIn, StandInExchange};
-pub use front::{Front, Handle, Stats, Stop};
-pub use log::{Entry, Journal, Origin};
+pub use mehari_net::socket::{Listener, ListenerOptions};
+pub use mehari_net::tls::{remarks as remarks_on_certificates, Hosts, Trouble};
+pub use mehari_observe::{Entry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
-pub use socket::{Listener, ListenerOptions};
-pub use tls::{remarks as remarks_on_certificates, Hosts, Trouble};
+pub use server::{probe, Front, Handle, Stats, Stop};
+pub use shared::{PerlPool, StandIn, StandInExchange};
 
 /// Why back ends of `https://` cannot be met as they are configured.
 pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {

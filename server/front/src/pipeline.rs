@@ -1,28 +1,46 @@
 //! A request's way from its head to its log line, whichever protocol carries it.
 //!
-//! A codec (`codec::h1`, `codec::h2`) reads a head and calls [`run`] with its [`ClientStream`]. The stages follow each other:
-//! [`admit`] asks the rules, [`cache`] the response cache, [`handle`] reads the body and begins the work, and takes
-//! what a program says; [`respond`] sends what comes of it, and [`body`] moves a program's body. The codecs keep
-//! framing, flow control and what their protocol has of its own.
+//! A codec (`codec::h1`, `codec::h2`) reads a head and calls [`run`] with its [`ClientStream`]. The
+//! stages follow each other:
+//!
+//! 1. [`admit`] checks the head and the limits;
+//! 2. [`access`] evaluates the rules, with the `scripts` before and behind them;
+//! 3. [`cache`] asks the response cache;
+//! 4. [`handle`] reads the body, and [`start`] starts the handler;
+//! 5. [`program`] interprets the head that a program sends;
+//! 6. [`filter`] and [`headers`] change the response;
+//! 7. [`respond`] sends the head, and [`body`] moves a program's body;
+//! 8. [`context`] writes the log line.
+//!
+//! The codecs keep framing, flow control and what their protocol has of its own.
 
+mod access;
 mod admit;
 mod body;
 mod cache;
 mod client;
+mod context;
+mod declined;
 mod filter;
 mod handle;
+mod headers;
+mod included;
 mod program;
 mod respond;
+mod scripts;
+mod start;
+mod status_page;
+pub mod subrequest;
 
 pub use admit::{at_once, check, Asked};
 pub use client::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
+pub use context::RequestContext;
 pub use respond::{answer, start_answer};
 
-use crate::answer::Answer;
-use crate::handling::HandlerOutcome;
-use crate::proxied;
+use crate::content::Answer;
+use crate::handlers::HandlerOutcome;
 use crate::request::{Protocol, Table};
-use crate::request_context::RequestContext;
+use mehari_net::proxied;
 
 /// What a client asks for begins: it is counted, and its host is known.
 pub fn begin<C: ClientStream>(client: &C, protocol: Protocol) -> RequestContext {

@@ -1,13 +1,23 @@
-//! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
+//! A request as routing and handlers see it, whichever protocol brought it. Everything is borrowed.
+//!
+//! `rule_state` is what rules have found out about it, `variables` what expressions may ask of it.
 
-use crate::notes::Notes;
+pub mod canonical;
+pub mod hop;
+pub mod owned;
+mod redirect;
+pub mod rule_state;
+pub mod trace;
+pub mod variables;
+
 use mehari_http::http1::head::split_port;
+use rule_state::Notes;
 use smallvec::SmallVec;
 
-pub use crate::redirect::{Redirect, REDIRECTS};
 pub use mehari_http::target::{path_of, query_of};
 pub use mehari_http::Field;
 pub use mehari_net::Peer;
+pub use redirect::{Redirect, REDIRECTS};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {

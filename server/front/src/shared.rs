@@ -1,33 +1,41 @@
-//! What every connection of a front uses. One thread, so cells instead of locks.
+//! What every connection of a front uses. One thread uses it, so it has cells instead of locks.
 
-use crate::backlog::Unsent;
+pub mod meters;
+mod perl_pool;
+pub mod scripts;
+pub mod task_pool;
+pub mod traffic;
+pub mod uploads;
+
+pub use perl_pool::{PerlExchange, PerlPool, StandIn, StandInExchange};
+
 use crate::cache::Cache;
-use crate::clock::Clock;
-use crate::deadline::Registry;
-use crate::digest::Digests;
-use crate::dispatch::PerlPool;
-use crate::filter::Variants;
-use crate::handler::cgi::Cgi;
-use crate::handler::file::Files;
-use crate::handler::lua::Lua;
-use crate::includes::Pages;
-use crate::log::{Journal, Origin};
-use crate::maps::MapTable;
-use crate::meters::Meters;
-use crate::names::Names;
-use crate::passwords::Passwords;
-use crate::problem::Problem;
+use crate::content::backlog::Unsent;
+use crate::content::includes::Pages;
+use crate::content::variants::Variants;
+use crate::content::Files;
 use crate::request::Peer;
-use crate::route::hosts::HostTable;
-use crate::route::htaccess::HtaccessTable;
-use crate::route::table::RouteTable;
-use crate::route::{self, Route};
-use crate::task_pool::TaskPool;
-use crate::tls::Hosts;
-use crate::traffic::Traffic;
-use crate::uploads::Uploads;
+use crate::routing::hosts::HostTable;
+use crate::routing::htaccess::HtaccessTable;
+use crate::routing::table::RouteTable;
+use crate::routing::{self, Route};
+use crate::shared::meters::Meters;
+use crate::shared::scripts::Lua;
+use crate::shared::task_pool::TaskPool;
+use crate::shared::traffic::Traffic;
+use crate::shared::uploads::Uploads;
+use mehari_auth::digest::Digests;
+use mehari_auth::passwords::Passwords;
+use mehari_cgi::Cgi;
 use mehari_config::{LogLevel, LogNeeds, Site};
 use mehari_filewatch::FileWatcher;
+use mehari_http::problem::Problem;
+use mehari_net::clock::Clock;
+use mehari_net::deadline::Registry;
+use mehari_net::tls::Hosts;
+use mehari_observe::{Journal, Origin};
+use mehari_resolve::maps::MapTable;
+use mehari_resolve::names::Names;
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -219,16 +227,16 @@ impl Shared {
 
     /// What a search for a path would read from the disk, if it may have to.
     pub fn cold_file(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Vec<u8>> {
-        route::cold(&self.site.borrow(), &self.watcher, host, path, mapped)
+        routing::cold(&self.site.borrow(), &self.watcher, host, path, mapped)
     }
 
-    /// `patient`: as [`route::find_to_keep`] has it.
+    /// `patient`: as [`routing::find_to_keep`] has it.
     pub fn route(&self, host: u32, path: &[u8], patient: bool) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, |before| {
             let watcher = (&*self.watcher, patient);
-            let route = route::find_to_keep(&site, &self.htaccess, watcher, host, path, None)?;
+            let route = routing::find_to_keep(&site, &self.htaccess, watcher, host, path, None)?;
             Ok(route.succeeding(before, &self.watcher))
         })
     }
@@ -246,7 +254,7 @@ impl Shared {
         self.routes.route(host, &key, self.clock.tick(), |before| {
             let watcher = (&*self.watcher, patient);
             let route =
-                route::find_to_keep(&site, &self.htaccess, watcher, host, path, Some(file))?;
+                routing::find_to_keep(&site, &self.htaccess, watcher, host, path, Some(file))?;
             Ok(route.succeeding(before, &self.watcher))
         })
     }

@@ -3,6 +3,7 @@
 //! The front's codecs and handlers call this crate, and so does whatever else reads or writes HTTP
 //! (script output, back ends). What a message means to this server is decided by the callers.
 
+pub mod accept;
 pub mod http1;
 pub mod lines;
 pub mod path;

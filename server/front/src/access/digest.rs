@@ -1,14 +1,15 @@
 //! Who the user is, by Digest: what a request proves, and what it is challenged with.
 
-use crate::digest::{Given, Place, State, Use};
-use crate::log::Origin;
-use crate::path::Path;
 use crate::request::{path_of, query_of};
+use mehari_auth::digest::{Given, Place, State, Use};
 use mehari_config::{Authentication, DigestAlgorithm, LogLevel, Settings};
+use mehari_http::path::Path;
+use mehari_observe::Origin;
 use std::sync::Arc;
 
 use super::login::Known;
-use super::{AccessPhase, Decision, Remarks};
+use super::{AccessPhase, Decision};
+use crate::request::rule_state::Remarks;
 
 impl AccessPhase<'_> {
     /// The user, or what is done about it that there is none yet.

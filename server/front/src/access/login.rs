@@ -1,13 +1,14 @@
 //! Who the user is, as far as the front can tell: by a password or by a proof.
 
-use crate::notes::Checked;
-use crate::passwords::Credentials;
+use crate::request::rule_state::Checked;
 use crate::shared::Shared;
+use mehari_auth::passwords::Credentials;
 use mehari_config::{Authentication, Settings};
 use mehari_pool::Login;
 use std::sync::Arc;
 
-use super::{digest, AccessPhase, Decision, Remarks};
+use super::{digest, AccessPhase, Decision};
+use crate::request::rule_state::Remarks;
 
 /// A user, and the header line that answers to the proof.
 pub(super) struct Known {
@@ -74,7 +75,7 @@ impl AccessPhase<'_> {
 }
 
 /// The header lines that ask who it is.
-pub(super) fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
+pub fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
     if let (true, Some(realm)) = (said.is_digest(), &said.realm) {
         let nonce = shared.digests.nonces.make(realm);
         return digest::challenge(said, &nonce, stale);

@@ -1,12 +1,13 @@
 //! What a rule wants to know of names: answered from what is known of them, or with the question to ask.
 
-use crate::names::{Answer, Question};
 use mehari_config::{NameLookups, NameTest, Settings, Verdict};
+use mehari_resolve::names::{Answer, Question};
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{AccessPhase, Decision, Remarks};
+use super::{AccessPhase, Decision};
+use crate::request::rule_state::Remarks;
 
 /// Kept while rules are asked: what they used, and what they miss.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! The way of requests that nobody has anything to say about: the access phase need not be evaluated.
 
-use crate::route::Route;
+use crate::routing::Route;
 use crate::shared::Shared;
 use std::rc::Rc;
 

@@ -1,9 +1,8 @@
 //! `Redirect` and what else sends a client to another address.
 
-use crate::answer::Answer;
-use crate::canonical;
+use crate::content::Answer;
+use crate::request::canonical::{absolute, has_scheme};
 use crate::request::Request;
-use crate::rewrite::has_scheme;
 use mehari_config::{Host, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text};
 use mehari_text::percent;
 use std::sync::Arc;
@@ -50,7 +49,7 @@ fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8
     }
 }
 
-pub(super) fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
+pub fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
     if query.is_empty() {
         path.to_vec()
     } else {
@@ -70,12 +69,4 @@ pub(super) fn redirected(settings: Arc<Settings>, status: u16, location: Vec<u8>
     location.retain(|byte| *byte > b' ' && *byte != 0x7f);
     let lines = [b"Location: ", &location[..], b"\r\n"].concat();
     Decision::Answer(settings, Answer::new(status, lines))
-}
-
-/// A target with scheme and host; one that has them stays as it is.
-pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
-    if has_scheme(&target) || !target.starts_with(b"/") {
-        return target;
-    }
-    [canonical::origin(request, host), target].concat()
 }

@@ -1,16 +1,17 @@
 //! Who may come: `Require`, `Allow` and `Deny`, `Satisfy`, and who the user is.
 
-use crate::names::Question;
-use crate::passwords;
-use crate::route::Route;
+use crate::routing::Route;
+use mehari_auth::passwords;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
 use mehari_pool::Login;
+use mehari_resolve::names::Question;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::login::challenge;
 use super::names::{ruling, Ruling};
-use super::{AccessPhase, Decision, Remarks};
+use super::{AccessPhase, Decision};
+use crate::request::rule_state::Remarks;
 
 impl AccessPhase<'_> {
     /// Every place on the way has to let it in. `None`: the request may go on.

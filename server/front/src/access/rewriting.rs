@@ -1,19 +1,22 @@
 //! `RewriteRule`s: those of the server or virtual host, which see the path before it stands for a file, and those
 //! of folders, which see what of the file lies behind theirs.
 
-use crate::facts::RequestFacts;
-use crate::notes::Destination;
-use crate::path::{merge_slashes, resolved, Path};
+use crate::request::canonical::has_scheme;
+use crate::request::rule_state::Destination;
+use crate::request::variables::RequestFacts;
 use crate::request::Request;
-use crate::rewrite::{has_scheme, Rewritten, Run};
-use crate::route::Route;
+use crate::rewriting::{Rewritten, Run};
+use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{Host, PassFrom, Proxied, Rewriting};
+use mehari_http::path::{merge_slashes, resolved, Path};
 use mehari_text::percent;
 use std::sync::Arc;
 
-use super::redirects::{absolute, joined, redirected};
-use super::{AccessPhase, Decision, Lead, Remarks};
+use super::redirects::{joined, redirected};
+use super::{AccessPhase, Decision, Lead};
+use crate::request::canonical::absolute;
+use crate::request::rule_state::Remarks;
 
 /// The rules of the host, which run once for a resource: what came of it is noted. `None`: the request goes on.
 pub(super) fn of_host(
@@ -150,7 +153,7 @@ fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
         .iter()
         .position(|byte| *byte == b'/')
         .map(|end| &path[..=end]);
-    let exists = |name: &[u8]| crate::route::stat(name).is_some();
+    let exists = |name: &[u8]| crate::content::stat::stat(name).is_some();
     let below = |name: &[u8]| [root, name].concat();
     match first {
         Some(first) if fixed_start && !exists(&below(first)) && exists(first) => path,

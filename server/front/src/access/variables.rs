@@ -1,13 +1,13 @@
 //! `SetEnvIf` and its kin: variables that a request's own looks give it.
 
-use crate::facts::RequestFacts;
+use crate::request::variables::RequestFacts;
 use crate::request::Request;
-use crate::route::Route;
+use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{Facts, Groups, Host, Piece, VariableRule, When};
 use std::sync::Arc;
 
-use super::Remarks;
+use crate::request::rule_state::Remarks;
 
 /// `SetEnvIf` and the like, each seeing what those before it set.
 pub(super) fn set_variables(

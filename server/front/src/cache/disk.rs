@@ -4,9 +4,9 @@
 //! costs a run of the program and nothing else; the log is told once.
 
 use super::Cache;
-use crate::log::Origin;
 use mehari_cache::{Filed, Folder, Index, Page};
 use mehari_config::{CacheStore, LogLevel};
+use mehari_observe::Origin;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;

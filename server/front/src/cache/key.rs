@@ -1,9 +1,9 @@
 //! What a page is kept under: its host, how it was asked for, and the target.
 
 use super::claims;
-use crate::notes::Notes;
+use crate::request::rule_state::Notes;
 use crate::request::{path_of, Request};
-use crate::route::{Outcome, Route};
+use crate::routing::{Outcome, Route};
 use mehari_config::Host;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;

@@ -2,27 +2,31 @@
 
 use super::fills::Fill;
 use super::{key, Cache};
-use crate::route::Route;
+use crate::routing::Route;
 use mehari_cache::Page;
 use std::rc::Rc;
+use std::time::Duration;
+
+/// How long nobody waits for a page whose last response could not be kept.
+pub const UNKEPT: Duration = Duration::from_secs(10);
 
 pub struct Lease {
-    pub(super) cache: Rc<Cache>,
-    pub(super) key: Rc<[u8]>,
-    pub(super) route: Rc<Route>,
-    pub(super) has_query: bool,
-    pub(super) kind: Kind,
+    pub cache: Rc<Cache>,
+    pub key: Rc<[u8]>,
+    pub route: Rc<Route>,
+    pub has_query: bool,
+    pub kind: Kind,
     /// Its number, where others wait for it.
-    pub(super) number: Option<u64>,
-    pub(super) fill: Fill,
+    pub number: Option<u64>,
+    pub fill: Fill,
     /// The request's fields before they were changed for the program, and whether they have been.
-    pub(super) changed: Option<Fields>,
+    pub changed: Option<Fields>,
 }
 
 /// As `Notes::fields`.
-pub(super) type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
+pub type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
 
-pub(super) enum Kind {
+pub enum Kind {
     /// The response may be kept; the page it takes the place of.
     Fill(Option<Rc<Page>>),
     /// The request may change what is kept.
@@ -45,13 +49,13 @@ impl Drop for Lease {
 
 impl Lease {
     /// Somebody lost patience and has asked since, or what is behind the page was changed.
-    pub(super) fn is_overtaken(&self) -> bool {
+    pub fn is_overtaken(&self) -> bool {
         let asks = |number| self.cache.is_asking(&self.key, number);
         self.fill.is_void() || self.number.is_some_and(|number| !asks(number))
     }
 
     /// The program failed, and who waits for its answer need wait no more.
-    pub(super) fn fail(&self, status: u16) {
+    pub fn fail(&self, status: u16) {
         if self.number.is_some() {
             self.cache.fail(&self.key, status);
         }

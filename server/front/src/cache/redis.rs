@@ -7,10 +7,10 @@ mod link;
 
 use super::key::Purge;
 use super::Cache;
-use crate::log::Origin;
 use link::{Link, Reply};
 use mehari_cache::{decode, encode, hash, Page};
 use mehari_config::{LogLevel, RedisServer};
+use mehari_observe::Origin;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;

@@ -15,8 +15,6 @@ mod sending;
 mod stream;
 
 use crate::codec::h1::{Takeover, LINGER, LINGER_BYTES};
-use crate::deadline::{Alarm, Phase};
-use crate::log::Origin;
 use crate::request::Peer;
 use crate::shared::Shared;
 use bytes::Bytes;
@@ -24,6 +22,8 @@ use census::Census;
 use h2::server::Connection;
 use line::Line;
 use mehari_config::{ConnectionLimits, LogLevel};
+use mehari_net::deadline::{Alarm, Phase};
+use mehari_observe::Origin;
 use outgoing::Outgoing;
 use presence::{Presence, Working};
 use std::future::{poll_fn, Future};

@@ -1,14 +1,15 @@
 //! Whether a request is served, and where its path leads: checks of the head, the rules, the limits of its place.
 
 use super::client::ClientStream;
-use crate::access::{self, Admission};
-use crate::handler::lua;
-use crate::handling::{self, HandlerOutcome};
-use crate::problem::{bad, Problem};
+use crate::access;
+use crate::handlers::HandlerOutcome;
+use crate::pipeline::access::Admission;
+use crate::pipeline::scripts;
+use crate::pipeline::{start, RequestContext};
 use crate::request::{path_of, Peer};
-use crate::request_context::RequestContext;
+use crate::shared::traffic::{counted, Verdict};
 use crate::shared::Shared;
-use crate::traffic::{counted, Verdict};
+use mehari_http::problem::{bad, Problem};
 use mehari_pool::Body;
 
 /// What a request is about.
@@ -48,7 +49,7 @@ pub fn at_once<C: ClientStream>(
     context.note_route(shared, &route);
     client.begin_work();
     Some(client.with_request(context, |request| {
-        handling::begin(shared, request, &route, Body::Empty)
+        start::begin(shared, request, &route, Body::Empty)
     }))
 }
 
@@ -58,7 +59,7 @@ pub async fn ask<C: ClientStream>(
     context: &mut RequestContext,
 ) -> Result<Admission, Problem> {
     let shared = client.shared();
-    lua::admit(
+    scripts::admit(
         shared,
         context,
         client.target(),

@@ -2,10 +2,10 @@
 //! backlog while the client does not keep up.
 
 use super::client::{BodyLength, ClientStream, Framing, Gone};
-use crate::backlog::Backlog;
-use crate::deadline::{Alarm, Phase};
-use crate::handler::{Backend, Fault};
-use crate::request_context::RequestContext;
+use crate::content::backlog::Backlog;
+use crate::handlers::{Backend, Fault};
+use crate::pipeline::RequestContext;
+use mehari_net::deadline::{Alarm, Phase};
 use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;

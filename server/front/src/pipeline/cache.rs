@@ -1,13 +1,23 @@
-//! The response cache's place in the pipeline: before a program is asked, and when it has failed.
+//! The response cache's stage: before a program is asked, and when it has failed.
+//!
+//! `ask` looks a request up, `answer` turns a kept page into an answer, `receive` keeps what a program
+//! says, and `refresh` asks for a page anew behind the client's back.
+
+mod answer;
+mod ask;
+mod receive;
+mod refresh;
+
+pub use receive::receive;
 
 use super::client::{ClientStream, Gone};
-use crate::cache::{self, Lease, Step};
-use crate::deadline::Phase;
-use crate::handler::{Fault, Said};
-use crate::handling::HandlerOutcome;
+use crate::cache::Lease;
+use crate::handlers::{Fault, HandlerOutcome, Said};
+use crate::pipeline::RequestContext;
 use crate::request::Request;
-use crate::request_context::RequestContext;
-use crate::route::Route;
+use crate::routing::Route;
+use ask::Step;
+use mehari_net::deadline::Phase;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -17,13 +27,13 @@ pub async fn consult<C: ClientStream>(
     context: &mut RequestContext,
     route: &Rc<Route>,
 ) -> Result<Option<HandlerOutcome>, Gone> {
-    let question = |request: &Request<'_>| cache::Question::of(client.shared(), request, route);
+    let question = |request: &Request<'_>| ask::Question::of(client.shared(), request, route);
     let Some(mut question) = client.with_request(context, question) else {
         return Ok(None);
     };
     loop {
         let step = client.with_request(context, |request| {
-            cache::step(client.shared(), context, request, route, &mut question)
+            ask::step(client.shared(), context, request, route, &mut question)
         });
         match step {
             Step::Pass => return Ok(None),
@@ -62,7 +72,7 @@ pub fn rescue<C: ClientStream>(
     };
     let work = failed.and_then(|status| {
         client.with_request(context, |request| {
-            cache::rescue(client.shared(), context, request, &lease, status)
+            receive::rescue(client.shared(), context, request, &lease, status)
         })
     });
     work.ok_or(lease)

@@ -1,17 +1,17 @@
 //! What the pipeline needs of a client: an HTTP/1 connection, or a stream of an HTTP/2 one.
 
-use crate::answer::Content;
-use crate::backlog::Backlog;
-use crate::deadline::Seat;
-use crate::handler::file::resource::Resource;
-use crate::handler::lua::LateRequest;
-use crate::handler::Backend;
-use crate::problem::Problem;
+use crate::content::backlog::Backlog;
+use crate::content::resource::Resource;
+use crate::content::Content;
+use crate::handlers::Backend;
+use crate::pipeline::scripts::LateRequest;
+use crate::pipeline::RequestContext;
 use crate::request::{Field, Peer, Request, Table};
-use crate::request_context::RequestContext;
+use crate::shared::uploads::Upload;
 use crate::shared::Shared;
-use crate::uploads::Upload;
 use mehari_config::LogLevel;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::Seat;
 use mehari_pool::Head;
 use std::cell::OnceCell;
 use std::fs::File;

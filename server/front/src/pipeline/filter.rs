@@ -1,11 +1,14 @@
 //! The output filters of a place, put behind a program.
 
 use super::client::ClientStream;
-use crate::filter;
-use crate::handler::Backend;
-use crate::lines::Lines;
-use crate::request_context::RequestContext;
+use crate::filters::{self, Plan, IN_PLACE};
+use crate::handlers::{Backend, Filtered};
+use crate::pipeline::RequestContext;
+use mehari_config::Coding;
+use mehari_http::lines::{self, Lines};
 use mehari_pool::Head;
+use std::future::poll_fn;
+use std::task::Poll;
 
 /// Puts the filters behind a program that has said this head, and changes the head to what they make of it.
 pub async fn apply<C: ClientStream>(
@@ -16,7 +19,7 @@ pub async fn apply<C: ClientStream>(
     backend: &mut Backend,
 ) {
     if let Some(plan) = plan(client, context, head, lines) {
-        filter::apply(plan, context.is_head, head, lines, backend).await;
+        put_behind(plan, context.is_head, head, lines, backend).await;
     }
 }
 
@@ -26,13 +29,95 @@ fn plan<C: ClientStream>(
     context: &RequestContext,
     head: &Head,
     lines: &Lines,
-) -> Option<filter::Plan> {
+) -> Option<filters::Plan> {
     let settings = context.settings.as_deref()?;
     if settings.output.compression.is_off() {
         return None;
     }
     let length = lines.content_length.or(head.content_length);
     client.with_request(context, |request| {
-        filter::plan(request, settings, head.status, &head.lines, length)
+        filters::plan(request, settings, head.status, &head.lines, length)
     })
+}
+
+/// Does what was planned: changes the header, and puts the filter between program and client.
+async fn put_behind(
+    plan: Plan,
+    to_head: bool,
+    head: &mut Head,
+    lines: &mut Lines,
+    backend: &mut Backend,
+) {
+    let coding = match plan.coding {
+        None => None,
+        Some(coding) => {
+            let small = if backend.is_complete() {
+                read_complete(backend).await
+            } else {
+                None
+            };
+            match small {
+                // A program that knows HEAD says no body: GET would get this coding of one.
+                Some(bytes) if to_head && bytes.is_empty() => {
+                    backend.wrap(|inner| Filtered::holding(inner, bytes));
+                    Some(coding)
+                }
+                small => put_between(&plan, coding, small, backend),
+            }
+        }
+    };
+    head.lines = plan.header(coding, &head.lines);
+    *lines = lines::examine(&head.lines).unwrap_or_default();
+    if coding.is_some() {
+        head.content_length = None;
+        lines.content_length = None;
+    } else if head.content_length.is_none() {
+        head.content_length = backend.held_length();
+    }
+}
+
+/// The coding that is used after all: a body that is short, or does not shrink, goes as it is.
+fn put_between(
+    plan: &Plan,
+    coding: Coding,
+    small: Option<Vec<u8>>,
+    backend: &mut Backend,
+) -> Option<Coding> {
+    let Some(bytes) = small else {
+        return match Filtered::begin(coding, plan.level()) {
+            Ok(begin) => {
+                backend.wrap(begin);
+                Some(coding)
+            }
+            Err(_) => None,
+        };
+    };
+    if bytes.len() as u64 >= plan.least.max(1) && bytes.len() <= IN_PLACE {
+        let coded = filters::whole(coding, plan.level(), &bytes).ok();
+        if let Some(coded) = coded.filter(|coded| coded.len() < bytes.len()) {
+            backend.wrap(|inner| Filtered::holding(inner, coded));
+            return Some(coding);
+        }
+    } else if bytes.len() > IN_PLACE {
+        if let Ok(begin) = Filtered::begin(coding, plan.level()) {
+            backend.wrap(|inner| begin(inner).fed(bytes));
+            return Some(coding);
+        }
+        return None;
+    }
+    backend.wrap(|inner| Filtered::holding(inner, bytes));
+    None
+}
+
+/// All of a body that is there already; `None`: it is not, or something is wrong with it.
+async fn read_complete(backend: &mut Backend) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let whole = poll_fn(|cx| loop {
+        match backend.poll_body(cx, &mut bytes, usize::MAX) {
+            Poll::Ready(Ok(true)) => {}
+            Poll::Ready(Ok(false)) => break Poll::Ready(true),
+            Poll::Ready(Err(_)) | Poll::Pending => break Poll::Ready(false),
+        }
+    });
+    whole.await.then_some(bytes)
 }

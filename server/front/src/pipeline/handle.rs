@@ -3,18 +3,17 @@
 use super::admit::{ask, traffic_verdict};
 use super::cache::consult;
 use super::client::{ClientStream, Gathered, Gone};
-use crate::access::Admission;
-use crate::deadline::Phase;
-use crate::handling::{self, HandlerOutcome};
-use crate::page;
-use crate::problem::Problem;
+use crate::content::page;
+use crate::handlers::HandlerOutcome;
+use crate::pipeline::access::Admission;
+use crate::pipeline::{start, status_page, RequestContext};
 use crate::request::Request;
-use crate::request_context::RequestContext;
-use crate::route::{Outcome, Route};
+use crate::routing::{Outcome, Route};
+use crate::shared::traffic::Verdict;
+use crate::shared::uploads::{self, Upload};
 use crate::shared::Shared;
-use crate::status_page;
-use crate::traffic::Verdict;
-use crate::uploads::{self, Upload};
+use mehari_http::problem::Problem;
+use mehari_net::deadline::Phase;
 use mehari_pool::Body;
 use std::rc::Rc;
 use std::time::Duration;
@@ -140,7 +139,7 @@ fn with_body<C: ClientStream>(
         Gathered::File(file, length) => Body::File(file.into(), length),
     };
     client.with_request(context, |request| {
-        handling::begin(client.shared(), request, route, body)
+        start::begin(client.shared(), request, route, body)
     })
 }
 
@@ -160,7 +159,7 @@ pub async fn go_elsewhere<C: ClientStream>(
         Ok(Admission::To(route)) => {
             context.note_route(client.shared(), &route);
             client.with_request(context, |request| {
-                handling::begin_elsewhere(client.shared(), request, &route)
+                start::begin_elsewhere(client.shared(), request, &route)
             })
         }
         Ok(Admission::Answer(answer)) => HandlerOutcome::Answer(answer),

@@ -1,16 +1,13 @@
 //! What a program or a back end says first: its head is checked, and what that asks for is done.
 
-use super::cache::rescue;
+use super::cache::{receive, rescue};
 use super::client::{ClientStream, Gone};
 use super::handle::page;
 use super::respond;
-use crate::cache;
-use crate::handed_back;
-use crate::handler::{printed, send_file, Backend, Fault, Said};
-use crate::handling::HandlerOutcome;
-use crate::lines::{self, Lines};
+use crate::handlers::{printed, send_file, Backend, Fault, HandlerOutcome, Said};
+use crate::pipeline::{declined, RequestContext};
 use crate::request::Request;
-use crate::request_context::RequestContext;
+use mehari_http::lines::{self, Lines};
 use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -43,7 +40,7 @@ pub async fn answer<C: ClientStream>(
             context.note_passed(&mut passed);
             return Ok(Some(client.with_request(context, |request| {
                 let settings = context.settings.as_deref();
-                handed_back::work(client.shared(), request, settings, *passed, body)
+                declined::work(client.shared(), request, settings, *passed, body)
             })));
         }
         Err(fault) => {
@@ -71,7 +68,7 @@ pub async fn answer<C: ClientStream>(
     if let Some(lease) = lease {
         let work = client.with_request(context, |request| {
             let response = (&mut head, &lines);
-            cache::receive(client.shared(), context, request, lease, response, backend)
+            receive(client.shared(), context, request, lease, response, backend)
         });
         if work.is_some() {
             return Ok(work);

@@ -4,15 +4,13 @@ use super::body::{self, ResponseBody};
 use super::client::{BodyLength, ClientStream, Gone, ResponseHead};
 use super::filter;
 use super::handle::page;
-use crate::answer::{Answer, Content};
-use crate::handler::lua::{self, LateRequest, Response as Scripted};
-use crate::handler::Backend;
-use crate::handling::HandlerOutcome;
-use crate::header_rules;
-use crate::lines::{self, Lines};
+use crate::content::{Answer, Content};
+use crate::handlers::{Backend, HandlerOutcome};
+use crate::pipeline::scripts::{self, LateRequest, Response as Scripted};
+use crate::pipeline::{headers, RequestContext};
 use crate::request::Request;
-use crate::request_context::RequestContext;
-use crate::status;
+use mehari_http::lines::{self, Lines};
+use mehari_http::status;
 use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -162,7 +160,7 @@ async fn scripted<C: ClientStream>(
         client.with_late_request(context, what)
     };
     let head = (status, lines);
-    lua::respond(client.shared(), context, client.target(), look, head).await
+    scripts::respond(client.shared(), context, client.target(), look, head).await
 }
 
 /// The header lines as the configuration's rules leave them; `None`: as they are.
@@ -175,5 +173,5 @@ fn changed_lines<C: ClientStream>(
     let ask = |use_it: &mut dyn FnMut(&Request<'_>)| {
         client.with_request(context, |request| use_it(request))
     };
-    header_rules::of_response(client.shared(), context, ask, status, lines)
+    headers::of_response(client.shared(), context, ask, status, lines)
 }

@@ -1,16 +1,15 @@
 //! Reading request bodies: complete before a program sees them, in memory or in a file.
 
-use super::chunked::Decoder;
 use super::connection::Connection;
-use super::head::Framing;
 use super::receive::Filled;
-use crate::deadline::Phase;
-use crate::pace::Pace;
-use crate::pipeline::{Gathered, Gone};
-use crate::problem::Problem;
-use crate::request_context::RequestContext;
-use crate::socket::Stream;
-use crate::spool::{Spool, Spooled, IN_MEMORY};
+use crate::codec::pace::Pace;
+use crate::content::spool::{Spool, Spooled, IN_MEMORY};
+use crate::pipeline::{Gathered, Gone, RequestContext};
+use mehari_http::http1::chunked::Decoder;
+use mehari_http::http1::head::Framing;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::Phase;
+use mehari_net::socket::Stream;
 use std::io;
 use std::time::Duration;
 

@@ -1,19 +1,20 @@
 //! An HTTP/1 connection as the pipeline sees it: the current request, and its response.
 
 use super::connection::Connection;
-use super::head::Framing as BodyFraming;
 use super::reply::{self, Length, Reply};
-use crate::answer::Content;
-use crate::backlog::Backlog;
-use crate::deadline::{Alarm, Phase, Seat};
-use crate::handler::Backend;
-use crate::pipeline::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
-use crate::problem::Problem;
+use crate::content::backlog::Backlog;
+use crate::content::Content;
+use crate::handlers::Backend;
+use crate::pipeline::{
+    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, ResponseHead,
+};
 use crate::request::{Peer, Protocol, Table};
-use crate::request_context::RequestContext;
+use crate::shared::uploads::Upload;
 use crate::shared::Shared;
-use crate::socket::Stream;
-use crate::uploads::Upload;
+use mehari_http::http1::head::Framing as BodyFraming;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::{Alarm, Phase, Seat};
+use mehari_net::socket::Stream;
 use mehari_pool::Head;
 use std::future::Future;
 use std::rc::Rc;

@@ -1,21 +1,20 @@
 //! One HTTP/1 connection from accept to close: a request at a time, in order.
 
-use super::head::{Head, Version};
 use super::input::Input;
 use super::output::Output;
 use super::receive::Arrival;
-use super::scan::Scan;
-use crate::deadline::{Phase, Seat};
-use crate::log::Ending;
-use crate::pace::Pace;
-use crate::page;
-use crate::pipeline::{self, Gone};
-use crate::problem::Problem;
+use crate::codec::pace::Pace;
+use crate::content::page;
+use crate::pipeline::{self, Gone, RequestContext};
 use crate::request::{Peer, Protocol};
-use crate::request_context::RequestContext;
+use crate::shared::uploads::Upload;
 use crate::shared::Shared;
-use crate::socket::Stream;
-use crate::uploads::Upload;
+use mehari_http::http1::head::{Head, Version};
+use mehari_http::http1::scan::Scan;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::{Phase, Seat};
+use mehari_net::socket::Stream;
+use mehari_observe::Ending;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;

@@ -1,10 +1,9 @@
 //! Sending a large file: what does not fit in memory goes in windows, or straight from the page cache.
 
 use super::connection::Connection;
-use crate::handler::file::body::{FileBody, WINDOW};
-use crate::pipeline::{ClientStream, Gone};
-use crate::request_context::RequestContext;
-use crate::socket::Stream;
+use crate::content::body::{FileBody, WINDOW};
+use crate::pipeline::{ClientStream, Gone, RequestContext};
+use mehari_net::socket::Stream;
 use std::future::poll_fn;
 use std::io;
 use std::task::Poll;

@@ -1,6 +1,6 @@
 //! The bytes a client has sent and nobody has used yet. One buffer a connection, initialised once.
 
-use crate::buffer_pool::{self, Pool};
+use mehari_net::buffer_pool::{self, Pool};
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};

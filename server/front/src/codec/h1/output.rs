@@ -1,7 +1,7 @@
 //! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
 
-use crate::buffer_pool::Buffer;
-use crate::socket::Stream;
+use mehari_net::buffer_pool::Buffer;
+use mehari_net::socket::Stream;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};

@@ -1,10 +1,10 @@
 //! Reading requests: heads, and what is left when a connection must end early.
 
 use super::connection::Connection;
-use crate::deadline::{Alarm, Phase};
 use crate::pipeline::Gone;
-use crate::problem::Problem;
-use crate::socket::Stream;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::socket::Stream;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;

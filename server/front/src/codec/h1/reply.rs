@@ -1,8 +1,8 @@
 //! The head of a response, written straight into the output.
 
-use crate::clock::Clock;
 use crate::request::Protocol;
-use crate::status;
+use mehari_http::status;
+use mehari_net::clock::Clock;
 use mehari_observe::Decimal;
 use std::time::SystemTime;
 
@@ -70,7 +70,6 @@ pub fn push_status_line(status: u16, into: &mut Vec<u8>) {
     into.extend_from_slice(b"\r\n");
 }
 
-/// Decimal digits.
-pub fn push_number(number: u64, into: &mut Vec<u8>) {
+fn push_number(number: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(Decimal::new(number).text());
 }

@@ -2,11 +2,10 @@
 
 use super::connection::Connection;
 use super::output::Output;
-use crate::answer::Content;
-use crate::deadline::{Alarm, Phase};
-use crate::pipeline::Gone;
-use crate::request_context::RequestContext;
-use crate::socket::Stream;
+use crate::content::Content;
+use crate::pipeline::{Gone, RequestContext};
+use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::socket::Stream;
 use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};

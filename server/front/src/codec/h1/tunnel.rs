@@ -2,12 +2,11 @@
 
 use super::connection::Connection;
 use super::reply::push_status_line;
-use crate::deadline::{Alarm, Phase};
-use crate::handler::proxy::tunnel;
-use crate::handler::Backend;
-use crate::pipeline::Gone;
-use crate::request_context::RequestContext;
-use crate::socket::Stream;
+use crate::handlers::proxy::tunnel;
+use crate::handlers::Backend;
+use crate::pipeline::{Gone, RequestContext};
+use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::socket::Stream;
 use mehari_pool::Head;
 use std::future::{poll_fn, Future};
 use std::pin::pin;

@@ -2,18 +2,19 @@
 
 use super::sending::Sending;
 use super::stream::Stream;
-use crate::answer::Content;
-use crate::backlog::Backlog;
-use crate::deadline::{Alarm, Phase, Seat};
-use crate::handler::Backend;
-use crate::lines;
-use crate::pipeline::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
-use crate::problem::Problem;
+use crate::content::backlog::Backlog;
+use crate::content::Content;
+use crate::handlers::Backend;
+use crate::pipeline::{
+    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, ResponseHead,
+};
 use crate::request::{Peer, Table};
-use crate::request_context::RequestContext;
+use crate::shared::uploads::Upload;
 use crate::shared::Shared;
-use crate::uploads::Upload;
 use http::Response;
+use mehari_http::lines;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::{Alarm, Phase, Seat};
 use mehari_pool::Head;
 use std::future::Future;
 use std::rc::Rc;

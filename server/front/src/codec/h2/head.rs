@@ -1,12 +1,12 @@
 //! The head of a stream's request, with what HTTP/2 says elsewhere put where programs look for it.
 
-use crate::codec::h1::head::check_host;
-use crate::problem::{bad, Problem};
 use crate::request::Field;
 use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
 use http::request::Parts;
 use mehari_config::ConnectionLimits;
 use mehari_http::http1::framing;
+use mehari_http::http1::head::check_host;
+use mehari_http::problem::{bad, Problem};
 
 pub struct Head {
     parts: Parts,

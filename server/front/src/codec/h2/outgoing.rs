@@ -3,7 +3,7 @@
 //! The library holds what the client's windows allow until the socket takes it. A client that grants large windows and
 //! reads nothing would fill the memory, so all streams of a connection together hand over only so many bytes at a time.
 
-use crate::backlog::{Share, Unsent};
+use crate::content::backlog::{Share, Unsent};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! A connection's place among those that are timed: at work while any of its streams is, idle between.
 
-use crate::deadline::{Phase, Seat};
 use crate::shared::Shared;
+use mehari_net::deadline::{Phase, Seat};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;

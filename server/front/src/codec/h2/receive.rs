@@ -1,14 +1,13 @@
 //! The body of a stream's request.
 
 use super::stream::Stream;
-use crate::deadline::{Alarm, Phase};
-use crate::pace::Pace;
-use crate::pipeline::{Gathered, Gone};
-use crate::problem::Problem;
-use crate::request_context::RequestContext;
-use crate::spool::{Spool, Spooled, IN_MEMORY};
+use crate::codec::pace::Pace;
+use crate::content::spool::{Spool, Spooled, IN_MEMORY};
+use crate::pipeline::{Gathered, Gone, RequestContext};
 use bytes::Bytes;
 use h2::RecvStream;
+use mehari_http::problem::Problem;
+use mehari_net::deadline::{Alarm, Phase};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 

@@ -1,13 +1,12 @@
 //! A stream's response: its head in the library's terms, and bodies that are there.
 
 use super::stream::Stream;
-use crate::deadline::{Alarm, Phase};
-use crate::handler::file::body::{FileBody, WINDOW};
-use crate::lines;
-use crate::pipeline::{BodyLength, ClientStream, Gone, ResponseHead};
-use crate::request_context::RequestContext;
+use crate::content::body::{FileBody, WINDOW};
+use crate::pipeline::{BodyLength, ClientStream, Gone, RequestContext, ResponseHead};
 use bytes::Bytes;
 use http::{header, HeaderMap, HeaderValue, Response};
+use mehari_http::lines;
+use mehari_net::deadline::{Alarm, Phase};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;

@@ -1,0 +1,163 @@
+//! What a program has said and its client has not taken yet, so that a slow client holds no worker.
+//!
+//! Memory first; then a temporary file, one for all responses of an HTTP/2 connection; only when that is full too does
+//! the program have to wait.
+//! Both HTTP versions put a program's bytes in here as fast as they come.
+
+use crate::content::spool::{Container, Spool, BATCH};
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Bytes of one response that stay in memory, and of all responses of an HTTP/2 connection together.
+const IN_MEMORY: usize = 2 * 1024 * 1024;
+/// Bytes of a response in memory while its connection has more than its share.
+const IN_MEMORY_BEYOND_SHARE: usize = 16 * 1024;
+/// Bytes of a response in memory, and what is collected for the file at a time, while all responses together fill
+/// `CROWDED` bytes of memory.
+const IN_MEMORY_WHEN_CROWDED: usize = 64 * 1024;
+const CROWDED: usize = 256 * 1024 * 1024;
+/// Bytes that the file of one response, or of all responses of an HTTP/2 connection, may hold.
+const IN_FILE: u64 = 1024 * 1024 * 1024;
+/// Taken from a program at a time: not more than this, and not less although nearly all room is used.
+const ROOM: usize = 64 * 1024;
+const LEAST_ROOM: usize = 4 * 1024;
+
+/// Bytes of responses that fill the front's memory because clients have not taken them yet.
+#[derive(Debug, Default)]
+pub struct Unsent {
+    /// In backlogs.
+    waiting: Cell<usize>,
+    /// Handed to the library that speaks HTTP/2.
+    pub handed: Arc<AtomicUsize>,
+}
+
+impl Unsent {
+    pub fn bytes(&self) -> usize {
+        self.waiting.get() + self.handed.load(Ordering::Relaxed)
+    }
+
+    /// Every response gets by with little, as all together hold much.
+    pub fn is_crowded(&self) -> bool {
+        self.bytes() > CROWDED
+    }
+}
+
+/// What the backlogs of one connection have in common.
+#[derive(Debug)]
+pub struct Share {
+    waiting: Cell<usize>,
+    container: Arc<Container>,
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share {
+            waiting: Cell::new(0),
+            container: Arc::new(Container::new(IN_FILE)),
+        }
+    }
+}
+
+pub struct Backlog {
+    spool: Spool,
+    unsent: Rc<Unsent>,
+    /// Of a connection that carries other responses at the same time.
+    share: Option<Rc<Share>>,
+    /// Bytes of `unsent` and `share` that are this one's.
+    held: usize,
+}
+
+impl Backlog {
+    pub fn new(unsent: &Rc<Unsent>, share: Option<Rc<Share>>) -> Backlog {
+        Backlog {
+            spool: spool(share.as_deref()),
+            unsent: unsent.clone(),
+            share,
+            held: 0,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.spool.length() == 0
+    }
+
+    pub fn length(&self) -> u64 {
+        self.spool.length()
+    }
+
+    /// How many bytes the program may say; if none, `cx` is woken when a write to the file has ended, and otherwise
+    /// the client has to take some. `unsent` bytes are in memory elsewhere.
+    pub fn room(&mut self, cx: &mut Context<'_>, unsent: usize) -> usize {
+        let limit = self.limit();
+        let _ = self.spool.poll_settle(cx, limit);
+        self.hold(self.spool.in_memory() + unsent);
+        match limit.checked_sub(self.spool.memory().len()) {
+            Some(room) => room.clamp(LEAST_ROOM, ROOM),
+            None => 0,
+        }
+    }
+
+    fn limit(&self) -> usize {
+        let has_more_than_its_share = |share: &Rc<Share>| share.waiting.get() > IN_MEMORY;
+        if self.share.as_ref().is_some_and(has_more_than_its_share) {
+            IN_MEMORY_BEYOND_SHARE
+        } else if self.unsent.is_crowded() {
+            IN_MEMORY_WHEN_CROWDED
+        } else if self.spool.has_file() {
+            BATCH
+        } else {
+            IN_MEMORY
+        }
+    }
+
+    /// Where the program's next bytes go.
+    pub fn memory(&mut self) -> &mut Vec<u8> {
+        self.spool.memory()
+    }
+
+    /// The next bytes for the client: at most `most` of those in the file, or all that are in memory. `None`: there
+    /// are none.
+    pub fn poll_take(
+        &mut self,
+        cx: &mut Context<'_>,
+        most: usize,
+    ) -> Poll<io::Result<Option<Vec<u8>>>> {
+        self.spool.poll_take(cx, most)
+    }
+
+    /// Throws everything away.
+    pub fn clear(&mut self) {
+        self.spool = spool(self.share.as_deref());
+    }
+
+    /// Why the temporary file takes no more; told once.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.spool.take_failure()
+    }
+
+    fn hold(&mut self, bytes: usize) {
+        let update = |total: &Cell<usize>| total.set(total.get() - self.held + bytes);
+        update(&self.unsent.waiting);
+        if let Some(share) = &self.share {
+            update(&share.waiting);
+        }
+        self.held = bytes;
+    }
+}
+
+fn spool(share: Option<&Share>) -> Spool {
+    match share {
+        Some(share) => Spool::within(&share.container),
+        None => Spool::with_ring(IN_FILE),
+    }
+}
+
+impl Drop for Backlog {
+    fn drop(&mut self) {
+        self.hold(0);
+    }
+}

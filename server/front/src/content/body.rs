@@ -1,0 +1,318 @@
+//! The body of a large or partial file: pieces of it, with text between them, a window at a time.
+//!
+//! What the page cache holds is sent or copied at once; what it does not is read by a thread first, so a cold disk
+//! never stops the loop.
+
+use super::resource::Resource;
+use super::stretch::{self, STRETCH};
+use super::Files;
+use crate::content::page_cache::read_resident;
+use rustix::io::ReadWriteFlags;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Copied at a time.
+pub const WINDOW: usize = 128 * 1024;
+/// Read, and read ahead, from the disk at a time.
+const PAGES: u64 = 512 * 1024;
+/// A shorter piece is copied: it may share a write with what comes before and after.
+const SHORT: u64 = 16 * 1024;
+/// Distance of the looks that tell whether a window is in the page cache.
+const LOOK: usize = 128 * 1024;
+
+/// Text (of a multipart boundary) and the piece of the file after it.
+#[derive(Debug)]
+pub struct Part {
+    pub text: Vec<u8>,
+    pub start: u64,
+    pub length: u64,
+}
+
+impl Part {
+    fn of(start: u64, length: u64) -> Part {
+        Part {
+            text: Vec::new(),
+            start,
+            length,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct FileBody {
+    file: Arc<File>,
+    parts: VecDeque<Part>,
+    files: Files,
+    resource: Option<Rc<Resource>>,
+    /// A small file that was not in memory, and will be.
+    fills: bool,
+    disk: Disk,
+    /// It is read and written, whatever the socket can do.
+    copied: bool,
+}
+
+/// What is known of the disk's part in a body. To look whether a piece is in the page cache is no harm where it was asked for; elsewhere the look
+/// itself begins a read, of a few pages, from the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disk {
+    /// None: it is a file of memory.
+    Absent,
+    /// Nobody has waited for it: the file may well be in memory.
+    Unasked,
+    /// It has been asked for what lies before this; behind it, nothing is expected to be in memory.
+    Asked(u64),
+}
+
+impl FileBody {
+    /// `resource`: whose file it is, where somebody keeps it.
+    pub fn new(
+        file: Arc<File>,
+        parts: Vec<Part>,
+        resource: Option<Rc<Resource>>,
+        files: &Files,
+    ) -> FileBody {
+        FileBody {
+            file,
+            parts: parts.into(),
+            files: files.clone(),
+            disk: match &resource {
+                Some(resource) if resource.begins_cold() => Disk::Asked(0),
+                _ => Disk::Unasked,
+            },
+            resource,
+            fills: false,
+            copied: false,
+        }
+    }
+
+    /// A whole file that nobody keeps.
+    pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
+        FileBody::new(file, vec![Part::of(0, length)], None, files)
+    }
+
+    /// The same of a file of memory.
+    pub fn in_memory(file: Arc<File>, length: u64, files: &Files) -> FileBody {
+        FileBody {
+            disk: Disk::Absent,
+            ..FileBody::whole(file, length, files)
+        }
+    }
+
+    /// All of a file. A small one was not in memory: once it is read the resource has it.
+    pub fn of(file: Arc<File>, resource: Rc<Resource>, files: &Files) -> FileBody {
+        FileBody {
+            fills: resource.is_small(),
+            ..FileBody::new(
+                file,
+                vec![Part::of(0, resource.size())],
+                Some(resource),
+                files,
+            )
+        }
+    }
+
+    pub fn copied(self, copied: bool) -> FileBody {
+        FileBody { copied, ..self }
+    }
+
+    /// Bytes still to come.
+    pub fn length(&self) -> u64 {
+        let lengths = self
+            .parts
+            .iter()
+            .map(|part| part.text.len() as u64 + part.length);
+        lengths.sum()
+    }
+
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Appends the next window, or the next `most` bytes if those are fewer; a small file that is to be kept is read
+    /// whole. `Ok(false)`: everything has been read. An error also when the file has become shorter than it was.
+    pub async fn read(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<bool> {
+        let Some(part) = self.parts.front_mut() else {
+            return Ok(false);
+        };
+        into.append(&mut part.text);
+        let (start, length) = (part.start, part.length);
+        let most = if self.fills { WINDOW } else { most.min(WINDOW) };
+        let wanted = length.min(most as u64) as usize;
+        if wanted > 0 {
+            let resident = if self.is_worth_a_look(start + wanted as u64) {
+                read_resident(&self.file, start, wanted, into)?
+            } else {
+                None
+            };
+            let count = match resident {
+                Some(count) => {
+                    self.fill(start, &into[into.len() - count..]);
+                    count
+                }
+                None => self.read_aside(start, wanted, into).await?,
+            };
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.advance(count as u64);
+        } else {
+            self.advance(0);
+        }
+        Ok(!self.parts.is_empty())
+    }
+
+    /// A small file that was not in memory is from here on.
+    fn fill(&self, start: u64, bytes: &[u8]) {
+        if let Some(resource) = self.resource.as_ref().filter(|_| self.fills && start == 0) {
+            resource.fill(bytes.to_vec());
+        }
+    }
+
+    async fn read_aside(
+        &mut self,
+        start: u64,
+        wanted: usize,
+        into: &mut Vec<u8>,
+    ) -> io::Result<usize> {
+        let ahead = self.behind(start, PAGES);
+        self.disk = Disk::Asked(ahead);
+        let readers = &self.files.readers;
+        let read = readers.read(&self.file, start, wanted, ahead);
+        let window = read.await?;
+        into.extend_from_slice(&window);
+        let count = window.len();
+        if let Some(resource) = self.resource.as_ref().filter(|_| self.fills) {
+            resource.fill(window);
+        }
+        Ok(count)
+    }
+
+    /// Appends the text before the next piece, and tells whether that piece is long enough to be sent straight
+    /// from the page cache.
+    pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
+        match self.parts.front_mut() {
+            Some(part) if part.length >= SHORT && !self.fills && !self.copied => {
+                into.append(&mut part.text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Has the next window in the page cache: its start and length. `None`: the current piece is at its end.
+    pub async fn resident_window(&mut self) -> io::Result<Option<(u64, usize)>> {
+        let Some(part) = self.parts.front().filter(|part| part.text.is_empty()) else {
+            return Ok(None);
+        };
+        let (start, length) = (part.start, part.length);
+        if length == 0 {
+            return Ok(None);
+        }
+        if self.disk == Disk::Absent {
+            return Ok(Some((start, length.min(PAGES) as usize)));
+        }
+        if self.disk == Disk::Unasked {
+            let stretch = length.min(stretch::end(start) - start);
+            if self.has_stretch(start, stretch as usize) {
+                return Ok(Some((start, stretch as usize)));
+            }
+        }
+        let count = length.min(PAGES) as usize;
+        let end = start + count as u64;
+        let is_asked = self.disk != Disk::Unasked && self.is_worth_a_look(end);
+        let is_there = is_asked && is_resident(&self.file, start, count);
+        let ahead = self.behind(start, 2 * PAGES);
+        let readers = &self.files.readers;
+        if is_there {
+            readers.ask(&self.file, end, ahead)
+        } else {
+            readers.bring(&self.file, start, count, ahead).await?
+        }
+        self.disk = Disk::Asked(ahead);
+        Ok(Some((start, count)))
+    }
+
+    /// Whether a piece that ends here may be in the page cache.
+    fn is_worth_a_look(&self, end: u64) -> bool {
+        match self.disk {
+            Disk::Absent | Disk::Unasked => true,
+            Disk::Asked(before) => end <= before,
+        }
+    }
+
+    /// Whether all to the end of a stretch is in the page cache.
+    fn has_stretch(&self, start: u64, count: usize) -> bool {
+        let sweep = self.files.sweep();
+        let Some(resource) = &self.resource else {
+            return is_resident(&self.file, start, count);
+        };
+        if resource.stretches.have(start, sweep) {
+            return true;
+        }
+        let has = is_resident(&self.file, start, count);
+        let end = start + count as u64;
+        let is_all =
+            start.is_multiple_of(STRETCH) && (end == start + STRETCH || end == resource.size());
+        if has && is_all {
+            resource.stretches.note(start, sweep);
+        }
+        has
+    }
+
+    /// Where read-ahead of so many bytes ends: what nobody asked for is not read.
+    fn behind(&self, start: u64, bytes: u64) -> u64 {
+        let end = self
+            .parts
+            .front()
+            .map_or(start, |part| part.start + part.length);
+        end.min(start + bytes)
+    }
+
+    /// Notes that `count` bytes of the current part have been taken.
+    pub fn advance(&mut self, count: u64) {
+        if let Some(part) = self.parts.front_mut() {
+            part.start += count;
+            part.length -= count;
+            if part.length == 0 {
+                self.parts.pop_front();
+            }
+        }
+    }
+}
+
+/// Whether the page cache seems to hold a window: a look at its ends and between.
+fn is_resident(file: &File, start: u64, count: usize) -> bool {
+    let last = start + count as u64 - 1;
+    let looks = (start..last).step_by(LOOK).chain([last]);
+    looks.into_iter().all(|at| {
+        let mut byte = [0];
+        let mut slices = [IoSliceMut::new(&mut byte)];
+        rustix::io::preadv2(file, &mut slices, at, ReadWriteFlags::NOWAIT).is_ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_small_file_that_is_in_the_page_cache_after_all_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("page.txt");
+        std::fs::write(&path, "few words").expect("written");
+        let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).expect("a path");
+        let files = Files::default();
+        let loaded = Resource::load(&path, None, (None, false), None, (&files, true));
+        let resource = Rc::new(loaded.expect("a file"));
+        assert!(resource.begins_cold() && !resource.is_cached());
+
+        let mut body = resource.whole(&files).expect("open");
+        let mut into = b"head".to_vec();
+        assert!(!body.read(&mut into, WINDOW).await.expect("read"));
+        assert_eq!(into, b"headfew words");
+        assert_eq!(resource.body(), b"few words");
+    }
+}

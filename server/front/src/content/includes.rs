@@ -1,0 +1,63 @@
+//! Pages with server-side includes, parsed: `page` is their syntax, `condition` that of `#if`.
+//!
+//! `handlers::ssi` fills the elements in.
+
+pub mod condition;
+pub mod page;
+
+use super::resource::Resource;
+use super::stat::stat;
+use mehari_config::Settings;
+use page::Page;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+
+/// Pages kept at most, and bytes of them.
+const PAGES: usize = 1024;
+const PAGES_BYTES: usize = 64 << 20;
+
+/// Pages that have been read, for as long as their files stay as they are.
+#[derive(Default)]
+pub struct Pages {
+    known: RefCell<HashMap<Vec<u8>, Kept>>,
+    bytes: Cell<usize>,
+}
+
+/// Of which file, read how.
+type Kept = (Weak<Resource>, bool, Rc<Page>);
+
+impl Pages {
+    pub fn known(&self, resource: &Rc<Resource>, legacy: bool) -> Option<Rc<Page>> {
+        let pages = self.known.borrow();
+        let (of, how, page) = pages.get(resource.path())?;
+        let same = of.upgrade().is_some_and(|of| Rc::ptr_eq(&of, resource));
+        (same && *how == legacy).then(|| page.clone())
+    }
+
+    pub fn keep(&self, resource: &Rc<Resource>, legacy: bool, page: Rc<Page>) {
+        let mut pages = self.known.borrow_mut();
+        let bytes = self.bytes.get() + page.source.len();
+        let is_full = pages.len() >= PAGES || bytes > PAGES_BYTES;
+        if is_full {
+            pages.clear();
+        }
+        self.bytes
+            .set(if is_full { page.source.len() } else { bytes });
+        let kept = (Rc::downgrade(resource), legacy, page);
+        pages.insert(resource.path().to_vec(), kept);
+    }
+}
+
+/// Whether a file is to be parsed.
+pub fn are_for(settings: &Settings, resource: &Resource) -> bool {
+    let includes = &settings.output.includes;
+    !includes.are_off()
+        && includes.are_for(resource.path(), resource.media_type(), || {
+            mode(resource.path())
+        })
+}
+
+pub fn mode(file: &[u8]) -> u32 {
+    stat(file).map_or(0, |(_, stat)| stat.st_mode)
+}

@@ -1,0 +1,117 @@
+//! The pages of problems: HTML as other servers', or plain text for clients that name text or JSON as what they like
+//! better. They hold nothing the client sent.
+
+use crate::content::{Answer, Content};
+use mehari_http::{accept, status};
+
+/// How long a client should wait before it tries a busy server again, seconds.
+const RETRY_AFTER: &str = "Retry-After: 1\r\n";
+
+/// The answer for `status`; `accept` is the request's field, if the request was readable.
+pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
+    let mut answer = if accept.is_some_and(prefers_text) {
+        written(status, "text/plain; charset=utf-8", text_page(status))
+    } else {
+        written(status, "text/html; charset=utf-8", html_page(status))
+    };
+    if status == 503 {
+        answer.lines.extend_from_slice(RETRY_AFTER.as_bytes());
+    }
+    answer
+}
+
+/// A text of the configuration (`ErrorDocument 404 "text"`).
+pub fn configured(status: u16, text: &str) -> Answer {
+    let looks_html = text.trim_start().starts_with('<');
+    let media_type = if looks_html {
+        "text/html; charset=utf-8"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    written(status, media_type, text.to_string())
+}
+
+fn written(status: u16, media_type: &str, text: String) -> Answer {
+    Answer {
+        status,
+        lines: format!("Content-Type: {media_type}\r\nX-Content-Type-Options: nosniff\r\n").into(),
+        content: Content::Bytes(text.into_bytes()),
+    }
+}
+
+/// By name: `*/*`, which scripts and old tools send, prefers nothing.
+fn prefers_text(accept: &[u8]) -> bool {
+    let weight = |is_it: &dyn Fn(&[u8]) -> bool| {
+        let named = accept::items(accept).filter(|(name, _)| is_it(name));
+        named.map(|(_, weight)| weight).max().unwrap_or(0)
+    };
+    let is_html = |name: &[u8]| {
+        let mut known = [&b"text/html"[..], b"text/*", b"application/xhtml+xml"].into_iter();
+        known.any(|known| name.eq_ignore_ascii_case(known))
+    };
+    let is_text = |name: &[u8]| {
+        let name = name.to_ascii_lowercase();
+        name == b"text/plain" || name.ends_with(b"/json") || name.ends_with(b"+json")
+    };
+    weight(&is_text) > weight(&is_html)
+}
+
+fn text_page(status: u16) -> String {
+    let title = status::phrase(status);
+    match status::explanation(status) {
+        "" => format!("{status} {title}\n"),
+        explanation => format!("{status} {title}\n{explanation}\n"),
+    }
+}
+
+fn html_page(status: u16) -> String {
+    let title = status::phrase(status);
+    // As other servers' pages have it, and as tests of programs look for it; a code nobody knows is its own heading.
+    let heading = match title {
+        "" => status.to_string(),
+        title => title.to_owned(),
+    };
+    let explanation = status::explanation(status);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{status} {title}</title>\n<style>body{{font:1rem/1.5 system-ui,sans-serif;\
+         max-width:32rem;margin:20vh auto;padding:0 1rem;color-scheme:light dark}}</style></head>\n\
+         <body><h1>{heading}</h1><p>{explanation}</p></body></html>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{answer, html_page};
+
+    #[test]
+    fn a_page_is_text_for_who_names_text_or_json_as_better() {
+        for (accept, is_html) in [
+            (None, true),
+            (Some("*/*"), true),
+            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), true),
+            (Some("image/avif,*/*"), true),
+            (Some("text/*"), true),
+            (Some("text/html, text/plain"), true),
+            (Some("text/plain"), false),
+            (Some("application/json, text/plain, */*"), false),
+            (Some("application/problem+json"), false),
+            (Some("Text/HTML;q=0.5, Application/JSON"), false),
+            (Some("text/plain;q=0.5, text/html"), true),
+            (Some("text/plain;q=0"), true),
+        ] {
+            let page = answer(404, accept.map(str::as_bytes));
+            let lines = String::from_utf8(page.lines).expect("ASCII");
+            assert_eq!(lines.contains("text/html"), is_html, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_status_in_its_title_and_the_phrase_as_its_heading() {
+        let page = html_page(404);
+        assert!(page.contains("<title>404 Not Found</title>"), "{page}");
+        assert!(page.contains("<h1>Not Found</h1>"), "{page}");
+        assert!(html_page(499).contains("<h1>499</h1>"));
+    }
+}

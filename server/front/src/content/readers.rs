@@ -1,0 +1,143 @@
+//! Reads that would wait for a disk: threads make them, so many at a time; the others queue. The loop never waits.
+//!
+//! What is read stays in the page cache, from where it is sent. The window behind the one that is wanted is asked for
+//! together with it, so that the disk works while the first is being sent.
+
+use mehari_config::Coding;
+use mehari_filewatch::WatchWarmer;
+use mehari_net::blocking_pool::BlockingPool;
+use rustix::fs::Advice;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// Reads under way at a time. A disk of its own sorts a few dozen; more only wait in another queue.
+const AT_ONCE: usize = 32;
+
+#[derive(Debug)]
+pub struct Readers(BlockingPool);
+
+impl Default for Readers {
+    fn default() -> Readers {
+        Readers(BlockingPool::new(AT_ONCE))
+    }
+}
+
+impl Readers {
+    /// Has a piece of a file read into the page cache, and what lies behind it asked for up to `ahead`.
+    pub async fn bring(
+        &self,
+        file: &Arc<File>,
+        start: u64,
+        count: usize,
+        ahead: u64,
+    ) -> io::Result<()> {
+        let file = file.clone();
+        self.0
+            .run(move || {
+                ask_for(&file, start, ahead);
+                read_through(&file, start, count)
+            })
+            .await
+    }
+
+    /// Has the disk asked for a piece that will be wanted soon. Nobody waits for that, and where all readers are
+    /// busy it is left to who wants it.
+    pub fn ask(&self, file: &Arc<File>, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        let file = file.clone();
+        self.0.run_if_free(move || ask_for(&file, start, end));
+    }
+
+    /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
+    pub async fn read(
+        &self,
+        file: &Arc<File>,
+        start: u64,
+        count: usize,
+        ahead: u64,
+    ) -> io::Result<Vec<u8>> {
+        let file = file.clone();
+        self.0
+            .run(move || {
+                ask_for(&file, start, ahead);
+                let mut buffer = vec![0; count];
+                let mut filled = 0;
+                while filled < count {
+                    match file.read_at(&mut buffer[filled..], start + filled as u64)? {
+                        0 => break,
+                        read => filled += read,
+                    }
+                }
+                buffer.truncate(filled);
+                Ok(buffer)
+            })
+            .await
+    }
+
+    /// Has the system learn what is at a path, and whether the file has neighbours.
+    pub async fn look_at(&self, file: Vec<u8>) {
+        let look = |name: &[u8]| crate::content::stat::stat(name);
+        let looked = self.0.run(move || {
+            if look(&file).is_some_and(|(_, stat)| crate::content::stat::is_file(&stat)) {
+                for coding in Coding::ALL {
+                    look(&[&file[..], coding.suffix().as_bytes()].concat());
+                }
+            }
+            Ok(())
+        });
+        // Who looks again is told what is wrong.
+        let _ = looked.await;
+    }
+
+    /// Has the system get ready for watches on the folder of a file.
+    pub async fn warm(&self, warmer: Arc<WatchWarmer>, file: Vec<u8>) {
+        let went = self.0.run(move || {
+            warmer.warm(&file);
+            Ok(())
+        });
+        // Without it the watch takes longer.
+        let _ = went.await;
+    }
+}
+
+/// Only advice: where it is not taken, who reads waits a little longer.
+fn ask_for(file: &File, start: u64, end: u64) {
+    let count = end.saturating_sub(start);
+    if count > 0 {
+        let _ = rustix::fs::fadvise(file, start, count, Advice::WillNeed);
+    }
+}
+
+/// Waits until the page cache holds a piece: its pages are spliced to /dev/null, which copies nothing.
+fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
+    let (mut at, end) = (start, start + count as u64);
+    let Ok(null) = OpenOptions::new().write(true).open("/dev/null") else {
+        return read_and_forget(file, start, end);
+    };
+    while at < end {
+        let left = (end - at) as usize;
+        match rustix::fs::sendfile(&null, file, Some(&mut at), left) {
+            Ok(0) => break,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // A file system that cannot splice can read.
+            Err(_) => return read_and_forget(file, at, end),
+        }
+    }
+    Ok(())
+}
+
+fn read_and_forget(file: &File, start: u64, end: u64) -> io::Result<()> {
+    let mut forgotten = [0; 16 * 1024];
+    let mut at = start;
+    while at < end {
+        match file.read_at(&mut forgotten, at)? {
+            0 => break,
+            read => at += read as u64,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,335 @@
+//! One representation of a file: what `stat` says of it, its header lines, and its bytes if they are few.
+//! A [`super::FileTarget`] keeps them.
+
+use super::body::FileBody;
+use super::files::Kept;
+use super::stretch::Stretches;
+use super::Files;
+use crate::content::page_cache::read_resident;
+use crate::content::stat::is_file;
+use crate::content::variants::Beside;
+use bytes::Bytes;
+use http::HeaderMap;
+use mehari_config::Coding;
+use mehari_http::lines;
+use mehari_http::problem::Problem;
+use rustix::fs::{Mode, OFlags, Stat};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ffi::CString;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Room for a response's, those too that are not the file's.
+const FIELDS: usize = 12;
+/// Files up to this size are kept in memory.
+const SMALL: u64 = 64 * 1024;
+const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
+pub const GONE: Problem = Problem::refused(404, "the file is gone");
+const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
+
+/// What must be equal for a file to be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: i128,
+    /// A copy that keeps the original's times shows here.
+    changed: i128,
+}
+
+impl Identity {
+    /// Of the file itself, without a coding.
+    pub fn etag(&self) -> String {
+        etag(self, None)
+    }
+
+    pub fn of(stat: &Stat) -> Identity {
+        let nanoseconds =
+            |seconds: u64, rest: u64| i128::from(seconds as i64) * 1_000_000_000 + i128::from(rest);
+        Identity {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            size: stat.st_size as u64,
+            modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+            changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+        }
+    }
+}
+
+impl Identity {
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+#[derive(Debug)]
+pub struct Resource {
+    path: CString,
+    identity: Identity,
+    lines: Vec<u8>,
+    /// The same for HTTP/2, once it is asked for.
+    fields: OnceCell<HeaderMap>,
+    validators: std::ops::Range<usize>,
+    media_type: Option<String>,
+    etag: String,
+    coded: bool,
+    /// Of a small file, once it was in the page cache or has been read.
+    body: OnceCell<Bytes>,
+    /// Of a file that is not in memory.
+    open: RefCell<Option<Kept>>,
+    used: Cell<bool>,
+    /// Nothing of the file is expected to be in the page cache.
+    cold: Cell<bool>,
+    pub stretches: Stretches,
+    pub variants: Beside,
+}
+
+impl Resource {
+    /// `own_coding`: what the file itself is coded with, and whether it has neighbours. `cold`: the system did not remember it.
+    pub fn load(
+        path: &CString,
+        coding: Option<Coding>,
+        (own_coding, varies): (Option<&str>, bool),
+        media_type: Option<&str>,
+        (files, cold): (&Files, bool),
+    ) -> Result<Resource, Problem> {
+        let file = open(path)?;
+        let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
+        if !is_file(&stat) {
+            return Err(FORBIDDEN);
+        }
+        let identity = Identity::of(&stat);
+        let mut resource = Resource {
+            path: path.clone(),
+            identity,
+            lines: Vec::new(),
+            fields: OnceCell::new(),
+            validators: 0..0,
+            media_type: media_type.map(str::to_string),
+            etag: etag(&identity, coding),
+            coded: coding.is_some() || own_coding.is_some(),
+            body: OnceCell::new(),
+            open: RefCell::default(),
+            used: Cell::new(true),
+            cold: Cell::new(cold),
+            stretches: Stretches::default(),
+            variants: Beside::default(),
+        };
+        resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
+        if !cold {
+            resource.read(&file);
+        }
+        if !resource.is_cached() {
+            resource.open = RefCell::new(files.keep(&Arc::new(file)));
+        }
+        Ok(resource)
+    }
+
+    fn write_lines(&mut self, coding: Option<&str>, varies: bool) {
+        let mut lines = String::new();
+        let modified = httpdate::fmt_http_date(self.modified());
+        lines += &format!("Last-Modified: {modified}\r\nETag: {}\r\n", self.etag);
+        if varies {
+            lines += "Vary: Accept-Encoding\r\n";
+        }
+        self.validators = 0..lines.len();
+        if let Some(media_type) = &self.media_type {
+            lines += &format!("Content-Type: {media_type}\r\n");
+        }
+        if let Some(coding) = coding {
+            lines += &format!("Content-Encoding: {coding}\r\n");
+        }
+        lines += ACCEPT_RANGES;
+        self.lines = lines.into_bytes();
+    }
+
+    /// Takes a small file into memory if that needs no disk.
+    fn read(&self, file: &File) {
+        if self.identity.size > SMALL {
+            return;
+        }
+        let size = self.identity.size as usize;
+        let mut bytes = Vec::with_capacity(size);
+        if let Ok(Some(_)) = read_resident(file, 0, size, &mut bytes) {
+            self.fill(bytes);
+        }
+    }
+
+    /// The whole of a small file. One that changed while it was read is not kept: its size and its bytes disagree.
+    pub fn fill(&self, bytes: Vec<u8>) {
+        if bytes.len() as u64 == self.identity.size && self.is_small() {
+            // Whoever read it first was as right.
+            let _ = self.body.set(bytes.into());
+            self.open.take();
+        }
+    }
+
+    pub fn is_small(&self) -> bool {
+        self.identity.size <= SMALL
+    }
+
+    /// The same file in a coding that the server makes itself; the bytes, if they are few enough to be kept here.
+    pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
+        let mut coded = Resource {
+            path: self.path.clone(),
+            identity: self.identity,
+            lines: Vec::new(),
+            fields: OnceCell::new(),
+            validators: 0..0,
+            media_type: self.media_type.clone(),
+            etag: etag(&self.identity, Some(coding)),
+            coded: true,
+            body: body.map(OnceCell::from).unwrap_or_default(),
+            open: RefCell::default(),
+            used: Cell::default(),
+            cold: Cell::new(false),
+            stretches: Stretches::default(),
+            variants: Beside::default(),
+        };
+        coded.write_lines(Some(coding.name()), true);
+        // Parts are sent of the plain file only.
+        coded
+            .lines
+            .truncate(coded.lines.len() - ACCEPT_RANGES.len());
+        coded
+    }
+
+    /// Whether its bytes have a content coding.
+    pub fn is_coded(&self) -> bool {
+        self.coded
+    }
+
+    pub fn path(&self) -> &[u8] {
+        self.path.as_bytes()
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub fn lines(&self) -> &[u8] {
+        &self.lines
+    }
+
+    /// The lines as HTTP/2 has them.
+    pub fn fields(&self) -> &HeaderMap {
+        self.fields.get_or_init(|| {
+            let mut fields = HeaderMap::with_capacity(FIELDS);
+            lines::push_fields(&mut fields, &self.lines);
+            fields
+        })
+    }
+
+    /// Last-Modified, ETag and Vary.
+    pub fn validators(&self) -> &[u8] {
+        &self.lines[self.validators.clone()]
+    }
+
+    pub fn is_cached(&self) -> bool {
+        self.body.get().is_some()
+    }
+
+    /// Shared, not copied.
+    pub fn bytes(&self) -> Bytes {
+        self.body.get().cloned().unwrap_or_default()
+    }
+
+    pub fn body(&self) -> &[u8] {
+        self.body.get().map(|body| &body[..]).unwrap_or_default()
+    }
+
+    pub fn size(&self) -> u64 {
+        self.identity.size
+    }
+
+    pub fn etag(&self) -> &str {
+        &self.etag
+    }
+
+    pub fn media_type(&self) -> Option<&str> {
+        self.media_type.as_deref()
+    }
+
+    /// Never later than now, as RFC 9110 section 8.8.2.1 wants; whole seconds.
+    pub fn modified(&self) -> SystemTime {
+        let seconds = self.identity.modified.div_euclid(1_000_000_000);
+        let seconds = u64::try_from(seconds).unwrap_or(0);
+        let written = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        written.unwrap_or(UNIX_EPOCH).min(SystemTime::now())
+    }
+
+    /// The whole file as a body to be sent.
+    pub fn whole(self: &Rc<Resource>, files: &Files) -> Result<FileBody, Problem> {
+        let file = self.open(files)?;
+        Ok(FileBody::of(file, self.clone(), files))
+    }
+
+    /// The file, if it is still the one this resource describes.
+    pub fn open(&self, files: &Files) -> Result<Arc<File>, Problem> {
+        if let Some(kept) = &*self.open.borrow() {
+            return Ok(kept.file.clone());
+        }
+        let file = open(&self.path)?;
+        let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
+        if Identity::of(&stat) != self.identity {
+            return Err(Problem::refused(
+                503,
+                "the file changed while it was asked for",
+            ));
+        }
+        let file = Arc::new(file);
+        if !self.is_cached() {
+            self.open.replace(files.keep(&file));
+        }
+        Ok(file)
+    }
+
+    /// Whether its first body will have to be read from the disk.
+    pub fn begins_cold(&self) -> bool {
+        self.cold.take()
+    }
+
+    pub fn use_it(&self) {
+        self.used.set(true);
+    }
+
+    /// Closes the file if nobody has used it since the last rest; whether that is so.
+    pub fn rest(&self) -> bool {
+        let unused = !self.used.replace(false);
+        if unused {
+            self.open.take();
+        }
+        unused
+    }
+}
+
+/// NONBLOCK: a FIFO put in the file's place must not stop the loop.
+fn open(path: &CString) -> Result<File, Problem> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    rustix::fs::open(path.as_c_str(), flags, Mode::empty())
+        .map(File::from)
+        .map_err(|error| match error {
+            rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => GONE,
+            _ => FORBIDDEN,
+        })
+}
+
+/// Strong: equal only for the same file with the same time in nanoseconds. Hashed, so it does not tell the inode.
+fn etag(identity: &Identity, coding: Option<Coding>) -> String {
+    let mut low = DefaultHasher::new();
+    let Identity {
+        device,
+        inode,
+        size,
+        modified,
+        ..
+    } = identity;
+    (device, inode, size, modified).hash(&mut low);
+    let coding = coding.map_or("", Coding::name);
+    let dash = if coding.is_empty() { "" } else { "-" };
+    format!("\"{size:x}-{:016x}{dash}{coding}\"", low.finish())
+}

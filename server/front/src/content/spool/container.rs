@@ -1,0 +1,198 @@
+//! A temporary file that several spools share, so that together they hold one descriptor: each has a region of it.
+//!
+//! Regions lie far apart in a sparse file. The space of a region whose spool is gone is given back to the disk.
+
+use crate::content::page_cache::read_resident;
+use rustix::fs::{fallocate, FallocateFlags};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+#[derive(Debug)]
+pub struct Container {
+    /// Bytes that all regions together may fill, and so the size of each.
+    limit: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Open as long as there is a region.
+    file: Weak<File>,
+    /// Which regions are taken.
+    taken: Vec<bool>,
+    /// Bytes of the disk that they fill.
+    filled: u64,
+}
+
+/// A part of a container's file, or a file of its own.
+#[derive(Debug)]
+pub struct Region {
+    file: Arc<File>,
+    start: u64,
+    /// The container, which of its regions this is, and how far it has been filled.
+    place: Option<(Arc<Container>, usize, Mutex<u64>)>,
+}
+
+impl Container {
+    /// A container without a file, until a spool needs one.
+    pub fn new(limit: u64) -> Container {
+        Container {
+            limit,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Bytes that one region may have.
+    pub fn region(&self) -> u64 {
+        self.limit
+    }
+
+    /// A free region.
+    pub fn open(container: &Arc<Container>) -> io::Result<Region> {
+        let mut state = container.state();
+        let file = match state.file.upgrade() {
+            Some(file) => file,
+            None => {
+                let file = Arc::new(tempfile::tempfile()?);
+                state.file = Arc::downgrade(&file);
+                file
+            }
+        };
+        let free = state.taken.iter().position(|taken| !taken);
+        let number = free.unwrap_or(state.taken.len());
+        match free {
+            Some(number) => state.taken[number] = true,
+            None => state.taken.push(true),
+        }
+        Ok(Region {
+            file,
+            start: number as u64 * container.limit,
+            place: Some((container.clone(), number, Mutex::default())),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Region {
+    /// A file of its own.
+    pub fn alone() -> io::Result<Region> {
+        Ok(Region {
+            // O_TMPFILE in TMPDIR, or created and unlinked where the file system has no such thing.
+            file: Arc::new(tempfile::tempfile()?),
+            start: 0,
+            place: None,
+        })
+    }
+
+    pub fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.fill(at + bytes.len() as u64)?;
+        self.file.write_all_at(bytes, self.start + at)
+    }
+
+    /// Reserves the bytes before `end`.
+    fn fill(&self, end: u64) -> io::Result<()> {
+        let Some((container, _, filled)) = &self.place else {
+            return Ok(());
+        };
+        let mut filled = filled.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = end.saturating_sub(*filled);
+        let mut state = container.state();
+        if state.filled + more > container.limit {
+            return Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                "the responses of one connection fill all that it may have of the disk",
+            ));
+        }
+        state.filled += more;
+        *filled += more;
+        Ok(())
+    }
+
+    pub fn read(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        self.file.read_exact_at(into, self.start + at)
+    }
+
+    /// Reads what is in the page cache, as [`read_resident`] does.
+    pub fn read_resident(
+        &self,
+        at: u64,
+        count: usize,
+        into: &mut Vec<u8>,
+    ) -> io::Result<Option<usize>> {
+        read_resident(&self.file, self.start + at, count, into)
+    }
+
+    /// The file of a region that has one of its own. Nothing moved its offset: it is read from its beginning.
+    pub fn into_file(self: Arc<Self>) -> io::Result<File> {
+        let file = self.file.clone();
+        drop(self);
+        Arc::try_unwrap(file).or_else(|shared| shared.try_clone())
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let Some((container, number, filled)) = &self.place else {
+            return;
+        };
+        let filled = *filled.lock().unwrap_or_else(PoisonError::into_inner);
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let is_empty = filled == 0 || fallocate(&*self.file, flags, self.start, filled).is_ok();
+        let mut state = container.state();
+        // The last one's space goes with the file. A file system without holes gives nothing back before.
+        if is_empty || Arc::strong_count(&self.file) == 1 {
+            state.filled -= filled;
+            state.taken[*number] = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn regions_share_a_file_and_give_their_space_back() {
+        let container = Arc::new(Container::new(1 << 20));
+        let first = Container::open(&container).expect("a file");
+        let second = Container::open(&container).expect("a region");
+        assert!(Arc::ptr_eq(&first.file, &second.file));
+        first.write(&[1; 8192], 0).expect("room");
+        second.write(&[2; 8192], 0).expect("room");
+        let mut read = [0; 8192];
+        first.read(&mut read, 0).expect("read");
+        assert_eq!(read, [1; 8192]);
+        let blocks = || second.file.metadata().expect("a file").blocks();
+        let before = blocks();
+        drop(first);
+        assert!(blocks() < before, "the first region's space is free again");
+        second.read(&mut read, 0).expect("read");
+        assert_eq!(read, [2; 8192]);
+        let third = Container::open(&container).expect("a region");
+        assert_eq!(third.start, 0);
+        third.read(&mut read, 0).expect("within the file");
+        assert_eq!(read, [0; 8192], "nobody reads what another one wrote");
+    }
+
+    #[test]
+    fn regions_together_fill_no_more_than_one_could() {
+        let container = Arc::new(Container::new(10_000));
+        let first = Container::open(&container).expect("a file");
+        let second = Container::open(&container).expect("a region");
+        first.write(&[1; 6000], 0).expect("room");
+        assert!(second.write(&[2; 6000], 0).is_err());
+        second.write(&[2; 4000], 0).expect("room");
+        first.write(&[1; 6000], 0).expect("it is filled already");
+        drop(first);
+        second.write(&[2; 6000], 0).expect("room again");
+    }
+}

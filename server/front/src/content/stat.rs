@@ -1,0 +1,20 @@
+//! What the file system says of a path. Symbolic links are followed.
+
+use rustix::fs::{FileType, Stat};
+use std::ffi::CString;
+
+/// Asks stat(2). A slash at the end of `file` says no more than that a folder is expected.
+pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
+    let file = match file {
+        [rest @ .., b'/'] if !rest.is_empty() => rest,
+        file => file,
+    };
+    let name = CString::new(file).ok()?;
+    let stat = rustix::fs::stat(name.as_c_str()).ok()?;
+    Some((name, stat))
+}
+
+/// Whether `stat` is that of a regular file.
+pub fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}

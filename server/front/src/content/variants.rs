@@ -1,0 +1,345 @@
+//! Compressed files: in memory up to a bound, the one used longest ago first to go, and in a folder if the site has one.
+//!
+//! A thread reads and compresses; all who ask meanwhile wait for the one that is being made.
+
+use crate::content::resource::{Identity, Resource};
+use mehari_config::{Coding, VariantStore};
+use mehari_net::blocking_pool::BlockingPool;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::future::{poll_fn, Future};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+mod folder;
+mod making;
+
+use making::Making;
+
+/// What is counted for a variant beside its bytes.
+const OVERHEAD: u64 = 512;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    path: Vec<u8>,
+    identity: Identity,
+    coding: Coding,
+    level: u32,
+}
+
+impl Key {
+    pub fn new(resource: &Resource, coding: Coding, level: u32) -> Key {
+        Key {
+            path: resource.path().to_vec(),
+            identity: resource.identity(),
+            coding,
+            level,
+        }
+    }
+
+    /// The name of its file. The hash is the same in each process (SipHash without a key).
+    fn file_name(&self) -> String {
+        let mut hash = DefaultHasher::new();
+        self.hash(&mut hash);
+        let first = hash.finish();
+        self.hash(&mut hash);
+        format!("{first:016x}{:016x}{}", hash.finish(), self.coding.suffix())
+    }
+}
+
+#[derive(Debug)]
+pub struct Variant {
+    /// Its header lines, and its bytes if they are few.
+    pub resource: Rc<Resource>,
+    pub file: Option<Whole>,
+    pub length: u64,
+    /// When it was looked at last, in looks.
+    used: Cell<u64>,
+}
+
+/// A variant that is too large to be answered from memory.
+#[derive(Debug)]
+pub enum Whole {
+    /// A file of memory.
+    InMemory(Arc<File>),
+    /// A file of the site's folder.
+    OnDisk(Arc<File>),
+}
+
+/// What has been made of one file lately, kept beside it: it is found without a search.
+#[derive(Debug, Default)]
+pub struct Beside(RefCell<Vec<(Coding, u32, Weak<Variant>)>>);
+
+impl Beside {
+    pub fn note(&self, coding: Coding, level: u32, variant: &Rc<Variant>) {
+        let mut known = self.0.borrow_mut();
+        known.retain(|(known, ..)| *known != coding);
+        known.push((coding, level, Rc::downgrade(variant)));
+    }
+
+    fn find(&self, coding: Coding, level: u32) -> Option<Rc<Variant>> {
+        let known = self.0.borrow();
+        let mut known = known.iter();
+        let found = known.find(|(known, made, _)| *known == coding && *made == level);
+        found.and_then(|(.., variant)| variant.upgrade())
+    }
+}
+
+pub enum Found {
+    Variant(Rc<Variant>),
+    /// The file gets no smaller, or cannot be read.
+    Useless,
+    /// It is to be made, or being made.
+    Nothing,
+}
+
+enum State {
+    Making(Vec<Waker>),
+    Ready(Rc<Variant>),
+    Useless,
+}
+
+struct Kept {
+    state: State,
+    /// When it was put here or searched for, in looks.
+    seen: u64,
+}
+
+impl Kept {
+    fn weight(&self) -> u64 {
+        match &self.state {
+            State::Ready(variant) => variant.length + OVERHEAD,
+            _ => OVERHEAD,
+        }
+    }
+
+    fn used(&self) -> u64 {
+        match &self.state {
+            State::Ready(variant) => self.seen.max(variant.used.get()),
+            _ => self.seen,
+        }
+    }
+}
+
+/// Files are compressed so many at a time: it takes a processor, and memory of the size of the file.
+const AT_ONCE: usize = 4;
+
+struct Threads(BlockingPool);
+
+impl Default for Threads {
+    fn default() -> Threads {
+        Threads(BlockingPool::new(AT_ONCE))
+    }
+}
+
+#[derive(Default)]
+pub struct Variants(Rc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    settings: RefCell<VariantStore>,
+    kept: RefCell<HashMap<Key, Kept>>,
+    weight: Cell<u64>,
+    threads: Threads,
+    /// Counts looks: who was looked at last is used last.
+    looks: Cell<u64>,
+}
+
+impl Variants {
+    pub fn configure(&self, settings: &VariantStore) {
+        self.0.settings.replace(settings.clone());
+        self.0.shrink();
+    }
+
+    /// One that was noted beside the file and is still kept here.
+    pub fn known(&self, resource: &Resource, coding: Coding, level: u32) -> Option<Rc<Variant>> {
+        let variant = resource.variants.find(coding, level)?;
+        variant.used.set(self.0.next_look());
+        Some(variant)
+    }
+
+    pub fn find(&self, key: &Key) -> Found {
+        let mut kept = self.0.kept.borrow_mut();
+        let Some(known) = kept.get_mut(key) else {
+            return Found::Nothing;
+        };
+        known.seen = self.0.next_look();
+        match &known.state {
+            State::Making(_) => Found::Nothing,
+            State::Ready(variant) => Found::Variant(variant.clone()),
+            State::Useless => Found::Useless,
+        }
+    }
+
+    /// Has the variant made, unless somebody does already. `None`: it is of no use.
+    pub fn make(
+        &self,
+        key: Key,
+        resource: Rc<Resource>,
+    ) -> impl Future<Output = Option<Rc<Variant>>> {
+        let begun = self.0.kept.borrow().contains_key(&key);
+        if !begun {
+            self.0.begin(&key, resource);
+        }
+        let inner = self.0.clone();
+        poll_fn(move |cx| match inner.kept.borrow_mut().get_mut(&key) {
+            Some(Kept {
+                state: State::Making(waiting),
+                ..
+            }) => {
+                waiting.push(cx.waker().clone());
+                Poll::Pending
+            }
+            Some(Kept {
+                state: State::Ready(variant),
+                ..
+            }) => Poll::Ready(Some(variant.clone())),
+            _ => Poll::Ready(None),
+        })
+    }
+}
+
+impl Inner {
+    fn next_look(&self) -> u64 {
+        self.looks.set(self.looks.get() + 1);
+        self.looks.get()
+    }
+
+    fn begin(self: &Rc<Inner>, key: &Key, resource: Rc<Resource>) {
+        self.put(key.clone(), State::Making(Vec::new()));
+        let making = Making {
+            key: key.clone(),
+            plain: PathBuf::from(OsStr::from_bytes(resource.path())),
+            settings: self.settings.borrow().clone(),
+        };
+        let (inner, key) = (self.clone(), key.clone());
+        tokio::task::spawn_local(async move {
+            let made = inner.threads.0.run(move || making.make());
+            let made = made.await.ok().flatten();
+            let state = match made.and_then(|made| made.variant(&resource, key.coding)) {
+                Some(variant) => State::Ready(Rc::new(variant)),
+                None => State::Useless,
+            };
+            let before = inner.put(key, state);
+            if let Some(State::Making(waiting)) = before {
+                waiting.into_iter().for_each(Waker::wake);
+            }
+            // Who waits takes it first.
+            tokio::task::yield_now().await;
+            inner.shrink();
+        });
+    }
+
+    /// Returns what was there before.
+    fn put(&self, key: Key, state: State) -> Option<State> {
+        let kept = Kept {
+            state,
+            seen: self.next_look(),
+        };
+        let weight = kept.weight();
+        let before = self.kept.borrow_mut().insert(key, kept);
+        let old = before.as_ref().map_or(0, Kept::weight);
+        self.weight.set(self.weight.get() + weight - old);
+        before.map(|kept| kept.state)
+    }
+
+    /// Lets go what was used longest ago until the rest fits: down to nine tenths, so that this is rare.
+    fn shrink(&self) {
+        let most = self.settings.borrow().memory;
+        if self.weight.get() <= most {
+            return;
+        }
+        let mut kept = self.kept.borrow_mut();
+        let done = kept
+            .iter()
+            .filter(|(_, kept)| !matches!(kept.state, State::Making(_)));
+        let mut by_use: Vec<(u64, Key)> =
+            done.map(|(key, kept)| (kept.used(), key.clone())).collect();
+        by_use.sort_unstable_by_key(|(used, _)| *used);
+        for (_, key) in by_use {
+            if self.weight.get() <= most / 10 * 9 {
+                break;
+            }
+            if let Some(kept) = kept.remove(&key) {
+                self.weight.set(self.weight.get() - kept.weight());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::Files;
+    use std::io;
+    use std::sync::mpsc;
+    use tokio::task::{spawn_local, yield_now, LocalSet};
+
+    fn resource(path: &std::path::Path) -> Rc<Resource> {
+        let path = std::ffi::CString::new(path.as_os_str().as_bytes()).expect("a path");
+        let files = (&Files::default(), false);
+        let loaded = Resource::load(&path, None, (None, false), Some("text/plain"), files);
+        Rc::new(loaded.expect("a file"))
+    }
+
+    /// As if so many files were being compressed. They are, until what is returned is dropped.
+    async fn keep_busy(variants: &Variants) -> mpsc::Sender<()> {
+        let (end, may_end) = mpsc::channel::<()>();
+        let may_end = std::sync::Arc::new(std::sync::Mutex::new(may_end));
+        for _ in 0..AT_ONCE {
+            let (inner, may_end) = (variants.0.clone(), may_end.clone());
+            let work = move || {
+                may_end
+                    .lock()
+                    .map(|told| told.recv())
+                    .map_err(|_| io::ErrorKind::Other.into())
+            };
+            spawn_local(async move { inner.threads.0.run(work).await.is_ok() });
+        }
+        yield_now().await;
+        end
+    }
+
+    #[tokio::test]
+    async fn four_files_are_compressed_at_a_time_and_the_fifth_waits() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plain = folder.path().join("page.txt");
+        std::fs::write(&plain, "words ".repeat(1000)).expect("written");
+        let resource = resource(&plain);
+        let key = Key::new(&resource, Coding::Gzip, 6);
+        let test = async {
+            let variants = Variants::default();
+            let busy = keep_busy(&variants).await;
+            let made = spawn_local(variants.make(key.clone(), resource.clone()));
+            // Long enough for a thread that did not wait.
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            assert!(matches!(variants.find(&key), Found::Nothing));
+            assert!(!made.is_finished());
+            drop(busy);
+            let variant = made.await.expect("no panic").expect("smaller");
+            assert!(variant.length < 1000, "{}", variant.length);
+            assert!(matches!(variants.find(&key), Found::Variant(_)));
+
+            // What is noted beside the file is of its coding and level, and not there when it had to give way.
+            let known = |coding, level| variants.known(&resource, coding, level).is_some();
+            assert!(!known(Coding::Gzip, 6));
+            resource.variants.note(Coding::Gzip, 6, &variant);
+            drop(variant);
+            assert!(known(Coding::Gzip, 6));
+            assert!(!known(Coding::Gzip, 5) && !known(Coding::Brotli, 6));
+            variants.configure(&VariantStore {
+                memory: 0,
+                ..VariantStore::default()
+            });
+            assert!(!known(Coding::Gzip, 6));
+        };
+        assert_eq!(AT_ONCE, 4);
+        LocalSet::new().run_until(test).await;
+    }
+}

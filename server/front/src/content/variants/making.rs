@@ -1,0 +1,130 @@
+//! Making one compressed file: a thread's work, which may wait for disks.
+
+use super::{folder, Key, Variant, Whole};
+use crate::content::resource::{Identity, Resource};
+use crate::filters::Encoder;
+use mehari_config::{Coding, VariantStore};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Variants up to this size are answered from memory in one write; larger ones are files of memory.
+const SMALL: u64 = 64 * 1024;
+const PIECE: usize = 64 * 1024;
+
+/// What it is given.
+pub struct Making {
+    pub key: Key,
+    pub plain: PathBuf,
+    pub settings: VariantStore,
+}
+
+/// What it made.
+pub struct Made {
+    bytes: Vec<u8>,
+    file: Option<Whole>,
+    length: u64,
+}
+
+impl Making {
+    /// `None`: compressed it is not smaller.
+    pub fn make(self) -> io::Result<Option<Made>> {
+        if let Some(file) = self
+            .settings
+            .folder
+            .as_deref()
+            .and_then(|folder| folder::open(folder, &self.key.file_name()))
+        {
+            return Made::of(file).map(Some);
+        }
+        // NONBLOCK: a FIFO put in the file's place must not stop the thread.
+        let file = File::options()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(&self.plain)?;
+        let size = self.key.identity.size();
+        let is_it =
+            rustix::fs::fstat(&file).is_ok_and(|stat| Identity::of(&stat) == self.key.identity);
+        if !is_it {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let compressed = compress(file.take(size), size, self.key.coding, self.key.level)?;
+        if compressed.len() as u64 >= size {
+            return Ok(None);
+        }
+        if let Some(folder) = &self.settings.folder {
+            folder::put(
+                folder,
+                &self.key.file_name(),
+                &compressed,
+                self.settings.disk,
+            );
+        }
+        Made::in_memory(compressed).map(Some)
+    }
+}
+
+fn compress(mut plain: impl Read, size: u64, coding: Coding, level: u32) -> io::Result<Vec<u8>> {
+    let mut encoder = Encoder::new(coding, level, Some(size))?;
+    let mut piece = vec![0; PIECE];
+    let mut left = size;
+    while left > 0 {
+        let count = plain.read(&mut piece)?;
+        if count == 0 {
+            // It changed while it was read: nothing is made of it.
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        encoder.write(&piece[..count])?;
+        left -= count as u64;
+    }
+    encoder.finish()
+}
+
+impl Made {
+    fn of(mut file: File) -> io::Result<Made> {
+        let length = file.metadata()?.len();
+        if length > SMALL {
+            return Ok(Made {
+                bytes: Vec::new(),
+                file: Some(Whole::OnDisk(Arc::new(file))),
+                length,
+            });
+        }
+        let mut bytes = Vec::with_capacity(length as usize);
+        file.read_to_end(&mut bytes)?;
+        Made::in_memory(bytes)
+    }
+
+    fn in_memory(bytes: Vec<u8>) -> io::Result<Made> {
+        let length = bytes.len() as u64;
+        if length <= SMALL {
+            return Ok(Made {
+                bytes,
+                file: None,
+                length,
+            });
+        }
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::memfd_create("mehari compressed file", flags)?);
+        file.write_all(&bytes)?;
+        Ok(Made {
+            bytes: Vec::new(),
+            file: Some(Whole::InMemory(Arc::new(file))),
+            length,
+        })
+    }
+
+    pub fn variant(self, resource: &Resource, coding: Coding) -> Option<Variant> {
+        let body = self.file.is_none().then(|| self.bytes.into());
+        Some(Variant {
+            resource: Rc::new(resource.coded(coding, body)),
+            file: self.file,
+            length: self.length,
+            used: Cell::default(),
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! `Header` and `RequestHeader`: rules that change the fields of a response or of a request.
+
+use crate::request::variables::RequestFacts;
+use mehari_config::{
+    Base, Condition, Expires, Facts, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Text,
+};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+type Fields = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Changes the fields of a request, which are those of its facts.
+pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &RequestFacts) {
+    for rule in rules {
+        if holds(&rule.condition, facts) {
+            change(rule, fields, facts);
+        }
+    }
+}
+
+/// The header lines of the response that `facts` describes, after all that the rules say about them.
+/// `set`: fields that take the place of those of the same name.
+pub fn change_response(
+    rules: &[Arc<HeaderRule>],
+    expires: &Expires,
+    facts: &RequestFacts,
+    set: &[(Vec<u8>, Vec<u8>)],
+) -> Vec<u8> {
+    let mut fields = parse(facts.lines);
+    let is_set = |name: &[u8]| {
+        set.iter()
+            .any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    fields.retain(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie") || !is_set(name));
+    fields.extend_from_slice(set);
+    // What fails before a handler has answered gets Apache's `always` table only.
+    let success = facts.status < 400;
+    if success && expires.active {
+        add_expiry(expires, &mut fields);
+    }
+    for rule in rules.iter().filter(|rule| rule.always || success) {
+        if holds(&rule.condition, facts) {
+            change(rule, &mut fields, facts);
+        }
+    }
+    let mut lines = Vec::with_capacity(facts.lines.len() + 64);
+    for (name, value) in fields {
+        lines.extend_from_slice(&name);
+        lines.extend_from_slice(b": ");
+        lines.extend_from_slice(&value);
+        lines.extend_from_slice(b"\r\n");
+    }
+    lines
+}
+
+fn parse(lines: &[u8]) -> Fields {
+    let lines = lines.split(|byte| *byte == b'\n');
+    let parsed = lines.filter_map(|line| {
+        let at = memchr::memchr(b':', line)?;
+        Some((line[..at].to_vec(), line[at + 1..].trim_ascii().to_vec()))
+    });
+    parsed.collect()
+}
+
+fn holds(condition: &Condition, facts: &RequestFacts) -> bool {
+    match condition {
+        Condition::Always => true,
+        Condition::Variable { name, set } => facts.environment(name).is_some() == *set,
+        Condition::Expression(expression) => expression.holds(facts),
+    }
+}
+
+fn change(rule: &HeaderRule, fields: &mut Fields, facts: &RequestFacts) {
+    let name = rule.name.as_bytes();
+    let is = |known: &(Vec<u8>, Vec<u8>)| known.0.eq_ignore_ascii_case(name);
+    let value = match &rule.value {
+        HeaderValue::Text(text) => clean(text.of(facts)),
+        HeaderValue::Edit(pattern, text) => {
+            let every = rule.action == HeaderAction::EditEvery;
+            for field in fields.iter_mut().filter(|field| is(field)) {
+                field.1 = clean(edited(&field.1, pattern, text, every, facts));
+            }
+            return;
+        }
+        HeaderValue::None => Vec::new(),
+    };
+    match rule.action {
+        HeaderAction::Set => {
+            fields.retain(|field| !is(field));
+            fields.push((name.to_vec(), value));
+        }
+        HeaderAction::SetIfEmpty if fields.iter().any(is) => {}
+        HeaderAction::Add | HeaderAction::SetIfEmpty => fields.push((name.to_vec(), value)),
+        HeaderAction::Append | HeaderAction::Merge => {
+            let merges = rule.action == HeaderAction::Merge;
+            match fields.iter_mut().find(|field| is(field)) {
+                None => fields.push((name.to_vec(), value)),
+                Some(field) if merges && has_member(&field.1, &value) => {}
+                Some(field) => {
+                    field.1.extend_from_slice(b", ");
+                    field.1.extend_from_slice(&value);
+                }
+            }
+        }
+        HeaderAction::Unset => fields.retain(|field| !is(field)),
+        HeaderAction::Echo => echo(&rule.name, fields, facts),
+        HeaderAction::Edit | HeaderAction::EditEvery => {}
+    }
+}
+
+/// Fields of the request whose names match go back with the response.
+fn echo(pattern: &str, fields: &mut Fields, facts: &RequestFacts) {
+    for (name, value) in facts.request.fields {
+        let matches = match pattern.strip_suffix('*') {
+            Some(start) => {
+                name.len() >= start.len()
+                    && name[..start.len()].eq_ignore_ascii_case(start.as_bytes())
+            }
+            None => name.eq_ignore_ascii_case(pattern.trim_matches(['^', '$']).as_bytes()),
+        };
+        if matches {
+            fields.push((name.to_vec(), value.to_vec()));
+        }
+    }
+}
+
+fn has_member(list: &[u8], member: &[u8]) -> bool {
+    list.split(|byte| *byte == b',')
+        .any(|known| known.trim_ascii() == member.trim_ascii())
+}
+
+/// No value can end its line, or be refused on its way to the client.
+fn clean(mut value: Vec<u8>) -> Vec<u8> {
+    value.retain(|byte| *byte == b'\t' || !byte.is_ascii_control());
+    value
+}
+
+fn edited(value: &[u8], pattern: &Pattern, text: &Text, every: bool, facts: &dyn Facts) -> Vec<u8> {
+    let mut edited = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(groups) = pattern.groups_at(value, at) {
+        let whole = groups.whole();
+        edited.extend_from_slice(&value[at..whole.start]);
+        let matched = Matched {
+            facts,
+            groups: Some((value.into(), groups)),
+        };
+        text.put(&matched, &mut edited);
+        at = whole.end;
+        if whole.is_empty() {
+            let Some(byte) = value.get(at) else { break };
+            edited.push(*byte);
+            at += 1;
+        }
+        if !every {
+            break;
+        }
+    }
+    edited.extend_from_slice(value.get(at..).unwrap_or_default());
+    edited
+}
+
+fn add_expiry(expires: &Expires, fields: &mut Fields) {
+    let field = |name: &str| {
+        let mut known = fields.iter();
+        known.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    if field("expires").is_some() {
+        return;
+    }
+    let media_type = field("content-type").map_or(&[][..], |(_, value)| value);
+    let Some(expiry) = expires.of(media_type) else {
+        return;
+    };
+    let now = SystemTime::now();
+    let modified = field("last-modified")
+        .and_then(|(_, value)| httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok());
+    let from = match (expiry.from, modified) {
+        (Base::Modification, None) => return,
+        (Base::Modification, Some(modified)) => modified,
+        (Base::Access, _) => now,
+    };
+    let until = from + expiry.after;
+    let left = until.duration_since(now).unwrap_or(Duration::ZERO);
+    // A program's own Cache-Control is its own.
+    if field("cache-control").is_none() {
+        let value = format!("max-age={}", left.as_secs()).into_bytes();
+        fields.push((b"Cache-Control".to_vec(), value));
+    }
+    let date = httpdate::fmt_http_date(until).into_bytes();
+    fields.push((b"Expires".to_vec(), date));
+}

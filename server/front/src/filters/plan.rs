@@ -1,0 +1,204 @@
+//! Whether what a program says is compressed, and what that does to its header.
+
+use super::vary;
+use crate::request::Request;
+use mehari_config::{Coding, Compression, Settings, TagRule};
+use mehari_http::{accept, status};
+
+/// What is to be done with a response.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    pub coding: Option<Coding>,
+    level: u32,
+    tag: TagRule,
+    pub least: u64,
+    /// Other clients get it otherwise.
+    varies: bool,
+}
+
+/// `None`: the response goes as it is, to everybody.
+pub fn plan(
+    request: &Request<'_>,
+    settings: &Settings,
+    status: u16,
+    lines: &[u8],
+    length: Option<u64>,
+) -> Option<Plan> {
+    let file = request.path();
+    let rules = &settings.output.compression;
+    if rules.is_off() || status::has_no_body(status) || status == 206 {
+        return None;
+    }
+    let known = Known::of(lines);
+    let short = length.is_some_and(|length| length < rules.least);
+    if short || known.is_coded || known.is_final {
+        return None;
+    }
+    let offered = |coding| offers(rules, coding, known.media_type, file, request, settings);
+    if !Coding::ALL.into_iter().any(offered) {
+        return None;
+    }
+    let accepted = request.field("accept-encoding").unwrap_or_default();
+    let coding = accept::best(accepted, offered);
+    let coding = coding.filter(|_| !is_set(request, settings, "no-compression"));
+    Some(Plan {
+        coding,
+        level: coding.map_or(0, |coding| rules.level(coding)),
+        tag: coding.map_or(TagRule::NoChange, |coding| rules.tag_rule(coding)),
+        least: rules.least,
+        varies: !is_set(request, settings, "dont-vary") && !vary::says_so(lines),
+    })
+}
+
+/// Whether a response may have this coding, whoever asks.
+pub fn offers(
+    rules: &Compression,
+    coding: Coding,
+    media_type: &str,
+    file: &[u8],
+    request: &Request<'_>,
+    settings: &Settings,
+) -> bool {
+    rules.offers(coding, media_type, file)
+        && (!rules.always.contains(&coding) || !is_compressed_by_nature(media_type))
+        && !is_set(request, settings, coding.prohibition())
+}
+
+/// Variables that rules set for a request, and `SetEnv` for a place.
+pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
+    let noted = request
+        .notes
+        .and_then(|notes| notes.variable(name.as_bytes()));
+    noted.is_some()
+        || settings
+            .programs
+            .set_env
+            .iter()
+            .any(|(known, _)| known == name)
+}
+
+/// Types whose bytes no coding makes fewer.
+fn is_compressed_by_nature(media_type: &str) -> bool {
+    let bare = media_type.split(';').next().unwrap_or_default().trim();
+    let bare = bare.to_ascii_lowercase();
+    match bare.split_once('/') {
+        Some(("image", kind)) => {
+            !["svg+xml", "bmp", "x-icon", "vnd.microsoft.icon"].contains(&kind)
+        }
+        Some(("audio" | "video", _)) => true,
+        Some(("font", kind)) => kind.starts_with("woff"),
+        Some(("application", kind)) => [
+            "zip",
+            "gzip",
+            "x-gzip",
+            "x-bzip2",
+            "x-xz",
+            "zstd",
+            "x-7z-compressed",
+            "x-rar-compressed",
+            "vnd.rar",
+            "java-archive",
+            "pdf",
+        ]
+        .contains(&kind),
+        _ => false,
+    }
+}
+
+/// What a response's lines say about its coding.
+struct Known<'a> {
+    media_type: &'a str,
+    /// A Content-Encoding, or a part only.
+    is_coded: bool,
+    /// Cache-Control: no-transform.
+    is_final: bool,
+}
+
+impl<'a> Known<'a> {
+    fn of(lines: &'a [u8]) -> Known<'a> {
+        let mut known = Known {
+            media_type: "",
+            is_coded: false,
+            is_final: false,
+        };
+        for (name, value) in fields(lines) {
+            let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+            match name.len() {
+                12 if is("content-type") => {
+                    known.media_type = std::str::from_utf8(value).unwrap_or_default();
+                }
+                13 if is("content-range") => known.is_coded = true,
+                13 if is("cache-control") => {
+                    let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+                    known.is_final |= words.any(|word| word.eq_ignore_ascii_case(b"no-transform"));
+                }
+                16 if is("content-encoding") => {
+                    known.is_coded |= !value.eq_ignore_ascii_case(b"identity");
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+}
+
+fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = lines.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}
+
+impl Plan {
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// The header of the response that is sent in this coding.
+    pub fn header(&self, coding: Option<Coding>, said: &[u8]) -> Vec<u8> {
+        let mut lines = Vec::with_capacity(said.len() + 64);
+        for line in said.split_inclusive(|byte| *byte == b'\n') {
+            let end = memchr::memchr(b':', line).unwrap_or(line.len());
+            let is = |name: &str| line[..end].eq_ignore_ascii_case(name.as_bytes());
+            match coding {
+                // They are about the bytes that are not sent.
+                Some(_)
+                    if [
+                        "content-length",
+                        "accept-ranges",
+                        "content-md5",
+                        "content-encoding",
+                    ]
+                    .into_iter()
+                    .any(is) => {}
+                Some(coding) if is("etag") => push_tag(&mut lines, line, end, self.tag, coding),
+                _ => lines.extend_from_slice(line),
+            }
+        }
+        if self.varies {
+            lines.extend_from_slice(vary::LINE);
+        }
+        if let Some(coding) = coding {
+            lines.extend_from_slice(b"Content-Encoding: ");
+            lines.extend_from_slice(coding.name().as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+        lines
+    }
+}
+
+fn push_tag(lines: &mut Vec<u8>, line: &[u8], end: usize, rule: TagRule, coding: Coding) {
+    let value = line.get(end + 1..).unwrap_or_default().trim_ascii();
+    let value = match (rule, value.strip_suffix(b"\"")) {
+        (TagRule::Remove, _) => return,
+        (TagRule::AddSuffix, Some(start)) => {
+            [start, b"-", coding.name().as_bytes(), b"\""].concat()
+        }
+        (TagRule::Weak, _) if !value.starts_with(b"W/") => [b"W/", value].concat(),
+        _ => value.to_vec(),
+    };
+    lines.extend_from_slice(b"ETag: ");
+    lines.extend_from_slice(&value);
+    lines.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,233 @@
+//! Handlers: what answers a request once it is routed.
+//!
+//! `pipeline::start` starts a handler. A handler answers at once ([`Answer`]) or is a [`Backend`], whose
+//! head and body the pipeline then polls.
+
+mod captured;
+pub mod fastcgi;
+pub mod file;
+mod filtered;
+pub mod gateway;
+pub mod perl;
+pub mod printed;
+pub mod proxy;
+pub mod report;
+pub mod send_file;
+pub mod ssi;
+mod upgrade;
+
+pub use captured::Captured;
+pub use filtered::Filtered;
+pub(crate) use mehari_cgi as cgi;
+
+use crate::content::spool::Spooled;
+use crate::content::Answer;
+use crate::shared::PerlExchange;
+use mehari_pool::script_head::ScriptHead;
+use mehari_pool::{Head, Named, Passed};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// What a routed request leads to.
+pub enum HandlerOutcome {
+    Answer(Answer),
+    Backend(Backend),
+    /// Another local target answers, and the status it is for.
+    Elsewhere(Vec<u8>, u16),
+}
+
+/// What a program or a back end says first.
+pub enum Said {
+    Response(Head),
+    /// Another local target is to answer.
+    Elsewhere(Vec<u8>),
+    /// Perl leaves the answer to the server, and the body it was given.
+    Passed(Box<Passed>, Option<Box<Spooled>>),
+    /// The server's own page for this status.
+    Page(u16),
+    /// The front's own answer, which took its time.
+    Answered(Box<Answer>),
+    /// 101: the connection speaks something else from now on.
+    Upgrade(Head),
+}
+
+impl From<ScriptHead> for Said {
+    fn from(head: ScriptHead) -> Said {
+        match head {
+            ScriptHead::Response(head) => Said::Response(head),
+            ScriptHead::LocalRedirect(target) => Said::Elsewhere(target),
+            ScriptHead::Passed(passed) => Said::Passed(passed, None),
+        }
+    }
+}
+
+/// Why there is no answer, or not all of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error(transparent)]
+    Program(#[from] mehari_pool::Fault),
+    #[error(transparent)]
+    BackEnd(#[from] mehari_upstream::Fault),
+    #[error("the response could not be compressed")]
+    Filter,
+}
+
+impl Fault {
+    /// The status the client is told.
+    pub fn status(self) -> u16 {
+        match self {
+            Fault::Program(fault) => fault.status(),
+            Fault::BackEnd(fault) => fault.status(),
+            Fault::Filter => 500,
+        }
+    }
+}
+
+/// A program at work on a request.
+pub enum Backend {
+    /// With the body, where somebody else may have to answer after all.
+    Perl(PerlExchange, Option<Box<Spooled>>),
+    Cgi(Box<cgi::Exchange>),
+    Proxy(Box<proxy::Exchange>),
+    /// One of them, with a filter behind it.
+    Filtered(Box<Filtered>),
+    /// One of them, whose response is kept as it goes by.
+    Captured(Box<Captured>),
+    /// Nobody: the front itself, when it is ready.
+    Later(Later),
+    /// Taken apart.
+    Gone,
+}
+
+/// An answer that is being made, or the status of the page instead of it.
+pub type Later = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
+
+impl Backend {
+    /// Puts a filter behind it.
+    pub fn wrap(&mut self, with: impl FnOnce(Backend) -> Filtered) {
+        let inner = std::mem::replace(self, Backend::Gone);
+        *self = Backend::Filtered(Box::new(with(inner)));
+    }
+
+    /// Has its response kept as it goes by.
+    pub fn capture(&mut self, with: impl FnOnce(Backend) -> Captured) {
+        let inner = std::mem::replace(self, Backend::Gone);
+        *self = Backend::Captured(Box::new(with(inner)));
+    }
+
+    /// Bytes of a body that a filter holds whole.
+    pub fn held_length(&self) -> Option<u64> {
+        match self {
+            Backend::Filtered(filtered) => filtered.held_length(),
+            _ => None,
+        }
+    }
+
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
+        match self {
+            Backend::Perl(exchange, body) => match said(exchange.poll_head(cx)) {
+                Poll::Ready(Ok(Said::Passed(passed, _))) => {
+                    Poll::Ready(Ok(Said::Passed(passed, body.take())))
+                }
+                said => said,
+            },
+            Backend::Cgi(exchange) => said(exchange.poll_head(cx)),
+            Backend::Proxy(exchange) => exchange.poll_head(cx),
+            Backend::Filtered(filtered) => filtered.inner_mut().poll_head(cx),
+            Backend::Captured(captured) => captured.inner_mut().poll_head(cx),
+            Backend::Later(later) => later.as_mut().poll(cx).map(|answer| {
+                Ok(match answer {
+                    Ok(answer) => Said::Answered(Box::new(answer)),
+                    Err(status) => Said::Page(status),
+                })
+            }),
+            Backend::Gone => Poll::Ready(Ok(Said::Page(500))),
+        }
+    }
+
+    /// The next 1xx head, if one has come; ask after each `Pending` of `poll_head`.
+    pub fn take_interim(&mut self) -> Option<Head> {
+        match self {
+            Backend::Perl(exchange, _) => exchange.take_interim(),
+            Backend::Proxy(exchange) => exchange.take_interim(),
+            Backend::Filtered(filtered) => filtered.inner_mut().take_interim(),
+            Backend::Captured(captured) => captured.inner_mut().take_interim(),
+            Backend::Cgi(_) | Backend::Later(_) | Backend::Gone => None,
+        }
+    }
+
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        match self {
+            Backend::Perl(exchange, _) => exchange.poll_body(cx, into, room).map_err(Fault::from),
+            Backend::Cgi(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
+            Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
+            Backend::Filtered(filtered) => filtered.poll_body(cx, into, room),
+            Backend::Captured(captured) => captured.poll_body(cx, into, room),
+            Backend::Later(_) | Backend::Gone => Poll::Ready(Ok(false)),
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Backend::Perl(exchange, _) => exchange.is_complete(),
+            Backend::Cgi(exchange) => exchange.is_complete(),
+            Backend::Proxy(exchange) => exchange.is_complete(),
+            Backend::Filtered(filtered) => filtered.is_complete(),
+            Backend::Captured(captured) => captured.inner().is_complete(),
+            Backend::Later(_) | Backend::Gone => true,
+        }
+    }
+
+    pub fn worker(&self) -> Option<u32> {
+        match self {
+            Backend::Perl(exchange, _) => exchange.worker(),
+            Backend::Cgi(exchange) => exchange.worker(),
+            Backend::Filtered(filtered) => filtered.inner().worker(),
+            Backend::Captured(captured) => captured.inner().worker(),
+            Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
+        }
+    }
+
+    /// Who Perl's handlers say the user is; once.
+    pub fn take_user(&mut self) -> Option<Box<Named>> {
+        match self {
+            Backend::Perl(exchange, _) => exchange.take_user(),
+            Backend::Filtered(filtered) => filtered.inner_mut().take_user(),
+            Backend::Captured(captured) => captured.inner_mut().take_user(),
+            Backend::Cgi(_) | Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
+        }
+    }
+
+    /// Nobody has begun to work on it.
+    pub fn waits(&self) -> bool {
+        match self {
+            Backend::Proxy(exchange) => !exchange.is_begun(),
+            Backend::Filtered(filtered) => filtered.inner().waits(),
+            Backend::Captured(captured) => captured.inner().waits(),
+            Backend::Later(_) => false,
+            _ => self.worker().is_none(),
+        }
+    }
+
+    pub fn queued(&self) -> Duration {
+        match self {
+            Backend::Perl(exchange, _) => exchange.queued(),
+            Backend::Cgi(exchange) => exchange.queued(),
+            Backend::Proxy(exchange) => exchange.queued(),
+            Backend::Filtered(filtered) => filtered.inner().queued(),
+            Backend::Captured(captured) => captured.inner().queued(),
+            Backend::Later(_) | Backend::Gone => Duration::ZERO,
+        }
+    }
+}
+
+fn said(head: Poll<Result<ScriptHead, mehari_pool::Fault>>) -> Poll<Result<Said, Fault>> {
+    head.map(|head| head.map(Said::from).map_err(Fault::from))
+}

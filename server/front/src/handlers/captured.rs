@@ -1,0 +1,101 @@
+//! A program whose response is kept while it goes to its client.
+//!
+//! Only what was said whole is kept: a body that breaks off, is too long, or is not as long as was said leaves the
+//! cache as it was. So does a client that goes before the end; who waits then asks the program.
+
+use crate::cache::lease::{Lease, UNKEPT};
+use crate::handlers::{Backend, Fault};
+use mehari_cache::Page;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+pub struct Captured {
+    inner: Backend,
+    /// `None`: it has been kept, or will not be.
+    open: Option<Open>,
+}
+
+struct Open {
+    lease: Box<Lease>,
+    page: Page,
+    body: Vec<u8>,
+    sizes: (u64, u64),
+    length: Option<u64>,
+}
+
+impl Captured {
+    /// `sizes`: the least and the most bytes a body may have; `length`: what the program says it has.
+    pub fn new(
+        inner: Backend,
+        lease: Box<Lease>,
+        page: Page,
+        sizes: (u64, u64),
+        length: Option<u64>,
+    ) -> Captured {
+        let open = Open {
+            lease,
+            page,
+            body: Vec::new(),
+            sizes,
+            length,
+        };
+        Captured {
+            inner,
+            open: Some(open),
+        }
+    }
+
+    pub fn inner(&self) -> &Backend {
+        &self.inner
+    }
+
+    pub fn inner_mut(&mut self) -> &mut Backend {
+        &mut self.inner
+    }
+
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        let before = into.len();
+        let said = self.inner.poll_body(cx, into, room);
+        let Some(open) = &mut self.open else {
+            return said;
+        };
+        open.body.extend_from_slice(&into[before..]);
+        let too_long = open.body.len() as u64 > open.sizes.1;
+        match said {
+            Poll::Ready(Err(_)) => self.open = None,
+            _ if too_long => {
+                let store = &open.lease.cache.store;
+                store.refuse(&open.lease.key, SystemTime::now(), UNKEPT);
+                self.open = None;
+            }
+            Poll::Ready(Ok(false)) => {
+                if let Some(open) = self.open.take() {
+                    open.keep();
+                }
+            }
+            _ => {}
+        }
+        said
+    }
+}
+
+impl Open {
+    fn keep(self) {
+        let length = self.body.len() as u64;
+        let is_whole = self.length.is_none_or(|said| said == length);
+        if !is_whole || length < self.sizes.0 || self.lease.is_overtaken() {
+            return;
+        }
+        let page = Page {
+            body: self.body.into(),
+            ..self.page
+        };
+        self.lease.cache.put(&self.lease.key, Rc::new(page));
+    }
+}

@@ -1,0 +1,93 @@
+//! Static files: representation, conditions, ranges (RFC 9110 sections 13 and 14).
+//!
+//! Small files are answered from memory; large ones are sent in windows from the page cache. `coded`
+//! answers where filters may be configured. `routing` has decided that the file may be seen.
+
+pub mod coded;
+mod encoding;
+
+use crate::content::body::FileBody;
+use crate::content::condition::{Conditions, Verdict};
+use crate::content::resource::Resource;
+use crate::content::{range, Answer, Content, FileTarget, Files};
+use crate::request::Request;
+use mehari_http::problem::Problem;
+
+use mehari_config::Settings;
+use std::rc::Rc;
+
+const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
+
+/// Answers with the file as it is now. `Err(404)` when it is gone since it was routed.
+pub fn answer(
+    request: &Request<'_>,
+    target: &FileTarget,
+    settings: &Settings,
+    files: &Files,
+) -> Result<Answer, Problem> {
+    match request.method {
+        b"GET" | b"HEAD" => {}
+        b"OPTIONS" => return Ok(Answer::new(200, ALLOW)),
+        _ => return Ok(method_not_allowed(request)),
+    }
+    let coding = encoding::choose(request, target);
+    let resource = target.resource(coding, settings, files)?;
+    let conditions = Conditions::of(request);
+    match conditions.verdict(&resource) {
+        Verdict::Failed => Ok(bare(412, &resource)),
+        Verdict::Unchanged => Ok(bare(304, &resource)),
+        Verdict::Whole => whole(resource, settings, files),
+        Verdict::Ranges(ranges) => partial(resource, ranges, settings, files),
+    }
+}
+
+/// 405 with what the file does take.
+fn method_not_allowed(request: &Request<'_>) -> Answer {
+    let mut answer = crate::content::page::answer(405, request.field("accept"));
+    answer.lines.extend_from_slice(ALLOW.as_bytes());
+    answer
+}
+
+/// Only what tells the client which representation it has (RFC 9110 section 15.4.5).
+pub fn bare(status: u16, resource: &Resource) -> Answer {
+    Answer::new(status, resource.validators())
+}
+
+fn whole(resource: Rc<Resource>, settings: &Settings, files: &Files) -> Result<Answer, Problem> {
+    if resource.is_cached() {
+        return Ok(Answer {
+            status: 200,
+            lines: Vec::new(),
+            content: Content::Cached(resource),
+        });
+    }
+    Ok(Answer {
+        status: 200,
+        lines: resource.lines().to_vec(),
+        content: Content::File(Box::new(
+            resource.whole(files)?.copied(settings.files.copied),
+        )),
+    })
+}
+
+fn partial(
+    resource: Rc<Resource>,
+    ranges: Vec<range::Range>,
+    settings: &Settings,
+    files: &Files,
+) -> Result<Answer, Problem> {
+    if ranges.is_empty() {
+        let mut answer = crate::content::page::answer(416, None);
+        let line = range::unsatisfied(resource.size());
+        answer.lines.extend_from_slice(line.as_bytes());
+        return Ok(answer);
+    }
+    let file = resource.open(files)?;
+    let (lines, parts) = range::parts(&range::Whole::of(&resource), &ranges);
+    let body = FileBody::new(file, parts, Some(resource), files);
+    Ok(Answer {
+        status: 206,
+        lines,
+        content: Content::File(Box::new(body.copied(settings.files.copied))),
+    })
+}

@@ -1,0 +1,192 @@
+//! A program whose body is compressed on its way to the client.
+//!
+//! Little is compressed where it stands. What is much is compressed by a thread, so that the loop has time
+//! for others; meanwhile the program is not asked for more. When the program pauses, the client is given
+//! all it has said.
+
+use crate::filters::{Encoder, IN_PLACE};
+use crate::handlers::{Backend, Fault};
+use mehari_config::Coding;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use tokio::task::JoinHandle;
+
+/// Bytes that are gathered for a thread.
+const BATCH: usize = 256 * 1024;
+/// Asked of the program at a time.
+const ROOM: usize = 64 * 1024;
+
+pub struct Filtered {
+    inner: Backend,
+    stage: Stage,
+    /// Said by the program, not compressed yet.
+    plain: Vec<u8>,
+    /// For the client; taken up to `taken`.
+    ready: Vec<u8>,
+    taken: usize,
+    /// The coding holds bytes back that the client should see if the program pauses.
+    unflushed: bool,
+    /// How the program's body ended.
+    end: Option<Result<(), Fault>>,
+}
+
+enum Stage {
+    Encoding(Box<Encoder>),
+    Away(JoinHandle<io::Result<Compressed>>),
+    /// All there is to come is ready.
+    Done,
+}
+
+/// What a step of the coding leaves: itself, unless it has finished, and what came out.
+type Compressed = (Option<Box<Encoder>>, Vec<u8>);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    More,
+    Flush,
+    Finish,
+}
+
+impl Filtered {
+    /// For a body that is still to come.
+    pub fn begin(coding: Coding, level: u32) -> io::Result<impl FnOnce(Backend) -> Filtered> {
+        let encoder = Encoder::new(coding, level, None)?;
+        Ok(move |inner| Filtered {
+            stage: Stage::Encoding(Box::new(encoder)),
+            ..Filtered::holding(inner, Vec::new())
+        })
+    }
+
+    /// For a body that is there as it is to be sent.
+    pub fn holding(inner: Backend, ready: Vec<u8>) -> Filtered {
+        Filtered {
+            inner,
+            stage: Stage::Done,
+            plain: Vec::new(),
+            ready,
+            taken: 0,
+            unflushed: false,
+            end: None,
+        }
+    }
+
+    /// Gives it the whole body of the program, which has been read.
+    pub fn fed(mut self, plain: Vec<u8>) -> Filtered {
+        self.plain = plain;
+        self.end = Some(Ok(()));
+        self
+    }
+
+    pub fn inner(&self) -> &Backend {
+        &self.inner
+    }
+
+    pub fn inner_mut(&mut self) -> &mut Backend {
+        &mut self.inner
+    }
+
+    pub fn is_complete(&self) -> bool {
+        matches!(self.stage, Stage::Done)
+    }
+
+    /// Bytes of a body that is there whole.
+    pub fn held_length(&self) -> Option<u64> {
+        let left = self.ready.len() - self.taken;
+        self.is_complete().then_some(left as u64)
+    }
+
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        loop {
+            if self.taken < self.ready.len() {
+                let end = self.ready.len().min(self.taken.saturating_add(room));
+                into.extend_from_slice(&self.ready[self.taken..end]);
+                self.taken = end;
+                return Poll::Ready(Ok(true));
+            }
+            let stage = &mut self.stage;
+            match stage {
+                Stage::Done => {
+                    return Poll::Ready(match self.end.take() {
+                        Some(Err(fault)) => Err(fault),
+                        _ => Ok(false),
+                    })
+                }
+                Stage::Away(thread) => {
+                    let compressed = ready!(Pin::new(thread).poll(cx));
+                    let compressed = compressed.map_err(io::Error::other);
+                    self.put(compressed.and_then(|done| done))?;
+                }
+                Stage::Encoding(_) => {
+                    if let Poll::Ready(step) = self.gather(cx) {
+                        self.compress(step)?;
+                    } else if self.plain.is_empty() && !self.unflushed {
+                        return Poll::Pending;
+                    } else {
+                        self.compress(Step::Flush)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what the program has said. `Pending`: it pauses.
+    fn gather(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
+        while self.end.is_none() {
+            match self.inner.poll_body(cx, &mut self.plain, ROOM) {
+                Poll::Ready(Ok(true)) if self.plain.len() < BATCH => {}
+                Poll::Ready(Ok(true)) => return Poll::Ready(Step::More),
+                Poll::Ready(Ok(false)) => self.end = Some(Ok(())),
+                Poll::Ready(Err(fault)) => self.end = Some(Err(fault)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(match self.end {
+            // A client must be able to see that it is not the end.
+            Some(Err(_)) => Step::Flush,
+            _ => Step::Finish,
+        })
+    }
+
+    fn compress(&mut self, step: Step) -> Result<(), Fault> {
+        let Stage::Encoding(encoder) = std::mem::replace(&mut self.stage, Stage::Done) else {
+            return Ok(());
+        };
+        self.unflushed = step == Step::More;
+        let plain = std::mem::take(&mut self.plain);
+        if plain.len() <= IN_PLACE {
+            return self.put(compressed(encoder, &plain, step));
+        }
+        let thread = tokio::task::spawn_blocking(move || compressed(encoder, &plain, step));
+        self.stage = Stage::Away(thread);
+        Ok(())
+    }
+
+    fn put(&mut self, compressed: io::Result<Compressed>) -> Result<(), Fault> {
+        self.stage = Stage::Done;
+        let (encoder, bytes) = compressed.map_err(|_| Fault::Filter)?;
+        self.ready = bytes;
+        self.taken = 0;
+        if let (Some(encoder), false) = (encoder, matches!(self.end, Some(Err(_)))) {
+            self.stage = Stage::Encoding(encoder);
+        }
+        Ok(())
+    }
+}
+
+fn compressed(mut encoder: Box<Encoder>, plain: &[u8], step: Step) -> io::Result<Compressed> {
+    encoder.write(plain)?;
+    match step {
+        Step::Finish => return Ok((None, encoder.finish()?)),
+        Step::Flush => encoder.flush()?,
+        Step::More => {}
+    }
+    let bytes = encoder.take();
+    Ok((Some(encoder), bytes))
+}

@@ -1,0 +1,83 @@
+//! The answer: a head as a CGI program prints it, a status line before it or not, and a body that ends with the
+//! connection or with its Content-Length.
+
+use crate::handlers::proxy::{Asked, Step};
+use crate::handlers::Said;
+use mehari_config::LogLevel;
+use mehari_http::status::has_no_body;
+use mehari_pool::script_head::{self, Form};
+use mehari_upstream::{Fault, Input};
+
+#[derive(Default)]
+pub struct Reply {
+    touched: bool,
+    /// Bytes of an unfinished head that were searched for its end.
+    searched: usize,
+    /// Of the body, where the head said its length.
+    left: Option<u64>,
+    /// There is no body, whatever the head says: HEAD, 204, 304.
+    bodiless: bool,
+}
+
+impl Reply {
+    pub fn is_untouched(&self) -> bool {
+        !self.touched
+    }
+
+    pub fn head(&mut self, input: &mut Input, asked: &Asked) -> Result<Option<Said>, Fault> {
+        let bytes = input.bytes();
+        self.touched |= !bytes.is_empty();
+        let Some(end) = script_head::end(bytes, self.searched) else {
+            self.searched = bytes.len();
+            return if bytes.len() > script_head::LONGEST {
+                Err(Fault::Malformed("its head is too long"))
+            } else {
+                Ok(None)
+            };
+        };
+        let parsed = script_head::parse(&bytes[..end], Form::Parsed).map_err(|why| {
+            asked.log(LogLevel::Error, &format!("the program's head: {why}"));
+            Fault::Malformed("its head is no CGI header")
+        })?;
+        input.consume(end);
+        let said = Said::from(parsed);
+        if let Said::Response(head) = &said {
+            self.left = head.content_length;
+            self.bodiless = asked.is_head || has_no_body(head.status);
+        }
+        Ok(Some(said))
+    }
+
+    /// A connection is never used again, so what lies behind the length does not matter.
+    pub fn body(
+        &mut self,
+        input: &mut Input,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Result<Step, Fault> {
+        if self.bodiless || self.left == Some(0) {
+            return Ok(Step::Done(false));
+        }
+        let bytes = input.bytes();
+        let left = self.left.unwrap_or(u64::MAX);
+        let count = left.min(bytes.len().min(room) as u64) as usize;
+        into.extend_from_slice(&bytes[..count]);
+        input.consume(count);
+        if let Some(left) = &mut self.left {
+            *left -= count as u64;
+        }
+        Ok(match self.left {
+            Some(0) => Step::Done(false),
+            _ if count == room => Step::Full,
+            _ => Step::More,
+        })
+    }
+
+    /// The program says no more.
+    pub fn ended(&self) -> Result<(), Fault> {
+        match self.left {
+            Some(left) if left > 0 && !self.bodiless => Err(Fault::CutOff),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Requests for Perl: which header fields a program may see, and the call the pool gets.
+
+use crate::content::media;
+use crate::request::{canonical, path_of, trace, Field, Request, Table};
+use crate::routing::{Outcome, Route};
+use crate::shared::{PerlExchange, PerlPool};
+use mehari_config::{Handler, Rung, Site};
+use mehari_pool::{Body, Call, Led, Login, Task};
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt;
+
+/// Gives a complete request to the pool.
+pub fn submit(
+    pool: &PerlPool,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+) -> PerlExchange {
+    with_call(request, route, site, body, |mut call| {
+        if let Task::Script {
+            rung: Rung::Cgi,
+            file,
+        } = call.task
+        {
+            // Perl's phases only: the front starts the program when they let it.
+            call.task = Task::Front {
+                file,
+                is_program: true,
+                is_plain: false,
+            };
+        }
+        pool.submit(call)
+    })
+}
+
+/// The request as a program gets it, for the time of `give`.
+pub fn with_call<T>(
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+    give: impl FnOnce(Call<'_>) -> T,
+) -> T {
+    // What the variables borrow outlives them.
+    let (certificates, status);
+    let fields: Table = visible_fields(request).collect();
+    let settings = &route.settings;
+    let mut variables: Table = settings
+        .programs
+        .set_env
+        .iter()
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        .collect();
+    if let Some(session) = &request.peer.tls {
+        if let Some(name) = &session.name {
+            variables.push((b"SSL_TLS_SNI", name.as_bytes()));
+        }
+        if settings.programs.tls_variables {
+            session.variables().for_each(|field| variables.push(field));
+        }
+        if settings.programs.tls_certificates {
+            certificates = session.client_pem();
+            let named = certificates.iter();
+            named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
+        }
+    }
+    if let Some(notes) = request.notes {
+        for (name, value) in &notes.variables {
+            variables.push((name, value));
+        }
+        // Where Perl has a say in who the user is, the worker sees to these itself.
+        let is_known = !settings.runs_phases();
+        notes
+            .client_variables()
+            .filter(|(name, _)| is_known || *name != b"REMOTE_USER")
+            .for_each(|field| variables.push(field));
+        if let Some(kind) = notes.auth_type().filter(|_| is_known) {
+            variables.push((b"AUTH_TYPE", kind));
+        }
+    }
+    if let Some(parent) = request
+        .field("traceparent")
+        .filter(|text| trace::is_well_formed(text))
+    {
+        variables.push((b"TRACEPARENT", parent));
+    }
+    if settings.programs.pass_authorization {
+        let given = request.field("authorization");
+        given
+            .into_iter()
+            .for_each(|value| variables.push((b"HTTP_AUTHORIZATION", value)));
+    }
+    let host = site.host(route.host);
+    let admin = host.server_admin.as_deref();
+    if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
+        variables.push((b"SERVER_ADMIN", admin.as_bytes()));
+    }
+    if let Some(action) = &route.action {
+        variables.push((b"REDIRECT_STATUS", b"200"));
+        variables.push((b"REDIRECT_HANDLER", action.name.as_bytes()));
+        variables.push((b"REDIRECT_URL", &action.path));
+        if !request.query().is_empty() {
+            variables.push((b"REDIRECT_QUERY_STRING", request.query()));
+        }
+    } else if let Some((redirect, from)) = request.redirected_from() {
+        status = redirect.status.to_string();
+        variables.push((b"REDIRECT_STATUS", status.as_bytes()));
+        variables.push((b"REDIRECT_URL", path_of(from)));
+        if redirect.status >= 400 {
+            variables.push((b"REDIRECT_REQUEST_METHOD", request.asked_method));
+        }
+        if let Some(query) = from.get(path_of(from).len() + 1..) {
+            variables.push((b"REDIRECT_QUERY_STRING", query));
+        }
+    }
+    give(Call {
+        task: task(route),
+        method: request.method,
+        target: request.target,
+        script_name: &route.script_name,
+        path_info: &route.path_info,
+        query: request.query(),
+        protocol: request.protocol.name(),
+        scheme: scheme(request),
+        server_name: &canonical::name(request, host),
+        server_port: canonical::port(request, host),
+        media_type: media_type(route).as_bytes(),
+        server_addr: request.peer.server_addr.as_bytes(),
+        remote_addr: request.peer.remote_addr.as_bytes(),
+        remote_port: request.peer.remote_port,
+        connection: request.peer.connection,
+        kept: request.peer.kept.get(),
+        document_root: host.document_root.as_os_str().as_bytes(),
+        fields: fields.as_slice(),
+        variables: variables.as_slice(),
+        settings: told(route),
+        access_status: match request.notes {
+            _ if settings.denied && !settings.runs_phases() => 403,
+            notes => notes.map_or(0, |notes| notes.access_status),
+        },
+        led: led(request),
+        file_mark: route.file_mark(),
+        known: request.notes.map_or(0, |notes| notes.known),
+        login: request.notes.map_or(&Login::Unasked, |notes| &notes.login),
+        challenge: request.notes.map_or(b"", |notes| &notes.challenge),
+        server: u16::try_from(route.host).unwrap_or(0),
+        team: host.team,
+        parse_headers: parses_headers(route),
+        cgi_world: site.by_name.is_some(),
+        timeout: settings.limits.timeout,
+        request_id: request.id,
+        body,
+    })
+}
+
+/// A rule of the configuration that leads a request on does so before any handler has seen it: to Perl that is its first path.
+fn led(request: &Request<'_>) -> Led {
+    let left = request.redirected_from().map(|(redirect, _)| redirect);
+    let left = left.filter(|redirect| !redirect.keeps_request);
+    Led {
+        status: left.map_or(0, |redirect| redirect.status),
+        depth: request.redirect.map_or(0, |redirect| redirect.count as u16),
+        is_within: request.notes.is_some_and(|notes| notes.is_within),
+    }
+}
+
+/// What the worker is told of the settings: nothing where no Perl of the site's would look at it.
+fn told(route: &Route) -> (u32, &[u8]) {
+    let settings = &route.settings;
+    let is_asked = match &route.handler {
+        Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
+        Handler::Script(Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi) => false,
+        Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
+    };
+    if is_asked || settings.runs_phases() {
+        (settings.id, &settings.perl.told.text)
+    } else {
+        (0, &[])
+    }
+}
+
+/// As Apache's mod_mime: a handler's answer has the type of the path's name until the handler says another one.
+fn media_type(route: &Route) -> Cow<'_, str> {
+    if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
+        return Cow::Borrowed("");
+    }
+    let name = route.file.strip_suffix(&*route.path_info);
+    media::media_type(name.unwrap_or(&route.file), &route.settings).unwrap_or_default()
+}
+
+/// What programs in C are told by their own handlers.
+fn is_for_perl(route: &Route) -> bool {
+    match route.handler {
+        Handler::Script(rung) => rung != Rung::Cgi,
+        Handler::Perl { .. } | Handler::Psgi(_) => true,
+        Handler::File | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
+    }
+}
+
+pub fn scheme(request: &Request<'_>) -> &'static [u8] {
+    match request.peer.tls {
+        Some(_) => b"https",
+        None => b"http",
+    }
+}
+
+/// Handlers and PSGI applications answer through their API unless they ask for the other way.
+fn parses_headers(route: &Route) -> bool {
+    match &route.handler {
+        Handler::Script(rung) => route.settings.parses_headers(*rung),
+        _ => route.settings.programs.parse_headers,
+    }
+}
+
+/// What the program is; without one, the front answers when Perl's other handlers have run.
+fn task(route: &Route) -> Task<'_> {
+    if !matches!(route.outcome, Outcome::Program) {
+        return Task::Front {
+            file: &route.file,
+            is_program: false,
+            is_plain: route.is_plain_file(),
+        };
+    }
+    match &route.handler {
+        Handler::Script(rung) => Task::Script {
+            rung: *rung,
+            file: &route.file,
+        },
+        Handler::File | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => {
+            Task::Script {
+                rung: Rung::Cgi,
+                file: &route.file,
+            }
+        }
+        Handler::Perl { name, perl_script } => Task::Handler {
+            name: name.as_bytes(),
+            file: &route.file,
+            perl_script: *perl_script,
+        },
+        Handler::Psgi(file) => Task::Psgi {
+            file: file.as_os_str().as_bytes(),
+        },
+    }
+}
+
+/// The fields a program may see.
+///
+/// Not `Proxy` (it would become HTTP_PROXY, which libraries obey), not names with `_` (`X_Y` would
+/// stand for `X-Y` in the environment), not what concerns this connection only. Fields that
+/// `Connection` names are kept: we are the server they were sent to, and a client could otherwise
+/// take away a field that a proxy in front of us added.
+pub fn visible_fields<'r, 'a: 'r>(
+    request: &'r Request<'a>,
+) -> impl Iterator<Item = Field<'a>> + 'r {
+    request
+        .fields
+        .iter()
+        .filter(|(name, _)| is_visible(name))
+        // An internal redirect leaves the body behind.
+        .filter(|(name, _)| {
+            request
+                .redirect
+                .is_none_or(|redirect| redirect.keeps_request)
+                || !name.eq_ignore_ascii_case(b"content-length")
+        })
+        .map(|&(name, value)| {
+            if name.eq_ignore_ascii_case(b"host") {
+                (name, request.host)
+            } else {
+                (name, value)
+            }
+        })
+}
+
+fn is_visible(name: &[u8]) -> bool {
+    let hidden: &[&[u8]] = match name.len() {
+        2 => &[b"te"],
+        5 => &[b"proxy"],
+        7 => &[b"upgrade", b"trailer"],
+        10 => &[b"connection", b"keep-alive"],
+        14 => &[b"http2-settings"],
+        16 => &[b"proxy-connection"],
+        17 => &[b"transfer-encoding"],
+        _ => &[],
+    };
+    !hidden
+        .iter()
+        .any(|hidden| name.eq_ignore_ascii_case(hidden))
+        && !name.contains(&b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_visible;
+
+    #[test]
+    fn programs_see_no_field_that_could_stand_for_another_or_concerns_the_connection() {
+        for name in [
+            "Proxy",
+            "proxy",
+            "X_Forwarded_For",
+            "Content_Length",
+            "X-A_B",
+            "Connection",
+            "Keep-Alive",
+            "Proxy-Connection",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "HTTP2-Settings",
+        ] {
+            assert!(!is_visible(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "Host",
+            "Cookie",
+            "X-Forwarded-For",
+            "Authorization",
+            "Proxy-Authorization",
+            "T",
+        ] {
+            assert!(is_visible(name.as_bytes()), "{name}");
+        }
+    }
+}

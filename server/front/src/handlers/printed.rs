@@ -1,0 +1,70 @@
+//! What a script that prints its head leaves to the server, as mod_cgi and mod_perl have it: whether a client that
+//! knows the page already needs it again, and how a date is written.
+//!
+//! Both HTTP versions call `settle` for a head that named no status and has a Last-Modified or an ETag. The body of a
+//! page that has not changed is still read to its end, so that the script ends as it always does.
+
+use crate::content::condition::{date, Conditions};
+use crate::request::Request;
+use mehari_http::lines::{self, Lines};
+use mehari_pool::Head;
+use std::ops::Range;
+use std::time::SystemTime;
+
+/// Fields about a body, of which there is none.
+const OF_THE_BODY: [&[u8]; 3] = [b"content-type", b"content-length", b"content-encoding"];
+
+/// Makes it 304 where the request's conditions say so. False: they are not met, and 412 is the answer.
+pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut Lines) -> bool {
+    if let Some(place) = lines.modified.clone() {
+        write_date(head, lines, place);
+    }
+    if !matches!(request.method, b"GET" | b"HEAD") || head.status != 200 {
+        return true;
+    }
+    let value = |place: &Option<Range<usize>>| place.clone().map(|place| &head.lines[place]);
+    let modified = value(&lines.modified).and_then(date);
+    let tag = value(&lines.tag).unwrap_or_default();
+    match Conditions::of(request).precondition(tag, modified) {
+        Some(304) => head.status = 304,
+        met => return met.is_none(),
+    }
+    head.content_length = None;
+    let mut kept = Vec::with_capacity(head.lines.len());
+    for line in head.lines.split_inclusive(|&byte| byte == b'\n') {
+        let name = line.split(|&byte| byte == b':').next().unwrap_or(line);
+        if !OF_THE_BODY
+            .iter()
+            .any(|of_body| name.eq_ignore_ascii_case(of_body))
+        {
+            kept.extend_from_slice(line);
+        }
+    }
+    replace(head, lines, kept);
+    true
+}
+
+/// Programs write dates with `+0000` for GMT, or of the future; clients understand neither.
+fn write_date(head: &mut Head, lines: &mut Lines, place: Range<usize>) {
+    let text = &head.lines[place.clone()];
+    let now = SystemTime::now();
+    let in_gmt = text.strip_suffix(b"+0000").or(text.strip_suffix(b"UTC"));
+    let Some(written) = date(&in_gmt.map_or_else(|| text.to_vec(), |day| [day, b"GMT"].concat()))
+    else {
+        return;
+    };
+    if in_gmt.is_none() && written <= now {
+        return;
+    }
+    let text = httpdate::fmt_http_date(written.min(now));
+    let (before, after) = (&head.lines[..place.start], &head.lines[place.end..]);
+    let block = [before, text.as_bytes(), after].concat();
+    replace(head, lines, block);
+}
+
+fn replace(head: &mut Head, lines: &mut Lines, block: Vec<u8>) {
+    // What was a sound block still is: whole lines went, or one date became another.
+    if let Ok(examined) = lines::examine(&block) {
+        (head.lines, *lines) = (block, examined);
+    }
+}

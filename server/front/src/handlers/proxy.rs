@@ -1,0 +1,114 @@
+//! Back ends: a request is given to one of a group's members, over HTTP/1.1, FastCGI, SCGI or uwsgi.
+//!
+//! [`start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's.
+//! Who is asked and over which connection is `mehari_upstream`'s; here is what is said.
+
+mod asked;
+mod exchange;
+mod forwarded;
+mod opening;
+mod outgoing;
+mod reader;
+mod reply;
+mod request;
+mod reverse;
+mod sticky;
+mod talk;
+pub mod tunnel;
+
+pub use exchange::Exchange;
+pub use reader::{Reader, Step};
+pub use reply::Http;
+
+use crate::handlers::{fastcgi, gateway};
+use crate::request::{hop, Request};
+use crate::routing::Route;
+use crate::shared::Shared;
+pub use asked::Asked;
+use mehari_config::{Handler, LogLevel, Site, Speech, FCGID};
+use mehari_http::problem::Problem;
+use mehari_pool::Body;
+use mehari_upstream::{Group, Wish};
+use outgoing::Outgoing;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
+
+const NO_SCRIPT: Problem = Problem::refused(404, "there is no such FastCGI script");
+const NOT_EXECUTABLE: Problem = Problem::refused(403, "a FastCGI script that may not be executed");
+const NOT_STARTED: Problem = Problem::refused(503, "a FastCGI script that cannot be started");
+const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
+
+/// Gives a complete request to the back ends of its route. `path`: what is asked of them.
+pub fn start(
+    shared: &Shared,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    path: &[u8],
+    body: Body<'_>,
+) -> Result<Exchange, Problem> {
+    let Handler::Proxy(proxied) = &route.handler else {
+        return Err(UNKNOWN);
+    };
+    let fields = hop::without_named(request.fields);
+    let request = &Request {
+        fields: fields.as_deref().unwrap_or(request.fields),
+        ..*request
+    };
+    let asked = Asked::new(shared, request, route);
+    let group = if proxied.upstream == FCGID {
+        script(shared, &asked, route)?
+    } else {
+        shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?
+    };
+    let wish = Wish {
+        key: if group.wants_key() {
+            Wish::key_of(request.host, request.path())
+        } else {
+            0
+        },
+        route: sticky::route(request, &group.settings()),
+        tried: Vec::new(),
+    };
+    let speech = group.settings().speech();
+    let (outgoing, reader) = match speech {
+        Speech::Http => {
+            let (opening, lines) = request::head(request, route, path, &body, asked.upgrade);
+            let outgoing = Outgoing::http(opening, lines, body);
+            (outgoing, Reader::Http(Http::new(&asked)))
+        }
+        Speech::FastCgi => {
+            let params = fastcgi::request::begin(request, route, site, &body, &shared.cgi);
+            let outgoing = Outgoing::fastcgi(params, body);
+            (outgoing, Reader::FastCgi(Box::default()))
+        }
+        Speech::Scgi => {
+            let head = gateway::scgi(request, route, site, &body, &shared.cgi);
+            let reader = Reader::Gateway(gateway::Reply::default());
+            (Outgoing::plain(head.into(), body), reader)
+        }
+        Speech::Uwsgi => {
+            let head = gateway::uwsgi(request, route, site, &body, &shared.cgi)?;
+            let reader = Reader::Gateway(gateway::Reply::default());
+            (Outgoing::plain(head.into(), body), reader)
+        }
+    };
+    Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))
+}
+
+/// The processes of the script that the route leads to.
+fn script(shared: &Shared, asked: &Asked, route: &Route) -> Result<Rc<Group>, Problem> {
+    let file = Path::new(OsStr::from_bytes(&route.file));
+    shared.upstreams.script(file).map_err(|error| {
+        let text = format!("{}: cannot be started: {error}", file.display());
+        asked.log(LogLevel::Error, &text);
+        match error.kind() {
+            ErrorKind::NotFound => NO_SCRIPT,
+            ErrorKind::PermissionDenied => NOT_EXECUTABLE,
+            _ => NOT_STARTED,
+        }
+    })
+}

@@ -1,0 +1,75 @@
+//! What an exchange has to remember of its request: the request itself is gone by then.
+
+use crate::handlers::upgrade;
+use crate::request::Request;
+use crate::routing::Route;
+use crate::shared::Shared;
+use mehari_config::{LogLevel, Settings};
+use mehari_observe::{Journal, Origin};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub struct Asked {
+    pub settings: Arc<Settings>,
+    journal: Rc<dyn Journal>,
+    host: u32,
+    id: u64,
+    target: SmallVec<[u8; 64]>,
+    pub is_head: bool,
+    /// It may be asked twice (RFC 9110 section 9.2.2).
+    pub idempotent: bool,
+    /// The client would have the connection speak something else.
+    pub upgrade: bool,
+    /// How long the back end may be silent.
+    pub timeout: Duration,
+}
+
+impl Asked {
+    pub fn new(shared: &Shared, request: &Request<'_>, route: &Route) -> Asked {
+        let settings = route.settings.clone();
+        let idempotent = matches!(
+            request.method,
+            b"GET" | b"HEAD" | b"OPTIONS" | b"PUT" | b"DELETE" | b"TRACE"
+        );
+        Asked {
+            timeout: settings.proxy.timeout.unwrap_or(settings.limits.timeout),
+            journal: shared.journal.clone(),
+            host: route.host,
+            id: request.id,
+            target: SmallVec::from_slice(request.path()),
+            is_head: request.method == b"HEAD",
+            idempotent,
+            upgrade: upgrade::wanted(request).is_some(),
+            settings,
+        }
+    }
+
+    /// A GET that nobody sent, for the fuzzer.
+    pub fn nobody(journal: Rc<dyn Journal>) -> Asked {
+        let settings = Arc::new(mehari_config::Site::defaults().main.base);
+        Asked {
+            timeout: settings.limits.timeout,
+            settings,
+            journal,
+            host: 0,
+            id: 0,
+            target: SmallVec::new(),
+            is_head: false,
+            idempotent: true,
+            upgrade: false,
+        }
+    }
+
+    /// A line about this request for the error log.
+    pub fn log(&self, level: LogLevel, text: &str) {
+        let text = format!("{}: {text}", self.target.escape_ascii());
+        let origin = Origin {
+            pid: None,
+            request: Some(self.id),
+            worker: None,
+        };
+        self.journal.error(self.host, level, origin, &text);
+    }
+}

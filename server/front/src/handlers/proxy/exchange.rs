@@ -1,0 +1,336 @@
+//! One request given to a back end, polled by the front as it polls the pool's exchange.
+//!
+//! A member is sought, a connection taken or opened, the request sent, the answer read. What fails
+//! before it can have had an effect is tried again elsewhere. The connection and the member are given
+//! back as soon as the last byte has come, whether or not the client has taken it.
+
+mod recovery;
+
+use super::asked::Asked;
+use super::outgoing::Outgoing;
+use super::reader::{Reader, Step};
+use super::talk::{Talk, READS};
+use crate::handlers::{Fault, Said};
+use mehari_net::buffer_pool::Buffer;
+use mehari_pool::Head;
+use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Seeking};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{ready, Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Bytes of a body that are taken with its head.
+const EARLY: usize = 64 * 1024;
+
+pub struct Exchange {
+    asked: Asked,
+    outgoing: Outgoing,
+    reader: Reader,
+    group: Rc<Group>,
+    stage: Stage,
+    interim: VecDeque<Head>,
+    /// Of the body: what had come with the head.
+    early: Buffer,
+    /// What was wrong behind that.
+    trouble: Option<Trouble>,
+    /// Members that failed this request.
+    tried: Vec<Rc<mehari_upstream::Member>>,
+    wait: Duration,
+    begun: bool,
+    /// How often the request was sent again after it may have been seen.
+    resent: usize,
+    /// When a member was asked for, once one was found.
+    began: Option<Instant>,
+}
+
+enum Stage {
+    Seeking(Seeking),
+    Connecting(Lease, Connecting),
+    Talking(Talk),
+    /// A head has come; the rest is the body.
+    Body(Talk),
+    /// The connection speaks something else from now on.
+    Upgraded(Talk),
+    Over,
+}
+
+impl Exchange {
+    pub fn new(asked: Asked, seeking: Seeking, outgoing: Outgoing, reader: Reader) -> Exchange {
+        Exchange {
+            asked,
+            outgoing,
+            reader,
+            group: seeking.group().clone(),
+            stage: Stage::Seeking(seeking),
+            interim: VecDeque::new(),
+            early: Buffer::default(),
+            trouble: None,
+            tried: Vec::new(),
+            wait: Duration::ZERO,
+            begun: false,
+            resent: 0,
+            began: None,
+        }
+    }
+
+    /// The response's head, once.
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
+        loop {
+            match &mut self.stage {
+                Stage::Seeking(seeking) => {
+                    let found = ready!(seeking.poll(cx));
+                    self.wait += seeking.waited();
+                    match found {
+                        Ok(lease) => self.found(lease),
+                        Err(trouble) => return Poll::Ready(Err(self.give_up(trouble))),
+                    }
+                }
+                Stage::Connecting(_, connecting) => match ready!(connecting.poll(cx)) {
+                    Ok(connection) => self.connected(connection),
+                    Err(trouble) => {
+                        if let Some(fault) = self.cannot_connect(trouble) {
+                            return Poll::Ready(Err(fault));
+                        }
+                    }
+                },
+                Stage::Talking(_) => match ready!(self.poll_talk(cx)) {
+                    Ok(Said::Upgrade(_)) if !self.outgoing.is_sent() => {
+                        let early = Trouble::Malformed("a change of protocol amid the request");
+                        return Poll::Ready(Err(self.give_up(early)));
+                    }
+                    Ok(said) => return Poll::Ready(Ok(self.said(said))),
+                    Err(trouble) => {
+                        if let Some(fault) = self.recover(trouble) {
+                            return Poll::Ready(Err(fault));
+                        }
+                    }
+                },
+                Stage::Body(_) | Stage::Upgraded(_) | Stage::Over => {
+                    return Poll::Ready(Err(Trouble::Closed.into()))
+                }
+            }
+        }
+    }
+
+    /// The next interim head.
+    pub fn take_interim(&mut self) -> Option<Head> {
+        self.interim.pop_front()
+    }
+
+    /// Appends what has arrived of the body, about `room` bytes at most. `Ok(false)`: that was all.
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        if !self.early.is_empty() {
+            into.append(&mut self.early);
+            return Poll::Ready(Ok(!self.is_complete()));
+        }
+        if let Some(trouble) = self.trouble.take() {
+            return Poll::Ready(Err(self.give_up(trouble)));
+        }
+        let Stage::Body(talk) = &mut self.stage else {
+            return Poll::Ready(match self.stage {
+                Stage::Over => Ok(false),
+                _ => Err(Trouble::Closed.into()),
+            });
+        };
+        if !self.outgoing.is_sent() {
+            // It may want the rest before it goes on. Where it does not, its answer tells.
+            let _ = talk.poll_send(cx, &mut self.outgoing);
+        }
+        let step = ready!(talk.poll_body(cx, &mut self.reader, &self.asked, into, room));
+        Poll::Ready(match step {
+            Ok(Step::More | Step::Full) => Ok(true),
+            Ok(Step::Done(reusable)) => {
+                self.finish(reusable, Instant::now());
+                Ok(false)
+            }
+            Err(trouble) => Err(self.give_up(trouble)),
+        })
+    }
+
+    /// True when `poll_body` completes without waiting.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    /// A member has been given the request.
+    pub fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Time the request waited for a member.
+    pub fn queued(&self) -> Duration {
+        self.wait
+    }
+
+    /// The connection, once the back end has agreed to speak something else.
+    pub fn take_tunnel(&mut self) -> Option<Talk> {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Upgraded(talk) => Some(talk),
+            other => {
+                self.stage = other;
+                None
+            }
+        }
+    }
+
+    pub fn tunnel_timeout(&self) -> Option<Duration> {
+        self.asked.settings.proxy.tunnel_timeout
+    }
+
+    fn found(&mut self, lease: Lease) {
+        let since = lease.since();
+        self.began.get_or_insert(since - self.wait);
+        match lease.take_idle() {
+            // Asked twice it might do twice: better be sure that the connection is one.
+            Some(connection) if self.asked.idempotent || connection.socket.is_quiet() => {
+                self.talk(lease, connection, since)
+            }
+            _ => {
+                let connecting = lease.connect(self.patience(&lease));
+                self.stage = Stage::Connecting(lease, connecting);
+            }
+        }
+    }
+
+    /// How long the member may be silent.
+    fn patience(&self, lease: &Lease) -> Duration {
+        let timeout = lease.member().settings().timeout;
+        timeout.unwrap_or(self.asked.timeout)
+    }
+
+    fn connected(&mut self, connection: Connection) {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Connecting(lease, _) => self.talk(lease, connection, Instant::now()),
+            other => self.stage = other,
+        }
+    }
+
+    fn talk(&mut self, lease: Lease, connection: Connection, now: Instant) {
+        let member = lease.member().settings();
+        self.outgoing.address(&member);
+        self.reader.reset();
+        self.begun = true;
+        self.stage = Stage::Talking(Talk {
+            limit: self.patience(&lease),
+            lease,
+            connection,
+            member,
+            taken: Some(now),
+            armed: false,
+        });
+    }
+
+    /// Sends the request, then waits for the head. A back end may answer before it has read all.
+    fn poll_talk(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Trouble>> {
+        let Stage::Talking(talk) = &mut self.stage else {
+            return Poll::Ready(Err(Trouble::Closed));
+        };
+        let broken = match talk.poll_send(cx, &mut self.outgoing) {
+            Poll::Ready(Err(trouble)) => Some(trouble),
+            _ => None,
+        };
+        for _ in 0..READS {
+            let input = &mut talk.connection.input;
+            if !input.bytes().is_empty() {
+                let (asked, member) = (&self.asked, &talk.member);
+                let before = self.reader.head_length();
+                let said = self.reader.head(input, asked, member, &mut self.interim)?;
+                // What is no part of the answer is no answer.
+                talk.armed &= self.reader.head_length() == before;
+                if let Some(said) = said {
+                    return Poll::Ready(Ok(said));
+                }
+            }
+            match talk.connection.poll_fill(cx) {
+                Poll::Ready(Ok(0)) => {
+                    let untouched =
+                        self.reader.is_untouched() && talk.connection.input.bytes().is_empty();
+                    let ended = if untouched {
+                        Trouble::Closed
+                    } else {
+                        Trouble::CutOff
+                    };
+                    return Poll::Ready(Err(broken.unwrap_or(ended)));
+                }
+                Poll::Ready(Ok(_)) => talk.armed &= self.reader.head_length().is_some(),
+                Poll::Ready(Err(error)) => {
+                    let trouble = broken.unwrap_or(Trouble::Broken(error.kind()));
+                    return Poll::Ready(Err(trouble));
+                }
+                Poll::Pending => {
+                    return match broken {
+                        Some(trouble) => Poll::Ready(Err(trouble)),
+                        None => talk.poll_late(cx).map(Err),
+                    }
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        talk.poll_late(cx).map(Err)
+    }
+
+    /// A head has come: the member works.
+    fn said(&mut self, said: Said) -> Said {
+        let talk = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Talking(talk) => talk,
+            other => {
+                self.stage = other;
+                return said;
+            }
+        };
+        let now = Instant::now();
+        talk.lease.answered(now);
+        let overridden = match &said {
+            Said::Response(head) => self.is_overridden(head.status).then_some(head.status),
+            _ => None,
+        };
+        self.stage = match (&said, overridden) {
+            (Said::Upgrade(_), _) => Stage::Upgraded(talk),
+            (Said::Response(_), None) => Stage::Body(talk),
+            // The rest of it is not wanted.
+            _ => Stage::Over,
+        };
+        self.take_early(now);
+        overridden.map_or(said, Said::Page)
+    }
+
+    /// What came with the head is often all: then the member is free before the client is answered,
+    /// and the length of the body is known.
+    fn take_early(&mut self, now: Instant) {
+        let Stage::Body(talk) = &mut self.stage else {
+            return;
+        };
+        let input = &mut talk.connection.input;
+        if !input.bytes().is_empty() {
+            self.early = Buffer::with_room();
+        }
+        match self.reader.body(input, &self.asked, &mut self.early, EARLY) {
+            Ok(Step::Done(reusable)) => self.finish(reusable, now),
+            Ok(Step::More | Step::Full) => {}
+            Err(trouble) => self.trouble = Some(trouble),
+        }
+    }
+
+    fn is_overridden(&self, status: u16) -> bool {
+        match &self.asked.settings.proxy.error_override {
+            Some(statuses) if statuses.is_empty() => status >= 400,
+            Some(statuses) => statuses.contains(&status),
+            None => false,
+        }
+    }
+
+    /// `reusable`: as far as the answer goes; a request that was not sent whole is in the way of the next.
+    fn finish(&mut self, reusable: bool, now: Instant) {
+        if let Stage::Body(talk) = std::mem::replace(&mut self.stage, Stage::Over) {
+            if reusable && self.outgoing.is_sent() {
+                talk.lease.keep(talk.connection, now);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What fails: whether somebody else may have the request, and what the client is told.
+
+use super::{Exchange, Stage};
+use crate::handlers::Fault;
+use mehari_config::{BackEnd, LogLevel};
+use mehari_upstream::{Fault as Trouble, Wish};
+use tokio::time::Instant;
+
+impl Exchange {
+    /// Nothing has been sent, so that anyone may have the request, for as long as one may wait.
+    pub(super) fn cannot_connect(&mut self, trouble: Trouble) -> Option<Fault> {
+        let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Some(trouble.into());
+        };
+        let member = lease.member().settings();
+        self.tried.push(lease.member().clone());
+        lease.failed(trouble);
+        drop(lease);
+        let settings = self.group.settings();
+        let often = if trouble.is_lasting() {
+            // Once each: it will not be better in a moment.
+            self.tried.len() >= self.group.size()
+        } else {
+            member.retry.is_zero() && self.tried.len() > settings.attempts
+        };
+        let late = |began: Instant| began.elapsed() > settings.queue_timeout;
+        if often || self.began.is_some_and(late) {
+            return Some(self.told(trouble, Some(&member)));
+        }
+        self.seek_again();
+        None
+    }
+
+    /// Whether the request may be given to somebody else, and if so, does it. `Some`: it is over.
+    pub(super) fn recover(&mut self, trouble: Trouble) -> Option<Fault> {
+        let Stage::Talking(talk) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Some(trouble.into());
+        };
+        let reused = talk.connection.reused;
+        let timed_out = trouble == Trouble::TimedOut && talk.member.fail_on_timeout;
+        // A kept connection that turns out closed is nobody's failure.
+        if (trouble.is_members() && !reused) || timed_out {
+            talk.lease.failed(trouble);
+        }
+        let nothing_heard = self.reader.is_untouched();
+        let safe = match trouble {
+            Trouble::Overloaded => true,
+            Trouble::Broken(_) | Trouble::Closed => {
+                nothing_heard && (self.asked.idempotent || self.outgoing.is_untouched())
+            }
+            _ => false,
+        };
+        if !safe || self.tried.len() > self.group.settings().attempts {
+            return Some(self.told(trouble, Some(&talk.member)));
+        }
+        if reused && trouble != Trouble::Overloaded {
+            let connecting = talk.lease.connect(talk.limit);
+            self.stage = Stage::Connecting(talk.lease, connecting);
+            return None;
+        }
+        if trouble != Trouble::Overloaded {
+            self.resent += 1;
+            if self.resent > self.group.resends() {
+                return Some(self.told(trouble, Some(&talk.member)));
+            }
+        }
+        self.tried.push(talk.lease.member().clone());
+        drop(talk);
+        self.seek_again();
+        None
+    }
+
+    fn seek_again(&mut self) {
+        let wish = Wish {
+            tried: self.tried.clone(),
+            ..Wish::default()
+        };
+        self.stage = Stage::Seeking(self.group.seek(wish));
+    }
+
+    /// The end without an answer, or within one.
+    pub(super) fn give_up(&mut self, trouble: Trouble) -> Fault {
+        let member = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Body(talk) | Stage::Talking(talk) => Some(talk.member),
+            _ => None,
+        };
+        self.told(trouble, member.as_deref())
+    }
+
+    fn told(&self, trouble: Trouble, member: Option<&BackEnd>) -> Fault {
+        let who = member.map_or_else(|| self.group.name.clone(), |member| member.name());
+        self.asked.log(LogLevel::Info, &format!("asked of {who}"));
+        trouble.into()
+    }
+}

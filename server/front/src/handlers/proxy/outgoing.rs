@@ -1,0 +1,229 @@
+//! A request on its way to a back end: its head, then its body from memory or from a file, which can
+//! be sent again to another member.
+
+use super::opening::Opening;
+use crate::content::page_cache::read_resident;
+use mehari_config::BackEnd;
+use mehari_fastcgi as record;
+use mehari_net::buffer_pool::Buffer;
+use mehari_pool::Body;
+use mehari_upstream::{Connection, Fault};
+use std::fs::File;
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+use tokio::io::AsyncWrite;
+use tokio::task::JoinHandle;
+
+/// Read of a body's file at a time: what fits one FastCGI record.
+const WINDOW: u64 = 0xfff8;
+
+/// How a body is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// As it is.
+    Plain,
+    /// In STDIN records, an empty one at the end.
+    Records,
+}
+
+pub struct Outgoing {
+    opening: Option<Opening>,
+    /// The head, and a body that is in memory.
+    start: Buffer,
+    /// Where in it the member's request begins.
+    begin: usize,
+    file: Option<Filed>,
+    /// A piece of the file, framed.
+    window: Vec<u8>,
+    /// How far `start` is written, and `window`.
+    written: usize,
+    window_written: usize,
+    /// The file's end has been reached.
+    ended: bool,
+    /// All bytes that have left us.
+    sent: u64,
+}
+
+struct Filed {
+    file: Arc<File>,
+    length: u64,
+    at: u64,
+    framing: Framing,
+    reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
+}
+
+impl Outgoing {
+    pub fn http(opening: Opening, lines: Buffer, body: Body<'_>) -> Outgoing {
+        let mut outgoing = Outgoing::plain(lines, body);
+        outgoing.opening = Some(opening);
+        outgoing
+    }
+
+    /// `params`: all records before the body's.
+    pub fn fastcgi(mut params: Buffer, body: Body<'_>) -> Outgoing {
+        match body {
+            Body::Empty => record::push_end(record::STDIN, &mut params),
+            Body::Memory(bytes) => record::push_stream(record::STDIN, bytes, &mut params),
+            Body::File(..) => {}
+        }
+        Outgoing::new(params, filed(body, Framing::Records))
+    }
+
+    /// `head`: all before the body, which follows as it is.
+    pub fn plain(mut head: Buffer, body: Body<'_>) -> Outgoing {
+        if let Body::Memory(bytes) = body {
+            head.extend_from_slice(bytes);
+        }
+        Outgoing::new(head, filed(body, Framing::Plain))
+    }
+
+    fn new(start: Buffer, file: Option<Filed>) -> Outgoing {
+        Outgoing {
+            opening: None,
+            start,
+            begin: 0,
+            ended: file.is_none(),
+            file,
+            window: Vec::new(),
+            written: 0,
+            window_written: 0,
+            sent: 0,
+        }
+    }
+
+    /// Bytes that have left us, over all tries.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// From the beginning, to this member.
+    pub fn address(&mut self, member: &BackEnd) {
+        if let Some(opening) = &mut self.opening {
+            self.begin = opening.address(member, &mut self.start);
+        }
+        (self.written, self.window_written) = (self.begin, 0);
+        self.window.clear();
+        self.ended = self.file.is_none();
+        if let Some(file) = &mut self.file {
+            (file.at, file.reading) = (0, None);
+        }
+    }
+
+    /// Nothing of it has left us.
+    pub fn is_untouched(&self) -> bool {
+        self.written == self.begin
+    }
+
+    pub fn is_sent(&self) -> bool {
+        self.ended && self.written == self.start.len() && self.window_written == self.window.len()
+    }
+
+    /// Sends until all is sent.
+    pub fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &mut Connection,
+    ) -> Poll<Result<(), Fault>> {
+        while !self.is_sent() {
+            let socket = Pin::new(&mut connection.socket);
+            if self.written < self.start.len() {
+                let rest = &self.start[self.written..];
+                let count = broken(ready!(socket.poll_write(cx, rest)))?;
+                self.written += count;
+                self.sent += count as u64;
+            } else if self.window_written < self.window.len() {
+                let rest = &self.window[self.window_written..];
+                let count = broken(ready!(socket.poll_write(cx, rest)))?;
+                self.window_written += count;
+                self.sent += count as u64;
+            } else {
+                let next = ready!(self.poll_window(cx));
+                next.map_err(|error| Fault::Body(error.kind()))?;
+            }
+        }
+        let flushed = ready!(Pin::new(&mut connection.socket).poll_flush(cx));
+        flushed.map_err(|error| Fault::Broken(error.kind()))?;
+        Poll::Ready(Ok(()))
+    }
+
+    /// The next piece of the file.
+    fn poll_window(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(file) = &mut self.file else {
+            self.ended = true;
+            return Poll::Ready(Ok(()));
+        };
+        self.window.clear();
+        self.window_written = 0;
+        if file.at == file.length {
+            self.ended = true;
+            if file.framing == Framing::Records {
+                record::push_end(record::STDIN, &mut self.window);
+            }
+            return Poll::Ready(Ok(()));
+        }
+        let bytes = ready!(file.poll_read(cx))?;
+        match file.framing {
+            Framing::Plain => self.window = bytes,
+            Framing::Records => record::push(record::STDIN, &bytes, &mut self.window),
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn filed(body: Body<'_>, framing: Framing) -> Option<Filed> {
+    let Body::File(file, length) = body else {
+        return None;
+    };
+    Some(Filed {
+        file: Arc::new(File::from(file)),
+        length,
+        at: 0,
+        framing,
+        reading: None,
+    })
+}
+
+impl Filed {
+    /// Out of the page cache, where it was put a moment ago; a thread waits for the disk.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+        let count = (self.length - self.at).min(WINDOW) as usize;
+        if self.reading.is_none() {
+            let mut bytes = Vec::new();
+            match read_resident(&self.file, self.at, count, &mut bytes)? {
+                Some(0) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+                Some(read) => {
+                    self.at += read as u64;
+                    return Poll::Ready(Ok(bytes));
+                }
+                None => {
+                    let (file, at) = (self.file.clone(), self.at);
+                    self.reading = Some(tokio::task::spawn_blocking(move || {
+                        let mut bytes = vec![0; count];
+                        file.read_exact_at(&mut bytes, at)?;
+                        Ok(bytes)
+                    }));
+                }
+            }
+        }
+        let Some(reading) = &mut self.reading else {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        };
+        let read = ready!(Pin::new(reading).poll(cx));
+        self.reading = None;
+        let bytes = read.map_err(io::Error::other)??;
+        self.at += bytes.len() as u64;
+        Poll::Ready(Ok(bytes))
+    }
+}
+
+fn broken(written: io::Result<usize>) -> Result<usize, Fault> {
+    match written {
+        Ok(0) => Err(Fault::Broken(io::ErrorKind::WriteZero)),
+        Ok(count) => Ok(count),
+        Err(error) => Err(Fault::Broken(error.kind())),
+    }
+}

@@ -1,0 +1,218 @@
+//! An HTTP/1.1 back end's answer, read as strictly as a client's request: whatever two readers could
+//! understand in two ways is refused.
+
+mod head;
+
+use super::asked::Asked;
+use super::reader::Step;
+use crate::handlers::Said;
+use head::Parsed;
+use mehari_config::BackEnd;
+use mehari_http::http1::chunked::Decoder;
+use mehari_http::status;
+use mehari_pool::{script_head, Head};
+use mehari_upstream::{Fault, Input};
+use std::collections::VecDeque;
+
+/// Interim heads one answer may have.
+const INTERIM: usize = 16;
+/// Bytes and lines of a trailer, which is dropped.
+const TRAILER: usize = 16 * 1024;
+const TRAILER_LINES: usize = 100;
+
+#[derive(Debug)]
+enum Body {
+    /// The head has not come yet.
+    Unknown,
+    Length(u64),
+    Chunked(Decoder),
+    /// Until the connection ends.
+    Open,
+}
+
+#[derive(Debug)]
+pub struct Http {
+    is_head: bool,
+    upgrades: bool,
+    /// Bytes of the head that were searched for its end.
+    searched: usize,
+    interim: usize,
+    body: Body,
+    /// The back end keeps the connection.
+    keeps: bool,
+}
+
+impl Http {
+    pub fn new(asked: &Asked) -> Http {
+        Http {
+            is_head: asked.is_head,
+            upgrades: asked.upgrade,
+            searched: 0,
+            interim: 0,
+            body: Body::Unknown,
+            keeps: false,
+        }
+    }
+
+    pub fn reset(&mut self) {
+        (self.searched, self.interim) = (0, 0);
+        (self.body, self.keeps) = (Body::Unknown, false);
+    }
+
+    pub fn is_untouched(&self) -> bool {
+        self.searched == 0 && self.interim == 0 && matches!(self.body, Body::Unknown)
+    }
+
+    pub fn head(
+        &mut self,
+        input: &mut Input,
+        asked: &Asked,
+        member: &BackEnd,
+        interim: &mut VecDeque<Head>,
+    ) -> Result<Option<Said>, Fault> {
+        loop {
+            let bytes = input.bytes();
+            // What came in one piece is read at once. Of what comes bit by bit the end is looked for first, so
+            // that no byte is read again and again.
+            let whole = self.searched == 0 || script_head::end(bytes, self.searched).is_some();
+            let parsed = if whole && bytes.first() == Some(&b'H') {
+                head::parse(bytes, &asked.settings.proxy, member)?
+            } else {
+                None
+            };
+            let Some((parsed, end)) = parsed else {
+                return self.unfinished(bytes).map(|()| None);
+            };
+            input.consume(end);
+            self.searched = 0;
+            if parsed.head.status >= 200 {
+                return self.begin(parsed).map(Some);
+            }
+            if parsed.head.status == 101 {
+                if !self.upgrades {
+                    return Err(Fault::Malformed("a change of protocol nobody asked for"));
+                }
+                return Ok(Some(Said::Upgrade(parsed.head)));
+            }
+            self.interim += 1;
+            if self.interim > INTERIM {
+                return Err(Fault::Malformed("interim answers without end"));
+            }
+            interim.push_back(parsed.head);
+        }
+    }
+
+    /// No head yet: whether one may still come.
+    fn unfinished(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        if script_head::end(bytes, self.searched).is_some() {
+            return Err(Fault::Malformed("its head is not HTTP"));
+        }
+        self.searched = bytes.len();
+        if bytes.len() > script_head::LONGEST {
+            Err(head::TOO_LONG)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Decides where the body ends (RFC 9112 section 6.3).
+    fn begin(&mut self, parsed: Parsed) -> Result<Said, Fault> {
+        let bodiless = self.is_head || status::has_no_body(parsed.head.status);
+        self.keeps = parsed.keeps;
+        self.body = match (parsed.chunked, parsed.head.content_length) {
+            (true, Some(_)) => {
+                return Err(Fault::Malformed(
+                    "both Transfer-Encoding and Content-Length",
+                ))
+            }
+            _ if bodiless => Body::Length(0),
+            (true, None) => Body::Chunked(Decoder::new(TRAILER, TRAILER_LINES)),
+            (false, Some(length)) => Body::Length(length),
+            (false, None) => Body::Open,
+        };
+        Ok(Said::Response(parsed.head))
+    }
+
+    pub fn body(
+        &mut self,
+        input: &mut Input,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Result<Step, Fault> {
+        let bytes = input.bytes();
+        let most = bytes.len().min(room);
+        match &mut self.body {
+            Body::Unknown => Err(Fault::Malformed("no head")),
+            Body::Length(left) => {
+                let count = most.min(usize::try_from(*left).unwrap_or(usize::MAX));
+                into.extend_from_slice(&bytes[..count]);
+                *left -= count as u64;
+                let done = *left == 0;
+                input.consume(count);
+                if done {
+                    Ok(self.done(input))
+                } else {
+                    Ok(full_or_more(input))
+                }
+            }
+            Body::Chunked(decoder) => {
+                let taken = decoder.decode(&bytes[..most], into);
+                let taken = taken.map_err(|problem| Fault::Malformed(problem.reason))?;
+                let done = decoder.is_done();
+                input.consume(taken);
+                if done {
+                    Ok(self.done(input))
+                } else {
+                    Ok(full_or_more(input))
+                }
+            }
+            Body::Open => {
+                into.extend_from_slice(&bytes[..most]);
+                input.consume(most);
+                Ok(full_or_more(input))
+            }
+        }
+    }
+
+    /// Bytes behind the answer are nobody's: such a connection is not used again.
+    fn done(&self, input: &Input) -> Step {
+        Step::Done(self.keeps && input.bytes().is_empty())
+    }
+
+    pub fn direct(&self) -> Option<usize> {
+        match &self.body {
+            Body::Length(left) => Some(usize::try_from(*left).unwrap_or(usize::MAX)),
+            Body::Open => Some(usize::MAX),
+            _ => None,
+        }
+    }
+
+    pub fn read_directly(&mut self, count: usize) -> Step {
+        match &mut self.body {
+            Body::Length(left) => {
+                *left -= count as u64;
+                match *left {
+                    0 => Step::Done(self.keeps),
+                    _ => Step::More,
+                }
+            }
+            _ => Step::More,
+        }
+    }
+
+    pub fn ended(&self) -> Result<(), Fault> {
+        match &self.body {
+            Body::Open => Ok(()),
+            Body::Unknown => Err(Fault::Closed),
+            _ => Err(Fault::CutOff),
+        }
+    }
+}
+
+fn full_or_more(input: &Input) -> Step {
+    if input.bytes().is_empty() {
+        Step::More
+    } else {
+        Step::Full
+    }
+}

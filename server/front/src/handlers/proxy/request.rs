@@ -1,0 +1,86 @@
+//! A request's head as an HTTP/1.1 back end gets it, apart from its first lines (`opening`): those wait until it is
+//! known which member is asked. Fields that concern the client's connection stay behind.
+
+use super::forwarded;
+use super::opening::{Opening, Parts};
+use crate::handlers::perl::visible_fields;
+use crate::handlers::upgrade;
+use crate::request::{Field, Request};
+use crate::routing::Route;
+use mehari_net::buffer_pool::Buffer;
+use mehari_observe::Decimal;
+use mehari_pool::Body;
+
+/// What the first lines are made of, and all lines behind them with the empty one.
+pub fn head(
+    request: &Request<'_>,
+    route: &Route,
+    path: &[u8],
+    body: &Body<'_>,
+    upgrades: bool,
+) -> (Opening, Buffer) {
+    let settings = &route.settings.proxy;
+    let mut lines = Buffer::with_room();
+    let opening = Opening::begin(
+        Parts {
+            method: request.method,
+            path,
+            query: memchr::memchr(b'?', request.resource).map(|_| request.query()),
+            host: (settings.preserve_host && !request.host.is_empty()).then_some(request.host),
+            upgrades,
+        },
+        &mut lines,
+    );
+    let mut said = false;
+    for (name, value) in visible_fields(request).filter(goes_on) {
+        if forwarded::is_ours(name, settings) {
+            said = true;
+            continue;
+        }
+        lines.extend_from_slice(name);
+        lines.extend_from_slice(b": ");
+        lines.extend_from_slice(value);
+        lines.extend_from_slice(b"\r\n");
+    }
+    forwarded::push(request, settings, said, &mut lines);
+    if let (true, Some(protocols)) = (upgrades, upgrade::wanted(request)) {
+        lines.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: ");
+        lines.extend_from_slice(protocols);
+        lines.extend_from_slice(b"\r\n");
+    }
+    push_length(request.method, body, &mut lines);
+    lines.extend_from_slice(b"\r\n");
+    (opening, lines)
+}
+
+/// Host and the body's length are written anew; Expect was answered here.
+fn goes_on(field: &Field<'_>) -> bool {
+    let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
+    let ours = match field.0.len() {
+        4 => is("host"),
+        6 => is("expect"),
+        14 => is("content-length"),
+        19 => is("proxy-authorization"),
+        _ => false,
+    };
+    !ours
+}
+
+/// Whether a field is among the options of a Connection field.
+pub fn names(options: &[u8], field: &[u8]) -> bool {
+    let mut options = options.split(|&byte| byte == b',');
+    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(field))
+}
+
+/// The body has come whole, so it has a length.
+fn push_length(method: &[u8], body: &Body<'_>, lines: &mut Vec<u8>) {
+    let length = match body {
+        Body::Memory(bytes) => bytes.len() as u64,
+        Body::File(_, length) => *length,
+        Body::Empty if matches!(method, b"POST" | b"PUT" | b"PATCH") => 0,
+        Body::Empty => return,
+    };
+    lines.extend_from_slice(b"Content-Length: ");
+    lines.extend_from_slice(Decimal::new(length).text());
+    lines.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,51 @@
+//! What the server says about itself: Apache's status page, metrics, whether it lives and is ready.
+
+mod info;
+mod metrics;
+mod status;
+mod uploads;
+
+use crate::content::{Answer, Content};
+use crate::request::Request;
+use crate::shared::Shared;
+use mehari_config::Report;
+use mehari_pool::TeamStatus;
+
+pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer {
+    if request.method != b"GET" && request.method != b"HEAD" {
+        return Answer::new(405, "Allow: GET, HEAD\r\n");
+    }
+    match report {
+        Report::Live => text(200, "text/plain; charset=utf-8", "alive\n".into()),
+        Report::Ready => ready(shared),
+        Report::Metrics => metrics::answer(shared, request),
+        Report::Uploads(format) => uploads::answer(shared, request, format),
+        Report::Status => status::answer(shared, request),
+        Report::Info => info::answer(&shared.site()),
+    }
+}
+
+/// Whether a balancer should send requests: it is not stopping, and has workers if it needs any.
+fn ready(shared: &Shared) -> Answer {
+    let has_workers = match shared.pool.status() {
+        Some(pool) => {
+            let has_any = |team: &TeamStatus| team.busy + team.idle > 0 || team.plan.max == 0;
+            pool.teams.iter().all(has_any)
+        }
+        None => true,
+    };
+    let (status, said) = match (shared.stopping.get(), has_workers) {
+        (false, true) => (200, "ready\n"),
+        (true, _) => (503, "stopping\n"),
+        (false, false) => (503, "no worker is ready\n"),
+    };
+    text(status, "text/plain; charset=utf-8", said.into())
+}
+
+fn text(status: u16, media_type: &str, body: String) -> Answer {
+    Answer {
+        status,
+        lines: format!("Content-Type: {media_type}\r\nCache-Control: no-store\r\n").into(),
+        content: Content::Bytes(body.into_bytes()),
+    }
+}

@@ -1,0 +1,210 @@
+//! Metrics for collectors, in Prometheus' text and OpenMetrics, by OpenTelemetry's names where it has one.
+
+use super::text;
+use crate::content::Answer;
+use crate::request::Request;
+use crate::shared::meters::{Meters, BOUNDS_US};
+use crate::shared::Shared;
+use mehari_pool::TeamStatus;
+use std::fmt::Write;
+use std::time::UNIX_EPOCH;
+
+pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
+    let accept = request.field("accept").unwrap_or_default();
+    let open = memchr::memmem::find(accept, b"application/openmetrics-text").is_some();
+    let mut page = Page {
+        text: String::new(),
+        open,
+    };
+    write(shared, &mut page);
+    if open {
+        page.text.push_str("# EOF\n");
+        let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        text(200, media_type, page.text)
+    } else {
+        text(200, "text/plain; version=0.0.4; charset=utf-8", page.text)
+    }
+}
+
+struct Page {
+    text: String,
+    /// It is OpenMetrics, which names a family of counters without `_total`.
+    open: bool,
+}
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl std::fmt::Display) {
+        self.family(name, "gauge", help);
+        let _ = writeln!(self.text, "{name} {value}");
+    }
+
+    /// `name` is without `_total`.
+    fn counters(&mut self, name: &str, help: &str) {
+        if self.open {
+            self.family(name, "counter", help)
+        } else {
+            self.family(&format!("{name}_total"), "counter", help)
+        }
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.counters(name, help);
+        let _ = writeln!(self.text, "{name}_total {value}");
+    }
+}
+
+fn write(shared: &Shared, page: &mut Page) {
+    let counts = &shared.counts;
+    if let Some(meters) = &*shared.meters.borrow() {
+        durations(meters, page);
+    }
+    page.gauge(
+        "http_server_active_requests",
+        "Requests under way.",
+        counts.active.get(),
+    );
+    page.counter(
+        "http_server_response_body_bytes",
+        "Bytes of response bodies.",
+        counts.bytes.get(),
+    );
+    page.counter(
+        "mehari_connections",
+        "Connections accepted.",
+        counts.connections.get(),
+    );
+    page.counter(
+        "mehari_connections_refused",
+        "Connections answered 503 because MaxConnections were open.",
+        counts.refused_connections.get(),
+    );
+    let traffic = &shared.traffic.counts;
+    let name = "mehari_traffic_rule_actions";
+    page.counters(name, "What traffic rules did.");
+    for (action, count) in [
+        ("too_many_at_once", &traffic.too_many_at_once),
+        ("too_fast", &traffic.too_fast),
+        ("held_back", &traffic.held_back),
+        ("too_many_connections", &traffic.too_many_connections),
+        ("too_slow", &traffic.too_slow),
+    ] {
+        let _ = writeln!(
+            page.text,
+            "{name}_total{{action=\"{action}\"}} {}",
+            count.get()
+        );
+    }
+    page.gauge(
+        "mehari_connections_open",
+        "Connections that are open.",
+        shared.registry.open(),
+    );
+    page.gauge(
+        "mehari_unsent_bytes",
+        "Bytes of responses in the front's memory that clients have not taken yet.",
+        shared.unsent.bytes(),
+    );
+    let started = shared
+        .started
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    page.gauge(
+        "process_start_time_seconds",
+        "When the server began, since 1970.",
+        started.as_secs_f64(),
+    );
+    let Some(pool) = shared.pool.status() else {
+        return;
+    };
+    page.family("mehari_workers", "gauge", "Workers by what they do.");
+    for state in ["starting", "idle", "busy", "retiring"] {
+        let count = pool.workers.iter().filter(|worker| worker.state == state);
+        let _ = writeln!(
+            page.text,
+            "mehari_workers{{state=\"{state}\"}} {}",
+            count.count()
+        );
+    }
+    page.gauge("mehari_workers_limit", "Workers there may be.", pool.limit);
+    page.gauge(
+        "mehari_queue_length",
+        "Requests that wait for a worker.",
+        pool.queue,
+    );
+    page.gauge(
+        "mehari_generation",
+        "The generation that serves.",
+        pool.generation,
+    );
+    if pool.teams.len() > 1 {
+        pools(&pool.teams, page);
+    }
+}
+
+/// The same for each pool of workers, where virtual hosts have their own.
+fn pools(teams: &[TeamStatus], page: &mut Page) {
+    let name = "mehari_pool_workers";
+    let help = "Workers of the main server's pool (an empty host) and of the hosts' with PerlOptions +Clone or +Parent.";
+    page.family(name, "gauge", help);
+    for team in teams {
+        for (state, count) in [("idle", team.idle), ("busy", team.busy)] {
+            let host = label(&team.host);
+            let _ = writeln!(page.text, "{name}{{host={host},state=\"{state}\"}} {count}");
+        }
+    }
+    let name = "mehari_pool_queue_length";
+    page.family(
+        name,
+        "gauge",
+        "Requests that wait for a worker of the pool.",
+    );
+    for team in teams {
+        let _ = writeln!(
+            page.text,
+            "{name}{{host={}}} {}",
+            label(&team.host),
+            team.queue
+        );
+    }
+}
+
+/// A label's value, quoted.
+fn label(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", escaped.replace('\n', "\\n"))
+}
+
+fn durations(meters: &Meters, page: &mut Page) {
+    let name = "http_server_request_duration_seconds";
+    page.family(
+        name,
+        "histogram",
+        "From the arrival of a request to the end of its response.",
+    );
+    for one in meters.histograms() {
+        let labels = format!(
+            "http_request_method=\"{}\",http_response_status_code=\"{}\"",
+            one.method, one.status
+        );
+        let mut below = 0;
+        for (bound, count) in BOUNDS_US.iter().zip(&one.buckets) {
+            below += count;
+            let bound = *bound as f64 / 1e6;
+            let _ = writeln!(
+                page.text,
+                "{name}_bucket{{{labels},le=\"{bound}\"}} {below}"
+            );
+        }
+        below += one.buckets[BOUNDS_US.len()];
+        let _ = writeln!(page.text, "{name}_bucket{{{labels},le=\"+Inf\"}} {below}");
+        let sum = one.sum_us as f64 / 1e6;
+        let _ = writeln!(
+            page.text,
+            "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {below}"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Server-side includes (mod_include): pages whose elements the front fills in.
+//!
+//! `pipeline::start` calls [`work`] for a file that is to be parsed. `content::includes` parses the page
+//! once for as long as its file stays, and `render` goes through its parts. What a page includes is
+//! requested through [`Subrequests`], by all rules.
+
+mod branches;
+mod element;
+mod render;
+mod variables;
+
+use crate::content::includes::page::Page;
+use crate::content::includes::{are_for, mode};
+use crate::content::resource::{Resource, GONE};
+use crate::content::{Answer, Content, FileTarget, Files};
+use crate::handlers::{gateway, Backend, HandlerOutcome, Later};
+use crate::request::owned::OwnedRequest;
+use crate::request::{path_of, Request};
+use crate::routing::Route;
+use crate::shared::Shared;
+use bytes::Bytes;
+use mehari_config::{ByMode, Settings};
+use mehari_http::problem::Problem;
+use mehari_text::percent;
+pub use render::{Document, Render};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use variables::{TooLong, Variables};
+
+/// What a page includes.
+pub enum Fetched {
+    Bytes(Vec<u8>),
+    Page(Rc<Page>, Document),
+}
+
+/// A request within a page's rendering; the status of a refusal instead of its result.
+pub type Asking<'r, T> = Pin<Box<dyn Future<Output = Result<T, u16>> + 'r>>;
+
+/// How a page asks this server for another path: by all rules, as a client would. The pipeline
+/// provides it.
+pub trait Subrequests {
+    /// What the path answers.
+    fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched>;
+    /// The file of a path that this request may see, for its size and date.
+    fn file_of<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Vec<u8>>;
+}
+
+/// A page that is longer is not parsed, and none gets longer by what it includes.
+pub const MOST: usize = 16 << 20;
+/// What the place of a file says of includes; `None`: it is sent as it is.
+pub fn work(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    target: &FileTarget,
+    subrequests: &'static dyn Subrequests,
+) -> Option<Result<HandlerOutcome, Problem>> {
+    if route.settings.output.includes.are_off() || !matches!(request.method, b"GET" | b"HEAD") {
+        return None;
+    }
+    let resource = match target.resource(None, &route.settings, &shared.files) {
+        Ok(resource) => resource,
+        Err(problem) => return Some(Err(problem)),
+    };
+    let parsed = are_for(&route.settings, &resource);
+    parsed.then(|| {
+        Ok(HandlerOutcome::Backend(Backend::Later(later(
+            shared,
+            request,
+            route,
+            resource,
+            subrequests,
+        ))))
+    })
+}
+
+fn later(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    resource: Rc<Resource>,
+    subrequests: &'static dyn Subrequests,
+) -> Later {
+    let settings = route.settings.clone();
+    let mut variables = Variables::default();
+    gateway::variables::each(
+        request,
+        route,
+        &shared.site(),
+        &shared.cgi,
+        &mut |name, value| {
+            // What is too much is not there for the page.
+            let _ = variables.put(name, value);
+        },
+    );
+    let document = Document::of(path_of(request.resource), route);
+    // These few are short, or as long as the request's target is.
+    let _ = describe(&mut variables, request, route, &resource);
+    let status = request.redirect.map_or(200, |redirect| redirect.status);
+    let render = Render::new(
+        shared.clone(),
+        OwnedRequest::of(request, Some(fields_for_parts(request))),
+        variables,
+        subrequests,
+    );
+    Box::pin(async move {
+        let page = read(&render.shared, &resource, &settings).await?;
+        let mut body = Vec::new();
+        render.page(&page, &document, &mut body).await?;
+        Ok(Answer {
+            status: if status >= 400 { status } else { 200 },
+            lines: lines(&resource, &settings),
+            content: Content::Bytes(body),
+        })
+    })
+}
+
+/// What a page knows of itself, and programs that it includes.
+fn describe(
+    variables: &mut Variables,
+    request: &Request<'_>,
+    route: &Route,
+    resource: &Resource,
+) -> Result<(), TooLong> {
+    variables.modified = Some(resource.modified());
+    let name = route.file.rsplit(|byte| *byte == b'/').next();
+    variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
+    variables.set(
+        b"DOCUMENT_URI",
+        &percent::decode_lenient(path_of(request.resource)),
+    )?;
+    variables.set(b"DOCUMENT_ARGS", request.query())?;
+    variables.set(
+        b"QUERY_STRING_UNESCAPED",
+        &percent::decode_lenient(request.query()),
+    )?;
+    if !route.path_info.is_empty() {
+        variables.set(b"DOCUMENT_PATH_INFO", &route.path_info)?;
+    }
+    Ok(())
+}
+
+/// What goes for the page goes for no part of it: whether it has changed, which range of it is wanted, how it may be
+/// coded. Nor is there a body for them.
+fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    const OF_THE_WHOLE: [&[u8]; 9] = [
+        b"if-match",
+        b"if-none-match",
+        b"if-modified-since",
+        b"if-unmodified-since",
+        b"if-range",
+        b"range",
+        b"accept-encoding",
+        b"content-length",
+        b"transfer-encoding",
+    ];
+    let is_of_it = |name: &[u8]| {
+        let mut known = OF_THE_WHOLE.iter();
+        known.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    let fields = request.fields.iter().filter(|(name, _)| !is_of_it(name));
+    fields
+        .map(|(name, value)| (name.to_vec(), value.to_vec()))
+        .collect()
+}
+
+fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
+    let media_type = resource.media_type().unwrap_or("text/html");
+    let mut lines = format!("Content-Type: {media_type}\r\n");
+    if settings.output.includes.by_mode == ByMode::Full && mode(resource.path()) & 0o010 != 0 {
+        let modified = httpdate::fmt_http_date(resource.modified());
+        lines.push_str(&format!("Last-Modified: {modified}\r\n"));
+    }
+    lines.into_bytes()
+}
+
+/// The page, parsed; the status instead where it cannot be.
+pub async fn read(
+    shared: &Shared,
+    resource: &Rc<Resource>,
+    settings: &Arc<Settings>,
+) -> Result<Rc<Page>, u16> {
+    let legacy = settings.output.includes.legacy;
+    if let Some(page) = shared.pages.known(resource, legacy) {
+        return Ok(page);
+    }
+    let page = Rc::new(Page::parse(bytes(&shared.files, resource).await?, legacy));
+    shared.pages.keep(resource, legacy, page.clone());
+    Ok(page)
+}
+
+/// The file, which a thread reads where it is not in memory.
+pub async fn bytes(files: &Files, resource: &Rc<Resource>) -> Result<Bytes, u16> {
+    if resource.is_cached() {
+        return Ok(resource.bytes());
+    }
+    if resource.size() > MOST as u64 {
+        return Err(500);
+    }
+    let opened = resource.open(files).map_err(|problem| problem.status)?;
+    let read = files.readers.read(&opened, 0, resource.size() as usize, 0);
+    let read = read.await.map_err(|_| GONE.status)?;
+    Ok(Bytes::from(read))
+}

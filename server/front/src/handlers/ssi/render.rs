@@ -1,0 +1,259 @@
+//! Going through a page: its texts, its conditions, and its elements one after the other.
+
+use super::branches::Branches;
+use super::element::folder_of;
+use super::variables::{PageFacts, Variables};
+use super::{Fetched, Subrequests, MOST};
+use crate::content::includes::condition::{Asked, Condition};
+use crate::content::includes::page::{Page, Part, ELEMENTS};
+use crate::request::owned::OwnedRequest;
+use crate::request::variables::RequestFacts;
+use crate::routing::Route;
+use crate::shared::Shared;
+use mehari_config::{LogLevel, Settings};
+use mehari_observe::Origin;
+use mehari_text::percent;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Pages within pages.
+const DEEPEST: u32 = 11;
+/// How long the loop is held before others have their turn.
+const SLICE: Duration = Duration::from_millis(2);
+
+pub struct Render {
+    pub shared: Rc<Shared>,
+    pub base: OwnedRequest,
+    /// Of all pages together, as in Apache.
+    pub variables: RefCell<Variables>,
+    pub subrequests: &'static dyn Subrequests,
+    depth: Cell<u32>,
+    elements: Cell<u32>,
+    slice: Cell<Instant>,
+}
+
+/// A page's own place.
+pub struct Document {
+    /// Percent-encoded, as it was asked for.
+    pub path: Vec<u8>,
+    /// The path of the file itself, without what follows it, up to its last slash.
+    pub folder: Vec<u8>,
+    pub settings: Arc<Settings>,
+}
+
+impl Document {
+    pub fn of(path: &[u8], route: &Route) -> Document {
+        let file = if route.script_name.is_empty() {
+            path.to_vec()
+        } else {
+            percent::encode_path(&route.script_name)
+        };
+        Document {
+            path: path.to_vec(),
+            folder: folder_of(&file).to_vec(),
+            settings: route.settings.clone(),
+        }
+    }
+}
+
+/// How a page wants things written; an included page begins with its place's own.
+pub struct Manner {
+    pub error: Vec<u8>,
+    pub undefined: Vec<u8>,
+    pub time: String,
+    pub short_sizes: bool,
+}
+
+impl Manner {
+    fn of(settings: &Settings) -> Manner {
+        let includes = &settings.output.includes;
+        let or = |said: &Option<String>, usual: &str| said.as_deref().unwrap_or(usual).to_string();
+        Manner {
+            error: or(
+                &includes.error_message,
+                "[an error occurred while processing this directive]",
+            )
+            .into(),
+            undefined: or(&includes.undefined, "(none)").into(),
+            time: or(&includes.time_format, "%A, %d-%b-%Y %H:%M:%S %Z"),
+            short_sizes: true,
+        }
+    }
+}
+
+/// Why an element came to nothing.
+pub type Wrong = String;
+
+impl Render {
+    pub fn new(
+        shared: Rc<Shared>,
+        base: OwnedRequest,
+        variables: Variables,
+        subrequests: &'static dyn Subrequests,
+    ) -> Render {
+        Render {
+            shared,
+            base,
+            variables: RefCell::new(variables),
+            subrequests,
+            depth: Cell::new(0),
+            elements: Cell::new(0),
+            slice: Cell::new(Instant::now()),
+        }
+    }
+
+    /// Appends what the page comes to.
+    pub fn page<'r>(
+        &'r self,
+        page: &'r Page,
+        document: &'r Document,
+        into: &'r mut Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), u16>> + 'r>> {
+        Box::pin(async move {
+            if self.depth.get() >= DEEPEST {
+                self.complain(document, "pages include one another too deeply");
+                return Err(500);
+            }
+            self.depth.set(self.depth.get() + 1);
+            let done = self.parts(page, document, into).await;
+            self.depth.set(self.depth.get() - 1);
+            done
+        })
+    }
+
+    async fn parts(&self, page: &Page, document: &Document, into: &mut Vec<u8>) -> Result<(), u16> {
+        let mut manner = Manner::of(&document.settings);
+        let mut branches = Branches::default();
+        for part in &page.parts {
+            self.count(part, document)?;
+            self.pause().await;
+            let done = match part {
+                Part::Text(range) if branches.print() => {
+                    into.extend_from_slice(&page.source[range.clone()]);
+                    Ok(())
+                }
+                Part::Element { name, attributes } if branches.print() => {
+                    self.element(name, attributes, document, &mut manner, into)
+                        .await
+                }
+                Part::Wrong(why) if branches.print() => Err(why.clone()),
+                Part::Text(_) | Part::Element { .. } | Part::Wrong(_) => Ok(()),
+                condition => self.branch(condition, &mut branches, &manner),
+            };
+            if let Err(why) = done {
+                self.complain(document, &why);
+                into.extend_from_slice(&manner.error);
+            }
+            if into.len() > MOST {
+                self.complain(document, "the page becomes too long");
+                return Err(500);
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(&self, part: &Part, branches: &mut Branches, manner: &Manner) -> Result<(), Wrong> {
+        match part {
+            Part::If(condition) => {
+                let met = self.met(condition, branches.print(), manner);
+                branches.open(*met.as_ref().unwrap_or(&false));
+                met.map(drop)
+            }
+            Part::Elif(condition) => {
+                let met = self.met(condition, branches.ask(), manner);
+                branches.change("elif", *met.as_ref().unwrap_or(&false))?;
+                met.map(drop)
+            }
+            Part::Else => branches.change("else", true),
+            _ => branches.close(),
+        }
+    }
+
+    /// False where nobody has to ask.
+    fn met(&self, condition: &Option<Asked>, asked: bool, manner: &Manner) -> Result<bool, Wrong> {
+        if !asked {
+            return Ok(false);
+        }
+        match condition.as_ref().and_then(Asked::condition) {
+            Some(condition) => Ok(self.holds(condition, manner)),
+            None => Err("a condition without an expression that can be read".into()),
+        }
+    }
+
+    fn count(&self, part: &Part, document: &Document) -> Result<(), u16> {
+        if matches!(part, Part::Text(_)) {
+            return Ok(());
+        }
+        self.elements.set(self.elements.get() + 1);
+        if self.elements.get() > ELEMENTS {
+            let text =
+                format!("expected {ELEMENTS} elements at most, those of included pages with them");
+            self.complain(document, &text);
+            return Err(500);
+        }
+        Ok(())
+    }
+
+    /// Long pages let others have their turn.
+    async fn pause(&self) {
+        if self.slice.get().elapsed() > SLICE {
+            tokio::task::yield_now().await;
+            self.slice.set(Instant::now());
+        }
+    }
+
+    fn holds(&self, condition: &Condition, manner: &Manner) -> bool {
+        let variables = self.variables.borrow();
+        let site = self.shared.site();
+        self.base.with(|request| {
+            let host = site.host(request.virtual_host);
+            let facts = PageFacts {
+                variables: &variables,
+                format: &manner.time,
+                request: RequestFacts::new(request, host, request.notes, &self.shared.maps),
+            };
+            condition.holds(&facts, &|text| {
+                let text = variables.put_in(text, &manner.time);
+                text.unwrap_or_default()
+            })
+        })
+    }
+
+    /// A text with its variables put in.
+    pub fn put_in(&self, text: &[u8], manner: &Manner) -> Result<Vec<u8>, Wrong> {
+        let text = self.variables.borrow().put_in(text, &manner.time);
+        text.map_err(|too_long| too_long.to_string())
+    }
+
+    /// What another path of this server answers.
+    pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, Wrong> {
+        let shown = target.escape_ascii().to_string();
+        let mut into = Vec::new();
+        match self.subrequests.fetch(self, target).await {
+            Ok(Fetched::Bytes(bytes)) => Ok(bytes),
+            Ok(Fetched::Page(page, document)) => {
+                let done = self.page(&page, &document, &mut into).await;
+                done.map_err(|status| format!("{shown} answers {status}"))?;
+                Ok(into)
+            }
+            Err(status) => Err(format!("{shown} answers {status}")),
+        }
+    }
+
+    pub fn complain(&self, document: &Document, text: &str) {
+        self.base.with(|request| {
+            let origin = Origin {
+                pid: None,
+                request: Some(request.id),
+                worker: None,
+            };
+            let text = format!("{}: {text}", document.path.escape_ascii());
+            let journal = &self.shared.journal;
+            journal.error(request.virtual_host, LogLevel::Error, origin, &text);
+        });
+    }
+}

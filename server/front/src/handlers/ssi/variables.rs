@@ -1,0 +1,183 @@
+//! The variables of a page: those that programs get, those of the document, and what `set` has made.
+
+use crate::request::variables::RequestFacts;
+use mehari_config::{Facts, Piece};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
+/// Bytes that all variables together may have, and a text with variables put in.
+const MOST: usize = 1 << 20;
+
+/// A text that would become too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a text, and variables, of {MOST} bytes at most")]
+pub struct TooLong;
+
+#[derive(Default)]
+pub struct Variables {
+    known: BTreeMap<Vec<u8>, Vec<u8>>,
+    size: usize,
+    /// What differs from the variables of the request, for programs that are included.
+    own: BTreeSet<Vec<u8>>,
+    pub modified: Option<SystemTime>,
+}
+
+impl Variables {
+    pub fn put(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
+        let before = self.known.get(name).map(|value| name.len() + value.len());
+        let size = self.size - before.unwrap_or(0) + name.len() + value.len();
+        if size > MOST {
+            return Err(TooLong);
+        }
+        self.size = size;
+        self.known.insert(name.to_vec(), value.to_vec());
+        Ok(())
+    }
+
+    /// One that included programs see too.
+    pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
+        self.put(name, value)?;
+        self.own.insert(name.to_vec());
+        Ok(())
+    }
+
+    pub fn own(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let known = |name: &Vec<u8>| self.known.get_key_value(name);
+        self.own
+            .iter()
+            .filter_map(known)
+            .map(|(name, value)| (&name[..], &value[..]))
+    }
+
+    /// `format`: how dates are written here.
+    pub fn value(&self, name: &[u8], format: &str) -> Option<Vec<u8>> {
+        let now = SystemTime::now();
+        match name {
+            b"DATE_LOCAL" => Some(mehari_observe::local_time(now, format)),
+            b"DATE_GMT" => Some(mehari_observe::universal_time(now, format)),
+            b"LAST_MODIFIED" => Some(mehari_observe::local_time(self.modified?, format)),
+            _ => self.known.get(name).cloned(),
+        }
+    }
+
+    pub fn all(&self, format: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+        const DATES: [&[u8]; 3] = [b"DATE_GMT", b"DATE_LOCAL", b"LAST_MODIFIED"];
+        let dates = DATES
+            .into_iter()
+            .filter_map(|name| Some((name.to_vec(), self.value(name, format)?)));
+        let known = self
+            .known
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()));
+        dates.chain(known).collect()
+    }
+
+    /// `$NAME` and `${NAME}` put in; `\$` is a dollar sign.
+    pub fn put_in(&self, text: &[u8], format: &str) -> Result<Vec<u8>, TooLong> {
+        let mut whole = Vec::with_capacity(text.len().min(MOST));
+        let mut rest = text;
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'$' | b'\\')) {
+            whole.extend_from_slice(&rest[..at]);
+            let (mark, behind) = (rest[at], &rest[at + 1..]);
+            if mark == b'\\' {
+                let dollar = behind.first() == Some(&b'$');
+                whole.push(if dollar { b'$' } else { b'\\' });
+                rest = &behind[usize::from(dollar)..];
+                continue;
+            }
+            let (name, taken) = name(behind);
+            if taken == 0 {
+                whole.push(b'$');
+            }
+            whole.extend(self.value(name, format).unwrap_or_default());
+            rest = &behind[taken..];
+            if whole.len() > MOST {
+                return Err(TooLong);
+            }
+        }
+        whole.extend_from_slice(rest);
+        Ok(whole)
+    }
+}
+
+/// A name with or without braces, and how long it is with them.
+fn name(text: &[u8]) -> (&[u8], usize) {
+    let fits = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    match text.strip_prefix(b"{") {
+        Some(inner) => match memchr::memchr(b'}', inner) {
+            Some(end) => (&inner[..end], end + 2),
+            None => (&[], 0),
+        },
+        None => {
+            let length = text.iter().take_while(fits).count();
+            (&text[..length], length)
+        }
+    }
+}
+
+/// What expressions see: the page's variables, and what the request answers.
+pub struct PageFacts<'a> {
+    pub variables: &'a Variables,
+    pub format: &'a str,
+    pub request: RequestFacts<'a>,
+}
+
+impl Facts for PageFacts<'_> {
+    fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
+        match piece {
+            Piece::Environment(name) => {
+                into.extend(
+                    self.variables
+                        .value(name.as_bytes(), self.format)
+                        .unwrap_or_default(),
+                );
+            }
+            Piece::Call(function, text) => into.extend(function.apply(&text.of(self))),
+            other => self.request.put(other, into),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_replaced_by_what_they_stand_for() {
+        let mut variables = Variables::default();
+        variables.set(b"A", b"one").expect("short");
+        variables.put(b"B_2", b"two").expect("short");
+        for (text, expected) in [
+            ("$A-$B_2", "one-two"),
+            ("${A}b", "oneb"),
+            ("$Ab", ""),
+            ("\\$A", "$A"),
+            ("a\\b", "a\\b"),
+            ("5$ $", "5$ $"),
+            ("${A", "${A"),
+        ] {
+            let found = variables.put_in(text.as_bytes(), "%Y").expect("short");
+            assert_eq!(String::from_utf8_lossy(&found), expected, "{text}");
+        }
+        assert_eq!(
+            variables.own().collect::<Vec<_>>(),
+            [(&b"A"[..], &b"one"[..])]
+        );
+    }
+
+    #[test]
+    fn variables_stay_within_their_bounds() {
+        let mut variables = Variables::default();
+        let half = vec![b'x'; MOST / 2];
+        for _ in 0..3 {
+            // The same again takes no more room.
+            variables.set(b"A", &half).expect("fits");
+        }
+        assert_eq!(variables.put(b"B", &half), Err(TooLong));
+        assert_eq!(variables.put_in(b"$A$A$A", "%Y"), Err(TooLong));
+        assert_eq!(
+            variables.put_in(b"$A", "%Y").map(|text| text.len()),
+            Ok(MOST / 2)
+        );
+    }
+}

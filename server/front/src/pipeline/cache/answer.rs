@@ -1,0 +1,191 @@
+//! A kept page as the answer to one request: its age told, conditions asked, compressed for who likes it.
+
+use crate::cache::coded::Coded;
+use crate::cache::Part;
+use crate::content::condition::{date, Conditions};
+use crate::content::range::{self, Whole};
+use crate::content::{Answer, Content};
+use crate::filters;
+use crate::handlers::{Backend, HandlerOutcome, Later};
+use crate::pipeline::RequestContext;
+use crate::request::Request;
+use crate::routing::Route;
+use crate::shared::Shared;
+use bytes::Bytes;
+use mehari_cache::{field, fields, Page};
+use std::rc::Rc;
+use std::time::SystemTime;
+
+pub fn work(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
+    request: &Request<'_>,
+    route: &Rc<Route>,
+    page: &Rc<Page>,
+    part: Part,
+) -> HandlerOutcome {
+    context.cached.set(part);
+    shared.cache.count(part);
+    let settings = &route.settings;
+    let length = page.body.len() as u64;
+    let plan = filters::plan(request, settings, page.status, &page.lines, Some(length));
+    let coding = plan.as_ref().and_then(|plan| plan.coding);
+    let finish = |mut lines: Vec<u8>| {
+        let age = page.age(SystemTime::now()).as_secs();
+        lines.extend_from_slice(format!("Age: {age}\r\n").as_bytes());
+        if settings.cache.tell {
+            tell(&mut lines, part, request);
+        }
+        lines
+    };
+    let lines = match &plan {
+        Some(plan) => plan.header(coding, &page.lines),
+        None => page.lines.clone(),
+    };
+    if page.status == 200 {
+        let conditions = Conditions::of(request);
+        let (etag, modified) = validators(&lines);
+        if conditions.is_known(etag, modified) {
+            let lines = finish(about(&lines));
+            return HandlerOutcome::Answer(Answer::new(304, lines));
+        }
+        let plain = || match &plan {
+            Some(plan) => plan.header(None, &page.lines),
+            None => page.lines.clone(),
+        };
+        let asked = conditions.asks_for_parts().then(plain);
+        if let Some((status, lines, body)) =
+            asked.and_then(|plain| part_of(&conditions, page, &plain))
+        {
+            return HandlerOutcome::Answer(Answer {
+                status,
+                lines: finish(lines),
+                content: Content::Bytes(body),
+            });
+        }
+    }
+    let answer = |lines: Vec<u8>, body: Bytes| Answer {
+        status: page.status,
+        lines,
+        content: Content::Shared(body),
+    };
+    let Some((plan, coding)) = plan.zip(coding) else {
+        return HandlerOutcome::Answer(answer(finish(lines), page.body.clone()));
+    };
+    let lines = finish(lines);
+    let kept = (page.number, coding, plan.level());
+    let plain = finish(plan.header(None, &page.lines));
+    let source = page.body.clone();
+    let code = move || {
+        let coded = filters::whole(coding, plan.level(), &source).ok();
+        let shorter = coded.filter(|coded| coded.len() < source.len());
+        shorter.map(Bytes::from)
+    };
+    let coded = shared.cache.coded.find(kept).or_else(|| {
+        let is_small = page.body.len() <= filters::IN_PLACE;
+        let coded = is_small.then(&code)?;
+        shared.cache.coded.put(kept, coded.clone());
+        Some(coded)
+    });
+    let status = page.status;
+    let source = page.body.clone();
+    let answer = move |coded: Coded| {
+        let (lines, body) = match coded {
+            Some(body) => (lines, body),
+            None => (plain, source),
+        };
+        Answer {
+            status,
+            lines,
+            content: Content::Shared(body),
+        }
+    };
+    if let Some(coded) = coded {
+        return HandlerOutcome::Answer(answer(coded));
+    }
+    let cache = shared.cache.clone();
+    let later: Later = Box::pin(async move {
+        let make = async { tokio::task::spawn_blocking(code).await.ok().flatten() };
+        Ok(answer(cache.coded.find_or_make(kept, make).await))
+    });
+    HandlerOutcome::Backend(Backend::Later(later))
+}
+
+/// `X-Cache: HIT from host`, as mod_cache says it.
+pub fn tell(lines: &mut Vec<u8>, part: Part, request: &Request<'_>) {
+    lines.extend_from_slice(b"X-Cache: ");
+    lines.extend_from_slice(part.name().as_bytes());
+    lines.extend_from_slice(b" from ");
+    lines.extend_from_slice(request.server());
+    lines.extend_from_slice(b"\r\n");
+}
+
+/// ETag and Last-Modified of a block of lines.
+fn validators(lines: &[u8]) -> (&[u8], Option<SystemTime>) {
+    let modified = field(lines, "last-modified").and_then(date);
+    (field(lines, "etag").unwrap_or_default(), modified)
+}
+
+/// The parts of a page that a request asks for (RFC 9110 section 14), as they are kept: not compressed. `None`:
+/// the whole.
+fn part_of(
+    conditions: &Conditions<'_>,
+    page: &Page,
+    lines: &[u8],
+) -> Option<(u16, Vec<u8>, Vec<u8>)> {
+    let (etag, modified) = validators(&page.lines);
+    let size = page.body.len() as u64;
+    let ranges = conditions.ranges(etag, modified, size)?;
+    if ranges.is_empty() {
+        let answer = crate::content::page::answer(416, None);
+        let lines = [&answer.lines[..], range::unsatisfied(size).as_bytes()].concat();
+        let Content::Bytes(body) = answer.content else {
+            return None;
+        };
+        return Some((416, lines, body));
+    }
+    let is_type = |name: &[u8]| name.eq_ignore_ascii_case(b"content-type");
+    let whole = Whole {
+        size,
+        etag: std::str::from_utf8(etag).unwrap_or_default(),
+        media_type: field(lines, "content-type").and_then(|text| std::str::from_utf8(text).ok()),
+        lines,
+        shared: &some_of(lines, |name| !is_type(name)),
+    };
+    let (lines, parts) = range::parts(&whole, &ranges);
+    let mut body = Vec::new();
+    for part in parts {
+        let (start, length) = (part.start as usize, part.length as usize);
+        body.extend_from_slice(&part.text);
+        body.extend_from_slice(&page.body[start..start + length]);
+    }
+    Some((206, lines, body))
+}
+
+/// What a 304 says (RFC 9110 section 15.4.5).
+fn about(lines: &[u8]) -> Vec<u8> {
+    const SAID: [&str; 7] = [
+        "date",
+        "cache-control",
+        "content-location",
+        "etag",
+        "expires",
+        "last-modified",
+        "vary",
+    ];
+    let is_said = |name: &[u8]| {
+        let is = |said: &&str| name.eq_ignore_ascii_case(said.as_bytes());
+        SAID.iter().any(is)
+    };
+    some_of(lines, is_said)
+}
+
+fn some_of(lines: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut kept = Vec::new();
+    for (name, value) in fields(lines).filter(|(name, _)| is_wanted(name)) {
+        for part in [name, b": ", value, b"\r\n"] {
+            kept.extend_from_slice(part);
+        }
+    }
+    kept
+}

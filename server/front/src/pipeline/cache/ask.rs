@@ -1,0 +1,289 @@
+//! What the cache knows for a request, before anything is run for it.
+
+use super::{answer, refresh};
+use crate::cache::lease::{Fields, Kind, Lease};
+use crate::cache::{claims, key, Part};
+use crate::filters;
+use crate::handlers::HandlerOutcome;
+use crate::pipeline::RequestContext;
+use crate::request::Request;
+use crate::routing::{Outcome, Route};
+use crate::shared::Shared;
+use mehari_cache::{values, Control, Found, Page, State};
+use mehari_config::CacheRules;
+use mehari_http::path::Path as UrlPath;
+use std::cell::Cell;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+
+/// A request that the cache is asked about.
+pub struct Question {
+    key: Rc<[u8]>,
+    control: Option<Control>,
+    /// What it hears of those it waits for.
+    failure: Option<Rc<Cell<u16>>>,
+    /// The folder has been asked.
+    looked: bool,
+}
+
+pub enum Step {
+    /// The cache has nothing to do with it.
+    Pass,
+    /// The program is to be asked.
+    Ask(Box<Lease>),
+    /// Somebody asks already; look again after this.
+    Wait(Pin<Box<dyn Future<Output = ()>>>),
+    Answer(HandlerOutcome),
+}
+
+/// Fields that make a response depend on what a client has already.
+const CONDITIONS: [&str; 6] = [
+    "if-none-match",
+    "if-modified-since",
+    "if-match",
+    "if-unmodified-since",
+    "if-range",
+    "range",
+];
+
+impl Question {
+    /// `None`: nothing of this place is kept, or not of such a request.
+    pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<Question> {
+        let rules = &route.settings.cache;
+        let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
+            && is_covered(rules, request)
+            // A handler of another phase has its say in every request.
+            && !route.settings.runs_phases()
+            && request.redirect.is_none_or(|redirect| redirect.keeps_request)
+            && !filters::is_set(request, &route.settings, "no-cache")
+            // What is asked in a body is in no key.
+            && !(request.method == b"GET" && has_body(request))
+            && !claims::hides_fields(request);
+        let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
+        // Pragma is for who does not know Cache-Control (RFC 9111 section 5.4).
+        let pragma = match request.field("cache-control") {
+            None => Control::parse(values(request.fields.iter().copied(), "pragma")),
+            Some(_) => Control::default(),
+        };
+        is_asked.then(|| Question {
+            key: key::of(request, route, shared.site().host(route.host)),
+            control: (!rules.ignore_cache_control).then_some(Control {
+                no_cache: control.no_cache || pragma.no_cache,
+                ..control
+            }),
+            failure: None,
+            looked: false,
+        })
+    }
+}
+
+/// Whether a place of the cache's directives holds the path, however it is spelled.
+fn is_covered(rules: &CacheRules, request: &Request<'_>) -> bool {
+    !rules.is_off() && UrlPath::decode(request.path()).is_ok_and(|path| rules.covers(&path.merged))
+}
+
+fn has_body(request: &Request<'_>) -> bool {
+    let length = request.field("content-length").unwrap_or(b"0");
+    length != b"0" || request.field("transfer-encoding").is_some()
+}
+
+/// Looks once.
+pub fn step(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
+    request: &Request<'_>,
+    route: &Rc<Route>,
+    question: &mut Question,
+) -> Step {
+    let rules = &route.settings.cache;
+    let is_head = request.method == b"HEAD";
+    if !is_head && request.method != b"GET" {
+        return match request.method {
+            b"OPTIONS" | b"PROPFIND" => Step::Pass,
+            _ => Step::Ask(lease(shared, request, route, question, Kind::Unsafe, None)),
+        };
+    }
+    let now = SystemTime::now();
+    let reply = |page: &Rc<Page>, part| {
+        Step::Answer(answer::work(shared, context, request, route, page, part))
+    };
+    let control = question.control.as_ref();
+    let only_kept = control.is_some_and(|control| control.only_if_cached);
+    let found = shared.cache.store.find(&question.key, request.fields, now);
+    let page = match &found {
+        Found::Page(page) => match page.state(control, now) {
+            State::Fresh => return reply(page, Part::Hit),
+            State::StaleButUsable => {
+                let limit = rules.lock.unwrap_or(Duration::MAX);
+                let take = || shared.cache.take(&question.key, limit);
+                let number = if is_head { None } else { take() };
+                if number.is_some() {
+                    let lease = lease(
+                        shared,
+                        request,
+                        route,
+                        question,
+                        Kind::Fill(Some(page.clone())),
+                        number,
+                    );
+                    refresh::begin(shared, request, lease);
+                }
+                return reply(page, Part::Stale);
+            }
+            State::Stale => Some(page.clone()),
+        },
+        Found::Refused | Found::Nothing => None,
+    };
+    if matches!(found, Found::Nothing) && !std::mem::replace(&mut question.looked, true) {
+        if let Some(loading) = shared.cache.look_behind(&question.key) {
+            return Step::Wait(loading);
+        }
+    }
+    // Nobody waits for what cannot be kept, or has to be asked about each time.
+    let refused = matches!(found, Found::Refused);
+    if only_kept {
+        return Step::Answer(crate::pipeline::status_page::refusal(
+            shared,
+            request,
+            Some(&route.settings),
+            504,
+        ));
+    }
+    if is_head || request.field("range").is_some() {
+        return Step::Pass;
+    }
+    context.cached.set(Part::Miss);
+    if let Some(status) = question
+        .failure
+        .take()
+        .map(|failure| failure.get())
+        .filter(|status| *status > 0)
+    {
+        return match &page {
+            Some(page) if page.helps(now) => reply(page, Part::Stale),
+            _ => Step::Answer(crate::pipeline::status_page::refusal(
+                shared,
+                request,
+                Some(&route.settings),
+                status,
+            )),
+        };
+    }
+    let alone = refused || page.as_ref().is_some_and(|page| page.terms.ask) || rules.lock.is_none();
+    let fill = |number| {
+        Step::Ask(lease(
+            shared,
+            request,
+            route,
+            question,
+            Kind::Fill(page.clone()),
+            number,
+        ))
+    };
+    if alone {
+        return fill(None);
+    }
+    let limit = rules.lock.unwrap_or(Duration::MAX);
+    if let Some(number) = shared.cache.take(&question.key, limit) {
+        return fill(Some(number));
+    }
+    let (since, failure) = match shared.cache.asked.borrow().get(&question.key) {
+        Some(asking) => (asking.since, asking.failure.clone()),
+        None => (Instant::now(), Rc::default()),
+    };
+    question.failure = Some(failure.clone());
+    let wait = wait(shared, question.key.clone(), failure);
+    // The first of those whose patience ends asks next; the others wait for that one.
+    Step::Wait(match since.checked_add(limit) {
+        Some(deadline) => {
+            Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })
+        }
+        None => Box::pin(wait),
+    })
+}
+
+/// Until nobody asks for the key any more, or the program has failed who did.
+fn wait(shared: &Rc<Shared>, key: Rc<[u8]>, failure: Rc<Cell<u16>>) -> impl Future<Output = ()> {
+    let cache = shared.cache.clone();
+    poll_fn(move |cx| match cache.asked.borrow_mut().get_mut(&key) {
+        Some(asking) if failure.get() == 0 => {
+            asking.waiting.push(cx.waker().clone());
+            Poll::Pending
+        }
+        _ => Poll::Ready(()),
+    })
+}
+
+fn lease(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Rc<Route>,
+    question: &Question,
+    kind: Kind,
+    number: Option<u64>,
+) -> Box<Lease> {
+    Box::new(Lease {
+        cache: shared.cache.clone(),
+        key: question.key.clone(),
+        route: route.clone(),
+        has_query: !request.query().is_empty(),
+        kind,
+        number,
+        fill: shared.cache.fills.begin(&question.key),
+        changed: None,
+    })
+}
+
+impl Lease {
+    /// The fields the program is to see instead of the request's: whether what is kept still holds, and
+    /// not what this one client has. `None`: as they are.
+    pub fn fields(&self, request: &Request<'_>) -> Fields {
+        let Kind::Fill(page) = &self.kind else {
+            return None;
+        };
+        let is_condition = |name: &[u8]| {
+            let mut all = CONDITIONS.iter();
+            all.any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+        };
+        let terms = page.as_ref().map(|page| &page.terms);
+        let can_ask = terms.is_some_and(|terms| terms.etag.is_some() || terms.modified.is_some());
+        if !can_ask && !request.fields.iter().any(|(name, _)| is_condition(name)) {
+            return None;
+        }
+        let kept = request
+            .fields
+            .iter()
+            .filter(|(name, _)| !is_condition(name));
+        let mut fields: Vec<(Vec<u8>, Vec<u8>)> = kept
+            .map(|(name, value)| (name.to_vec(), value.to_vec()))
+            .collect();
+        if let Some(terms) = terms {
+            let mut push = |name: &str, value: &Option<Vec<u8>>| {
+                if let Some(value) = value {
+                    fields.push((name.into(), value.clone()));
+                }
+            };
+            push("If-None-Match", &terms.etag);
+            push("If-Modified-Since", &terms.modified);
+        }
+        Some(fields)
+    }
+
+    /// Has the program see these fields until its response is there.
+    pub fn change_fields(&mut self, context: &mut RequestContext, fields: Fields) {
+        if fields.is_some() {
+            let notes = context.notes.get_or_insert_with(Default::default);
+            self.changed = Some(std::mem::replace(&mut notes.fields, fields));
+        }
+    }
+
+    pub fn restore_fields(&mut self, context: &mut RequestContext) {
+        if let (Some(before), Some(notes)) = (self.changed.take(), &mut context.notes) {
+            notes.fields = before;
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What becomes of a program's response for a page: kept, or told that the old one holds, or done without.
+
+use super::answer;
+use crate::cache::lease::{Kind, Lease, UNKEPT};
+use crate::cache::{key, Part};
+use crate::handlers::{Backend, Captured, HandlerOutcome};
+use crate::pipeline::{headers, RequestContext};
+use crate::request::Request;
+use crate::shared::Shared;
+use mehari_cache::{field, fields, Page, Terms};
+use mehari_http::lines::Lines;
+use mehari_pool::Head;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+/// How long nobody waits for a page whose last response was an error.
+const AFTER_ERROR: Duration = Duration::from_secs(1);
+/// Fields that are of one response and not of the page.
+const OWN: [&str; 6] = [
+    "server",
+    "age",
+    "x-cache",
+    "content-length",
+    "set-cookie2",
+    "x-cache-purge",
+];
+
+/// Work instead of the response, where what is kept answers.
+pub fn receive(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
+    request: &Request<'_>,
+    mut lease: Box<Lease>,
+    (head, lines): (&mut Head, &Lines),
+    backend: &mut Backend,
+) -> Option<HandlerOutcome> {
+    let now = SystemTime::now();
+    let route = lease.route.clone();
+    let rules = &route.settings.cache;
+    let status = head.status;
+    let old = match &lease.kind {
+        Kind::Unsafe => {
+            invalidate(&lease, status, lines, &head.lines);
+            lease.kind = Kind::Settled;
+            return None;
+        }
+        Kind::Settled => return None,
+        Kind::Fill(old) => old.clone(),
+    };
+    // As the client will see it: `Header` and `Expires` rules have their say.
+    let block = [&head.lines[..], &[]];
+    let ruled = headers::of_response(shared, context, |give| give(request), status, block);
+    let said = ruled.as_deref().unwrap_or(&head.lines);
+    if let (304, Some(old)) = (status, &old) {
+        let page = freshened(shared, request, &lease, old, said, now);
+        return Some(answer::work(
+            shared,
+            context,
+            request,
+            &route,
+            &page,
+            Part::Revalidate,
+        ));
+    }
+    if status >= 500 {
+        // The old one stays, and is tried again.
+        let Some(old) = old.filter(|old| old.helps(now)) else {
+            shared.cache.store.refuse(&lease.key, now, AFTER_ERROR);
+            lease.fail(status);
+            return None;
+        };
+        return Some(answer::work(
+            shared,
+            context,
+            request,
+            &route,
+            &old,
+            Part::Stale,
+        ));
+    }
+    let length = lines.content_length.or(head.content_length);
+    let fits = length.is_none_or(|length| (rules.min_size..=rules.max_size).contains(&length));
+    let terms = Terms::of(rules, request.fields, lease.has_query, status, said, now);
+    match terms {
+        Ok(terms) if fits => {
+            let page = Page {
+                status,
+                lines: dated(kept_lines(&head.lines, lines, &rules.ignore_headers), now),
+                body: Default::default(),
+                since: now,
+                terms,
+                number: shared.cache.store.next_number(),
+            };
+            let sizes = (rules.min_size, rules.max_size);
+            backend.capture(|inner| Captured::new(inner, lease, page, sizes, length));
+        }
+        _ => {
+            if old.is_some() {
+                shared.cache.remove(&lease.key);
+            }
+            shared.cache.store.refuse(&lease.key, now, UNKEPT);
+        }
+    }
+    shared.cache.count(Part::Miss);
+    if rules.tell {
+        answer::tell(&mut head.lines, Part::Miss, request);
+    }
+    None
+}
+
+/// What is kept, where the program gave no answer at all; `status`: what a client is told then.
+pub fn rescue(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
+    request: &Request<'_>,
+    lease: &Lease,
+    status: u16,
+) -> Option<HandlerOutcome> {
+    lease.fail(status);
+    let Kind::Fill(Some(old)) = &lease.kind else {
+        return None;
+    };
+    let helps = old.helps(SystemTime::now());
+    helps.then(|| answer::work(shared, context, request, &lease.route, old, Part::Stale))
+}
+
+/// RFC 9111 section 4.4.
+fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
+    if !(200..400).contains(&status) {
+        return;
+    }
+    lease.cache.invalidate(key::base(&lease.key));
+    if let Some(target) = lines.location.clone().map(|span| &block[span]) {
+        let of_us = target.starts_with(b"/") && !target.starts_with(b"//");
+        if let Some(base) = key::beside(&lease.key, target).filter(|_| of_us) {
+            lease.cache.invalidate(&base);
+        }
+    }
+}
+
+/// The page with what a 304 said about it (RFC 9111 section 4.3.4), in the old one's place.
+fn freshened(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    lease: &Lease,
+    old: &Rc<Page>,
+    said: &[u8],
+    now: SystemTime,
+) -> Rc<Page> {
+    let rules = &lease.route.settings.cache;
+    let lines = old.freshened(&dated(said.to_vec(), now));
+    let store = &shared.cache.store;
+    match Terms::of(
+        rules,
+        request.fields,
+        lease.has_query,
+        old.status,
+        &lines,
+        now,
+    ) {
+        Ok(mut terms) => {
+            // The request was changed to ask; what chose the page is as it was.
+            terms.vary.clone_from(&old.terms.vary);
+            let page = Rc::new(Page {
+                lines: without(&lines, &rules.ignore_headers, &OWN),
+                since: now,
+                terms,
+                number: store.next_number(),
+                ..(**old).clone()
+            });
+            if !lease.is_overtaken() {
+                shared.cache.put(&lease.key, page.clone());
+            }
+            page
+        }
+        Err(_) => {
+            shared.cache.remove(&lease.key);
+            old.clone()
+        }
+    }
+}
+
+/// With the time it came at, where it does not say when it was made (RFC 9110 section 6.6.1).
+fn dated(mut lines: Vec<u8>, now: SystemTime) -> Vec<u8> {
+    if field(&lines, "date").is_none() {
+        let date = httpdate::fmt_http_date(now);
+        lines.extend_from_slice(format!("Date: {date}\r\n").as_bytes());
+    }
+    lines
+}
+
+fn kept_lines(block: &[u8], lines: &Lines, ignored: &[String]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(block.len());
+    lines.push_kept(block, &mut kept);
+    without(&kept, ignored, &OWN)
+}
+
+fn without(lines: &[u8], ignored: &[String], own: &[&str]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(lines.len());
+    for (name, value) in fields(lines) {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        if own.iter().any(|other| is(other)) || ignored.iter().any(|other| is(other)) {
+            continue;
+        }
+        kept.extend_from_slice(name);
+        kept.extend_from_slice(b": ");
+        kept.extend_from_slice(value);
+        kept.extend_from_slice(b"\r\n");
+    }
+    kept
+}

@@ -1,0 +1,247 @@
+//! What is known of a request from its first byte to its log line, whichever protocol carries it.
+
+mod log;
+
+use crate::cache::{Lease, Part};
+use crate::handlers::{Backend, HandlerOutcome};
+use crate::request::rule_state::{Notes, User};
+use crate::request::{Peer, Protocol, Redirect, REDIRECTS};
+use crate::routing::Route;
+use crate::shared::traffic::Held;
+use crate::shared::uploads::Upload;
+use crate::shared::Shared;
+use mehari_config::Settings;
+use mehari_observe::Ending;
+use mehari_pool::{Named, Outcome, Passed};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+pub struct RequestContext {
+    pub id: u64,
+    /// Where somebody wants to know how long it takes.
+    began: Option<Instant>,
+    pub time: SystemTime,
+    pub protocol: Protocol,
+    pub is_head: bool,
+    /// 0 until there is one.
+    pub status: u16,
+    /// Bytes of the body handed to the socket.
+    pub sent: u64,
+    pub worker: Option<u32>,
+    /// The number of the host that answers.
+    pub host: u32,
+    /// Of its route, once it has one: they say what its error pages look like.
+    pub settings: Option<Arc<Settings>>,
+    /// Where the server itself led the request, if it did.
+    pub redirect: Option<Redirect>,
+    /// What rules have found out about it.
+    pub notes: Option<Box<Notes>>,
+    queued: Duration,
+    /// For the access log: bytes of the request, of the response's header, requests before this one
+    /// on its connection, and what became of that.
+    pub received: u64,
+    pub head_bytes: u64,
+    pub kept: u64,
+    pub ends: Ending,
+    /// Kept only where `LogNeeds` says so.
+    pub response: Vec<u8>,
+    pub route: Option<Rc<Route>>,
+    head_after: Option<Duration>,
+    /// Of a request that scripts are asked about.
+    pub small_body: Option<Vec<u8>>,
+    /// Who asks, when a believed proxy said so.
+    pub client: Option<Box<Peer>>,
+    /// Whose progress is asked for.
+    pub upload: Option<Rc<Upload>>,
+    /// What the response cache is to do with the program's response, and what it did.
+    pub lease: Option<Box<Lease>>,
+    pub cached: Cell<Part>,
+    /// What it counts in, under traffic rules.
+    pub held: Vec<Held>,
+    /// Who waits to hear what is answered, and how long the body is: that of a GET, as Apache counts.
+    listener: Option<Listener>,
+    pub promised: u64,
+    /// Header lines of the handlers that refused it: they go with its error document too.
+    error_lines: Vec<u8>,
+}
+
+type Listener = Box<dyn FnOnce(Outcome<'_>)>;
+
+impl RequestContext {
+    pub fn begin(shared: &Shared, protocol: Protocol, is_head: bool) -> RequestContext {
+        RequestContext {
+            id: shared.request_begins(),
+            began: shared.times_requests().then(Instant::now),
+            time: SystemTime::now(),
+            protocol,
+            is_head,
+            status: 0,
+            sent: 0,
+            worker: None,
+            host: 0,
+            settings: None,
+            redirect: None,
+            notes: None,
+            queued: Duration::ZERO,
+            received: 0,
+            head_bytes: 0,
+            kept: 0,
+            ends: Ending::Aborted,
+            response: Vec::new(),
+            route: None,
+            head_after: None,
+            small_body: None,
+            client: None,
+            upload: None,
+            lease: None,
+            cached: Cell::default(),
+            held: Vec::new(),
+            listener: None,
+            promised: 0,
+            error_lines: Vec::new(),
+        }
+    }
+
+    /// Whether the answer of these lines says itself when it was made: a kept page does.
+    pub fn is_dated(&self, lines: [&[u8]; 2]) -> bool {
+        let says = |lines: &&[u8]| mehari_cache::field(lines, "date").is_some();
+        self.cached.get().is_kept() && lines.iter().any(says)
+    }
+
+    /// Since it began; nothing where nobody wants to know.
+    fn lasted(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// Leads the request on to another local target. False: it has been led around for too long.
+    pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        if let Some(notes) = &mut self.notes {
+            notes.begin_anew(self.redirect.as_ref());
+        }
+        if !self.error_lines.is_empty() {
+            let notes = self.notes.get_or_insert_with(Default::default);
+            notes.lines.append(&mut self.error_lines);
+        }
+        let before = self.redirect.take();
+        let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
+        let from = before.map_or_else(|| asked.to_vec(), |redirect| redirect.target);
+        self.redirect = Some(Redirect {
+            target,
+            from: Some(from),
+            status,
+            count,
+            keeps_request: false,
+        });
+        count <= REDIRECTS
+    }
+
+    /// The status of a response that says `status`: an error document keeps the error's.
+    pub fn status_for(&self, status: u16) -> u16 {
+        match &self.redirect {
+            Some(redirect) if status == 200 => redirect.status,
+            _ => status,
+        }
+    }
+
+    /// The head of the response is there: its lines, for logs that want them.
+    pub fn note_head(&mut self, shared: &Shared, head: &[u8]) {
+        self.head_bytes = head.len() as u64;
+        if let Some(listener) = self.listener.take() {
+            listener(Outcome {
+                status: self.status,
+                bytes: self.promised,
+                head,
+            });
+        }
+        let needs = shared.log_needs.get();
+        if needs.response_fields {
+            self.response = head.to_vec();
+        }
+        if needs.backend_time {
+            self.head_after = Some(self.lasted());
+        }
+    }
+
+    /// A worker that has handed the request back hears what is answered in its place; what takes longer than to make
+    /// an answer it does not wait for.
+    pub fn hear(&mut self, backend: Backend, work: &HandlerOutcome) {
+        let Backend::Perl(exchange, _) = backend else {
+            return;
+        };
+        match work {
+            _ if !exchange.listens() => {}
+            HandlerOutcome::Answer(_)
+            | HandlerOutcome::Backend(Backend::Filtered(_) | Backend::Later(_)) => {
+                self.listener = Some(Box::new(|outcome| exchange.tell(outcome)))
+            }
+            HandlerOutcome::Elsewhere(_, status @ 400..) => exchange.tell(Outcome {
+                status: *status,
+                ..Outcome::default()
+            }),
+            _ => {}
+        }
+    }
+
+    /// Somebody wants to see the head.
+    pub fn is_heard(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
+        self.settings = Some(route.settings.clone());
+        if shared.log_needs.get().route {
+            self.route = Some(route.clone());
+        }
+    }
+
+    /// Scripts want to see its response.
+    pub fn is_seen_by_scripts(&self) -> bool {
+        let scripts = |settings: &Arc<Settings>| !settings.lua.response_start.is_empty();
+        self.settings.as_ref().is_some_and(scripts)
+    }
+
+    /// Header lines that the configuration adds to every answer.
+    pub fn own_lines(&self, peer: &Peer) -> &[u8] {
+        match (&self.settings, &peer.tls) {
+            (Some(settings), Some(_)) => match &settings.tls.strict_transport {
+                Some(line) => line.as_bytes(),
+                None => &[],
+            },
+            _ => &[],
+        }
+    }
+
+    /// Who asks: the other end of the connection, or whom it asks for.
+    pub fn client<'a>(&'a self, peer: &'a Peer) -> &'a Peer {
+        self.client.as_deref().unwrap_or(peer)
+    }
+
+    /// Notes who worked on the request.
+    pub fn credit(&mut self, backend: &mut Backend) {
+        self.worker = backend.worker();
+        self.queued = backend.queued();
+        self.note_user(backend.take_user());
+    }
+
+    /// Perl's handlers have left the answer to the front.
+    pub fn note_passed(&mut self, passed: &mut Passed) {
+        self.note_user(passed.user.take());
+        if passed.fields.is_some() || !passed.variables.is_empty() {
+            let notes = self.notes.get_or_insert_with(Default::default);
+            notes.restate(passed.fields.take(), std::mem::take(&mut passed.variables));
+        }
+        if passed.status >= 400 {
+            self.error_lines.clone_from(&passed.lines);
+        }
+    }
+
+    /// Perl's handlers have said who the user is.
+    pub fn note_user(&mut self, named: Option<Box<Named>>) {
+        if let (Some(named), Some(settings)) = (named, &self.settings) {
+            let notes = self.notes.get_or_insert_with(Default::default);
+            notes.user = Some(User::named(*named, settings));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A request's lines in the logs, and its end in the counts.
+
+use crate::pipeline::RequestContext;
+use crate::request::rule_state::Notes;
+use crate::request::{Field, Peer, Table};
+use crate::shared::Shared;
+use mehari_config::LogLevel;
+use mehari_observe::{Entry, Lookup, More, Origin};
+
+/// The client went before it was answered: nginx's number for it.
+const CLIENT_GONE: u16 = 499;
+
+impl RequestContext {
+    /// A line for the error log about this request; `target` is printed escaped.
+    pub fn log(&self, shared: &Shared, level: LogLevel, target: &[u8], text: &str) {
+        let text = format!("{}: {text}", target.escape_ascii());
+        let origin = Origin {
+            pid: None,
+            request: Some(self.id),
+            worker: self.worker,
+        };
+        shared.journal.error(self.host, level, origin, &text);
+    }
+
+    /// The request's line in the access log, and its end in the counts. An unreadable request has
+    /// neither method nor target.
+    pub fn end<'a>(
+        &'a self,
+        shared: &Shared,
+        peer: &'a Peer,
+        line: Option<(&'a [u8], &'a [u8])>,
+        fields: impl Iterator<Item = Field<'a>> + Clone,
+    ) {
+        shared.request_ends(self.sent);
+        if let Some(upload) = &self.upload {
+            upload.finish(if self.status == 0 {
+                CLIENT_GONE
+            } else {
+                self.status
+            });
+        }
+        let (method, _) = line.unwrap_or_default();
+        if let Some(meters) = &mut *shared.meters.borrow_mut() {
+            meters.record(method, self.status, self.lasted());
+        }
+        let entry = self.entry(peer, line, fields.clone());
+        if shared.log_needs.get().more {
+            self.log_more(shared, peer, fields, entry)
+        } else {
+            shared.journal.access(self.host, &entry)
+        }
+    }
+
+    /// What every log has of it.
+    fn entry<'a>(
+        &'a self,
+        peer: &'a Peer,
+        line: Option<(&'a [u8], &'a [u8])>,
+        fields: impl Iterator<Item = Field<'a>>,
+    ) -> Entry<'a> {
+        let (mut referer, mut user_agent) = (None, None);
+        for (name, value) in fields {
+            match name.len() {
+                7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
+                10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value),
+                _ => {}
+            }
+        }
+        let (method, target) = line.unwrap_or_default();
+        let notes = self.notes.as_deref();
+        Entry {
+            remote: self.client(peer).remote_addr.as_bytes(),
+            name: notes.and_then(Notes::client_name),
+            user: notes.and_then(Notes::user_name),
+            time: self.time,
+            method,
+            target,
+            protocol: line.map_or(&[], |_| self.protocol.name()),
+            status: if self.status == 0 {
+                CLIENT_GONE
+            } else {
+                self.status
+            },
+            bytes: self.sent,
+            referer,
+            user_agent,
+            request_id: self.id,
+            worker: self.worker,
+            queue_us: self.queued.as_micros() as u64,
+            total_us: self.lasted().as_micros() as u64,
+            more: More::default(),
+        }
+    }
+
+    /// The line for logs that want more than the combined format has.
+    fn log_more<'a>(
+        &'a self,
+        shared: &Shared,
+        peer: &'a Peer,
+        fields: impl Iterator<Item = Field<'a>>,
+        entry: Entry<'a>,
+    ) {
+        let needs = shared.log_needs.get();
+        let all: Table = if needs.request_fields {
+            fields.collect()
+        } else {
+            Table::new()
+        };
+        let site = needs.route.then(|| shared.site());
+        let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);
+        let server_name = server_name.and_then(|name| name.as_deref());
+        let route = self.route.as_deref();
+        let handler = route.map(|route| route.handler.to_string());
+        let backend = self.head_after.unwrap_or_default();
+        let more = More {
+            peer: peer.remote_addr.as_bytes(),
+            peer_port: peer.remote_port,
+            server_addr: peer.server_addr.as_bytes(),
+            server_port: peer.server_port,
+            server_name: server_name.map_or(peer.server_addr.as_bytes(), str::as_bytes),
+            fields: all.as_slice(),
+            response: &self.response,
+            environment: self
+                .settings
+                .as_ref()
+                .map_or(&[], |settings| &settings.programs.set_env),
+            variables: self.notes.as_ref().map_or(&[], |notes| &notes.variables),
+            tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
+            file: route.map_or(&[], |route| &route.file),
+            handler: handler.as_deref().unwrap_or_default(),
+            first_status: self.redirect.as_ref().map_or(0, |redirect| redirect.status),
+            resource: self
+                .redirect
+                .as_ref()
+                .map_or(&[], |redirect| &redirect.target),
+            cache: self.cached.get().name(),
+            kept: self.kept,
+            ends: self.ends,
+            bytes_in: self.received,
+            bytes_out: self.head_bytes + self.sent,
+            backend_us: backend.saturating_sub(self.queued).as_micros() as u64,
+        };
+        shared.journal.access(self.host, &Entry { more, ..entry });
+    }
+}

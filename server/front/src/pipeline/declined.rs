@@ -1,0 +1,171 @@
+//! A request that Perl's handlers have declined to answer: the front answers it as they say.
+//!
+//! `program` calls [`work`] when a worker's head is [`Passed`]. The worker may have chosen another file,
+//! type or status, and header lines to go with the answer; the pool has checked the lines.
+
+use crate::access;
+use crate::content::spool::Spooled;
+use crate::content::stat::{is_file, stat};
+use crate::content::{Answer, Content, FileTarget};
+use crate::handlers::{file, HandlerOutcome};
+use crate::pipeline::{start, status_page};
+use crate::request::Request;
+use crate::routing::{Outcome, Route};
+use crate::shared::Shared;
+use mehari_config::{Handler, Rung, Settings};
+use mehari_http::problem::Problem;
+use mehari_pool::{Body, Passed};
+use std::io::Seek;
+use std::rc::Rc;
+
+/// What is to be done now.
+pub fn work(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    passed: Passed,
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    let error = Some(passed.status).filter(|status| *status >= 400);
+    if let Some(target) = passed.target {
+        return HandlerOutcome::Elsewhere(target, error.unwrap_or(200));
+    }
+    let mut work = match (passed.status, &passed.file) {
+        (0, None) => as_routed(shared, request, body),
+        // The page of an error may be a file that handlers chose for it.
+        (_, Some(file)) => sent_file(shared, request, settings, (file, error)),
+        (status, _) => page(
+            shared,
+            request,
+            settings,
+            status,
+            passed.document.as_deref(),
+        ),
+    };
+    if let HandlerOutcome::Answer(answer) = &mut work {
+        if let Some(media_type) = &passed.media_type {
+            set_type(answer, media_type);
+        }
+        add_lines(answer, &passed.lines);
+    }
+    work
+}
+
+/// As it would have been without Perl. Where Perl itself was to answer and declined, the file is sent.
+fn as_routed(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    match access::route_again(shared, request) {
+        Ok(route) if is_perls(&route) => {
+            sent_file(shared, request, Some(&route.settings), (&route.file, None))
+        }
+        Ok(route) => match body.map(|body| *body) {
+            None => start::by_itself(shared, request, &route, Body::Empty),
+            Some(Spooled::Memory(bytes)) => {
+                start::by_itself(shared, request, &route, Body::Memory(&bytes))
+            }
+            Some(Spooled::File(mut file, length)) => match file.rewind() {
+                Ok(()) => {
+                    let body = Body::File(file.into(), length);
+                    start::by_itself(shared, request, &route, body)
+                }
+                Err(_) => status_page::refusal(shared, request, Some(&route.settings), 500),
+            },
+        },
+        Err(problem) => status_page::refusal(shared, request, None, problem.status),
+    }
+}
+
+fn is_perls(route: &Route) -> bool {
+    let by_the_front = matches!(
+        route.handler,
+        Handler::File | Handler::Script(Rung::Cgi) | Handler::Proxy(_)
+    );
+    matches!(route.outcome, Outcome::Program) && !by_the_front
+}
+
+fn sent_file(
+    shared: &Shared,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    (path, error): (&[u8], Option<u16>),
+) -> HandlerOutcome {
+    const NOT_FOUND: Problem = Problem::refused(404, "no such file");
+    let site = shared.site();
+    let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
+    let found = stat(path).filter(|(_, found)| is_file(found));
+    let answer = found.ok_or(NOT_FOUND).and_then(|(name, found)| {
+        let look = |path: &[u8]| stat(path).map(|(_, found)| found);
+        let target = FileTarget::new(name, &found, look);
+        match error.or(request.error()) {
+            None => file::answer(request, &target, settings, &shared.files)
+                .map(|answer| status_page::file_or_document(shared, request, settings, answer)),
+            Some(status) => status_page::file_of_error(&target, settings, &shared.files, status)
+                .map(HandlerOutcome::Answer),
+        }
+    });
+    answer.unwrap_or_else(|problem| {
+        status_page::refusal(shared, request, Some(settings), problem.status)
+    })
+}
+
+/// The page of a status: what the handler asked for, else as configured. `$r->custom_response`
+/// takes what `ErrorDocument` takes.
+fn page(
+    shared: &Shared,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    status: u16,
+    document: Option<&[u8]>,
+) -> HandlerOutcome {
+    let document = document
+        .filter(|_| request.error().is_none())
+        .and_then(|document| std::str::from_utf8(document).ok());
+    document
+        .and_then(|document| {
+            status_page::document_work(shared, request.virtual_host, status, document)
+        })
+        .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
+}
+
+/// Another media type than the one the file's name says.
+fn set_type(answer: &mut Answer, media_type: &[u8]) {
+    let line = [b"Content-Type: ", media_type, b"\r\n"].concat();
+    add_lines(answer, &line);
+}
+
+/// Puts the handlers' lines in: one takes the place of the front's own of the same name. How long the
+/// body is they cannot know.
+fn add_lines(answer: &mut Answer, lines: &[u8]) {
+    if lines.is_empty() {
+        return;
+    }
+    if let Content::Cached(resource) = &answer.content {
+        answer.lines.splice(0..0, resource.lines().iter().copied());
+        answer.content = Content::Bytes(resource.body().to_vec());
+    }
+    let is_theirs = |line: &&[u8]| !name(line).eq_ignore_ascii_case(b"content-length");
+    let theirs: Vec<&[u8]> = each(lines).filter(is_theirs).collect();
+    let is_replaced =
+        |line: &[u8]| (theirs.iter()).any(|their| name(their).eq_ignore_ascii_case(name(line)));
+    let mut merged: Vec<u8> = each(&answer.lines)
+        .filter(|line| !is_replaced(line))
+        .flatten()
+        .copied()
+        .collect();
+    theirs
+        .iter()
+        .for_each(|line| merged.extend_from_slice(line));
+    answer.lines = merged;
+}
+
+fn each(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines.split_inclusive(|byte| *byte == b'\n')
+}
+
+fn name(line: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b':', line).unwrap_or(line.len());
+    &line[..end]
+}

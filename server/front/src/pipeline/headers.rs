@@ -1,0 +1,50 @@
+//! The header rules of a place, applied to the head of a response.
+
+use super::RequestContext;
+use crate::filters::header_rules;
+use crate::request::variables::RequestFacts;
+use crate::request::Request;
+use crate::shared::Shared;
+
+/// The header lines of a response, each `Name: value\r\n`, after all that the configuration says about
+/// them; `None`: nothing.
+pub fn of_response(
+    shared: &Shared,
+    context: &RequestContext,
+    request: impl FnOnce(&mut dyn FnMut(&Request<'_>)),
+    status: u16,
+    lines: [&[u8]; 2],
+) -> Option<Vec<u8>> {
+    let settings = context.settings.as_deref()?;
+    let noted = context
+        .notes
+        .as_deref()
+        .map_or(&[][..], |notes| &notes.lines);
+    let rules = &settings.rules;
+    let set = context
+        .notes
+        .as_deref()
+        .map_or(&[][..], |notes| &notes.edge.fields);
+    if noted.is_empty() && set.is_empty() && !rules.look_at_response() {
+        return None;
+    }
+    let all = [lines[0], lines[1], noted].concat();
+    let site = shared.site();
+    let mut changed = None;
+    request(&mut |request| {
+        let host = site.host(context.host);
+        let mut facts = RequestFacts::new(request, host, context.notes.as_deref(), &shared.maps);
+        facts.status = status;
+        facts.lines = &all;
+        facts.came = context.time;
+        facts.lasted = context.time.elapsed().unwrap_or_default();
+        facts.set_env = &settings.programs.set_env;
+        changed = Some(header_rules::change_response(
+            &rules.headers,
+            &rules.expires,
+            &facts,
+            set,
+        ));
+    });
+    changed
+}

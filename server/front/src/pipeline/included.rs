@@ -1,0 +1,230 @@
+//! What a page with server-side includes asks for: another path of this server, requested as a client
+//! would request it, by all its rules.
+
+use crate::access;
+use crate::content::includes::are_for;
+use crate::content::{Answer, Content};
+use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
+use crate::handlers::{Backend, HandlerOutcome, Said};
+use crate::pipeline::access::Admission;
+use crate::pipeline::{access as access_stage, declined, start, RequestContext};
+use crate::request::owned::OwnedRequest;
+use crate::request::rule_state::Remarks;
+use crate::request::{path_of, Protocol, Redirect, Request};
+use crate::routing::{Outcome, Route};
+use crate::shared::Shared;
+use mehari_pool::{Body, Passed};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Asked of a program at a time.
+const ROOM: usize = 64 * 1024;
+
+/// A turn that is counted while it lasts.
+struct Counted {
+    shared: Rc<Shared>,
+    context: RequestContext,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.shared.request_ends(0);
+    }
+}
+
+/// The pipeline's part of server-side includes.
+pub struct Inside;
+
+impl Subrequests for Inside {
+    fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched> {
+        Box::pin(async move { Part { render }.fetch(target).await })
+    }
+
+    fn file_of<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Vec<u8>> {
+        Box::pin(async move { Part { render }.file_of(target).await })
+    }
+}
+
+/// The request for one part of a page.
+struct Part<'r> {
+    render: &'r Render,
+}
+
+impl Part<'_> {
+    /// The status of a refusal instead.
+    async fn fetch(&self, target: Vec<u8>) -> Result<Fetched, u16> {
+        let (counted, route) = self.admitted(target).await?;
+        if route.settings.runs_phases() {
+            self.answered(&counted.context, &route).await
+        } else {
+            self.file_or_answer(&counted.context, &route).await
+        }
+    }
+
+    /// Where no Perl has a say, or has had it.
+    async fn file_or_answer(
+        &self,
+        context: &RequestContext,
+        route: &Rc<Route>,
+    ) -> Result<Fetched, u16> {
+        let Outcome::File(file) = &route.outcome else {
+            return self.answered(context, route).await;
+        };
+        let files = &self.render.shared.files;
+        let resource = file.resource(None, &route.settings, files);
+        let resource = resource.map_err(|problem| problem.status)?;
+        if !are_for(&route.settings, &resource) {
+            let bytes = bytes(files, &resource).await?;
+            return Ok(Fetched::Bytes(bytes.to_vec()));
+        }
+        let page = read(&self.render.shared, &resource, &route.settings).await?;
+        let path = context.redirect.as_ref().map(|to| path_of(&to.target));
+        let document = Document::of(path.unwrap_or_default(), route);
+        Ok(Fetched::Page(page, document))
+    }
+
+    /// The file of a path that this request may see, for its size and date.
+    async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
+        let (_counted, route) = self.admitted(target).await?;
+        match &route.outcome {
+            Outcome::Refused(problem) => Err(problem.status),
+            // Its handlers would have to run for that.
+            _ if route.settings.is_guarded_by_perl() => Err(403),
+            _ => Ok(route.file.clone()),
+        }
+    }
+
+    async fn admitted(&self, target: Vec<u8>) -> Result<(Counted, Rc<Route>), u16> {
+        let context = RequestContext::begin(&self.render.shared, Protocol::Http11, false);
+        let mut counted = Counted {
+            shared: self.render.shared.clone(),
+            context,
+        };
+        let context = &mut counted.context;
+        context.host = self.render.base.host();
+        let mut notes = self.render.base.notes();
+        notes.led_on();
+        notes.is_within = true;
+        for (name, value) in self.render.variables.borrow().own() {
+            notes.set(name, value.to_vec());
+        }
+        context.notes = Some(Box::new(notes));
+        let asked = self.render.base.with(|request| request.target.to_vec());
+        context.redirect = Some(Redirect {
+            target,
+            from: None,
+            status: 200,
+            count: 0,
+            keeps_request: true,
+        });
+        let ask = |context: &RequestContext, remarks: &mut Remarks| {
+            self.with(context, |request| {
+                access::evaluate(&self.render.shared, request, remarks)
+            })
+        };
+        let admission = access_stage::admit(&self.render.shared, context, &asked, ask).await;
+        match admission.map_err(|problem| problem.status)? {
+            Admission::To(route) if is_for_tls_only(&route, &self.render.base) => Err(403),
+            Admission::To(route) => {
+                context.settings = Some(route.settings.clone());
+                Ok((counted, route))
+            }
+            Admission::Status(status) => Err(status),
+            Admission::Answer(answer) => Err(answer.status),
+        }
+    }
+
+    /// What a program answers, or a back end, or the server for itself.
+    async fn answered(&self, context: &RequestContext, route: &Rc<Route>) -> Result<Fetched, u16> {
+        let shared = &self.render.shared;
+        let mut work = self.with(context, |request| {
+            start::begin(shared, request, route, Body::Empty)
+        });
+        loop {
+            work = match work {
+                HandlerOutcome::Answer(answer) => return whole(answer).map(Fetched::Bytes),
+                // A script's own redirect: the page shows what it leads to, or where.
+                HandlerOutcome::Elsewhere(..) => return Err(302),
+                HandlerOutcome::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx))
+                    .await
+                {
+                    Err(fault) => return Err(fault.status()),
+                    Ok(Said::Response(head)) if (300..400).contains(&head.status) => {
+                        return Err(head.status)
+                    }
+                    Ok(Said::Response(_)) => return body(&mut backend).await.map(Fetched::Bytes),
+                    Ok(Said::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
+                    Ok(Said::Page(status)) => return Err(status),
+                    // Perl leaves the file to the front, and it is this page's part as any other.
+                    Ok(Said::Passed(passed, _)) if is_left_alone(&passed) && is_file(route) => {
+                        return Box::pin(self.file_or_answer(context, route)).await;
+                    }
+                    Ok(Said::Passed(passed, body)) => self.with(context, |request| {
+                        declined::work(shared, request, context.settings.as_deref(), *passed, body)
+                    }),
+                    Ok(Said::Elsewhere(_) | Said::Upgrade(_)) => return Err(302),
+                },
+            };
+        }
+    }
+
+    fn with<R>(&self, context: &RequestContext, what: impl FnOnce(&Request<'_>) -> R) -> R {
+        let notes = context.notes.as_deref();
+        self.render.base.with(|request| {
+            let resource = context
+                .redirect
+                .as_ref()
+                .map(|redirect| &redirect.target[..]);
+            what(&Request {
+                resource: resource.unwrap_or(request.resource),
+                redirect: context.redirect.as_ref(),
+                virtual_host: context.host,
+                notes,
+                ..*request
+            })
+        })
+    }
+}
+
+/// `SSLRequireSSL` of the part's own place.
+fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
+    route.settings.tls.required && base.with(|request| request.peer.tls.is_none())
+}
+
+/// Nothing was chosen in the place of what was found.
+fn is_left_alone(passed: &Passed) -> bool {
+    passed.status == 0 && passed.file.is_none() && passed.target.is_none()
+}
+
+fn is_file(route: &Route) -> bool {
+    matches!(route.outcome, Outcome::File(_))
+}
+
+fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
+    if answer.status >= 300 {
+        return Err(answer.status);
+    }
+    match answer.content {
+        Content::Bytes(bytes) => Ok(bytes),
+        Content::Cached(resource) => Ok(resource.body().to_vec()),
+        Content::Shared(bytes) => Ok(bytes.to_vec()),
+        // A file that a program handed back, too large to be part of a page.
+        Content::File(_) => Err(500),
+    }
+}
+
+async fn body(backend: &mut Backend) -> Result<Vec<u8>, u16> {
+    let mut whole = Vec::new();
+    poll_fn(|cx| loop {
+        match backend.poll_body(cx, &mut whole, ROOM) {
+            Poll::Ready(Ok(true)) if whole.len() <= MOST => {}
+            Poll::Ready(Ok(true)) => return Poll::Ready(Err(500)),
+            Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
+            Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault.status())),
+            Poll::Pending => return Poll::Pending,
+        }
+    })
+    .await?;
+    Ok(whole)
+}

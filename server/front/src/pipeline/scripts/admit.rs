@@ -1,0 +1,274 @@
+//! The scripts before a request's handler: some see its URL, others the file that stands for.
+
+use super::visit::{LateRequest, Seen};
+use super::{content, outcome};
+use crate::access::{Decision, Lead};
+use crate::content::{Answer, Content};
+use crate::pipeline::access::Admission;
+use crate::pipeline::{access as access_stage, RequestContext};
+use crate::request::rule_state::{Notes, Remarks};
+use crate::request::{Redirect, REDIRECTS};
+use crate::routing::Route;
+use crate::shared::Shared;
+use mehari_config::{Host, LogLevel, Settings};
+use mehari_edge::{Ended, Failure, Source, Stage, Visit};
+use mehari_http::path::{merge_slashes, resolved};
+use mehari_http::problem::Problem;
+use outcome::Led;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Asks the access phase, and the scripts before and behind it. `ask` and `look` know the request: the one asks
+/// [`crate::access::evaluate`], the other makes something of it.
+pub async fn admit(
+    shared: &Shared,
+    context: &mut RequestContext,
+    asked: &[u8],
+    ask: impl Fn(&RequestContext, &mut Remarks) -> Result<Decision, Problem>,
+    look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
+) -> Result<Admission, Problem> {
+    let within = |redirect: &Redirect| !redirect.keeps_request;
+    if !shared.lua.is_used() || context.redirect.as_ref().is_some_and(within) {
+        return access_stage::admit(shared, context, asked, ask).await;
+    }
+    let site = shared.site();
+    let host = site.host(context.host);
+    let base = shared.lua.base(host);
+    let mut attraction = Attraction {
+        shared,
+        host,
+        asked,
+        look,
+        restarts: 0,
+    };
+    loop {
+        let scripts = host.rules.lua.as_deref().unwrap_or_default();
+        match attraction
+            .ask(context, Stage::RawUrl, scripts, &base, None)
+            .await
+        {
+            Asked::GoOn => {}
+            Asked::Again => continue,
+            Asked::Admitted(admission) => return Ok(admission),
+        }
+        let mut admission = access_stage::admit(shared, context, asked, &ask).await?;
+        let Admission::To(route) = &admission else {
+            return Ok(admission);
+        };
+        let scripts = route.settings.lua.physical_path.clone();
+        if scripts.is_empty() {
+            return Ok(admission);
+        }
+        let (settings, before) = (route.settings.clone(), led(context));
+        let route = route.clone();
+        let asked_for = attraction.ask(
+            context,
+            Stage::PhysicalPath,
+            &scripts,
+            &settings,
+            Some(&route),
+        );
+        match asked_for.await {
+            Asked::GoOn => {}
+            Asked::Again => continue,
+            Asked::Admitted(admission) => return Ok(admission),
+        }
+        if led(context) != before {
+            admission = access_stage::admit(shared, context, asked, &ask).await?;
+        }
+        return Ok(admission);
+    }
+}
+
+/// Where the request leads: where a rule or a script led it, and the file.
+fn led(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let target = context
+        .redirect
+        .as_ref()
+        .map(|redirect| redirect.target.clone());
+    let mapped = context
+        .notes
+        .as_ref()
+        .and_then(|notes| notes.edge.mapped.clone());
+    (target, mapped)
+}
+
+enum Asked {
+    GoOn,
+    Again,
+    Admitted(Admission),
+}
+
+struct Attraction<'a, L> {
+    shared: &'a Shared,
+    host: &'a Host,
+    asked: &'a [u8],
+    look: L,
+    restarts: u32,
+}
+
+impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L> {
+    /// Asks one script after another, until one decides.
+    async fn ask(
+        &mut self,
+        context: &mut RequestContext,
+        stage: Stage,
+        scripts: &[PathBuf],
+        settings: &Arc<Settings>,
+        route: Option<&Route>,
+    ) -> Asked {
+        for file in scripts.iter() {
+            let lua = &self.shared.lua;
+            let visit = self.visit(context, stage);
+            let look = |what: &mut dyn FnMut(&dyn Source)| self.show(context, route, what);
+            let (ended, mut visit) = lua
+                .run(&self.shared.clock, file, settings, visit, look)
+                .await;
+            self.log_printed(context, &visit);
+            let decided = match ended {
+                Ok(Ended::Answer(status)) => {
+                    outcome::note_request(&mut context.notes, &visit);
+                    context.settings = Some(settings.clone());
+                    let content = match visit.body.take() {
+                        Some(pieces) => content::of(&self.shared.files, pieces).await.map(Some),
+                        None => Ok(None),
+                    };
+                    Some(Asked::Admitted(
+                        self.answer(context, status, &visit, content),
+                    ))
+                }
+                Ok(Ended::Restart) => {
+                    outcome::note(&mut context.notes, &visit);
+                    Some(self.restart(context, &visit))
+                }
+                Ok(Ended::GoOn | Ended::Interim(_)) => {
+                    outcome::note(&mut context.notes, &visit);
+                    self.lead(context, outcome::led(&visit, stage))
+                }
+                Err(failure) => {
+                    self.log(context, &failure.text);
+                    context.settings = Some(settings.clone());
+                    Some(Asked::Admitted(Admission::Status(failure.status)))
+                }
+            };
+            lua.give_back(visit);
+            if let Some(decided) = decided {
+                return decided;
+            }
+        }
+        Asked::GoOn
+    }
+
+    fn visit(&self, context: &RequestContext, stage: Stage) -> Box<Visit> {
+        let mut visit = self.shared.lua.new_visit(stage);
+        visit.request_count = context.kept;
+        visit.began = Some(context.time);
+        visit
+    }
+
+    fn show(
+        &self,
+        context: &RequestContext,
+        route: Option<&Route>,
+        what: &mut dyn FnMut(&dyn Source),
+    ) {
+        let host = self.host;
+        (self.look)(context, &mut |request| {
+            what(&Seen {
+                request,
+                host,
+                route,
+                body: context.small_body.as_deref(),
+            });
+        });
+    }
+
+    /// The request as a script has changed it. Something: it is over.
+    fn lead(&self, context: &mut RequestContext, led: Led) -> Option<Asked> {
+        if let Some(file) = led.file {
+            let notes = context.notes.get_or_insert_with(Default::default);
+            // As folders' rules know it.
+            let plain = resolved(&file).map(|file| merge_slashes(&file));
+            notes.edge.mapped = Some(plain.unwrap_or(file));
+        }
+        let target = led.target?;
+        if !target.starts_with(b"/") {
+            self.log(
+                context,
+                "a script leads to a path that does not begin with a slash",
+            );
+            return Some(Asked::Admitted(Admission::Status(500)));
+        }
+        let to = Lead {
+            target,
+            in_place: false,
+        };
+        let redirect = access_stage::lead(context.redirect.take(), to, self.asked);
+        if redirect.count > REDIRECTS {
+            self.log(context, "led on by scripts and rules too often");
+            return Some(Asked::Admitted(Admission::Status(500)));
+        }
+        context.redirect = Some(redirect);
+        if let Some(notes) = &mut context.notes {
+            notes.led_on();
+        }
+        None
+    }
+
+    fn restart(&mut self, context: &mut RequestContext, visit: &Visit) -> Asked {
+        self.restarts += 1;
+        if self.restarts > REDIRECTS {
+            self.log(context, "restarted by scripts too often");
+            return Asked::Admitted(Admission::Status(500));
+        }
+        if let Some(notes) = &mut context.notes {
+            forget_mapping(notes);
+        }
+        let led = Led {
+            target: outcome::restarted(visit),
+            file: None,
+        };
+        self.lead(context, led).unwrap_or(Asked::Again)
+    }
+
+    /// `content`: what the script has said of it.
+    fn answer(
+        &self,
+        context: &mut RequestContext,
+        status: u16,
+        visit: &Visit,
+        content: Result<Option<Content>, Failure>,
+    ) -> Admission {
+        match content {
+            Ok(None) if status >= 400 => {
+                outcome::note_response(&mut context.notes, visit);
+                Admission::Status(status)
+            }
+            Ok(content) => Admission::Answer(Answer {
+                status,
+                lines: outcome::lines(visit),
+                content: content.unwrap_or_else(Content::empty),
+            }),
+            Err(failure) => {
+                self.log(context, &failure.text);
+                Admission::Status(failure.status)
+            }
+        }
+    }
+
+    fn log(&self, context: &RequestContext, text: &str) {
+        context.log(self.shared, LogLevel::Error, self.asked, text);
+    }
+
+    fn log_printed(&self, context: &RequestContext, visit: &Visit) {
+        for line in &visit.printed {
+            let text = line.escape_ascii().to_string();
+            context.log(self.shared, LogLevel::Notice, self.asked, &text);
+        }
+    }
+}
+
+/// What a script found on the way to a file that is not meant any more.
+fn forget_mapping(notes: &mut Notes) {
+    notes.edge.mapped = None;
+}

@@ -1,0 +1,147 @@
+//! The scripts behind a request's handler: they see the head of the response before it is sent.
+
+use super::visit::{LateRequest, Seen};
+use super::{content, outcome};
+use crate::content::{page, Answer, Files};
+use crate::pipeline::RequestContext;
+use crate::shared::Shared;
+use mehari_config::LogLevel;
+use mehari_edge::{Ended, Source, Stage, Visit};
+
+/// A head, as the handler said it or as scripts have left it.
+pub struct Response {
+    pub status: u16,
+    /// Header lines, each `Name: value\r\n`.
+    pub lines: Vec<u8>,
+    /// What is sent instead of the handler's body.
+    pub instead: Option<Answer>,
+}
+
+/// What the scripts make of a head; `None`: there are none to ask, or they have been.
+pub async fn respond(
+    shared: &Shared,
+    context: &mut RequestContext,
+    asked: &[u8],
+    look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
+    (status, lines): (u16, [&[u8]; 2]),
+) -> Option<Response> {
+    let settings = context.settings.clone()?;
+    let notes = context.notes.get_or_insert_with(Default::default);
+    if std::mem::replace(&mut notes.edge.responded, true) {
+        return None;
+    }
+    let mut response = Response {
+        status,
+        lines: lines.concat(),
+        instead: None,
+    };
+    for file in settings.lua.response_start.iter() {
+        let mut visit = shared.lua.new_visit(Stage::ResponseStart);
+        visit.status = response.status;
+        push_fields(&mut visit, &response.lines);
+        let show = |what: &mut dyn FnMut(&dyn Source)| {
+            let site = shared.site();
+            let (host, route) = (site.host(context.host), context.route.as_deref());
+            look(context, &mut |request| {
+                what(&Seen {
+                    request,
+                    host,
+                    route,
+                    body: context.small_body.as_deref(),
+                });
+            });
+        };
+        let (ended, mut visit) = shared
+            .lua
+            .run(&shared.clock, file, &settings, visit, show)
+            .await;
+        for line in &visit.printed {
+            let text = line.escape_ascii().to_string();
+            context.log(shared, LogLevel::Notice, asked, &text);
+        }
+        let failure = match ended {
+            Ok(ended) => take(&shared.files, &mut response, ended, &mut visit)
+                .await
+                .err(),
+            Err(failure) => Some(failure),
+        };
+        if let Some(failure) = failure {
+            context.log(shared, LogLevel::Error, asked, &failure.text);
+            let answer = page::answer(failure.status, None);
+            return Some(Response {
+                status: failure.status,
+                lines: answer.lines.clone(),
+                instead: Some(answer),
+            });
+        }
+    }
+    if let Some(answer) = &mut response.instead {
+        answer.status = response.status;
+        answer.lines.clone_from(&response.lines);
+    }
+    Some(response)
+}
+
+async fn take(
+    files: &Files,
+    response: &mut Response,
+    ended: Ended,
+    visit: &mut Visit,
+) -> Result<(), mehari_edge::Failure> {
+    let pieces = visit.body.take();
+    if pieces.is_some() {
+        forget_body(response, visit);
+    }
+    if let Ended::Answer(status) = ended {
+        response.status = status;
+    }
+    if visit.response.is_changed() {
+        response.lines = outcome::lines(visit);
+    }
+    if let Some(pieces) = pieces {
+        // Status and lines are those of the response, once all scripts have seen it.
+        response.instead = Some(Answer {
+            status: response.status,
+            lines: Vec::new(),
+            content: content::of(files, pieces).await?,
+        });
+    }
+    Ok(())
+}
+
+/// What the handler said of its body is not true of another one. What the script said itself stays.
+fn forget_body(response: &mut Response, visit: &mut Visit) {
+    const OF_BODY: [&[u8]; 6] = [
+        b"content-encoding",
+        b"content-range",
+        b"accept-ranges",
+        b"etag",
+        b"last-modified",
+        b"content-md5",
+    ];
+    if response.status == 206 {
+        response.status = 200;
+    }
+    for line in response.lines.split(|byte| *byte == b'\n') {
+        let Some((name, value)) = name_and_value(line) else {
+            continue;
+        };
+        let is_of_body = OF_BODY.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if is_of_body && visit.response.get(name) == Some(value) {
+            visit.response.unset(name);
+        }
+    }
+}
+
+fn name_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b':', line)?;
+    Some((&line[..at], line[at + 1..].trim_ascii()))
+}
+
+fn push_fields(visit: &mut Visit, lines: &[u8]) {
+    for line in lines.split(|byte| *byte == b'\n') {
+        if let Some((name, value)) = name_and_value(line) {
+            visit.response.push(name, value);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Starts the handler of a routed request: an answer at once, or a program at work.
+
+use crate::content::spool::Spooled;
+use crate::content::{Answer, FileTarget};
+use crate::handlers::file::coded;
+use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
+use crate::pipeline::included::Inside;
+use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
+use crate::request::{canonical, trace, Request};
+use crate::routing::{self, Outcome, Route, DENIED, HIDDEN};
+use crate::shared::Shared;
+use mehari_config::{Handler, LogLevel, Rung, Site};
+use mehari_http::problem::Problem;
+use mehari_observe::Origin;
+use mehari_pool::Body;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Starts the work. The body is complete.
+pub fn begin(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> HandlerOutcome {
+    if route.settings.tracking.trace_parents && !trace::is_there(request) {
+        let parent = trace::fresh(request.id);
+        let fields = trace::among(request.fields, &parent);
+        let fields = fields.as_slice();
+        return begin_as_is(shared, &Request { fields, ..*request }, route, body);
+    }
+    begin_as_is(shared, request, route, body)
+}
+
+fn begin_as_is(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> HandlerOutcome {
+    if route.settings.tls.required && request.peer.tls.is_none() {
+        return refusal(shared, request, Some(&route.settings), 403);
+    }
+    if route.settings.runs_phases() || route.is_filtered() {
+        let kept = kept(route, &body);
+        let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
+        return HandlerOutcome::Backend(Backend::Perl(exchange, kept));
+    }
+    by_itself(shared, request, route, body)
+}
+
+/// The same where the server led the request itself: its body is gone.
+pub fn begin_elsewhere(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+) -> HandlerOutcome {
+    begin(shared, request, route, Body::Empty)
+}
+
+/// The body once more, where Perl's handlers only look at the request and a back end or a CGI program
+/// answers it.
+fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
+    let is_others = match route.outcome {
+        Outcome::Proxied(_) => true,
+        Outcome::Program => route.handler == Handler::Script(Rung::Cgi),
+        _ => false,
+    };
+    match body {
+        Body::Memory(bytes) if is_others => Some(Box::new(Spooled::Memory(bytes.to_vec()))),
+        Body::File(file, length) if is_others => {
+            let file = file.try_clone().ok()?;
+            Some(Box::new(Spooled::File(file.into(), *length)))
+        }
+        _ => None,
+    }
+}
+
+/// What the front does with a route when no Perl handler has to be asked before.
+pub fn by_itself(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> HandlerOutcome {
+    let done = match &route.outcome {
+        Outcome::Program => {
+            let site = shared.site();
+            match start(shared, request, route, &site, body) {
+                Ok(backend) => return HandlerOutcome::Backend(backend),
+                Err(problem) => Err(problem),
+            }
+        }
+        Outcome::Proxied(path) => {
+            let site = shared.site();
+            match proxy::start(shared, request, route, &site, path, body) {
+                Ok(exchange) => return HandlerOutcome::Backend(Backend::Proxy(Box::new(exchange))),
+                Err(problem) => Err(problem),
+            }
+        }
+        Outcome::File(target) => match ssi::work(shared, request, route, target, &Inside)
+            .unwrap_or_else(|| file(shared, request, route, target))
+        {
+            Ok(work) => return work,
+            Err(problem) => Err(problem),
+        },
+        Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
+        Outcome::Moved(location) => {
+            let site = shared.site();
+            let host = site.host(request.virtual_host);
+            let location = canonical::absolute(request, host, location.clone());
+            Ok(moved(&location, request.query()))
+        }
+        Outcome::Listing => routing::listing(&route.file, &route.script_name),
+        Outcome::Refused(problem) => Err(*problem),
+    };
+    done.map(HandlerOutcome::Answer).unwrap_or_else(|problem| {
+        if let Outcome::File(_) = route.outcome {
+            shared.routes.forget(route.host, request.path());
+        }
+        log_refusal(shared, request, route, problem);
+        refusal(shared, request, Some(&route.settings), problem.status)
+    })
+}
+
+fn file(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    target: &FileTarget,
+) -> Result<HandlerOutcome, Problem> {
+    match request.error() {
+        None => match coded::answer(shared, request, route, target)? {
+            HandlerOutcome::Answer(answer) => {
+                Ok(file_or_document(shared, request, &route.settings, answer))
+            }
+            outcome => Ok(outcome),
+        },
+        Some(status) => {
+            let page = file_of_error(target, &route.settings, &shared.files, status);
+            page.map(HandlerOutcome::Answer)
+        }
+    }
+}
+
+/// Why somebody who asked for a file got none; what is merely not there is for those who want to know all.
+fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: Problem) {
+    let level = match problem.status {
+        _ if problem == HIDDEN => LogLevel::Error,
+        403 => LogLevel::Error,
+        404 => LogLevel::Info,
+        _ => return,
+    };
+    let place = if route.file.is_empty() {
+        request.path()
+    } else {
+        &route.file
+    };
+    // Apache's words, which tools look for.
+    let words = if problem == DENIED {
+        "client denied by server configuration"
+    } else {
+        problem.reason
+    };
+    let origin = Origin {
+        pid: None,
+        request: Some(request.id),
+        worker: None,
+    };
+    let text = format!("{words}: {}", place.escape_ascii());
+    shared.journal.error(route.host, level, origin, &text);
+}
+
+/// A program goes to the pool, or is a CGI program: a process of its own.
+fn start(
+    shared: &Shared,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+) -> Result<Backend, Problem> {
+    if route.handler != Handler::Script(Rung::Cgi) {
+        let exchange = perl::submit(&shared.pool, request, route, site, body);
+        return Ok(Backend::Perl(exchange, None));
+    }
+    perl::with_call(request, route, site, body, |call| {
+        let program = cgi::Program {
+            call,
+            file: Path::new(OsStr::from_bytes(&route.file)),
+            admin: site
+                .host(route.host)
+                .server_admin
+                .as_deref()
+                .map(str::as_bytes),
+            user: request.notes.and_then(|notes| notes.user_name()),
+            auth_type: request.notes.and_then(|notes| notes.auth_type()),
+            authorization: false,
+        };
+        let exchange = shared.cgi.start(program);
+        exchange.map(|exchange| Backend::Cgi(Box::new(exchange)))
+    })
+    .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))
+}
+
+fn moved(location: &[u8], query: &[u8]) -> Answer {
+    let mut lines = b"Location: ".to_vec();
+    lines.extend_from_slice(location);
+    if !query.is_empty() {
+        lines.push(b'?');
+        lines.extend_from_slice(query);
+    }
+    lines.extend_from_slice(b"\r\n");
+    Answer::new(301, lines)
+}

@@ -1,0 +1,141 @@
+//! The page for a status, as the configuration of a place wants it: `ErrorDocument`, or the server's own.
+//!
+//! Every stage comes here that answers a request with a status alone.
+
+use crate::content::includes;
+use crate::content::{page, Answer, Content, FileTarget, Files};
+use crate::handlers::HandlerOutcome;
+use crate::request::{path_of, Request};
+use crate::routing::Outcome;
+use crate::shared::Shared;
+use mehari_config::Settings;
+use mehari_http::problem::Problem;
+use std::rc::Rc;
+
+/// The page of a status, as the configuration wants it. A problem on the way to an error document gets the plain page
+/// of the error that the document is for.
+pub fn refusal(
+    shared: &Shared,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    status: u16,
+) -> HandlerOutcome {
+    let (configured, status) = match request.error() {
+        Some(before) => (None, before),
+        None => (
+            document(shared, settings, request.virtual_host, status),
+            status,
+        ),
+    };
+    configured
+        .unwrap_or_else(|| HandlerOutcome::Answer(page::answer(status, request.field("accept"))))
+}
+
+/// `ErrorDocument`: an address elsewhere, a text, a local file or a local program.
+fn document(
+    shared: &Shared,
+    settings: Option<&Settings>,
+    host: u32,
+    status: u16,
+) -> Option<HandlerOutcome> {
+    let site = shared.site();
+    let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
+    let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
+    document_work(shared, host, status, document)
+}
+
+/// What one error document leads to; `None`: it cannot be had.
+pub fn document_work(
+    shared: &Shared,
+    host: u32,
+    status: u16,
+    document: &str,
+) -> Option<HandlerOutcome> {
+    if document.starts_with("http://") || document.starts_with("https://") {
+        let answer = Answer::new(302, format!("Location: {document}\r\n"));
+        return Some(HandlerOutcome::Answer(answer));
+    }
+    if !document.starts_with('/') {
+        let text = document.strip_prefix('"').unwrap_or(document);
+        return Some(HandlerOutcome::Answer(page::configured(status, text)));
+    }
+    let route = shared
+        .route(host, path_of(document.as_bytes()), false)
+        .ok()?;
+    let elsewhere = Some(HandlerOutcome::Elsewhere(document.into(), status));
+    let settings = &route.settings;
+    let is_free = shared.site().host(host).rules.is_empty()
+        && !settings.rules.look_first()
+        && route.through.is_empty();
+    match &route.outcome {
+        Outcome::Program | Outcome::Proxied(_) => elsewhere,
+        _ if settings.runs_phases() || !is_free => elsewhere,
+        Outcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
+        Outcome::File(target) => file_of_error(target, settings, &shared.files, status)
+            .ok()
+            .map(HandlerOutcome::Answer),
+        _ => None,
+    }
+}
+
+/// Whether a file is a page of server-side includes.
+fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool {
+    let parsed = |resource: &Rc<_>| includes::are_for(settings, resource);
+    !settings.output.includes.are_off()
+        && target
+            .resource(None, settings, &shared.files)
+            .is_ok_and(|resource| parsed(&resource))
+}
+
+/// A file as the page of an error: whole, and whatever the client has of it.
+pub fn file_of_error(
+    target: &FileTarget,
+    settings: &Settings,
+    files: &Files,
+    status: u16,
+) -> Result<Answer, Problem> {
+    let resource = target.resource(None, settings, files)?;
+    let media_type = resource.media_type().unwrap_or("text/html");
+    let content = if resource.is_cached() {
+        Content::Bytes(resource.body().to_vec())
+    } else {
+        Content::File(Box::new(resource.whole(files)?))
+    };
+    Ok(Answer {
+        status,
+        lines: format!("Content-Type: {media_type}\r\n").into(),
+        content,
+    })
+}
+
+/// A file's answer; what it refuses has its `ErrorDocument` as any other error, but for a 412, as in Apache.
+pub fn file_or_document(
+    shared: &Shared,
+    request: &Request<'_>,
+    settings: &Settings,
+    answer: Answer,
+) -> HandlerOutcome {
+    let refused = Some(answer.status).filter(|status| matches!(status, 405 | 416));
+    let document = |status| document(shared, Some(settings), request.virtual_host, status);
+    refused
+        .and_then(document)
+        .unwrap_or(HandlerOutcome::Answer(answer))
+}
+
+/// The page for a client that is to come back later.
+pub fn come_back(
+    shared: &Shared,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    (status, seconds): (u16, u64),
+) -> HandlerOutcome {
+    match refusal(shared, request, settings, status) {
+        // The page of a 503 says it already.
+        HandlerOutcome::Answer(mut answer) if status != 503 => {
+            let line = format!("Retry-After: {seconds}\r\n");
+            answer.lines.extend_from_slice(line.as_bytes());
+            HandlerOutcome::Answer(answer)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,99 @@
+//! What a path would be here, for handlers that ask within a request: `$r->lookup_uri`, a PerlTransHandler that
+//! changed the URI, an internal redirect that stays in its worker.
+
+use crate::access;
+use crate::handlers::perl;
+use crate::request::rule_state::{Destination, Notes};
+use crate::request::{path_of, Peer, Protocol, Request};
+use crate::routing::{self, Route};
+use crate::shared::Shared;
+use mehari_config::{Rung, Site};
+use mehari_net::address::Address;
+use mehari_pool::{Body, Call, Question, Task};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+/// Gives the call that asking for the target by that method would be. What does not concern the target (who asks, with which fields)
+/// is left empty: the worker knows it. A refusal is a call whose `access_status` says it.
+pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call<'_>)) {
+    let site = shared.site();
+    let path = path_of(question.target);
+    let (server, file) = (question.server, question.file);
+    let Ok(found) = routing::find(&site, &shared.htaccess, server, path, file) else {
+        return;
+    };
+    let found = Rc::new(found);
+    let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
+    let server_ip = address(question.asker.server_addr);
+    let peer = Peer {
+        remote_addr: address(question.asker.remote_addr)
+            .map_or_else(Address::default, Address::from),
+        server_addr: server_ip.map_or_else(Address::default, Address::from),
+        server_ip,
+        server_port: question.asker.server_port,
+        ..Peer::default()
+    };
+    let fields = question.asker.fields.iter();
+    let host = fields
+        .clone()
+        .find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
+    let mut request = Request {
+        method: question.method,
+        asked_method: question.asker.method,
+        target: question.target,
+        resource: question.target,
+        redirect: None,
+        protocol: Protocol::Http11,
+        fields: &question.asker.fields,
+        host: host.map_or(b"", |(_, value)| *value),
+        virtual_host: question.server,
+        peer: &peer,
+        notes: None,
+        id: 0,
+    };
+    let mut notes = question.file.map(|file| {
+        Box::new(Notes {
+            destination: Some(Destination::File(file.to_vec())),
+            ..Notes::default()
+        })
+    });
+    let looked = access::look_within(shared, &request, found, &mut notes);
+    if let Ok((route, status)) = looked {
+        request.notes = notes.as_deref();
+        give_call(&request, &route, &site, status, give);
+    }
+}
+
+fn give_call(
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    access_status: u16,
+    give: &mut dyn FnMut(Call<'_>),
+) {
+    let request = Request {
+        fields: &[],
+        ..*request
+    };
+    perl::with_call(&request, route, site, Body::Empty, |mut call| {
+        if let Task::Script {
+            rung: Rung::Cgi,
+            file,
+        } = call.task
+        {
+            call.task = Task::Front {
+                file,
+                is_program: true,
+                is_plain: false,
+            };
+        }
+        if access_status != 0 {
+            call.access_status = access_status;
+            // The front has refused it without all that handlers would have to know: none is asked.
+            if route.settings.runs_phases() {
+                call.settings = (0, b"");
+            }
+        }
+        give(call);
+    });
+}

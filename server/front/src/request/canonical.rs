@@ -1,0 +1,73 @@
+//! What the server calls itself in SERVER_NAME, SERVER_PORT and links of its own: `UseCanonicalName`,
+//! `UseCanonicalPhysicalPort` and `ServerName` with its port, as Apache's ap_get_server_name and ap_get_server_port.
+
+use crate::request::Request;
+use mehari_config::Host;
+use std::borrow::Cow;
+
+/// The client's word for this server, in lower case, unless it says none or `ServerName` is to be used.
+pub fn name<'a>(request: &Request<'a>, host: &'a Host) -> Cow<'a, [u8]> {
+    let asked = request.host_name();
+    match &host.server_name {
+        Some(name) if asked.is_empty() || host.is_canonical() => name.as_bytes().into(),
+        _ if asked.is_empty() => request.peer.server_addr.as_bytes().into(),
+        _ if asked.iter().any(u8::is_ascii_uppercase) => asked.to_ascii_lowercase().into(),
+        _ => asked.into(),
+    }
+}
+
+/// The port the client named, else `ServerName`'s, else the scheme's own: what a balancer in front of us listens at.
+pub fn port(request: &Request<'_>, host: &Host) -> u16 {
+    let named = if host.is_canonical() {
+        host.server_port
+    } else {
+        asked_port(request)
+    };
+    let physical = || Some(request.peer.server_port).filter(|port| *port > 0);
+    named
+        .or_else(|| physical().filter(|_| host.is_port_physical()))
+        .or(host.server_port)
+        .unwrap_or_else(|| default_port(request))
+}
+
+/// `http://www.example.org:8080`, before a path of this server's.
+pub fn origin(request: &Request<'_>, host: &Host) -> Vec<u8> {
+    let scheme: &[u8] = match request.peer.tls {
+        Some(_) => b"https://",
+        None => b"http://",
+    };
+    let port = port(request, host);
+    let mut origin = [scheme, &name(request, host)].concat();
+    if port != default_port(request) {
+        origin.extend_from_slice(format!(":{port}").as_bytes());
+    }
+    origin
+}
+
+/// A target with scheme and host; one that has them stays as it is.
+pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
+    if has_scheme(&target) || !target.starts_with(b"/") {
+        return target;
+    }
+    [origin(request, host), target].concat()
+}
+
+/// Whether a target begins with `scheme://`.
+pub fn has_scheme(target: &[u8]) -> bool {
+    let colon = memchr::memmem::find(target, b"://");
+    colon.is_some_and(|at| at > 0 && target[..at].iter().all(u8::is_ascii_alphanumeric))
+}
+
+fn default_port(request: &Request<'_>) -> u16 {
+    match request.peer.tls {
+        Some(_) => 443,
+        None => 80,
+    }
+}
+
+/// Of `Host: name:port`, or of a target with an authority.
+fn asked_port(request: &Request<'_>) -> Option<u16> {
+    let behind = request.host.get(request.host_name().len()..)?;
+    let digits = behind.strip_prefix(b":")?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}

@@ -1,0 +1,70 @@
+//! A request that outlives what it was read from: what a page is asked for anew with, when its client has been
+//! answered, and what pages include others with.
+
+use crate::request::rule_state::Notes;
+use crate::request::{Field, Peer, Protocol, Redirect, Request};
+
+pub struct OwnedRequest {
+    target: Vec<u8>,
+    resource: Vec<u8>,
+    redirect: Option<Redirect>,
+    protocol: Protocol,
+    fields: Vec<(Vec<u8>, Vec<u8>)>,
+    host: Vec<u8>,
+    virtual_host: u32,
+    peer: Peer,
+    notes: Option<Notes>,
+    id: u64,
+}
+
+impl OwnedRequest {
+    /// The same request with these fields.
+    pub fn of(request: &Request<'_>, fields: Option<Vec<(Vec<u8>, Vec<u8>)>>) -> OwnedRequest {
+        let own = || {
+            let own = request.fields.iter();
+            own.map(|(name, value)| (name.to_vec(), value.to_vec()))
+                .collect()
+        };
+        OwnedRequest {
+            target: request.target.to_vec(),
+            resource: request.resource.to_vec(),
+            redirect: request.redirect.cloned(),
+            protocol: request.protocol,
+            fields: fields.unwrap_or_else(own),
+            host: request.host.to_vec(),
+            virtual_host: request.virtual_host,
+            peer: request.peer.clone(),
+            notes: request.notes.cloned(),
+            id: request.id,
+        }
+    }
+
+    pub fn host(&self) -> u32 {
+        self.virtual_host
+    }
+
+    pub fn notes(&self) -> Notes {
+        self.notes.clone().unwrap_or_default()
+    }
+
+    pub fn with<R>(&self, what: impl FnOnce(&Request<'_>) -> R) -> R {
+        let fields = self.fields.iter();
+        let fields: Vec<Field> = fields
+            .map(|(name, value)| (&name[..], &value[..]))
+            .collect();
+        what(&Request {
+            method: b"GET",
+            asked_method: b"GET",
+            target: &self.target,
+            resource: &self.resource,
+            redirect: self.redirect.as_ref(),
+            protocol: self.protocol,
+            fields: &fields,
+            host: &self.host,
+            virtual_host: self.virtual_host,
+            peer: &self.peer,
+            notes: self.notes.as_ref(),
+            id: self.id,
+        })
+    }
+}

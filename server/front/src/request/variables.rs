@@ -1,0 +1,277 @@
+//! What a request answers when an expression, a rewrite rule or a header rule asks.
+
+use crate::request::rule_state::Notes;
+use crate::request::{canonical, Request};
+use mehari_config::{Escape, Facts, Groups, Host, Piece, RewriteMap};
+use mehari_http::path::Path;
+use mehari_resolve::maps::MapTable;
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub struct RequestFacts<'a> {
+    pub request: &'a Request<'a>,
+    pub host: &'a Host,
+    pub notes: Option<&'a Notes>,
+    pub maps: &'a MapTable,
+    /// The decoded path as a rule has left it; `None`: the request's own.
+    pub path: Option<&'a [u8]>,
+    pub query: &'a [u8],
+    /// The file that the path stands for; empty while that is not known.
+    pub file: &'a [u8],
+    pub path_info: &'a [u8],
+    /// `SetEnv` of the settings.
+    pub set_env: &'a [(String, String)],
+    /// Of the rule's pattern and of its last condition.
+    pub groups: Option<(&'a [u8], &'a Groups)>,
+    pub condition: Option<(&'a [u8], &'a Groups)>,
+    pub escape: Option<&'a Escape>,
+    /// Of the response, once there is one.
+    pub status: u16,
+    pub lines: &'a [u8],
+    pub came: SystemTime,
+    pub lasted: Duration,
+}
+
+impl<'a> RequestFacts<'a> {
+    pub fn new(
+        request: &'a Request<'a>,
+        host: &'a Host,
+        notes: Option<&'a Notes>,
+        maps: &'a MapTable,
+    ) -> RequestFacts<'a> {
+        RequestFacts {
+            request,
+            host,
+            notes,
+            maps,
+            path: None,
+            query: request.query(),
+            file: &[],
+            path_info: &[],
+            set_env: &[],
+            groups: None,
+            condition: None,
+            escape: None,
+            status: 0,
+            lines: &[],
+            came: UNIX_EPOCH,
+            lasted: Duration::ZERO,
+        }
+    }
+
+    pub fn environment(&self, name: &str) -> Option<Vec<u8>> {
+        let noted = self.notes.and_then(|notes| notes.variable(name.as_bytes()));
+        let configured = || {
+            let mut known = self.set_env.iter();
+            known
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.as_bytes())
+        };
+        if let (None, "REDIRECT_STATUS", Some((redirect, _))) =
+            (noted, name, self.request.redirected_from())
+        {
+            return Some(redirect.status.to_string().into_bytes());
+        }
+        noted.or_else(configured).map(<[u8]>::to_vec)
+    }
+
+    /// Whether a page of includes asks this for a part of it.
+    pub fn is_within(&self) -> bool {
+        self.notes.is_some_and(|notes| notes.is_within)
+    }
+
+    fn field(&self, name: &str) -> &[u8] {
+        let changed = self.notes.and_then(|notes| notes.fields.as_ref());
+        let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
+        match changed {
+            Some(fields) => {
+                let mut fields = fields.iter();
+                fields
+                    .find(|(known, _)| is(known))
+                    .map_or(&[], |(_, value)| value)
+            }
+            None if is(b"host") => self.request.host,
+            None => self.request.field(name).unwrap_or_default(),
+        }
+    }
+
+    /// The path that rules are held against: decoded, so that no spelling gets by them.
+    fn path(&self) -> Cow<'_, [u8]> {
+        let raw = self.request.path();
+        match self.path {
+            Some(path) => Cow::Borrowed(path),
+            None => match Path::decode_as(raw, self.host.encoded_slashes()) {
+                Ok(path) => Cow::Owned(path.merged),
+                Err(_) => Cow::Borrowed(raw),
+            },
+        }
+    }
+
+    fn variable(&self, name: &str, into: &mut Vec<u8>) {
+        let request = self.request;
+        let peer = request.peer;
+        let text: &[u8] = match name {
+            "REQUEST_METHOD" => request.method,
+            "REQUEST_URI" => return into.extend_from_slice(&self.path()),
+            "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => {
+                return into.extend_from_slice(&self.path())
+            }
+            "REQUEST_FILENAME" | "SCRIPT_FILENAME" => self.file,
+            "DOCUMENT_ROOT" => self.host.document_root.as_os_str().as_encoded_bytes(),
+            "QUERY_STRING" => self.query,
+            "PATH_INFO" => self.path_info,
+            "REMOTE_HOST" => {
+                let name = self.notes.and_then(Notes::client_name);
+                name.unwrap_or_else(|| peer.remote_addr.as_bytes())
+            }
+            "REMOTE_ADDR" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
+            "REMOTE_USER" => self
+                .notes
+                .and_then(|notes| notes.user_name())
+                .unwrap_or_default(),
+            "AUTH_TYPE" => self.notes.and_then(Notes::auth_type).unwrap_or_default(),
+            "SERVER_NAME" => return into.extend_from_slice(&canonical::name(request, self.host)),
+            "SERVER_ADDR" => peer.server_addr.as_bytes(),
+            "SERVER_ADMIN" => self
+                .host
+                .server_admin
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes(),
+            "SERVER_SOFTWARE" => concat!("Mehari/", env!("CARGO_PKG_VERSION")).as_bytes(),
+            "SERVER_PROTOCOL" => request.protocol.name(),
+            "REQUEST_SCHEME" if peer.tls.is_some() => b"https",
+            "REQUEST_SCHEME" => b"http",
+            "HTTPS" if peer.tls.is_some() => b"on",
+            "HTTPS" => b"off",
+            "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
+            "IPV6" => b"off",
+            "IS_SUBREQ" if self.is_within() => b"true",
+            "IS_SUBREQ" => b"false",
+            "CONTEXT_PREFIX" => {
+                let context = self.host.context(&String::from_utf8_lossy(&self.path()));
+                return into.extend_from_slice(context.0.as_bytes());
+            }
+            "CONTEXT_DOCUMENT_ROOT" => {
+                let context = self.host.context(&String::from_utf8_lossy(&self.path()));
+                return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
+            }
+            "CONTENT_TYPE" if !self.lines.is_empty() => {
+                return self.response("content-type", into);
+            }
+            "CONTENT_TYPE" => self.field("Content-Type"),
+            "API_VERSION" => b"20120211:130",
+            "HTTP_HOST" => request.host,
+            "REMOTE_PORT" => return push(into, u64::from(peer.remote_port)),
+            "SERVER_PORT" => return push(into, u64::from(canonical::port(request, self.host))),
+            "REQUEST_STATUS" if self.status > 0 => return push(into, u64::from(self.status)),
+            "REQUEST_LOG_ID" | "CONN_LOG_ID" => return push(into, request.id),
+            "THE_REQUEST" => {
+                let parts = [request.method, request.target, request.protocol.name()];
+                return into.extend_from_slice(&parts.join(&b" "[..]));
+            }
+            name if name.starts_with("TIME") => return time(name, into),
+            name => match name.strip_prefix("HTTP_") {
+                Some(field) => return into.extend_from_slice(self.field(&field.replace('_', "-"))),
+                None => return,
+            },
+        };
+        into.extend_from_slice(text);
+    }
+
+    /// A field of the response so far.
+    fn response(&self, name: &str, into: &mut Vec<u8>) {
+        let lines = self.lines.split(|byte| *byte == b'\n');
+        for line in lines {
+            let Some(at) = memchr::memchr(b':', line) else {
+                continue;
+            };
+            if line[..at].eq_ignore_ascii_case(name.as_bytes()) {
+                return into.extend_from_slice(line[at + 1..].trim_ascii());
+            }
+        }
+    }
+
+    /// What a program has said; one that was not asked yet will be.
+    fn told_by_program(&self, map: &str, key: Vec<u8>) -> Option<Vec<u8>> {
+        match self.notes.and_then(|notes| notes.looked_up(map, &key)) {
+            Some(value) => value.clone(),
+            None => {
+                self.maps.want(map, key);
+                None
+            }
+        }
+    }
+
+    fn group(&self, of: Option<(&[u8], &Groups)>, number: usize, into: &mut Vec<u8>) {
+        let Some(bytes) = of.and_then(|(text, groups)| groups.get(text, number)) else {
+            return;
+        };
+        match self.escape {
+            Some(escape) => escape.put(bytes, into),
+            None => into.extend_from_slice(bytes),
+        }
+    }
+}
+
+impl Facts for RequestFacts<'_> {
+    fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
+        match piece {
+            Piece::Literal(bytes) => into.extend_from_slice(bytes),
+            Piece::Variable(name) => self.variable(name, into),
+            Piece::Ahead(name) => self.variable(name, into),
+            Piece::Field(name) => into.extend_from_slice(self.field(name)),
+            Piece::Response(name) => self.response(name, into),
+            Piece::Environment(name) => into.extend(self.environment(name).unwrap_or_default()),
+            Piece::Group(number) => self.group(self.groups, *number, into),
+            Piece::Condition(number) => self.group(self.condition, *number, into),
+            Piece::Call(function, text) => into.extend(function.apply(&text.of(self))),
+            Piece::Tls(name) if name == "HTTPS" => self.variable(name, into),
+            Piece::Tls(_) => {}
+            Piece::Map { name, key, default } => {
+                let key = key.of(self);
+                let found = match self.host.rules.maps.get(name) {
+                    Some(RewriteMap::Internal(function)) => Some(function.apply(&key)),
+                    Some(RewriteMap::File { path, random }) => self.maps.value(path, *random, &key),
+                    Some(RewriteMap::Sdbm(path)) => self.maps.of_pages(path, &key),
+                    Some(RewriteMap::Program(_)) => self.told_by_program(name, key),
+                    None => None,
+                };
+                match found {
+                    Some(value) => into.extend_from_slice(&value),
+                    None => default.put(self, into),
+                }
+            }
+            Piece::Time => {
+                let since = self.came.duration_since(UNIX_EPOCH).unwrap_or_default();
+                into.extend_from_slice(format!("t={}", since.as_micros()).as_bytes());
+            }
+            Piece::Duration => {
+                into.extend_from_slice(format!("D={}", self.lasted.as_micros()).as_bytes());
+            }
+        }
+    }
+}
+
+fn push(into: &mut Vec<u8>, number: u64) {
+    into.extend_from_slice(mehari_observe::Decimal::new(number).text());
+}
+
+/// `TIME`, `TIME_YEAR` and so on, in UTC.
+fn time(name: &str, into: &mut Vec<u8>) {
+    let now = ::time::OffsetDateTime::now_utc();
+    let (year, month, day) = now.to_calendar_date();
+    let (hour, minute, second) = now.to_hms();
+    let month = u8::from(month);
+    let text = match name {
+        "TIME_YEAR" => format!("{year}"),
+        "TIME_MON" => format!("{month:02}"),
+        "TIME_DAY" => format!("{day:02}"),
+        "TIME_HOUR" => format!("{hour:02}"),
+        "TIME_MIN" => format!("{minute:02}"),
+        "TIME_SEC" => format!("{second:02}"),
+        "TIME_WDAY" => now.weekday().number_days_from_sunday().to_string(),
+        _ => format!("{year}{month:02}{day:02}{hour:02}{minute:02}{second:02}"),
+    };
+    into.extend_from_slice(text.as_bytes());
+}

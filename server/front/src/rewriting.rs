@@ -1,0 +1,244 @@
+//! Running `RewriteRule`s: over the path of a request, or over what of it lies behind a folder.
+
+mod conditions;
+mod cookie;
+mod outcome;
+mod target;
+
+use crate::request::canonical::has_scheme;
+use crate::request::rule_state::Notes;
+use crate::request::variables::RequestFacts;
+use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
+use outcome::expanded;
+use std::sync::Arc;
+
+/// Rules run at most, `[N]` and all.
+const MOST_RUNS: u32 = 100_000;
+
+/// What the rules came to.
+#[derive(Debug, PartialEq)]
+pub enum Rewritten {
+    Unchanged,
+    /// Another path, and the query that goes with it. In a folder it may be relative to that.
+    Path {
+        path: Vec<u8>,
+        query: Vec<u8>,
+        /// `[PT]`: it is a URL path, for aliases to map.
+        pass_through: bool,
+        /// The first segment stands in the rule, so that it may be a folder of the disk.
+        fixed_start: bool,
+        /// A rule has made a hidden name of what was sent.
+        uncovers: bool,
+    },
+    Redirect {
+        status: u16,
+        location: Vec<u8>,
+    },
+    Status(u16),
+    /// `[P]`: the upstream, and the path and query it is asked for.
+    Proxy {
+        upstream: String,
+        path: Vec<u8>,
+        query: Vec<u8>,
+    },
+}
+
+/// A request on its way through the rules.
+pub struct Run<'a> {
+    pub facts: RequestFacts<'a>,
+    /// What the patterns see.
+    pub subject: Vec<u8>,
+    pub query: Vec<u8>,
+    /// Variables and cookies are put here.
+    pub notes: Notes,
+    /// The URL path that relative targets of redirects are below.
+    pub base: &'a [u8],
+}
+
+impl Run<'_> {
+    pub fn through(&mut self, rewriting: &Rewriting) -> Rewritten {
+        let rules = &rewriting.rules;
+        let mut changed = None;
+        // The last redirect, which counts if what the rules end with is an address elsewhere.
+        let mut leaving = None;
+        let mut at = 0;
+        let mut rounds = 0;
+        let mut runs = 0;
+        while let Some(rule) = rules.get(at) {
+            runs += 1;
+            if runs > MOST_RUNS {
+                return Rewritten::Status(500);
+            }
+            let Some(applied) = self.apply(rule) else {
+                at = behind_chain(rules, at);
+                continue;
+            };
+            let flags = &rule.flags;
+            match applied {
+                Applied::Nothing => {}
+                Applied::Path {
+                    pass_through,
+                    fixed_start,
+                    uncovers,
+                } => {
+                    let before = changed.is_some_and(|(_, _, before)| before);
+                    let still = before && target::has_hidden(&self.subject);
+                    changed = Some((pass_through, fixed_start, uncovers || still));
+                }
+                Applied::Leaving { status, no_escape } => leaving = Some((status, no_escape)),
+                Applied::End(outcome) => return outcome,
+            }
+            if flags.end {
+                self.notes.ended = true;
+            }
+            if flags.last || flags.end || flags.pass_through {
+                break;
+            }
+            match flags.next {
+                Some(most) if rounds < most => {
+                    rounds += 1;
+                    at = 0;
+                }
+                Some(_) => return Rewritten::Status(500),
+                None => at += 1 + flags.skip as usize,
+            }
+        }
+        if let Some((status, no_escape)) = leaving.filter(|_| has_scheme(&self.subject)) {
+            return self.redirect(status, no_escape);
+        }
+        match changed {
+            None => Rewritten::Unchanged,
+            Some((pass_through, fixed_start, uncovers)) => Rewritten::Path {
+                path: std::mem::take(&mut self.subject),
+                query: std::mem::take(&mut self.query),
+                pass_through,
+                fixed_start,
+                uncovers,
+            },
+        }
+    }
+
+    /// `None`: the rule is not about this request.
+    fn apply(&mut self, rule: &RewriteRule) -> Option<Applied> {
+        if rule.flags.no_subrequest && self.notes.is_within {
+            return None;
+        }
+        let subject = self.subject.clone();
+        let groups = match (rule.pattern.groups(&subject), rule.negated) {
+            (Some(groups), false) => groups,
+            (None, true) => Groups::default(),
+            _ => return None,
+        };
+        let matched = (subject.as_slice(), &groups);
+        let (condition, fields) = self.conditions(&rule.conditions, matched)?;
+        for name in fields {
+            self.notes.vary(name);
+        }
+        let condition = condition
+            .as_ref()
+            .map(|(text, groups)| (text.as_slice(), groups));
+        let flags = &rule.flags;
+        self.note(flags, matched, condition);
+        if flags.forbidden {
+            return Some(Applied::End(Rewritten::Status(403)));
+        }
+        if flags.gone {
+            return Some(Applied::End(Rewritten::Status(410)));
+        }
+        let status = flags.redirect;
+        if let Some(status) = status.filter(|status| !(300..400).contains(status)) {
+            return Some(Applied::End(Rewritten::Status(status)));
+        }
+        let Some(substitution) = &rule.substitution else {
+            return Some(match status {
+                Some(status) => {
+                    let path = self.subject.clone();
+                    self.leave(status, path, flags)
+                }
+                None => Applied::Nothing,
+            });
+        };
+        let facts = self.facts_for(matched, condition, flags.escape.as_ref());
+        let Some(mut target) = expanded(substitution, &facts, flags) else {
+            return Some(Applied::End(Rewritten::Status(403)));
+        };
+        let literal = substitution.pieces().first();
+        let fixed_start = matches!(literal, Some(mehari_config::Piece::Literal(start))
+            if start.len() > 1 && start[1..].contains(&b'/'))
+            || flags.any_start;
+        self.take_query(&mut target, flags);
+        // It would go on as it is, into heads of others' requests.
+        if self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+            return Some(Applied::End(Rewritten::Status(403)));
+        }
+        if let Some(start) = &rule.back_end {
+            return Some(Applied::End(self.proxy(start, &target, flags)));
+        }
+        let elsewhere = has_scheme(&target);
+        if status.is_some() || elsewhere {
+            return Some(self.leave(status.unwrap_or(302), target, flags));
+        }
+        let root = self.facts.host.document_root.as_os_str();
+        let root = root.as_encoded_bytes();
+        let uncovers = target::uncovers(&target, &subject, substitution, root);
+        self.subject = target;
+        Some(Applied::Path {
+            pass_through: flags.pass_through,
+            fixed_start,
+            uncovers,
+        })
+    }
+
+    fn note(
+        &mut self,
+        flags: &Flags,
+        matched: (&[u8], &Groups),
+        condition: Option<(&[u8], &Groups)>,
+    ) {
+        if let Some(forced) = &flags.forced {
+            self.notes.forced.push(forced.clone());
+        }
+        if flags.environment.is_empty() && flags.cookies.is_empty() {
+            return;
+        }
+        let facts = self.facts_for(matched, condition, None);
+        let set = flags
+            .environment
+            .iter()
+            .map(|(name, text)| (name.clone(), text.as_ref().map(|text| text.of(&facts))));
+        let set: Vec<_> = set.collect();
+        let cookies: Vec<Vec<u8>> = flags.cookies.iter().map(|text| text.of(&facts)).collect();
+        for (name, value) in set {
+            match value {
+                Some(value) => self.notes.set(name.as_bytes(), value),
+                None => self.notes.unset(name.as_bytes()),
+            }
+        }
+        for cookie in cookies {
+            cookie::push(&cookie, &mut self.notes.lines);
+        }
+    }
+}
+
+enum Applied {
+    Nothing,
+    Path {
+        pass_through: bool,
+        fixed_start: bool,
+        uncovers: bool,
+    },
+    /// The subject is an address elsewhere by now.
+    Leaving {
+        status: u16,
+        no_escape: bool,
+    },
+    End(Rewritten),
+}
+
+/// The next rule that is not chained to the one at `at`.
+fn behind_chain(rules: &[Arc<RewriteRule>], mut at: usize) -> usize {
+    while rules.get(at).is_some_and(|rule| rule.flags.chain) {
+        at += 1;
+    }
+    at + 1
+}

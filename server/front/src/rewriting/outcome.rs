@@ -1,0 +1,99 @@
+//! What comes of a rule's target: another query, an address elsewhere, a back end.
+
+use crate::request::canonical::absolute;
+use crate::request::variables::RequestFacts;
+use mehari_config::{BackEndStart, Flags, Piece, Text};
+use mehari_text::percent;
+
+use super::target::{escape_target, with_query};
+use super::{Applied, Rewritten, Run};
+use crate::request::canonical::has_scheme;
+
+impl Run<'_> {
+    /// What follows a `?` of the target takes the place of the query, or comes before it.
+    pub(super) fn take_query(&mut self, target: &mut Vec<u8>, flags: &Flags) {
+        let at = if flags.query_last {
+            memchr::memrchr(b'?', target)
+        } else {
+            memchr::memchr(b'?', target)
+        };
+        let own = at.map(|at| {
+            let own = target[at + 1..].to_vec();
+            target.truncate(at);
+            own
+        });
+        match own {
+            None if flags.discard_query => self.query.clear(),
+            None => {}
+            Some(own) if flags.append_query && !self.query.is_empty() => {
+                let before = std::mem::replace(&mut self.query, own);
+                if !self.query.is_empty() {
+                    self.query.push(b'&');
+                }
+                self.query.extend_from_slice(&before);
+            }
+            Some(own) => self.query = own,
+        }
+    }
+
+    pub(super) fn proxy(&self, start: &BackEndStart, target: &[u8], flags: &Flags) -> Rewritten {
+        let path = target.get(start.length..).unwrap_or_default();
+        let mut path = if flags.no_escape {
+            path.to_vec()
+        } else {
+            percent::encode_path(path)
+        };
+        path.retain(|byte| *byte > b' ' && *byte != 0x7f);
+        Rewritten::Proxy {
+            upstream: start.upstream.clone(),
+            path,
+            query: self.query.clone(),
+        }
+    }
+
+    /// On to another address, unless a later rule has another word.
+    pub(super) fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
+        let target = if has_scheme(&target) || target.starts_with(b"/") {
+            target
+        } else {
+            [self.base, &target].concat()
+        };
+        self.subject = absolute(self.facts.request, self.facts.host, target);
+        Applied::Leaving {
+            status,
+            no_escape: flags.no_escape,
+        }
+    }
+
+    pub(super) fn redirect(&self, status: u16, no_escape: bool) -> Rewritten {
+        let mut location = if no_escape {
+            self.subject.clone()
+        } else {
+            escape_target(&self.subject)
+        };
+        location = with_query(location, &self.query);
+        location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+        Rewritten::Redirect { status, location }
+    }
+}
+
+/// The target. `None`: a client's `%3F` would begin its query, where the rule does not.
+pub(super) fn expanded(
+    substitution: &Text,
+    facts: &RequestFacts<'_>,
+    flags: &Flags,
+) -> Option<Vec<u8>> {
+    let mut target = Vec::new();
+    let mut has_query = flags.question_marks;
+    for piece in substitution.pieces() {
+        let before = target.len();
+        piece.put(facts, &mut target);
+        let has_mark = target[before..].contains(&b'?');
+        match piece {
+            Piece::Literal(_) => has_query |= has_mark,
+            _ if has_mark && !has_query => return None,
+            _ => {}
+        }
+    }
+    Some(target)
+}

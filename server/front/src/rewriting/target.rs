@@ -1,0 +1,51 @@
+//! Targets of rules: with a scheme or without, with a query, escaped.
+
+use crate::request::canonical::has_scheme;
+use mehari_config::Text;
+use mehari_text::percent;
+
+pub(super) fn with_query(mut target: Vec<u8>, query: &[u8]) -> Vec<u8> {
+    if !query.is_empty() {
+        target.push(b'?');
+        target.extend_from_slice(query);
+    }
+    target
+}
+
+/// The path escaped, scheme and host left alone; a fragment too.
+pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
+    let start = if has_scheme(target) {
+        let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
+        memchr::memchr(b'/', &target[host..]).map_or(target.len(), |at| host + at)
+    } else {
+        0
+    };
+    let (host, path) = target.split_at(start);
+    let (path, fragment) = match memchr::memchr(b'#', path) {
+        Some(at) => path.split_at(at),
+        None => (path, &[][..]),
+    };
+    [host, &percent::encode_path(path), fragment].concat()
+}
+
+/// Whether a rule has made a hidden name of what was sent, as `^/x(.*) /$1` does of `/x.htpasswd`: one that neither
+/// stood in the path nor stands in the rule or the document root.
+pub(super) fn uncovers(target: &[u8], before: &[u8], rule: &Text, root: &[u8]) -> bool {
+    let stands_in = |path: &[u8], part: &[u8]| segments(path).any(|known| known == part);
+    hidden(target)
+        .any(|part| !rule.has_segment(part) && !stands_in(before, part) && !stands_in(root, part))
+}
+
+pub(super) fn has_hidden(path: &[u8]) -> bool {
+    hidden(path).next().is_some()
+}
+
+/// `.` and `..` are worked out later.
+fn hidden(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_hidden = |part: &&[u8]| part.starts_with(b".") && !matches!(part, &b"." | &b"..");
+    segments(path).filter(is_hidden)
+}
+
+fn segments(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
+}

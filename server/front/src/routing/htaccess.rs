@@ -1,0 +1,276 @@
+//! .htaccess files: read when a request first leads to their folder, then kept and watched, so that a
+//! tree that does not change costs no look at the disk.
+//!
+//! Where the system has no more watches to give, a folder is looked at once a second instead.
+
+use mehari_config::{Host, Htaccess, LogLevel, Overrides, Site};
+use mehari_http::problem::Problem;
+use mehari_observe::{Journal, Origin};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const BROKEN: Problem = Problem::refused(500, "a .htaccess that is not right");
+/// How long what is not watched is believed.
+const LIFE: Duration = Duration::from_secs(1);
+/// Folders kept at most.
+const FOLDERS: usize = 16 * 1024;
+/// A path with more folders is refused anyway.
+const DEEPEST: usize = 64;
+
+/// What became of a folder's file.
+#[derive(Clone)]
+enum Read {
+    None,
+    Right(Arc<Htaccess>),
+    Broken,
+}
+
+struct Known {
+    read: Read,
+    /// Which folder it was: a link may lead elsewhere by now. Looked at once a second.
+    identity: Option<(u64, u64)>,
+    looked: Instant,
+    watched: bool,
+}
+
+pub struct HtaccessTable {
+    journal: Rc<dyn Journal>,
+    watch: Option<OwnedFd>,
+    /// The same, for the task that waits.
+    for_task: RefCell<Option<OwnedFd>>,
+    hosts: RefCell<HashMap<u32, HostFolders>>,
+    /// Some folder could not be watched.
+    misses: Cell<bool>,
+    watches: RefCell<HashMap<i32, PathBuf>>,
+}
+
+#[derive(Default)]
+struct HostFolders {
+    /// Whether any section lets a file say anything.
+    allows: Option<bool>,
+    overrides: HashMap<PathBuf, Overrides>,
+    known: HashMap<PathBuf, Known>,
+}
+
+impl HtaccessTable {
+    pub fn new(journal: Rc<dyn Journal>) -> HtaccessTable {
+        let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+        let again = watch.as_ref().and_then(|watch| watch.try_clone().ok());
+        HtaccessTable {
+            journal,
+            for_task: RefCell::new(again),
+            watch,
+            hosts: RefCell::default(),
+            misses: Cell::default(),
+            watches: RefCell::default(),
+        }
+    }
+
+    /// The files on the way to `file`, from the outermost folder on.
+    pub fn chain(
+        &self,
+        site: &Site,
+        host: &Host,
+        file: &Path,
+    ) -> Result<Vec<Arc<Htaccess>>, Problem> {
+        let mut hosts = self.hosts.borrow_mut();
+        let folders = hosts.entry(host.number).or_default();
+        if !*folders.allows.get_or_insert_with(|| host.allows_htaccess()) {
+            return Ok(Vec::new());
+        }
+        let mut chain = Vec::new();
+        let mut folder = PathBuf::new();
+        for part in file.components().take(DEEPEST) {
+            folder.push(part);
+            if folders.overrides.len() > FOLDERS || folders.known.len() > FOLDERS {
+                *folders = HostFolders::default();
+            }
+            let may = match folders.overrides.get(&folder) {
+                Some(may) => may,
+                None => {
+                    let may = host.overrides(&folder);
+                    folders.overrides.entry(folder.clone()).or_insert(may)
+                }
+            };
+            if may.is_none() {
+                continue;
+            }
+            let may = may.clone();
+            match self.look(site, host, &folder, may, &mut folders.known) {
+                Read::None => {}
+                Read::Right(read) => chain.push(read),
+                Read::Broken => return Err(BROKEN),
+            }
+        }
+        Ok(chain)
+    }
+
+    fn look(
+        &self,
+        site: &Site,
+        host: &Host,
+        folder: &Path,
+        may: Overrides,
+        known: &mut HashMap<PathBuf, Known>,
+    ) -> Read {
+        if let Some(known) = known.get_mut(folder) {
+            if known.looked.elapsed() < LIFE {
+                return known.read.clone();
+            }
+            if known.watched && known.identity == identity(folder) {
+                known.looked = Instant::now();
+                return known.read.clone();
+            }
+        }
+        // Watched before it is read, so that no change falls between.
+        let identity = identity(folder);
+        if identity.is_none() {
+            return Read::None;
+        }
+        let watched = self.watch(folder);
+        let read = self.read(site, host, folder, may);
+        let entry = Known {
+            read: read.clone(),
+            identity,
+            looked: Instant::now(),
+            watched,
+        };
+        known.insert(folder.to_path_buf(), entry);
+        read
+    }
+
+    fn read(&self, site: &Site, host: &Host, folder: &Path, may: Overrides) -> Read {
+        for name in &site.access_files {
+            let file = folder.join(name);
+            match std::fs::metadata(&file) {
+                Ok(found) if found.is_file() => {}
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    let text = format!("{}: {error}", file.display());
+                    self.journal
+                        .error(host.number, LogLevel::Crit, Origin::default(), &text);
+                    return Read::Broken;
+                }
+                _ => continue,
+            }
+            return match site.read_htaccess(&file, folder, may) {
+                Ok(read) => Read::Right(Arc::new(read)),
+                Err(found) => {
+                    let more = found.problems.len().saturating_sub(1);
+                    let first = found
+                        .problems
+                        .first()
+                        .map_or(String::new(), |first| first.to_string());
+                    let text = match more {
+                        0 => first,
+                        more => format!("{first} (and {more} more)"),
+                    };
+                    self.journal
+                        .error(host.number, LogLevel::Error, Origin::default(), &text);
+                    Read::Broken
+                }
+            };
+        }
+        Read::None
+    }
+
+    fn watch(&self, folder: &Path) -> bool {
+        let Some(watch) = &self.watch else {
+            self.misses.set(true);
+            return false;
+        };
+        let flags = WatchFlags::CREATE
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::ATTRIB
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
+        match inotify::add_watch(watch, folder, flags) {
+            Ok(number) => {
+                self.watches
+                    .borrow_mut()
+                    .insert(number, folder.to_path_buf());
+                true
+            }
+            Err(_) => {
+                self.misses.set(true);
+                false
+            }
+        }
+    }
+
+    /// Whether a change of any file would be heard of.
+    pub fn watches_all(&self) -> bool {
+        !self.misses.get()
+    }
+
+    /// Forgets what has changed on the disk; true when something had.
+    pub fn hear(&self, names: &[String]) -> bool {
+        let Some(watch) = &self.watch else {
+            return false;
+        };
+        let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
+        let mut reader = inotify::Reader::new(watch, &mut buffer);
+        let mut changed = Vec::new();
+        while let Ok(event) = reader.next() {
+            use inotify::ReadFlags;
+            let gone = event.events().intersects(
+                ReadFlags::DELETE_SELF
+                    | ReadFlags::MOVE_SELF
+                    | ReadFlags::QUEUE_OVERFLOW
+                    | ReadFlags::IGNORED,
+            );
+            let name = event.file_name().map(|name| name.to_bytes());
+            let is_ours =
+                name.is_some_and(|name| names.iter().any(|known| known.as_bytes() == name));
+            if gone || is_ours {
+                changed.push((event.wd(), gone));
+            }
+        }
+        let mut forgot = false;
+        for (number, gone) in changed {
+            let folder = self.watches.borrow().get(&number).cloned();
+            if gone {
+                self.watches.borrow_mut().remove(&number);
+            }
+            // Events were lost: nothing kept is to be trusted.
+            forgot |= self.forget(folder.as_deref().unwrap_or(Path::new("/")));
+        }
+        forgot
+    }
+
+    fn forget(&self, below: &Path) -> bool {
+        let mut forgot = false;
+        for folders in self.hosts.borrow_mut().values_mut() {
+            let before = folders.known.len();
+            folders.known.retain(|folder, _| !folder.starts_with(below));
+            forgot |= folders.known.len() != before;
+        }
+        forgot
+    }
+
+    /// For the task that waits for changes.
+    pub fn descriptor(&self) -> Option<OwnedFd> {
+        self.for_task.take()
+    }
+
+    /// Another site: nothing read for the one before counts.
+    pub fn clear(&self) {
+        self.hosts.borrow_mut().clear();
+    }
+}
+
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    let found = rustix::fs::stat(folder).ok()?;
+    let kind = rustix::fs::FileType::from_raw_mode(found.st_mode);
+    (kind == rustix::fs::FileType::Directory).then_some((found.st_dev, found.st_ino))
+}

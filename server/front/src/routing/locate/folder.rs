@@ -1,0 +1,116 @@
+//! A folder that was asked for: its slash, its index, its listing, or what stands in for what is missing.
+
+use super::{Search, INDEXES, NOT_FOUND};
+use crate::content::stat::is_file;
+use crate::routing::mapping::map;
+use crate::routing::walk::Found;
+use crate::routing::{views, Outcome, Route};
+use mehari_config::{Handler, Settings};
+use mehari_http::path::Path;
+use mehari_http::problem::Problem;
+use mehari_text::percent;
+use rustix::fs::Stat;
+use std::ffi::CString;
+use std::sync::Arc;
+
+const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
+
+impl Search<'_> {
+    pub(super) fn folder(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+        found: Found,
+    ) -> Result<Route, Problem> {
+        let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
+        if !rest.is_empty() && rest != b"/" {
+            if settings.files.multi_views {
+                if let Some(recorder) = &self.recorder {
+                    // Any name that appears may fit.
+                    recorder.note_unwatched();
+                }
+                if let Some(candidate) = views::choose(&found.file, &path, rest) {
+                    return self.lead(&settings, candidate);
+                }
+            }
+            let mapped = map(self.host, &path.merged).file;
+            return self.without_file(settings, path, mapped);
+        }
+        if !path.merged.ends_with(b"/") && settings.files.directory_slash {
+            let mut location = percent::encode_path(&path.merged);
+            location.push(b'/');
+            return Ok(Route {
+                file: found.file,
+                outcome: Outcome::Moved(location),
+                ..self.refused(settings, NOT_FOUND)
+            });
+        }
+        self.indexes += 1;
+        if self.indexes > INDEXES {
+            return Ok(self.refused(settings, NO_INDEX));
+        }
+        for index in &settings.files.directory_index {
+            if let Some(candidate) = index_path(&path, index) {
+                if self.index_exists(&candidate) {
+                    return self.lead(&settings, candidate);
+                }
+            }
+        }
+        if settings.files.listed {
+            return Ok(Route {
+                file: found.file,
+                script_name: path.merged,
+                outcome: Outcome::Listing,
+                ..self.refused(settings, NO_INDEX)
+            });
+        }
+        if settings.files.fallback.is_some() {
+            return self.missing(settings, path);
+        }
+        Ok(Route {
+            file: [&found.file[..], b"/"].concat(),
+            ..self.refused(settings, NO_INDEX)
+        })
+    }
+
+    /// A file, or a path that a handler answers without one.
+    fn index_exists(&self, path: &Path) -> bool {
+        let mapped = map(self.host, &path.merged).file;
+        let is_file = |(_, stat): (CString, Stat)| is_file(&stat);
+        let settings = self.settings(&path.merged, &mapped);
+        let handler = settings
+            .as_ref()
+            .ok()
+            .and_then(|settings| settings.handlers.set.as_ref());
+        self.look(&mapped).is_some_and(is_file)
+            || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
+    }
+
+    /// `FallbackResource`, or nothing.
+    pub(super) fn missing(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+    ) -> Result<Route, Problem> {
+        self.indexes += 1;
+        if let (Some(fallback), true) = (&settings.files.fallback, self.indexes <= INDEXES) {
+            if let Ok(candidate) = Path::decode(&percent::encode_path(fallback.as_bytes())) {
+                if candidate.merged != path.merged && self.index_exists(&candidate) {
+                    return self.lead(&settings, candidate);
+                }
+            }
+        }
+        Ok(self.refused(settings, NOT_FOUND))
+    }
+}
+
+/// The path of an index: relative to the folder, or absolute.
+fn index_path(folder: &Path, index: &str) -> Option<Path> {
+    let mut raw = if index.starts_with('/') {
+        Vec::new()
+    } else {
+        percent::encode_path(&folder.merged)
+    };
+    raw.extend_from_slice(&percent::encode_path(index.as_bytes()));
+    Path::decode(&raw).ok()
+}

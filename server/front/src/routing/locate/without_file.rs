@@ -1,0 +1,87 @@
+//! What answers though the path leads to no file: a handler of its own, or a back end.
+
+use super::{Search, NOT_FOUND};
+use crate::routing::mapping::Mapping;
+use crate::routing::{program, proxied, walk, Outcome, Route};
+use mehari_config::{Handler, PassFrom, Proxied, Settings, Speech};
+use mehari_http::path::Path;
+use mehari_http::problem::Problem;
+use std::sync::Arc;
+
+impl Search<'_> {
+    /// A handler that needs no file: SCRIPT_NAME is the location, or what exists of the path.
+    pub(super) fn mounted(
+        &self,
+        settings: Arc<Settings>,
+        handler: Handler,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Route {
+        let (script, mut whole) = match &handler {
+            Handler::Psgi(_) => {
+                let location = program::mount(self.host, &path.merged);
+                let length = location.trim_end_matches('/').len();
+                (path.sent_length(length), path.bytes)
+            }
+            _ => (walk::handler_length(&mapped, &path.merged), path.merged),
+        };
+        let path_info = whole.split_off(script);
+        Route {
+            host: self.host.number,
+            settings,
+            handler,
+            file: mapped,
+            script_name: whole,
+            path_info,
+            outcome: Outcome::Program,
+            through: Vec::new(),
+            action: None,
+            seen: None,
+        }
+    }
+
+    pub(super) fn proxied(
+        &self,
+        settings: Arc<Settings>,
+        proxied: Arc<Proxied>,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Result<Route, Problem> {
+        let raw = (self.indexes == 0).then_some(self.raw);
+        let mapping = Mapping::to(mapped);
+        let known = settings.clone();
+        let route = proxied::route(
+            self.site,
+            self.host.number,
+            settings,
+            proxied,
+            &path,
+            raw,
+            mapping,
+        );
+        Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
+    }
+
+    /// A back end that is a section's handler answers for paths that are no files here.
+    pub(super) fn without_file(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Result<Route, Problem> {
+        let Some(Handler::Proxy(proxied)) = &settings.handlers.set else {
+            return self.missing(settings, path);
+        };
+        let location = program::mount(self.host, &path.merged);
+        let speech = self
+            .site
+            .upstream(&proxied.upstream)
+            .map(|one| one.speech());
+        if speech == Some(Speech::FastCgi) && location.is_empty() {
+            return self.missing(settings, path);
+        }
+        let mut proxied = Proxied::clone(proxied);
+        proxied.from = PassFrom::Prefix(location.to_string());
+        self.proxied(settings, Arc::new(proxied), path, mapped)
+    }
+}

@@ -1,0 +1,64 @@
+//! From a URL path to the file it stands for, and back to what a Location field may hold.
+
+use crate::content::stat::stat;
+use mehari_config::Host;
+
+/// The file a path was mapped to, whether or not it exists.
+#[derive(Default)]
+pub struct Mapping {
+    pub file: Vec<u8>,
+    /// A ScriptAlias led there.
+    pub script: bool,
+    /// The mapping has made `..` or a hidden name of what was sent.
+    pub uncovers: bool,
+}
+
+impl Mapping {
+    pub fn to(file: Vec<u8>) -> Mapping {
+        Mapping {
+            file,
+            ..Mapping::default()
+        }
+    }
+}
+
+/// A path that is not UTF-8 is mapped by its segments that are; the rest is appended as it came.
+pub fn map(host: &Host, path: &[u8]) -> Mapping {
+    let (text, rest) = match std::str::from_utf8(path) {
+        Ok(text) => (text, &[][..]),
+        Err(error) => {
+            let valid = &path[..error.valid_up_to()];
+            let at = memchr::memrchr(b'/', valid).unwrap_or(0);
+            let text = std::str::from_utf8(&path[..at]).unwrap_or_default();
+            (text, &path[at..])
+        }
+    };
+    if let Some(file) = of_user(host, text) {
+        return Mapping::to([&file[..], rest].concat());
+    }
+    let mapped = host.map(text);
+    let mut file = mapped.file.into_os_string().into_encoded_bytes();
+    file.extend_from_slice(rest);
+    Mapping {
+        file,
+        script: mapped.script,
+        uncovers: mapped.uncovers,
+    }
+}
+
+/// `/~NAME/...`, where the user has pages.
+fn of_user(host: &Host, path: &str) -> Option<Vec<u8>> {
+    let dirs = host.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
+    let (name, rest) = dirs.asked(path)?;
+    let places = dirs.places.iter();
+    let folders = places.filter_map(|place| place.folder(name, || super::homes::home_of(name)));
+    let mut last = None;
+    for folder in folders {
+        let is_there = stat(folder.as_bytes()).is_some();
+        last = Some(folder);
+        if is_there {
+            break;
+        }
+    }
+    last.map(|folder| [folder.as_bytes(), rest.as_bytes()].concat())
+}

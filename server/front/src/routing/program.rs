@@ -1,0 +1,151 @@
+//! Whether a file is sent or run, and on which rung.
+
+use super::walk::Found;
+use crate::content::media::{media_type, suffix, suffixes};
+use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site, FCGID};
+use mehari_http::problem::Problem;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+
+const NOT_HERE: Problem = Problem::refused(403, "scripts do not run here (Options ExecCGI is off)");
+const NO_ACTION: Problem = Problem::refused(
+    500,
+    "the handler's name has no Action that says which program answers",
+);
+const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
+
+/// What answers for this file.
+pub fn choose(
+    site: &Site,
+    settings: &Settings,
+    found: &Found,
+    alias_script: bool,
+) -> Result<Handler, Problem> {
+    match configured(settings, &found.file) {
+        Some(handler) if is_program(handler) && !settings.handlers.exec_cgi && !alias_script => {
+            Err(NOT_HERE)
+        }
+        None if alias_script => Ok(Handler::Script(Rung::Cgi)),
+        Some(Handler::Named(_)) => Err(NO_ACTION),
+        Some(Handler::File) if is_source(found) => Err(SOURCE),
+        Some(handler) => Ok(handler.clone()),
+        None => match site.by_name {
+            Some(rung) => by_name(rung, found),
+            None if is_source(found) => Err(SOURCE),
+            None => Ok(Handler::File),
+        },
+    }
+}
+
+/// An executable file with a script's suffix is a program: its source is never sent. Without the
+/// execute permission it is a file, as in Apache.
+fn is_source(found: &Found) -> bool {
+    is_executable(found) && has_script_suffix(suffix(&found.file).unwrap_or_default())
+}
+
+fn is_executable(found: &Found) -> bool {
+    found.stat.st_mode & 0o111 != 0
+}
+
+/// `SetHandler`, else `AddHandler`: any suffix of the name counts, and the last known one wins.
+fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
+    let by_suffix = || {
+        suffixes(file).rev().find_map(|suffix| {
+            let mut known = settings.handlers.by_suffix.iter();
+            known.find(|(known, _)| known.eq_ignore_ascii_case(suffix))
+        })
+    };
+    let set = settings.handlers.set.as_ref();
+    set.or_else(|| by_suffix().map(|(_, handler)| handler))
+}
+
+/// It runs the file, which has to be allowed.
+fn is_program(handler: &Handler) -> bool {
+    match handler {
+        Handler::Script(_) => true,
+        Handler::Proxy(proxied) => proxied.upstream == FCGID,
+        _ => false,
+    }
+}
+
+/// `Action`: the program that is given files of this handler's name, else of this media type.
+/// Its name, and the URL path of the program.
+pub fn action<'s>(settings: &'s Settings, file: &[u8]) -> Option<(&'s str, &'s str)> {
+    if settings.media.actions.is_empty() {
+        return None;
+    }
+    let name = match configured(settings, file) {
+        Some(Handler::Named(name)) => name.into(),
+        _ => media_type(file, settings)?,
+    };
+    let mut actions = settings.media.actions.iter();
+    let action = actions.find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    action.map(|(name, program)| (name.as_str(), program.as_str()))
+}
+
+fn has_script_suffix(suffix: &str) -> bool {
+    suffix.eq_ignore_ascii_case("pl") || suffix.eq_ignore_ascii_case("cgi")
+}
+
+/// Zero configuration: scripts are known by suffix, or by mode and first line.
+fn by_name(rung: Rung, found: &Found) -> Result<Handler, Problem> {
+    let executable = is_executable(found);
+    let interpreter = interpreter(&found.file);
+    if has_script_suffix(suffix(&found.file).unwrap_or_default()) {
+        return Ok(Handler::Script(match interpreter {
+            Interpreter::Other if executable => Rung::Cgi,
+            _ => rung,
+        }));
+    }
+    match interpreter {
+        Interpreter::Perl if executable => Ok(Handler::Script(rung)),
+        Interpreter::Perl => Err(SOURCE),
+        _ => Ok(Handler::File),
+    }
+}
+
+#[derive(PartialEq)]
+enum Interpreter {
+    None,
+    Perl,
+    Other,
+}
+
+/// Who a `#!` line names.
+fn interpreter(file: &[u8]) -> Interpreter {
+    let mut start = [0; 128];
+    let path = std::ffi::OsStr::from_bytes(file);
+    let count = File::open(path).and_then(|mut file| file.read(&mut start));
+    match &start[..count.unwrap_or(0)] {
+        line if Settings::is_perl_shebang(line) => Interpreter::Perl,
+        line if line.starts_with(b"#!") => Interpreter::Other,
+        _ => Interpreter::None,
+    }
+}
+
+/// The `<Location>` that a PSGI application answers under: the last that matches and sets one.
+pub fn mount<'s>(host: &'s Host, path: &[u8]) -> &'s str {
+    let mut locations = host
+        .sections
+        .iter()
+        .filter_map(|section| match &section.scope {
+            Scope::Location(location) if sets_program(section) && covers(location, path) => {
+                Some(location.as_str())
+            }
+            _ => None,
+        });
+    locations.next_back().unwrap_or("")
+}
+
+fn sets_program(section: &Section) -> bool {
+    let sets = |change: &Change| matches!(change, Change::SetHandler(_) | Change::PsgiApp(_));
+    section.changes.iter().any(sets)
+}
+
+fn covers(location: &str, path: &[u8]) -> bool {
+    match path.strip_prefix(location.trim_end_matches('/').as_bytes()) {
+        Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
+        None => false,
+    }
+}

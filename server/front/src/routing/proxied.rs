@@ -1,0 +1,106 @@
+//! Routes that lead to back ends: `ProxyPass`, and sections whose handler is one.
+
+use super::mapping::Mapping;
+use super::{Outcome, Route};
+use mehari_config::{EncodedSlashes, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_http::path::{undotted, Path};
+use mehari_text::percent;
+use std::sync::Arc;
+
+/// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
+pub fn passed(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
+    let mut passes = host.passes.iter();
+    let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
+    pass.to.clone()
+}
+
+/// The route to a back end that stands for a URL path. `raw` is the path as it was sent, unless the
+/// server itself led here. `None`: the path cannot be put as the configuration wants it.
+pub fn route(
+    site: &Site,
+    host: u32,
+    settings: Arc<Settings>,
+    proxied: Arc<Proxied>,
+    path: &Path,
+    raw: Option<&[u8]>,
+    mapping: Mapping,
+) -> Option<Route> {
+    let speech = site.upstream(&proxied.upstream)?.speech();
+    let is_kept = !proxied.raw && site.host(host).encoded_slashes() == EncodedSlashes::Kept;
+    let target = match (proxied.raw || path.encoded_slash, raw) {
+        (true, Some(raw)) => proxied.path(&undotted(raw).ok()?)?,
+        (true, None) if is_kept => with_slashes_as_sent(&encoded(&proxied, path)?),
+        (true, None) => return None,
+        (false, _) => encoded(&proxied, path)?,
+    };
+    let (script, file) = match speech {
+        Speech::Http => (0, Vec::new()),
+        Speech::FastCgi | Speech::Scgi | Speech::Uwsgi => script(&proxied, path, &target, mapping),
+    };
+    Some(Route {
+        host,
+        settings,
+        handler: Handler::Proxy(proxied),
+        file,
+        script_name: path.merged[..script].to_vec(),
+        path_info: path.merged[script..].to_vec(),
+        outcome: Outcome::Proxied(target),
+        through: Vec::new(),
+        action: None,
+        seen: None,
+    })
+}
+
+/// The path in its canonical form, as a back end's rules may be written for it.
+fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
+    let to = match &proxied.to {
+        None => return Some(percent::encode_path(&path.merged)),
+        Some(to) => to,
+    };
+    let rest = proxied.path(&path.merged)?;
+    match (&proxied.from, rest.strip_prefix(to.as_bytes())) {
+        (PassFrom::Prefix(_), Some(rest)) => {
+            Some([to.as_bytes(), &percent::encode_path(rest)].concat())
+        }
+        _ => Some(percent::encode_path(&rest)),
+    }
+}
+
+/// A `%2F` of the path, not encoded once more.
+fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
+    let mut sent = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = memchr::memmem::find(rest, b"%252") {
+        let is_slash = rest
+            .get(at + 4)
+            .is_some_and(|byte| matches!(byte, b'f' | b'F'));
+        sent.extend_from_slice(&rest[..at + 1]);
+        rest = &rest[at + if is_slash { 3 } else { 1 }..];
+    }
+    sent.extend_from_slice(rest);
+    sent
+}
+
+/// How much of the path is SCRIPT_NAME, and SCRIPT_FILENAME. A `.php` in the path ends the script;
+/// an application without one is mounted where the configuration says.
+fn script(proxied: &Proxied, path: &Path, target: &[u8], mapping: Mapping) -> (usize, Vec<u8>) {
+    let php = memchr::memmem::find(&path.merged, b".php")
+        .map(|at| at + 4)
+        .filter(|&end| matches!(path.merged.get(end), None | Some(b'/')));
+    let mount = match &proxied.from {
+        PassFrom::Prefix(prefix) => prefix.trim_end_matches('/').len(),
+        PassFrom::Match(_) => path.merged.len(),
+    };
+    let script = php.unwrap_or(mount).min(path.merged.len());
+    let rest = path.merged.len() - script;
+    let named = proxied.to.as_deref().is_some_and(|to| to.len() > 1);
+    let mut file = if named {
+        Path::decode(target).map_or_else(|_| target.to_vec(), |path| path.merged)
+    } else {
+        mapping.file
+    };
+    if php.is_some() {
+        file.truncate(file.len().saturating_sub(rest));
+    }
+    (script, file)
+}

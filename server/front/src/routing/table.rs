@@ -1,0 +1,171 @@
+//! The routes that are kept, by host and path as sent: routes of files while their files are unchanged,
+//! others for a second.
+
+use super::{Outcome, Route};
+use crate::content::FileTarget;
+use foldhash::fast::RandomState;
+use mehari_http::problem::Problem;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long a new file, index or neighbour may go unnoticed where nothing is watched.
+const LIFE: Duration = Duration::from_secs(1);
+/// Beyond any of these a table starts again from nothing.
+const ROUTES: usize = 4096;
+const ALL_ROUTES: usize = 16 * ROUTES;
+const FILE_BYTES: usize = 64 * 1024 * 1024;
+/// A longer path is not worth remembering.
+const PATH: usize = 1024;
+
+struct Known {
+    route: Rc<Route>,
+    found: Cell<Duration>,
+}
+
+impl Known {
+    /// Whether the route may be used as it is.
+    fn holds(&self, now: Duration) -> bool {
+        let is_young = now < self.found.get() + LIFE;
+        match self
+            .target()
+            .and_then(|target| Some((target, target.holds()?)))
+        {
+            Some((target, holds)) => holds && (is_young || self.is_confirmed(target, now)),
+            None => is_young,
+        }
+    }
+
+    fn target(&self) -> Option<&FileTarget> {
+        match &self.route.outcome {
+            Outcome::File(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    fn has_fallen(&self) -> bool {
+        self.target()
+            .is_some_and(|target| target.holds() == Some(false))
+    }
+
+    /// A second look at a file that is watched: not all that happens to it makes an event.
+    fn is_confirmed(&self, target: &FileTarget, now: Duration) -> bool {
+        let is_unchanged = target.is_unchanged();
+        if is_unchanged {
+            self.found.set(now);
+        }
+        is_unchanged
+    }
+}
+
+/// Clients may choose paths, but only of what exists, and no more than are kept; each process hashes them in a way of its own.
+type Paths = HashMap<Box<[u8]>, Known, RandomState>;
+
+/// A table for each host, by its number.
+#[derive(Default)]
+pub struct RouteTable {
+    hosts: RefCell<Vec<Paths>>,
+}
+
+impl RouteTable {
+    /// The route of a path; `now` is the front's tick. `find` is given the one that held until now.
+    pub fn route(
+        &self,
+        host: u32,
+        path: &[u8],
+        now: Duration,
+        find: impl FnOnce(Option<&Route>) -> Result<Route, Problem>,
+    ) -> Result<Rc<Route>, Problem> {
+        if let Some(route) = self.known(host, path, now) {
+            return Ok(route);
+        }
+        let before = self.before(host, path);
+        let route = Rc::new(find(before.as_deref())?);
+        if let (Some(Outcome::File(old)), Outcome::File(new)) = (
+            before.as_deref().map(|route| &route.outcome),
+            &route.outcome,
+        ) {
+            new.inherit(old);
+        }
+        let waits = |target: &FileTarget| target.waits_for_watch();
+        if !matches!(&route.outcome, Outcome::File(target) if waits(target)) {
+            self.keep(path, &route, now);
+        }
+        Ok(route)
+    }
+
+    /// The route of a path, if it still holds.
+    pub fn known(&self, host: u32, path: &[u8], now: Duration) -> Option<Rc<Route>> {
+        let hosts = self.hosts.borrow();
+        let known = hosts.get(host as usize)?.get(path)?;
+        known.holds(now).then(|| known.route.clone())
+    }
+
+    fn before(&self, host: u32, path: &[u8]) -> Option<Rc<Route>> {
+        let hosts = self.hosts.borrow();
+        let known = hosts.get(host as usize)?.get(path)?;
+        Some(known.route.clone())
+    }
+
+    /// A refusal is never kept: a path made up by a client shall not push out one that exists.
+    fn keep(&self, path: &[u8], route: &Rc<Route>, now: Duration) {
+        let mut hosts = self.hosts.borrow_mut();
+        let host = route.host as usize;
+        if hosts.len() <= host {
+            hosts.resize_with(host + 1, Paths::default);
+        }
+        let known = &mut hosts[host];
+        if matches!(route.outcome, Outcome::Refused(_)) || path.len() > PATH {
+            known.remove(path);
+            return;
+        }
+        if known.len() >= ROUTES {
+            known.clear();
+        }
+        let entry = Known {
+            route: route.clone(),
+            found: Cell::new(now),
+        };
+        known.insert(path.into(), entry);
+    }
+
+    pub fn forget(&self, host: u32, path: &[u8]) {
+        if let Some(paths) = self.hosts.borrow_mut().get_mut(host as usize) {
+            paths.remove(path);
+        }
+    }
+
+    pub fn clear(&self) {
+        self.hosts.borrow_mut().clear();
+    }
+
+    /// Called by the sweep: gives up what has fallen, closes files that nobody asks for, and keeps file contents
+    /// within their bound, over all hosts.
+    pub fn tidy(&self, something_fell: bool) {
+        if something_fell {
+            for paths in self.hosts.borrow_mut().iter_mut() {
+                paths.retain(|_, known| !known.has_fallen());
+            }
+        }
+        let hosts = self.hosts.borrow();
+        let targets = || {
+            hosts
+                .iter()
+                .flat_map(Paths::values)
+                .filter_map(Known::target)
+        };
+        let bytes: usize = targets().map(FileTarget::weight).sum();
+        targets().for_each(|target| target.rest(bytes > FILE_BYTES));
+        let left: usize = if bytes > FILE_BYTES {
+            targets().map(FileTarget::weight).sum()
+        } else {
+            bytes
+        };
+        let routes: usize = hosts.iter().map(Paths::len).sum();
+        drop(hosts);
+        if left > FILE_BYTES || routes > ALL_ROUTES {
+            self.clear();
+        }
+    }
+}

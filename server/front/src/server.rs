@@ -1,0 +1,261 @@
+//! The front itself: accepts, sweeps deadlines, stops.
+
+mod accept;
+pub mod probe;
+mod socket_handoff;
+
+use crate::cache::{CacheStats, Purge};
+use crate::handlers::cgi::Cgi;
+use crate::pipeline::subrequest;
+use crate::shared::{PerlPool, Shared};
+use accept::accept;
+use mehari_config::Site;
+use mehari_net::deadline::{Alarm, SWEEP};
+use mehari_net::socket::{Acceptor, Listener};
+use mehari_net::tls::{Hosts, Trouble};
+use mehari_net::watched::watched;
+use mehari_observe::Journal;
+use mehari_pool::Oracle;
+use mehari_upstream::GroupStatus;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::{spawn_local, LocalSet};
+
+/// How a front is told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stop {
+    #[default]
+    No,
+    /// Accept no more, finish what is under way within `GracefulShutdownTimeout`.
+    Gracefully,
+    /// End at once.
+    Now,
+}
+
+/// What `mehari status` shows of the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stats {
+    pub open_connections: usize,
+    pub active_requests: usize,
+    pub connections: u64,
+    /// Answered 503 because `MaxConnections` were open.
+    pub refused_connections: u64,
+    /// By traffic rules: answered 503, answered 429, delayed, connections answered 429.
+    pub too_many_at_once: u64,
+    pub too_fast: u64,
+    pub held_back: u64,
+    pub too_many_connections: u64,
+    /// Answered 408.
+    pub too_slow: u64,
+    pub requests: u64,
+    /// Bytes of response bodies.
+    pub bytes: u64,
+    pub cache: CacheStats,
+}
+
+/// One front, for one thread: `new`, then `run` inside a current-thread runtime.
+pub struct Front {
+    listeners: Vec<Listener>,
+    shared: Rc<Shared>,
+}
+
+/// Reaches into a running front from its own thread.
+pub struct Handle(Rc<Shared>);
+
+impl Clone for Handle {
+    fn clone(&self) -> Handle {
+        Handle(self.0.clone())
+    }
+}
+
+impl Handle {
+    /// The next request is answered by this site. Listeners, limits of open sockets' backlog and logs stay.
+    pub fn replace_site(&self, site: Arc<Site>) {
+        self.0.replace_site(site);
+    }
+
+    /// The next handshake is made with these certificates.
+    pub fn replace_tls(&self, hosts: Hosts) {
+        self.0.replace_tls(hosts);
+    }
+
+    /// The TLS side of a site that is to take this one's place. `None`: no listener speaks TLS.
+    pub fn load_tls(&self, site: &Site) -> Result<Option<Hosts>, Trouble> {
+        let current = self.0.tls();
+        let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
+        current.map(load).transpose()
+    }
+
+    /// Answers what workers ask, for as long as the front lives.
+    pub fn oracle(&self) -> Oracle
+where {
+        let shared = Rc::downgrade(&self.0);
+        Rc::new(move |question, give| {
+            if let Some(shared) = shared.upgrade() {
+                subrequest::answer(&shared, question, give);
+            }
+        })
+    }
+
+    pub fn site(&self) -> Arc<Site> {
+        Arc::clone(&self.0.site())
+    }
+
+    /// Who of the back ends is up, and what they did.
+    pub fn back_ends(&self) -> Vec<GroupStatus> {
+        self.0.upstreams.status()
+    }
+
+    /// Gives a back end no new requests, or some again; the members that were meant.
+    pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
+        self.0.upstreams.drain(name, drained)
+    }
+
+    /// Forgets pages of the response cache: those of a URL, of a path, or with a `*` behind it of all that begin
+    /// so; how many they were. `None`: it is neither.
+    pub fn purge(&self, url: &str) -> Option<usize> {
+        let purge = Purge::parse(url.as_bytes())?;
+        Some(self.0.cache.purge(&purge))
+    }
+
+    pub fn stats(&self) -> Stats {
+        let counts = &self.0.counts;
+        let traffic = &self.0.traffic.counts;
+        Stats {
+            open_connections: self.0.registry.open(),
+            active_requests: counts.active.get(),
+            connections: counts.connections.get(),
+            refused_connections: counts.refused_connections.get(),
+            too_many_at_once: traffic.too_many_at_once.get(),
+            too_fast: traffic.too_fast.get(),
+            held_back: traffic.held_back.get(),
+            too_many_connections: traffic.too_many_connections.get(),
+            too_slow: traffic.too_slow.get(),
+            requests: counts.requests.get(),
+            bytes: counts.bytes.get(),
+            cache: self.0.cache.stats(),
+        }
+    }
+}
+
+impl Front {
+    pub fn new(
+        site: Arc<Site>,
+        pool: impl Into<PerlPool>,
+        cgi: Cgi,
+        listeners: Vec<Listener>,
+        journal: Rc<dyn Journal>,
+    ) -> Front {
+        Front {
+            listeners,
+            shared: Rc::new(Shared::new(site, pool.into(), cgi, journal)),
+        }
+    }
+
+    pub fn handle(&self) -> Handle {
+        Handle(self.shared.clone())
+    }
+
+    /// Serves until told to stop. An error: a listener could not be used.
+    pub async fn run(self, mut stop: watch::Receiver<Stop>) -> io::Result<()> {
+        let tasks = LocalSet::new();
+        let shared = self.shared;
+        let listeners = self.listeners;
+        tasks
+            .run_until(async {
+                let mut accepting = Vec::new();
+                for listener in listeners {
+                    let acceptor = Acceptor::new(listener)?;
+                    accepting.push(spawn_local(accept(shared.clone(), acceptor)));
+                }
+                shared.upstreams.watch();
+                let sweeping = spawn_local(sweep(shared.clone()));
+                let watching = spawn_local(watch(shared.clone()));
+                let listening = spawn_local(listen_to_the_ground(shared.clone()));
+                let how = asked_to_stop(&mut stop).await;
+                accepting.iter().for_each(|task| task.abort());
+                if how == Stop::Gracefully {
+                    finish(&shared, &mut stop).await;
+                }
+                shared.registry.raise(Alarm::Abandon);
+                shared.streams.raise(Alarm::Abandon);
+                sweeping.abort();
+                watching.abort();
+                listening.abort();
+                Ok(())
+            })
+            .await
+    }
+}
+
+/// A sender that is gone counts as told to stop.
+async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
+    match stop.wait_for(|stop| *stop != Stop::No).await {
+        Ok(how) => *how,
+        Err(_) => Stop::Gracefully,
+    }
+}
+
+/// Lets connections end by themselves, until the deadline or an impatient `Now`.
+async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
+    shared.stopping.set(true);
+    shared.registry.raise(Alarm::Leave);
+    let limit = shared.site().workers().stop_timeout;
+    let impatient = async {
+        if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = shared.registry.emptied() => {}
+        () = tokio::time::sleep(limit) => {}
+        () = impatient => {}
+    }
+}
+
+async fn sweep(shared: Rc<Shared>) {
+    let mut interval = tokio::time::interval(SWEEP);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        interval.tick().await;
+        shared.clock.advance();
+        shared.registry.sweep(shared.clock.tick());
+        shared.streams.sweep(shared.clock.tick());
+        shared.files.swept();
+        shared.routes.tidy(shared.watcher.take_invalidated());
+        shared.upstreams.sweep();
+    }
+}
+
+/// Waits for changes of .htaccess files; what was routed by them before is found anew.
+async fn watch(shared: Rc<Shared>) {
+    let Some(watch) = shared.htaccess.descriptor() else {
+        return;
+    };
+    let Ok(readable) = watched(watch) else {
+        return;
+    };
+    loop {
+        let Ok(mut ready) = readable.readable().await else {
+            return;
+        };
+        ready.clear_ready();
+        if shared.htaccess.hear(&shared.site().access_files) {
+            shared.routes.clear();
+        }
+    }
+}
+
+/// Lets what was found on the disk fall when it changes.
+async fn listen_to_the_ground(shared: Rc<Shared>) {
+    let readable = shared.watcher.descriptor().map(watched);
+    let Some(Ok(readable)) = readable else {
+        return;
+    };
+    while let Ok(mut ready) = readable.readable().await {
+        ready.clear_ready();
+        shared.watcher.read_events();
+    }
+}

@@ -1,0 +1,270 @@
+//! Connections as they come: let in, turned away, introduced by TLS or a proxy, and served.
+
+use crate::codec::h1::{Connection, Ended, Takeover};
+use crate::codec::h2;
+use crate::request::Peer;
+use crate::server::socket_handoff;
+use crate::shared::task_pool::PendingConnection;
+use crate::shared::traffic::{counted as counted_as, Connected};
+use crate::shared::Shared;
+use mehari_config::LogLevel;
+use mehari_net::deadline::{Phase, Seat};
+use mehari_net::proxied;
+use mehari_net::socket::{Acceptor, LazyRegistered, ListenerOptions, Socket, Stream};
+use mehari_net::tls::{self, Refusal};
+use mehari_observe::Origin;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::spawn_local;
+
+/// How often the log hears that connections cannot be accepted.
+const COMPLAIN: Duration = Duration::from_secs(60);
+/// Idle connections that make room at a time when descriptors have run out.
+const ROOM: usize = 32;
+
+pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
+    let mut complained: Option<tokio::time::Instant> = None;
+    let expected = acceptor.expected();
+    let mut is_silent = false;
+    loop {
+        // Whom a Perl handler speaks with may wait for its greeting.
+        if !is_silent && shared.gives_connections(&expected).is_some() {
+            is_silent = true;
+            acceptor.expects_silence();
+        }
+        match acceptor.accept().await {
+            Ok((socket, peer)) => admit(&shared, socket, peer),
+            Err(error) => {
+                // Out of descriptors, usually: what is open must close before it helps to try again.
+                let dismissed = (0..ROOM)
+                    .take_while(|_| shared.registry.dismiss_idle())
+                    .count();
+                if complained.is_none_or(|since| since.elapsed() >= COMPLAIN) {
+                    complained = Some(tokio::time::Instant::now());
+                    let text = format!(
+                        "accepting a connection: {error}; {dismissed} idle connections are closed to make room (said once a minute at most)"
+                    );
+                    shared
+                        .journal
+                        .error(0, LogLevel::Error, Origin::default(), &text);
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// At the limit an idle connection makes room. When none is idle the client is told so at once:
+/// left in the backlog it would wait without knowing, and a balancer would go on sending.
+fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
+    let counts = &shared.counts;
+    counts.connections.set(counts.connections.get() + 1);
+    let full = shared.registry.open() >= shared.site().limits.connections;
+    if full && !shared.registry.dismiss_idle() {
+        counts
+            .refused_connections
+            .set(counts.refused_connections.get() + 1);
+        match socket {
+            // Not worth a handshake.
+            Socket::Tcp(_, door) if door.secure => {}
+            Socket::Tcp(socket, _) => drop(spawn_local(turn_away(tcp(socket), FULL))),
+            Socket::Unix(socket) => drop(spawn_local(turn_away(unix(socket), FULL))),
+        }
+        return;
+    }
+    let limits = &shared.site().limits;
+    let counted = match limits.connections_per_client {
+        0 => None,
+        limit => match shared
+            .traffic
+            .connect(&counted_as(&peer.remote_addr, limits.client_prefix), limit)
+        {
+            Some(counted) => Some(counted),
+            None => return turn_away_greedy(socket),
+        },
+    };
+    match socket {
+        Socket::Tcp(socket, door) if door.secure || shared.site().limits.proxy_protocol => {
+            drop(spawn_local(counting(
+                counted,
+                serve_introduced(shared.clone(), socket, peer, door),
+            )))
+        }
+        Socket::Tcp(socket, _) => {
+            let seat = shared.registry.enter(&shared.clock);
+            if let Some(host) = shared.gives_connections(&peer) {
+                let served = socket_handoff::serve(shared.clone(), socket, peer, seat, host);
+                return drop(spawn_local(counting(counted, served)));
+            }
+            match counted {
+                None => serve_in_task(shared, PendingConnection { socket, peer, seat }),
+                counted => {
+                    let served = serve(shared.clone(), tcp(socket), peer, seat);
+                    drop(spawn_local(counting(counted, served)))
+                }
+            }
+        }
+        Socket::Unix(socket) => {
+            let seat = shared.registry.enter(&shared.clock);
+            drop(spawn_local(serve(shared.clone(), unix(socket), peer, seat)))
+        }
+    }
+}
+
+fn tcp(socket: OwnedFd) -> LazyRegistered<TcpStream> {
+    LazyRegistered::new(socket)
+}
+
+fn unix(socket: OwnedFd) -> LazyRegistered<UnixStream> {
+    LazyRegistered::new(socket)
+}
+
+/// An address that has as many connections as it may have.
+fn turn_away_greedy(socket: Socket) {
+    match socket {
+        Socket::Tcp(socket, door) if !door.secure => {
+            drop(spawn_local(turn_away(tcp(socket), GREEDY)))
+        }
+        _ => {}
+    }
+}
+
+/// The connection counts for its client until it is over.
+async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
+    served.await;
+    drop(counted);
+}
+
+/// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
+async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door: ListenerOptions) {
+    let stream = match TcpStream::from_std(socket.into()) {
+        Ok(stream) => stream,
+        Err(error) => {
+            let text = format!("a connection cannot be watched: {error}");
+            let journal = &shared.journal;
+            return journal.error(0, LogLevel::Error, Origin::default(), &text);
+        }
+    };
+    if shared.site().limits.proxy_protocol {
+        serve_proxied(shared, stream, peer, door).await
+    } else {
+        serve_secure(shared, stream, peer).await
+    }
+}
+
+/// A connection that a proxy made for somebody it names first.
+async fn serve_proxied(
+    shared: Rc<Shared>,
+    mut socket: TcpStream,
+    mut peer: Peer,
+    door: ListenerOptions,
+) {
+    let seat = shared.registry.enter(&shared.clock);
+    let limit = shared.site().limits.header_timeout;
+    seat.enter(&shared.clock, Phase::Head, limit);
+    let read = proxied::read_header(&mut socket, &seat, &mut peer).await;
+    if let Err(reason) = read {
+        let text = format!(
+            "PROXY header of {}: {reason}; the connection is closed",
+            peer.remote_addr
+        );
+        let journal = &shared.journal;
+        return journal.error(0, LogLevel::Warn, Origin::default(), &text);
+    }
+    if door.secure {
+        drop(seat);
+        serve_secure(shared, socket, peer).await;
+    } else {
+        serve(shared, socket, peer, seat).await
+    }
+}
+
+/// A connection that begins with TLS.
+async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
+    let Some(hosts) = shared.tls() else {
+        return;
+    };
+    let greeting = |name: Option<&str>| {
+        let name = name.unwrap_or_default().as_bytes();
+        hosts.greeting(shared.host(&peer, name))
+    };
+    let seat = shared.registry.enter(&shared.clock);
+    let limit = shared.site().limits.handshake_timeout;
+    seat.enter(&shared.clock, Phase::Head, limit);
+    match tls::accept(greeting, socket, &seat).await {
+        Ok((stream, session)) => {
+            let http2 = session.http2;
+            peer.tls = Some(Rc::new(session));
+            if !http2 {
+                return serve(shared, stream, peer, seat).await;
+            }
+            let takeover = Takeover {
+                socket: stream,
+                bytes: Vec::new(),
+                seat,
+                peer,
+            };
+            h2::serve(shared, takeover).await;
+        }
+        Err(Refusal::Plain(socket)) => turn_away(socket, SPEAKS_TLS).await,
+        Err(Refusal::Failed(None)) => {}
+        Err(Refusal::Failed(Some(reason))) => {
+            let text = format!("TLS handshake with {}: {reason}", peer.remote_addr);
+            shared
+                .journal
+                .error(0, LogLevel::Info, Origin::default(), &text);
+        }
+    }
+}
+
+pub async fn serve<S>(shared: Rc<Shared>, socket: S, peer: Peer, seat: Seat)
+where
+    S: Stream,
+{
+    match Connection::new(shared.clone(), socket, peer, seat)
+        .serve()
+        .await
+    {
+        Ended::Closed => {}
+        Ended::Http2(takeover) => h2::serve(shared, takeover).await,
+    }
+}
+
+/// Gives the connection to a waiting task, or to a new one.
+fn serve_in_task(shared: &Rc<Shared>, connection: PendingConnection) {
+    if let Some(connection) = shared.tasks.hand(connection) {
+        drop(spawn_local(serve_connections(shared.clone(), connection)));
+    }
+}
+
+/// A task: serves one connection after another.
+async fn serve_connections(shared: Rc<Shared>, mut connection: PendingConnection) {
+    let slot = Rc::default();
+    loop {
+        let socket = tcp(connection.socket);
+        serve(shared.clone(), socket, connection.peer, connection.seat).await;
+        if !shared.tasks.wait(&slot) {
+            return;
+        }
+        connection = slot.arrival().await;
+    }
+}
+
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
+    Content-Length: 0\r\nConnection: close\r\n\r\n";
+const GREEDY: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nServer: Mehari\r\nRetry-After: 1\r\n\
+    Content-Length: 0\r\nConnection: close\r\n\r\n";
+const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
+    Content-Type: text/plain; charset=utf-8\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
+    400 Bad Request\nThis port speaks TLS: ask it with https://.\n";
+
+/// Answers without reading. The pause lets the client read before the close, and is the cost of
+/// a connection that costs nothing else.
+async fn turn_away(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
+    if socket.write_all(answer).await.is_ok() && socket.shutdown().await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}

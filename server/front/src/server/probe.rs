@@ -1,0 +1,109 @@
+//! Parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
+
+use crate::handlers::fastcgi::Reply;
+use crate::handlers::proxy::{Asked, Http, Reader, Step};
+use crate::handlers::{gateway, Said};
+use mehari_config::{BackEnd, BackEndAddress, ConnectionLimits, LogLevel, Speech};
+use mehari_http::http1::chunked::Decoder;
+use mehari_http::http1::head::Head;
+use mehari_http::http1::scan::Scan;
+use mehari_http::lines;
+use mehari_observe::{Entry, Journal, Origin};
+use mehari_upstream::Input;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Reads a request head that arrives in pieces of `piece` bytes. `Ok(None)`: it is not complete. `Ok(Some)`: its
+/// length, method and target. `Err`: the status it is refused with.
+#[allow(clippy::type_complexity)]
+pub fn request_head(
+    bytes: &[u8],
+    piece: usize,
+    limits: &ConnectionLimits,
+) -> Result<Option<(usize, Vec<u8>, Vec<u8>)>, u16> {
+    let (mut scan, mut head) = (Scan::default(), Head::default());
+    let mut arrived = 0;
+    while arrived < bytes.len() {
+        arrived = bytes.len().min(arrived + piece.max(1));
+        let seen = &bytes[..arrived];
+        if let Some(extent) = scan.advance(seen, limits).map_err(|why| why.status)? {
+            head.parse(seen, extent).map_err(|why| why.status)?;
+            for (name, value) in &head.fields {
+                assert!(!name.of(seen).is_empty(), "a field without a name");
+                assert!(!value.of(seen).contains(&b'\n'), "a value with a line end");
+            }
+            let (method, target) = (head.method.of(seen), head.target(seen));
+            return Ok(Some((extent.end, method.to_vec(), target.to_vec())));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a chunked body that arrives in pieces. The body so far, the bytes it took, and whether it is complete.
+pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool), u16> {
+    let mut decoder = Decoder::new(8192, 100);
+    let (mut body, mut taken) = (Vec::new(), 0);
+    while taken < bytes.len() && !decoder.is_done() {
+        let end = bytes.len().min(taken + piece.max(1));
+        let count = decoder
+            .decode(&bytes[taken..end], &mut body)
+            .map_err(|why| why.status)?;
+        assert!(count > 0, "the decoder stands still");
+        taken += count;
+    }
+    Ok((body, taken, decoder.is_done()))
+}
+
+/// Reads a back end's answer that arrives in pieces: its status, the body so far, and whether that is all.
+/// `Ok(None)`: there is no head yet. `Err`: the status the client is told.
+#[allow(clippy::type_complexity)]
+pub fn back_end_reply(
+    bytes: &[u8],
+    piece: usize,
+    speech: Speech,
+) -> Result<Option<(u16, Vec<u8>, bool)>, u16> {
+    let asked = Asked::nobody(Rc::new(Deaf));
+    let address = BackEndAddress::Tcp("127.0.0.1".into(), 80);
+    let member = BackEnd::new(speech, address, "localhost".into());
+    let mut reader = match speech {
+        Speech::Http => Reader::Http(Http::new(&asked)),
+        Speech::FastCgi => Reader::FastCgi(Box::<Reply>::default()),
+        Speech::Scgi | Speech::Uwsgi => Reader::Gateway(gateway::Reply::default()),
+    };
+    let (mut input, mut interim) = (Input::default(), VecDeque::new());
+    let (mut status, mut body) = (None, Vec::new());
+    for piece in bytes.chunks(piece.max(1)) {
+        input.push(piece);
+        if status.is_none() {
+            let said = reader.head(&mut input, &asked, &member, &mut interim);
+            status = match said.map_err(|why| why.status())? {
+                None => continue,
+                Some(Said::Response(head)) => {
+                    assert!(
+                        lines::examine(&head.lines).is_ok(),
+                        "a head that could be split"
+                    );
+                    Some(head.status)
+                }
+                Some(_) => return Ok(Some((0, body, true))),
+            };
+        }
+        loop {
+            let step = reader.body(&mut input, &asked, &mut body, 1000);
+            match step.map_err(|why| why.status())? {
+                Step::Done(_) => return Ok(status.map(|status| (status, body, true))),
+                Step::More => break,
+                Step::Full => {}
+            }
+        }
+    }
+    Ok(status.map(|status| (status, body, false)))
+}
+
+/// Nobody reads it.
+struct Deaf;
+
+impl Journal for Deaf {
+    fn access(&self, _: u32, _: &Entry<'_>) {}
+    fn error(&self, _: u32, _: LogLevel, _: Origin, _: &str) {}
+}

@@ -1,0 +1,105 @@
+//! Hands the client's socket to a worker, for hosts with a `PerlProcessConnectionHandler`.
+//!
+//! The worker speaks on the socket. The front only waits for the end, and closes its own descriptor.
+
+use crate::codec::h1::{LINGER, LINGER_BYTES};
+use crate::handlers::perl;
+use crate::request::{Peer, Protocol, Request};
+use crate::routing::{Outcome, Route};
+use crate::shared::{PerlExchange, Shared};
+use mehari_config::{Handler, LogLevel};
+use mehari_net::deadline::{Alarm, Phase, Seat};
+use mehari_observe::Origin;
+use mehari_pool::{Body, Task};
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+pub async fn serve(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, seat: Seat, host: u32) {
+    let handed = match socket.try_clone() {
+        Ok(handed) => handed,
+        Err(error) => {
+            let text = format!("a connection cannot be given to a worker: {error}");
+            let journal = &shared.journal;
+            return journal.error(0, LogLevel::Error, Origin::default(), &text);
+        }
+    };
+    let mut exchange = give(&shared, handed, &peer, host);
+    // No limit: the handler and its client decide how long it takes.
+    seat.enter(&shared.clock, Phase::Work, Duration::MAX);
+    let is_over = poll_fn(|cx| match seat.poll_alarm(cx) {
+        Some(Alarm::Abandon) => Poll::Ready(false),
+        _ => exchange.poll_head(cx).map(|_| true),
+    });
+    let is_over = is_over.await;
+    drop(exchange);
+    shared.request_ends(0);
+    if is_over {
+        // A client that has gone already is an end as well.
+        let _ = tokio::time::timeout(LINGER, close(socket)).await;
+    }
+}
+
+fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExchange {
+    let site = shared.site();
+    let route = Route {
+        host,
+        settings: site.host(host).base_settings(),
+        handler: Handler::File,
+        file: Vec::new(),
+        script_name: Vec::new(),
+        path_info: Vec::new(),
+        outcome: Outcome::Program,
+        through: Vec::new(),
+        action: None,
+        seen: None,
+    };
+    let request = Request {
+        method: b"GET",
+        asked_method: b"GET",
+        target: b"/",
+        resource: b"/",
+        redirect: None,
+        protocol: Protocol::Http10,
+        fields: &[],
+        host: b"",
+        virtual_host: host,
+        peer,
+        notes: None,
+        id: shared.request_begins(),
+    };
+    perl::with_call(
+        &request,
+        &route,
+        &site,
+        Body::File(socket, 0),
+        |mut call| {
+            call.task = Task::Connection;
+            call.timeout = Duration::MAX;
+            shared.pool.submit(call)
+        },
+    )
+}
+
+/// Ends our side and reads on for a while: what the client has sent must not become a reset that takes away
+/// what it was told.
+async fn close(socket: OwnedFd) -> io::Result<()> {
+    let socket = std::net::TcpStream::from(socket);
+    socket.set_nonblocking(true)?;
+    let mut socket = TcpStream::from_std(socket)?;
+    socket.shutdown().await?;
+    let mut bytes = [0; 4096];
+    let mut read = 0;
+    while read < LINGER_BYTES {
+        match socket.read(&mut bytes).await? {
+            0 => break,
+            count => read += count,
+        }
+    }
+    Ok(())
+}

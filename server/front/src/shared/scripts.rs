@@ -1,0 +1,128 @@
+//! Edge Lua: the scripts of a site, and the interpreter that runs them between other requests.
+//!
+//! `pipeline::scripts` runs them ([`Lua::run`]) before the access phase and before a response's head
+//! is sent. `mehari_edge` is the interpreter; `disk` is the part of the file system it may see.
+
+mod disk;
+
+use crate::content::Files;
+use disk::Disk;
+use mehari_config::{Host, LuaSettings, Settings, Site};
+use mehari_edge::{Edge, Ended, Failure, Limits, Source, Stage, Step, Visit};
+use mehari_filewatch::FileWatcher;
+use mehari_net::clock::Clock;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Visits kept for the next requests.
+const SPARE: usize = 16;
+
+/// What the scripts of a front share.
+pub struct Lua {
+    is_used: Cell<bool>,
+    edge: OnceCell<Edge>,
+    disk: Rc<Disk>,
+    /// Of visits that are over. They are lent to scripts by their boxes.
+    #[allow(clippy::vec_box)]
+    spare: RefCell<Vec<Box<Visit>>>,
+    /// What holds outside of sections, by host.
+    bases: RefCell<Vec<Option<Arc<Settings>>>>,
+}
+
+impl Lua {
+    pub fn new(site: &Site, watcher: &Rc<FileWatcher>, files: &Files) -> Lua {
+        Lua {
+            is_used: Cell::new(site.has_lua()),
+            edge: OnceCell::new(),
+            disk: Rc::new(Disk::new(watcher, files)),
+            spare: RefCell::default(),
+            bases: RefCell::default(),
+        }
+    }
+
+    /// The site has been read again: scripts are, too.
+    pub fn renew(&self, site: &Site) {
+        self.is_used.set(site.has_lua());
+        self.bases.borrow_mut().clear();
+        if let Some(edge) = self.edge.get() {
+            edge.forget();
+        }
+    }
+
+    /// False: no request of this site meets a script.
+    pub fn is_used(&self) -> bool {
+        self.is_used.get()
+    }
+
+    pub fn base(&self, host: &Host) -> Arc<Settings> {
+        let mut bases = self.bases.borrow_mut();
+        let at = host.number as usize;
+        if bases.len() <= at {
+            bases.resize(at + 1, None);
+        }
+        bases[at]
+            .get_or_insert_with(|| host.base_settings())
+            .clone()
+    }
+
+    pub fn new_visit(&self, stage: Stage) -> Box<Visit> {
+        let mut visit = self.spare.borrow_mut().pop().unwrap_or_default();
+        visit.reset(stage);
+        visit
+    }
+
+    pub fn give_back(&self, visit: Box<Visit>) {
+        let mut spare = self.spare.borrow_mut();
+        if spare.len() < SPARE {
+            spare.push(visit);
+        }
+    }
+
+    fn edge(&self) -> Result<&Edge, Failure> {
+        if let Some(edge) = self.edge.get() {
+            return Ok(edge);
+        }
+        let edge = Edge::new(self.disk.clone())?;
+        Ok(self.edge.get_or_init(|| edge))
+    }
+
+    /// Runs one script to its end, a slice at a time. `look` shows the request, which is not there between slices.
+    /// Without an end there is no visit to be looked at.
+    pub async fn run(
+        &self,
+        clock: &Clock,
+        file: &Path,
+        settings: &Arc<Settings>,
+        visit: Box<Visit>,
+        look: impl FnOnce(&mut dyn FnMut(&dyn Source)),
+    ) -> (Result<Ended, Failure>, Box<Visit>) {
+        let now = clock.tick();
+        let started = self
+            .edge()
+            .and_then(|edge| edge.start(file, now, limits(&settings.lua), visit));
+        let mut run = match started {
+            Ok(run) => run,
+            Err(failure) => return (Err(failure), Box::default()),
+        };
+        let mut step = Step::Again;
+        self.disk.look_for(now, settings);
+        look(&mut |seen| step = run.step(Some(seen)));
+        loop {
+            match step {
+                Step::Done(done) => return (done, run.into_visit()),
+                Step::Again => tokio::task::yield_now().await,
+            }
+            self.disk.look_for(now, settings);
+            step = run.step(None);
+        }
+    }
+}
+
+fn limits(settings: &LuaSettings) -> Limits {
+    Limits {
+        instructions: settings.instructions,
+        memory: usize::try_from(settings.memory).unwrap_or(usize::MAX),
+    }
+}

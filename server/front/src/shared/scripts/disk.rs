@@ -1,0 +1,149 @@
+//! What scripts know of files: a result is kept while its files are unchanged, as for static files.
+//! Where no event tells of changes, a path is looked at again once a second, however many requests ask.
+
+use crate::content::media;
+use crate::content::resource::Identity;
+use crate::content::Files;
+use mehari_config::Settings;
+use mehari_edge::{Status, World};
+use mehari_filewatch::{CacheValidity, DependencyRecorder, FileWatcher};
+use rustix::fs::{FileType, Stat};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::spawn_local;
+
+/// How long a change may go unnoticed that makes no event.
+const LIFE: Duration = Duration::from_secs(1);
+/// Beyond this the table starts again from nothing.
+const PATHS: usize = 4096;
+
+struct Known {
+    found: Duration,
+    status: Option<Status>,
+    /// `None`: nothing tells when it changes.
+    validity: Option<Rc<CacheValidity>>,
+}
+
+pub struct Disk {
+    now: Cell<Duration>,
+    /// They say which types files have.
+    settings: RefCell<Option<Arc<Settings>>>,
+    known: RefCell<HashMap<PathBuf, Known>>,
+    watcher: Rc<FileWatcher>,
+    files: Files,
+    /// A thread is on its way to a folder, for us.
+    scouting: Rc<Cell<bool>>,
+}
+
+impl Disk {
+    pub fn new(watcher: &Rc<FileWatcher>, files: &Files) -> Disk {
+        Disk {
+            now: Cell::default(),
+            settings: RefCell::default(),
+            known: RefCell::default(),
+            watcher: watcher.clone(),
+            files: files.clone(),
+            scouting: Rc::default(),
+        }
+    }
+
+    /// Before a slice: the time, and for whom.
+    pub fn look_for(&self, now: Duration, settings: &Arc<Settings>) {
+        self.now.set(now);
+        let mut known = self.settings.borrow_mut();
+        if !known
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, settings))
+        {
+            *known = Some(settings.clone());
+        }
+    }
+
+    fn look(&self, path: &Path) -> Known {
+        let asked = path.as_os_str().as_encoded_bytes();
+        let folder = asked.strip_suffix(b"/").filter(|name| !name.is_empty());
+        let name = folder.unwrap_or(asked);
+        let (stat, validity) = if name.starts_with(b"/") && self.is_warmed(name) {
+            let recorder = DependencyRecorder::new(&self.watcher);
+            (recorder.stat(name), recorder.validity())
+        } else {
+            (rustix::fs::stat(path).ok(), None)
+        };
+        let is_meant = |stat: &Stat| {
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            folder.is_none() || is_folder
+        };
+        Known {
+            found: self.now.get(),
+            status: stat.filter(is_meant).map(|stat| self.status(name, &stat)),
+            validity,
+        }
+    }
+
+    /// Whether the folder of a path can be watched without a wait. If not, a thread makes it so.
+    fn is_warmed(&self, path: &[u8]) -> bool {
+        if !self.watcher.is_new(path) {
+            return true;
+        }
+        if !self.scouting.replace(true) {
+            let (watcher, files) = (self.watcher.clone(), self.files.clone());
+            let (path, scouting) = (path.to_vec(), self.scouting.clone());
+            spawn_local(async move {
+                let warmer = watcher.warmer.clone();
+                files.readers.warm(warmer, path.clone()).await;
+                watcher.note_warmed(&path);
+                scouting.set(false);
+            });
+        }
+        false
+    }
+
+    fn status(&self, name: &[u8], stat: &Stat) -> Status {
+        let settings = self.settings.borrow();
+        let media_type = settings
+            .as_ref()
+            .and_then(|settings| Some(media::media_type(name, settings)?.into_owned()));
+        Status {
+            mode: stat.st_mode,
+            size: stat.st_size as u64,
+            modified: stat.st_mtime as i64,
+            changed: stat.st_ctime as i64,
+            accessed: stat.st_atime as i64,
+            user: stat.st_uid,
+            group: stat.st_gid,
+            inode: stat.st_ino,
+            etag: Identity::of(stat).etag(),
+            media_type: media_type.unwrap_or_default(),
+        }
+    }
+
+    fn holds(&self, known: &Known) -> bool {
+        let validity = known.validity.as_ref();
+        self.now.get() < known.found + LIFE && validity.is_none_or(|validity| validity.holds())
+    }
+}
+
+impl World for Disk {
+    fn stat(&self, path: &Path) -> Option<Status> {
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return None;
+        }
+        if let Some(known) = self.known.borrow().get(path) {
+            if self.holds(known) {
+                return known.status.clone();
+            }
+        }
+        let found = self.look(path);
+        let status = found.status.clone();
+        let mut known = self.known.borrow_mut();
+        if known.len() >= PATHS {
+            known.clear();
+        }
+        known.insert(path.to_path_buf(), found);
+        status
+    }
+}

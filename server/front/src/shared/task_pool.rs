@@ -1,0 +1,77 @@
+//! Tasks that serve one connection after another: making a task costs as much as reading a request,
+//! so a task whose connection is over waits for the next connection.
+
+use crate::request::Peer;
+use mehari_net::deadline::Seat;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// A connection that no task serves yet.
+pub struct PendingConnection {
+    pub socket: OwnedFd,
+    pub peer: Peer,
+    pub seat: Seat,
+}
+
+/// Tasks that wait at most; others end with their connection.
+const WAITING: usize = 128;
+
+#[derive(Default)]
+pub struct TaskPool {
+    waiting: RefCell<Vec<Rc<Slot>>>,
+}
+
+/// Where a waiting task finds its next connection.
+#[derive(Default)]
+pub struct Slot {
+    connection: Cell<Option<PendingConnection>>,
+    waker: Cell<Option<Waker>>,
+}
+
+impl TaskPool {
+    /// Gives the connection to a waiting task. Without one the connection comes back.
+    pub fn hand(&self, connection: PendingConnection) -> Option<PendingConnection> {
+        let free = self.waiting.borrow_mut().pop();
+        match free {
+            Some(slot) => {
+                slot.hand(connection);
+                None
+            }
+            None => Some(connection),
+        }
+    }
+
+    /// Lets a task wait at its slot. False: enough tasks wait.
+    pub fn wait(&self, slot: &Rc<Slot>) -> bool {
+        let mut waiting = self.waiting.borrow_mut();
+        let wanted = waiting.len() < WAITING;
+        if wanted {
+            waiting.push(slot.clone());
+        }
+        wanted
+    }
+}
+
+impl Slot {
+    fn hand(&self, connection: PendingConnection) {
+        self.connection.set(Some(connection));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The next connection, once there is one.
+    pub async fn arrival(&self) -> PendingConnection {
+        poll_fn(|cx| match self.connection.take() {
+            Some(connection) => Poll::Ready(connection),
+            None => {
+                self.waker.set(Some(cx.waker().clone()));
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}

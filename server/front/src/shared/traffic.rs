@@ -1,0 +1,256 @@
+//! Traffic rules at work: who may go on, who waits, who is told to come back later.
+//!
+//! Asked once a request is routed. A place without rules is not counted.
+
+use mehari_config::{RateRule, RuleNumber, TrafficRule};
+use mehari_net::clock::Clock;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Clients that are remembered for their rate; beyond, those that have earned all are forgotten.
+const CLIENTS: usize = 65_536;
+
+/// The name under which an address is counted: of IPv6 its network of so many bits.
+pub fn counted(address: &str, bits: u8) -> Cow<'_, str> {
+    let Ok(IpAddr::V6(address_of_v6)) = address.parse() else {
+        return Cow::Borrowed(address);
+    };
+    if let Some(address) = address_of_v6.to_ipv4_mapped() {
+        return Cow::Owned(address.to_string());
+    }
+    let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+    let network = Ipv6Addr::from_bits(address_of_v6.to_bits() & mask);
+    Cow::Owned(network.to_string())
+}
+
+#[derive(Default)]
+pub struct Traffic {
+    under_way: RefCell<HashMap<RuleNumber, Rc<Cell<u32>>>>,
+    /// When a client will have earned what it has used.
+    rates: RefCell<HashMap<(RuleNumber, Box<str>), Duration>>,
+    connections: RefCell<HashMap<Box<str>, u32>>,
+    pub counts: Counts,
+}
+
+/// What rules did since the front began.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub too_many_at_once: Cell<u64>,
+    pub too_fast: Cell<u64>,
+    pub held_back: Cell<u64>,
+    pub too_many_connections: Cell<u64>,
+    /// `RequestReadTimeout`.
+    pub too_slow: Cell<u64>,
+}
+
+/// A place in a count, given back when dropped.
+#[derive(Debug)]
+pub struct Held(Rc<Cell<u32>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+#[derive(Debug)]
+pub enum Verdict {
+    Pass,
+    /// It may go on after this time.
+    Wait(Duration),
+    /// The status, and after how many seconds to try again.
+    Refused(u16, u64),
+}
+
+impl Traffic {
+    /// `held` gets what the request counts in while it is under way.
+    pub fn admit(
+        &self,
+        rules: &[TrafficRule],
+        method: &[u8],
+        client: &str,
+        clock: &Clock,
+        held: &mut Vec<Held>,
+    ) -> Verdict {
+        let mut wait = Duration::ZERO;
+        for rule in rules {
+            match rule {
+                TrafficRule::Concurrent {
+                    number,
+                    limit: Some(limit),
+                    methods,
+                } if methods.is_empty() || methods.iter().any(|one| one.as_bytes() == method) => {
+                    match self.enter(*number, *limit) {
+                        Some(place) => held.push(place),
+                        None => {
+                            add(&self.counts.too_many_at_once);
+                            return Verdict::Refused(503, 1);
+                        }
+                    }
+                }
+                TrafficRule::Rate(Some(rule)) => match self.earn(rule, client, clock.tick()) {
+                    Ok(early) => wait = wait.max(early),
+                    Err(after) => {
+                        add(&self.counts.too_fast);
+                        return Verdict::Refused(429, after.as_secs() + 1);
+                    }
+                },
+                _ => {}
+            }
+        }
+        if wait.is_zero() {
+            Verdict::Pass
+        } else {
+            add(&self.counts.held_back);
+            Verdict::Wait(wait)
+        }
+    }
+
+    fn enter(&self, number: RuleNumber, limit: u32) -> Option<Held> {
+        let mut under_way = self.under_way.borrow_mut();
+        let count = under_way.entry(number).or_default();
+        if count.get() >= limit {
+            return None;
+        }
+        count.set(count.get() + 1);
+        Some(Held(count.clone()))
+    }
+
+    /// How long it has to wait for its turn, or (refused) until it may ask again.
+    fn earn(&self, rule: &RateRule, client: &str, now: Duration) -> Result<Duration, Duration> {
+        let mut rates = self.rates.borrow_mut();
+        if rates.len() >= CLIENTS {
+            rates.retain(|_, until| *until > now);
+            if rates.len() >= CLIENTS {
+                rates.clear();
+            }
+        }
+        let until = rates.entry((rule.number, client.into())).or_insert(now);
+        let used = until.saturating_sub(now) + rule.interval;
+        let early = used.saturating_sub(rule.interval * rule.burst);
+        if early > rule.delay {
+            return Err(early - rule.delay);
+        }
+        *until = now + used;
+        Ok(early)
+    }
+
+    /// Counts a connection in; `None`: this address has as many as it may.
+    pub fn connect(self: &Rc<Traffic>, client: &str, limit: u32) -> Option<Connected> {
+        let mut connections = self.connections.borrow_mut();
+        let count = connections.entry(client.into()).or_default();
+        if *count >= limit {
+            add(&self.counts.too_many_connections);
+            return None;
+        }
+        *count += 1;
+        Some(Connected {
+            traffic: self.clone(),
+            client: client.into(),
+        })
+    }
+}
+
+/// A connection of a client whose connections are counted.
+pub struct Connected {
+    traffic: Rc<Traffic>,
+    client: Box<str>,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        let mut connections = self.traffic.connections.borrow_mut();
+        if let Some(count) = connections.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                connections.remove(&self.client);
+            }
+        }
+    }
+}
+
+fn add(count: &Cell<u64>) {
+    count.set(count.get() + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mehari_config::Site;
+
+    fn rules(text: &str) -> Vec<TrafficRule> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("httpd.conf");
+        std::fs::write(&file, text).expect("written");
+        Site::load(&file, &[])
+            .expect("right")
+            .main
+            .base
+            .limits
+            .traffic
+    }
+
+    #[test]
+    fn places_are_given_back_and_methods_count_apart() {
+        let rules = rules("MaxConcurrentReqs 2\nMaxConcurrentReqs 1 POST\n");
+        let (traffic, clock) = (Traffic::default(), Clock::new());
+        let admit =
+            |method: &[u8], held: &mut Vec<Held>| traffic.admit(&rules, method, "a", &clock, held);
+        let (mut first, mut second, mut third) = (Vec::new(), Vec::new(), Vec::new());
+        assert!(matches!(admit(b"POST", &mut first), Verdict::Pass));
+        assert!(matches!(
+            admit(b"POST", &mut second),
+            Verdict::Refused(503, 1)
+        ));
+        second.clear();
+        assert!(matches!(admit(b"GET", &mut second), Verdict::Pass));
+        assert!(matches!(
+            admit(b"GET", &mut third),
+            Verdict::Refused(503, 1)
+        ));
+        first.clear();
+        assert!(matches!(admit(b"POST", &mut third), Verdict::Pass));
+        assert_eq!(traffic.counts.too_many_at_once.get(), 2);
+    }
+
+    #[test]
+    fn addresses_of_one_network_are_one_client() {
+        for (address, bits, counted_as) in [
+            ("192.0.2.1", 64, "192.0.2.1"),
+            ("::ffff:192.0.2.1", 64, "192.0.2.1"),
+            ("2001:db8:0:1:a:b:c:d", 64, "2001:db8:0:1::"),
+            ("2001:db8:0:1::1", 64, "2001:db8:0:1::"),
+            ("2001:db8:0:2::1", 64, "2001:db8:0:2::"),
+            ("2001:db8:0:2::1", 48, "2001:db8::"),
+            ("2001:db8::1", 128, "2001:db8::1"),
+            ("2001:db8::1", 1, "::"),
+            ("", 64, ""),
+        ] {
+            assert_eq!(counted(address, bits), counted_as, "{address}/{bits}");
+        }
+    }
+
+    #[test]
+    fn a_client_has_its_burst_then_waits_then_is_refused() {
+        let all = rules("ClientRequestRate 10/10 burst=3 delay=2\n");
+        let [TrafficRule::Rate(Some(rule))] = &all[..] else {
+            panic!("one rule: {all:?}");
+        };
+        let traffic = Traffic::default();
+        let seconds = Duration::from_secs;
+        let ask = |client: &str, now: u64| traffic.earn(rule, client, seconds(now));
+        for _ in 0..3 {
+            assert_eq!(ask("a", 100), Ok(Duration::ZERO));
+        }
+        assert_eq!(ask("a", 100), Ok(seconds(1)));
+        assert_eq!(ask("a", 100), Ok(seconds(2)));
+        assert_eq!(ask("a", 100), Err(seconds(1)));
+        assert_eq!(ask("b", 100), Ok(Duration::ZERO), "another client");
+        assert_eq!(ask("a", 102), Ok(seconds(1)));
+        assert_eq!(ask("a", 200), Ok(Duration::ZERO));
+    }
+}
