@@ -1,4 +1,4 @@
-//! What has come back for a request under way, and the duty to answer it.
+//! The parts of a response that have arrived, and the duty to answer a request.
 
 use crate::call::{Fault, Head, Named};
 use crate::script_head::ScriptHead;
@@ -12,26 +12,26 @@ use std::time::{Duration, Instant};
 /// What has arrived for one request.
 pub struct Arrived {
     pub waker: Option<Waker>,
-    /// The client is gone: nobody reads what arrives.
+    /// The client has gone, so the pool drops what arrives.
     pub gone: bool,
-    /// The client went before the answer was complete.
+    /// The client left before the response was complete.
     pub left_early: bool,
     pub interim: VecDeque<Head>,
     pub head: Option<ScriptHead>,
     pub body: Vec<u8>,
     pub complete: bool,
     pub fault: Option<Fault>,
-    /// The pipe that the rest comes through, until the front reads it.
+    /// The pipe with the rest of the response, until the front reads it.
     pub tap: Option<Box<Unread>>,
     pub tapped: bool,
-    /// Its worker waits to hear what the front has answered.
+    /// The worker waits for the outcome of the front's response.
     pub listens: bool,
     pub user: Option<Box<Named>>,
-    /// Of a tapped response, what the worker has said of its end.
+    /// What the worker has said about the end of a tapped response.
     pub said: Said,
-    /// Since when there may be something in the tap that the front does not want yet.
+    /// Since when the tap may hold data that the front does not want yet.
     pub tap_left: Option<Instant>,
-    /// The worker it was given to: its index, for draining its ring, and its pid, for the log.
+    /// The worker that has the request: its index, to drain its ring, and its pid, for the log.
     pub worker: Option<(usize, u32)>,
     pub submitted: Instant,
     pub queued: Duration,
@@ -66,12 +66,12 @@ impl Arrived {
         }
     }
 
-    /// The end of the response is here, or the reason why there is none.
+    /// Whether the end of the response, or a fault, has arrived.
     pub fn is_answered(&self) -> bool {
         self.complete || self.fault.is_some() || self.said != Said::Nothing
     }
 
-    /// An answer that has come stays as it is.
+    /// Records a fault, unless the response is already complete.
     pub fn fail(&mut self, fault: Fault) {
         if !self.is_answered() {
             self.fault = Some(fault);
@@ -79,7 +79,7 @@ impl Arrived {
         }
     }
 
-    /// The client is gone: what has arrived is dropped.
+    /// The client has gone: drops what has arrived.
     pub fn give_up(&mut self) {
         *self = Arrived {
             gone: true,
@@ -90,10 +90,10 @@ impl Arrived {
     }
 }
 
-/// A request under way: who waits for the answer holds one, who is to answer it the other, as [`Owed`].
+/// A request under way. The front holds one reference; the other is the pool's [`Owed`].
 pub(crate) type Shared = Rc<RefCell<Arrived>>;
 
-/// The duty to answer a request. Whoever drops it without an answer has answered that the worker died.
+/// The duty to answer a request. Dropping it unanswered answers that the worker died.
 pub struct Owed(Shared);
 
 impl Owed {

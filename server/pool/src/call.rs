@@ -1,12 +1,12 @@
-//! What the front asks of a worker, and what it gets back.
+//! The front's requests to a worker, and the worker's responses.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// How a request is to be run. Paths and names are bytes as the worker's perl will see them.
+/// How to run a request. Paths and names are bytes, as the worker's perl sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task<'a> {
-    /// A script file on one of the rungs `Fork`, `PerlRun`, `Registry`, `Auto`.
+    /// A script file on one of the rungs `Fork`, `Rewind`, `PerlRun`, `Registry` or `Auto`.
     Script {
         rung: mehari_config::Rung,
         file: &'a [u8],
@@ -14,48 +14,48 @@ pub enum Task<'a> {
     /// `PerlResponseHandler`, as written in the configuration.
     Handler {
         name: &'a [u8],
-        /// What the path was mapped to, whether it exists or not.
+        /// The file of the path, which need not exist.
         file: &'a [u8],
         perl_script: bool,
     },
     /// A PSGI application file.
     Psgi { file: &'a [u8] },
-    /// The front answers with this file or with what it knows, once Perl's other phases have run.
+    /// After Perl's other phases the front responds with this file or in its own way.
     Front {
         file: &'a [u8],
-        /// It is a program, and the front answers with what that prints.
+        /// The file is a program; the front sends the program's output.
         is_program: bool,
-        /// Its bytes are sent as they are, so that Perl's filters may see them.
+        /// The front sends the file's bytes unchanged, so Perl filters may process them.
         is_plain: bool,
     },
-    /// No request: the worker speaks on the client's socket, which is given as [`Body::File`]. What it answers here
-    /// says only that the connection is over.
+    /// Not a request: the worker serves the connection on the client's socket, which is the
+    /// [`Body::File`]. The response only says that the connection has ended.
     Connection,
 }
 
-/// What the front's own look at who the user is comes to.
+/// The result of the front's own authentication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Login {
-    /// Nothing says that one is to be asked for: no `AuthType`.
+    /// No `AuthType` asks for a user.
     #[default]
     Unasked,
-    /// The password was right.
+    /// The password is correct.
     Known(Arc<[u8]>),
-    /// There is none, or a wrong one.
+    /// The request has no password or a wrong one.
     Refused,
-    /// The front knows no users of that `AuthType`.
+    /// The front has no users of this `AuthType`.
     NoSuchType,
-    /// No `AuthName`, no `AuthUserFile`.
+    /// `AuthName` or `AuthUserFile` is missing.
     NoRealm,
     NoUserFile,
 }
 
-/// The body of a request, complete.
+/// The complete body of a request.
 #[derive(Debug)]
 pub enum Body<'a> {
     Empty,
     Memory(&'a [u8]),
-    /// An unlinked temporary file and its length in bytes; read from offset 0.
+    /// An unlinked temporary file and its length in bytes. The body starts at offset 0.
     File(OwnedFd, u64),
 }
 
@@ -81,72 +81,78 @@ pub struct Call<'a> {
     pub server_addr: &'a [u8],
     pub remote_addr: &'a [u8],
     pub remote_port: u16,
-    /// The number of the client's connection, and how many requests it brought before; 0: not known.
+    /// The number of the client's connection and the count of its earlier requests. 0: unknown.
     pub connection: u64,
     pub kept: u64,
     pub document_root: &'a [u8],
-    /// Of what the path was mapped to, by its name; empty: unknown, or a script.
+    /// The media type of the file, by the file's name. Empty: unknown, or a script.
     pub media_type: &'a [u8],
-    /// Header fields in order of arrival, names as sent. Never `Proxy`, hop-by-hop fields or names with `_`.
+    /// Header fields in order of arrival, with names as sent. Never `Proxy`, hop-by-hop fields or
+    /// names with `_`.
     pub fields: &'a [(&'a [u8], &'a [u8])],
     /// Variables of the configuration (`SetEnv`, `PerlSetEnv`).
     pub variables: &'a [(&'a [u8], &'a [u8])],
-    /// What Perl has to know of the settings in force, and their number; empty: nothing.
+    /// Perl's part of the settings in force, and its number. Empty: none.
     pub settings: (u32, &'a [u8]),
-    /// The status the front itself refuses the request with in the access phase; 0: it does not.
+    /// The status with which the front refuses the request in the access phase. 0: no refusal.
     pub access_status: u16,
-    /// `wire::layout::file_mark` of the program's file as the front saw it, if nothing has happened to it since; 0: look at it.
+    /// `wire::layout::file_mark` of the program's file, if the file is unchanged since the front
+    /// saw it. 0: the worker checks the file.
     pub file_mark: u64,
-    /// Verdicts on the parts of `Require` that ask for no user, where Perl says who the user is.
+    /// Results of the `Require` parts that need no user, for Perl's authorisation.
     pub known: u64,
-    /// Who it is, where Perl's handlers say nothing of it.
+    /// The user, if Perl's handlers do not set one.
     pub login: &'a Login,
-    /// Header lines that ask who it is.
+    /// The challenge: header lines that request authentication.
     pub challenge: &'a [u8],
-    /// How the server led the request here, if it did.
+    /// The internal redirect that led here, if any.
     pub led: Led,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
-    /// Whose workers serve that host.
+    /// The team that serves the host.
     pub team: mehari_config::TeamMark,
-    /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
+    /// `PerlOptions +ParseHeaders`. Always true without a configuration and for scripts.
     pub parse_headers: bool,
-    /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped
-    /// lexicals. False under `ModPerl::Registry` in a site's configuration, where mod_perl's ways stay.
+    /// Whether the script expects CGI's environment: its own folder as working directory, fresh
+    /// file-scoped lexicals. False under `ModPerl::Registry` in a site's configuration, as in
+    /// mod_perl.
     pub cgi_world: bool,
     pub timeout: std::time::Duration,
-    /// Unique within the front's life; the error log and the access log show it.
+    /// Unique within the front's life. The error log and the access log show it.
     pub request_id: u64,
     pub body: Body<'a>,
 }
 
-/// How the server led a request to where it is.
+/// The internal redirect of a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Led {
-    /// Why it left another path: 200, or the status that this is the page of; 0: it did not.
+    /// 200 for a redirect, or the status of the error page. 0: no redirect.
     pub status: u16,
-    /// How many internal redirects and includes led here.
+    /// The number of internal redirects and includes before this request.
     pub depth: u16,
-    /// It is part of a page of server-side includes.
+    /// Whether the request is part of a page with server-side includes.
     pub is_within: bool,
 }
 
-/// The head of a worker's response. The pool has checked it: no CR, LF or NUL inside a line, names are tokens.
+/// The head of a worker's response. The pool has checked that no line has a CR, LF or NUL and that
+/// names are tokens.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Head {
     pub status: u16,
-    /// Header lines, each `Name: value\r\n`, as the script gave them; never Connection, Transfer-Encoding or Keep-Alive.
+    /// Header lines, each `Name: value\r\n`, as the script wrote them. Never Connection,
+    /// Transfer-Encoding or Keep-Alive.
     pub lines: Vec<u8>,
     /// The value of Content-Length, if the script gave one.
     pub content_length: Option<u64>,
-    /// A script printed this head and named no status: conditions of the request may make it another one than 200.
+    /// Whether conditions of the request may change the status: a script printed this head without
+    /// a status.
     pub may_be_conditional: bool,
-    /// `lines` has a Date field; likewise Server.
+    /// Whether `lines` has a Date field; `has_server` likewise.
     pub has_date: bool,
     pub has_server: bool,
 }
 
-/// What a worker asks within a request: what would answer this?
+/// A worker's question within a request: how would the front handle this path?
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
     /// The number of the virtual host.
@@ -154,13 +160,13 @@ pub struct Question<'a> {
     pub method: &'a [u8],
     /// Path and query.
     pub target: &'a [u8],
-    /// The file that a handler chose for the path; `None`: as it is mapped.
+    /// The file that a handler chose for the path. `None`: the mapped file.
     pub file: Option<&'a [u8]>,
-    /// Who asks: of the request that is served.
+    /// The client of the current request.
     pub asker: Asker<'a>,
 }
 
-/// The client of a request that is served, as its worker was told.
+/// The client of a request, as the worker saw it.
 #[derive(Debug, Default, Clone)]
 pub struct Asker<'a> {
     pub method: &'a [u8],
@@ -170,52 +176,52 @@ pub struct Asker<'a> {
     pub fields: Vec<(&'a [u8], &'a [u8])>,
 }
 
-/// Answers a question with the call it would be, given to the function. Never waits.
+/// Answers a question by passing the resulting call to the function. Never waits.
 pub type Oracle = std::rc::Rc<dyn Fn(Question<'_>, &mut dyn FnMut(Call<'_>))>;
 
-/// Perl's handlers have run and the front answers, as they say.
+/// After Perl's handlers have run: how the front responds.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Passed {
-    /// 0: what the front would answer by itself; else the page of this status.
+    /// 0: the front responds by itself. Otherwise the page of this status.
     pub status: u16,
-    /// Header lines of the handlers, checked like [`Head::lines`].
+    /// The handlers' header lines, checked like [`Head::lines`].
     pub lines: Vec<u8>,
-    /// Instead of the file the path was mapped to.
+    /// The file in place of the mapped file.
     pub file: Option<Vec<u8>>,
     pub media_type: Option<Vec<u8>>,
-    /// Instead of the configured `ErrorDocument`.
+    /// The page in place of the configured `ErrorDocument`.
     pub document: Option<Vec<u8>>,
-    /// Path and query of what answers instead: an internal redirect.
+    /// Path and query of an internal redirect.
     pub target: Option<Vec<u8>>,
-    /// The request's fields as handlers have left it; `None`: as they came.
+    /// The request's fields after the handlers. `None`: unchanged.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// Variables that handlers have set (`subprocess_env`).
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Its worker waits to hear what the answer was: [`crate::Exchange::tell`].
+    /// Whether the worker waits for the outcome: [`crate::Exchange::tell`].
     pub listens: bool,
     pub user: Option<Box<Named>>,
 }
 
-/// Who a handler says the user is.
+/// The user, according to a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     pub name: Vec<u8>,
-    /// AUTH_TYPE; empty where the handler has not said how it knows.
+    /// AUTH_TYPE. Empty if the handler has not set it.
     pub kind: Vec<u8>,
 }
 
-/// What the front answered in a worker's place.
+/// The outcome of a response that the front gave in a worker's place.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Outcome<'a> {
-    /// 0: nothing is known.
+    /// 0: unknown.
     pub status: u16,
-    /// Of the body that goes with it.
+    /// Length of the body.
     pub bytes: u64,
-    /// Status line and header lines, as they are sent.
+    /// Status line and header lines as sent.
     pub head: &'a [u8],
 }
 
-/// Why a request got no response from Perl.
+/// Why a request has no response from Perl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("the worker died")]
@@ -247,7 +253,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The status the client is told.
+    /// The status for the client.
     pub fn status(self) -> u16 {
         match self {
             Fault::WorkerDied | Fault::WorkerKilled(_) | Fault::BadResponse => 502,

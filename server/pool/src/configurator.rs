@@ -1,8 +1,8 @@
-//! The perl that runs while a configuration is read, and one more for each host with a Perl of its own: `<Perl>`
-//! sections and `add_config`.
+//! The perl processes that run `<Perl>` sections and `add_config` while a configuration is read:
+//! one for the main server and one for each host with its own Perl.
 //!
-//! Started at the first errand, with the site's own interpreter and switches; it ends when it is dropped, and is
-//! ended when an errand takes longer than any may.
+//! Each starts at its first errand, with the site's interpreter and switches. It ends when it is
+//! dropped or when an errand takes too long.
 
 use crate::perl_side::PerlSide;
 use crate::zygote::{environment, facts, switches};
@@ -13,14 +13,14 @@ use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// An answer is never longer.
+/// The longest answer in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// An errand that has taken longer waits for something that will not come.
+/// The longest time of an errand. A longer one waits for something that will not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Configurator {
-    /// By the number of the host whose Perl it is.
+    /// The key is the number of the Perl's host.
     running: BTreeMap<u32, Running>,
     patience: Duration,
 }
@@ -146,7 +146,7 @@ impl Running {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Fills `into`, or says that it is too late.
+    /// Fills `into`, or returns an error when the time is over.
     fn read(&mut self, mut into: &mut [u8], until: Instant) -> io::Result<()> {
         while !into.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
@@ -167,14 +167,14 @@ impl Running {
         Ok(())
     }
 
-    /// What it runs is not waited for.
+    /// Kills the process without waiting for its code.
     fn give_up(&mut self) {
         let _ = self.process.kill();
     }
 }
 
 impl Drop for Running {
-    /// It ends when there are no more errands.
+    /// The process ends when its input ends.
     fn drop(&mut self) {
         self.errands = None;
         let _ = self.process.wait();

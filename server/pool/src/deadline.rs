@@ -1,4 +1,4 @@
-//! What time does to requests: the take-back timer, time limits, and the regular round.
+//! Time limits of requests: the take-back timer, the limits themselves, and the regular round.
 
 use crate::call::Fault;
 use crate::dispatch::{BAD_POSITION, SLOW};
@@ -8,15 +8,16 @@ use crate::worker::origin;
 use mehari_config::LogLevel;
 use std::time::{Duration, Instant};
 
-/// Between the signal that makes a worker write its stack and the one that ends it.
+/// The time between the signal that makes a worker write its stack and the signal that kills it.
 const LAST_WORDS: Duration = Duration::from_millis(60);
-/// How often deadlines and the number of workers are looked at.
+/// The interval of the round that checks deadlines and the number of workers.
 const ROUND: Duration = Duration::from_millis(50);
-/// How often the workers' private memory is measured.
+/// The interval at which the workers' private memory is measured.
 const MEASURE: Duration = Duration::from_secs(60);
 
 impl Pool {
-    /// Takes requests back from workers that turned slow while the front sleeps. Runs as a task of the front.
+    /// Takes requests back from workers that become slow while the front sleeps. A task of the
+    /// front.
     pub async fn watch_depth(self, timer: Timer) {
         let deepened = self.borrow().deepened.clone();
         loop {
@@ -26,24 +27,25 @@ impl Pool {
                     tokio::time::sleep(SLOW).await;
                 }
                 let mut inner = self.borrow();
-                // What has ended meanwhile is not slow.
+                // A worker that has finished meanwhile is not slow.
                 inner.scan();
                 inner.rebalance_if_deep();
             }
         }
     }
 
-    /// When the first of the workers that requests wait behind will be slow; `None`: none waits in a mailbox.
+    /// The time until the first worker with waiting requests becomes slow. `None`: no request waits
+    /// in a mailbox.
     fn until_slow(&self) -> Option<Duration> {
         let now = Instant::now();
         let inner = self.borrow();
         let deep = inner.holding().filter(|(_, worker)| worker.depth() > 1);
         let oldest = deep.map(|(_, worker)| worker.head_age(now)).max()?;
-        // One that cannot give back what it holds stays deep: it is not asked without a pause.
+        // A worker that cannot give its requests back stays deep; the pause prevents a busy loop.
         Some(SLOW.saturating_sub(oldest).max(SLOW / 4))
     }
 
-    /// Looks at the workers' memory now and then. Runs as a task of the front.
+    /// Measures the workers' memory regularly. A task of the front.
     pub async fn keep_measure(self) {
         loop {
             tokio::time::sleep(MEASURE).await;
@@ -51,7 +53,7 @@ impl Pool {
         }
     }
 
-    /// Time limits, the queue's limit, and how many workers there should be. Runs as a task of the front.
+    /// Enforces time limits, the queue's limit and the number of workers. A task of the front.
     pub async fn keep_time(self) {
         let mut ticks = tokio::time::interval(ROUND);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -67,7 +69,7 @@ impl Pool {
 }
 
 impl Inner {
-    /// A request waits in a mailbox behind another one.
+    /// Whether a request waits in a mailbox behind another request.
     fn is_deep(&self) -> bool {
         self.holding().any(|(_, worker)| worker.depth() > 1)
     }
@@ -86,12 +88,12 @@ impl Inner {
             let Some(held) = worker.held.front() else {
                 continue;
             };
-            // What it is seen to have begun it cannot deny later.
+            // The worker cannot deny later what it is now seen to have started.
             if worker.mailbox.waiting().is_err() {
                 self.kill_broken(index, BAD_POSITION);
                 continue;
             }
-            // A worker that waits for a slow client is not slow itself: that time does not count.
+            // The time in which a worker waits for a slow client does not count.
             let waits = {
                 let arrived = held.owed.arrived();
                 let left = |left| now.saturating_duration_since(left) > ROUND;
@@ -118,7 +120,7 @@ impl Inner {
         }
     }
 
-    /// The worker writes down where its Perl is; what waits behind it goes to others at once.
+    /// Makes the worker write its Perl stack. The requests behind move to other workers at once.
     fn ask_for_stack(&mut self, index: usize, now: Instant) {
         self.take_back_all(index, now);
         if let Some(worker) = self.worker(index) {

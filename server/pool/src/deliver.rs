@@ -1,5 +1,6 @@
-//! From ring records to what the front sees of a response. The worker is not trusted: records that no worker writes
-//! end it, and answer 502. A head that cannot be sent is the program's mistake: it answers 500, and the worker goes on.
+//! From ring records to the front's view of a response. The worker is not trusted: an invalid
+//! record ends the worker and answers 502. A head that cannot be sent is the program's mistake: the
+//! answer is 500 and the worker goes on.
 
 use crate::call::{Fault, Head, Outcome};
 use crate::false_starts::FalseStarts;
@@ -15,14 +16,15 @@ use mehari_wire::layout::record;
 use mehari_wire::Record;
 use std::time::{Duration, Instant};
 
-/// While this much of a body waits for the client, its worker's ring is left alone: the worker waits too.
+/// While this many bytes of a body wait for the client, the pool does not read the worker's ring,
+/// so the worker waits too.
 pub const BODY_AHEAD: usize = 256 * 1024;
 
-/// A worker that writes without end is read again when others have had their turn.
+/// The most records read from one worker before the others have their turn.
 const RECORDS_AT_ONCE: usize = 4096;
 
 impl Inner {
-    /// Looks at every mailbox that may hold something. True: something had arrived.
+    /// Reads every mailbox that may hold records. Returns true if anything had arrived.
     pub fn scan(&mut self) -> bool {
         let mut any = false;
         self.for_each_holding(|inner, index| any |= inner.drain_worker(index));
@@ -119,7 +121,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The program's head cannot be sent. The worker has done nothing wrong.
+    /// The program's head cannot be sent. The worker did nothing wrong.
     fn refuse_head(&mut self, index: usize, why: &Malformed) {
         let log = self.log.clone();
         let Some(worker) = self.worker(index) else {
@@ -141,7 +143,8 @@ impl Inner {
         );
     }
 
-    /// The worker waits until it has its answer: a request frame, or none of length 0.
+    /// Answers a worker's question with a request frame, or with length 0 for none. The worker
+    /// waits for the answer.
     fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
         let mut question = question(server, payload)?;
         let oracle = self.oracle.clone();
@@ -153,7 +156,7 @@ impl Inner {
         question.asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
-        // Nobody waits for what this would be a part of: requests made within it, without end perhaps, end here.
+        // The client has gone. Refusing here ends requests that lead to themselves without end.
         let is_for_nobody =
             (worker.held.front()).is_some_and(|held| held.owed.arrived().left_early);
         if let Some(oracle) = oracle.filter(|_| !is_for_nobody) {
@@ -167,7 +170,7 @@ impl Inner {
         Ok(())
     }
 
-    /// From here on the response of the worker's first request comes through a pipe.
+    /// From now on a pipe carries the response of the worker's first request.
     fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), Wrong> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());
@@ -212,7 +215,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The worker is done with its first request, cleanup included.
+    /// The worker has finished its first request, with its cleanup.
     fn finish_head(&mut self, index: usize, detail: u16) -> Result<(), Broken> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());

@@ -1,6 +1,7 @@
-//! Which worker gets a request: one that is awake where all cores are busy, the idle one used last, then the shortest
-//! mailbox, then the queue.
-//! What is submitted and not begun is taken back as soon as its worker is slow or another is idle.
+//! Chooses the worker for a request. If all cores are busy, the request goes to a worker that is
+//! awake; otherwise to the idle worker used last, then to the shortest mailbox, then to the queue.
+//! The pool takes back a request that has not started when its worker is slow or another worker is
+//! idle.
 
 use crate::arrived::{self, Owed};
 use crate::call::{Body, Call, Fault};
@@ -13,18 +14,19 @@ use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
+/// A worker whose request runs longer gets no further request and gives back those not started.
 pub const SLOW: Duration = Duration::from_micros(200);
 
-/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed, and each one there is,
-/// as all may be without their zygote.
+/// A request may be requeued at most this many times plus the number of workers, because only a
+/// worker or its mailbox claims that the request was not started. Every worker may lack its zygote,
+/// so each one counts.
 const HANDED_BACK_MOST: usize = 16;
 
-/// What a worker wrote whose mailbox says what cannot be of its requests.
+/// The log's name for an impossible position in a worker's mailbox.
 pub const BAD_POSITION: &str = "a position that cannot be";
 
 impl Inner {
-    /// The request goes to a worker, to the queue, or is refused.
+    /// Gives the request to a worker or the queue, or refuses it.
     pub fn admit(&mut self, owed: Owed, call: Call<'_>) {
         if self.stopping {
             return self.refuse(owed, Fault::Stopping);
@@ -116,7 +118,7 @@ impl Inner {
             worker.head_since = now;
         }
         if worker.mailbox.submit().is_err() {
-            // Its frame was written a moment ago, and nobody was told to read it.
+            // The frame was written a moment ago, and the worker has not been woken to read it.
             let frame = worker.mailbox.next_slot()[..held.frame_length].to_vec();
             let team = worker.team;
             self.kill_broken(index, BAD_POSITION);
@@ -131,7 +133,7 @@ impl Inner {
         }
     }
 
-    /// The worker for the team's next request. An idle one is taken off the idle list.
+    /// Chooses the worker for the team's next request. An idle worker leaves the idle list.
     fn pick(&mut self, team: usize, now: Instant) -> Option<usize> {
         let idle = !self.teams[team].idle.is_empty();
         if idle && self.cores_are_busy() && self.teams[team].packing.allows() {
@@ -155,12 +157,12 @@ impl Inner {
         None
     }
 
-    /// As many workers are awake as can run at once.
+    /// Whether as many workers are awake as there are cores for them.
     fn cores_are_busy(&self) -> bool {
         self.holding.len() >= self.cores_for_workers
     }
 
-    /// Of the team's workers that are awake, quick and have room, the one that holds least.
+    /// The least loaded of the team's workers that are awake, quick and have room.
     fn shortest(&self, team: usize, now: Instant) -> Option<usize> {
         let depth = self.teams[team].policy.depth;
         let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
@@ -192,7 +194,7 @@ impl Inner {
         }
     }
 
-    /// A worker has room again: the oldest waiting request goes to it, or it is idle.
+    /// A worker has room again: it gets the oldest waiting request or becomes idle.
     pub fn worker_is_free(&mut self, index: usize) {
         let now = Instant::now();
         let current = self.current;
@@ -230,7 +232,7 @@ impl Inner {
         self.submit_held(index, held, now);
     }
 
-    /// Gives queued requests to workers as long as any can take one.
+    /// Gives queued requests to workers while any worker has room.
     pub fn feed(&mut self) {
         let now = Instant::now();
         for team in 0..self.teams.len() {
@@ -245,8 +247,8 @@ impl Inner {
         }
     }
 
-    /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle, unless it was
-    /// packed there on purpose.
+    /// Takes back what slow workers have not started, and what any worker holds while another
+    /// worker of its team is idle, except packed requests.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
         self.for_each_holding(|inner, index| inner.rebalance_one(index, now));
@@ -261,7 +263,8 @@ impl Inner {
             return;
         }
         let is_slow = worker.head_age(now) >= SLOW;
-        // One that has not begun even the first waits for a core, as every other worker would.
+        // A worker that has not started its first request waits for a core, as any other worker
+        // would.
         let has_begun = worker.has_begun();
         let Some(team) = self.teams.get_mut(worker.team) else {
             return;
@@ -274,13 +277,13 @@ impl Inner {
         }
     }
 
-    /// Puts everything the worker has not begun back at the front of the queue, in order.
+    /// Puts all requests that the worker has not started back at the front of the queue, in order.
     pub fn take_back_all(&mut self, index: usize, now: Instant) {
         loop {
             let Some(worker) = self.workers[index].as_mut() else {
                 return;
             };
-            // The first one is the worker's: it may have it already.
+            // The worker may already have taken the first request.
             if worker.held.len() < 2 {
                 return;
             }
@@ -301,14 +304,15 @@ impl Inner {
         }
     }
 
-    /// A request that was not begun goes to the front of the queue, unless its client is gone.
-    /// It has waited since it came, not since its worker could not begin it: or it might wait for ever.
+    /// Puts a request that was not started at the front of the queue, unless its client has gone.
+    /// Its waiting time counts from its arrival, so it cannot wait for ever.
     pub fn put_back(&mut self, team: usize, held: Held, frame: Vec<u8>) {
         let since = held.owed.arrived().submitted;
         self.put_back_since(team, held, frame, since);
     }
 
-    /// The frame stood where a worker can write: it goes to nobody else unless it is what it was made as.
+    /// A worker could write to the frame, so another worker gets the frame only if it is still
+    /// sound.
     fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
         let most = HANDED_BACK_MOST + self.workers.len();
@@ -330,7 +334,7 @@ impl Inner {
         });
     }
 
-    /// The client of a request is gone; if it is the last in its mailbox and not begun, it is taken out.
+    /// The client has gone: removes its request if it is the last in its mailbox and not started.
     pub fn forget_unstarted(&mut self, index: usize, exchange: &arrived::Shared) {
         let Some(worker) = self.worker(index) else {
             return;
@@ -355,7 +359,7 @@ impl Inner {
         });
     }
 
-    /// Requests that have waited longer than they may are refused before they cost a worker.
+    /// Refuses requests that have waited too long, before they cost a worker.
     pub fn expire_queue(&mut self, now: Instant) {
         for team in 0..self.teams.len() {
             let limit = self.teams[team].policy.queue_timeout;

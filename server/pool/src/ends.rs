@@ -1,4 +1,5 @@
-//! What the end of a worker means for the requests it held: the one it had begun fails, the others go to somebody else.
+//! The end of a worker: the request that it had started fails, and its other requests move to other
+//! workers.
 
 use crate::call::Fault;
 use crate::inner::Inner;
@@ -7,19 +8,20 @@ use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::Instant;
 
-/// Workers that may die with a request that was the first of theirs and, by what their mailboxes say, not begun.
+/// How many workers may die with a request as their first one that, according to their mailboxes,
+/// they had not started.
 const DEATHS_MOST: u8 = 1;
 
 impl Inner {
-    /// Called for a process that has ended, however that came to be known; once is enough.
+    /// Handles the end of a worker's process, however it became known. A second call has no effect.
     pub fn worker_ended(&mut self, index: usize) {
         self.worker_ended_with(index, Fault::WorkerDied);
     }
 
     fn worker_ended_with(&mut self, index: usize, fault: Fault) {
         let puts_back = self.bury(index, fault);
-        // Workers die together, of one signal to all: what is put back must not go to one whose end is only not heard of
-        // yet.
+        // One signal may kill many workers at once. A request must not move to a worker whose end
+        // is not reported yet.
         if puts_back {
             for index in 0..self.workers.len() {
                 let worker = self.workers[index].as_ref();
@@ -33,9 +35,10 @@ impl Inner {
         self.feed();
     }
 
-    /// True: requests it had not begun wait for somebody else.
+    /// Returns true if requests that were not started wait for another worker.
     fn bury(&mut self, index: usize, fault: Fault) -> bool {
-        // What it wrote before its end counts, unless it wrote what cannot be: that is never read again.
+        // Records written before the end count, unless one was invalid: then the ring is never read
+        // again.
         if self.worker(index).is_some_and(|worker| !worker.killed) {
             self.drain_worker(index);
         }
@@ -46,9 +49,11 @@ impl Inner {
         self.rewound.forget(worker.pid);
         self.is_idle_no_more(worker.team, index);
         let current = self.current;
-        // What it has begun it says itself; where it says what cannot be, none of its requests may run again.
+        // The worker's mailbox says how many requests it started. With an impossible position none
+        // of them may run again.
         let waiting = worker.mailbox.waiting().unwrap_or(0) as usize;
-        // Who has answered has begun, whose request the scoreboard shows, and for whose request it was killed.
+        // A request has started if it has records, if the scoreboard shows it, or if the worker was
+        // killed for it.
         let (_, shown, _) = worker.mailbox.scoreboard();
         let first = worker.held.front();
         let answers = first.is_some_and(|held| held.has_begun() || held.request_id == shown);
@@ -57,7 +62,7 @@ impl Inner {
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
             if worker.generation > current {
-                // A generation that is loading does not wait for it.
+                // A loading generation does not wait for this worker.
                 self.failed_to_start(worker.generation, worker.team)
             } else {
                 self.started_falsely(worker.team)
@@ -79,13 +84,14 @@ impl Inner {
         }
         let puts_back = !unstarted.is_empty();
         for (place, held) in unstarted.into_iter().enumerate().rev() {
-            // What stands behind another one has not begun: only the first has nothing but the worker's word.
+            // A request behind another one has not started. Only for the first is the mailbox the
+            // only evidence.
             self.requeue(&mut worker, held, begun + place == 0);
         }
         puts_back
     }
 
-    /// A request its dead worker never began goes to the front of the queue.
+    /// Puts a request that its dead worker never started at the front of the queue.
     fn requeue(&mut self, worker: &mut Worker, mut held: Held, was_first: bool) {
         let has_had_its_chance = was_first && held.tries.deaths >= DEATHS_MOST;
         if has_had_its_chance || worker.mailbox.take_back() != Ok(true) {

@@ -11,7 +11,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 impl Pool {
-    /// Takes a complete request. Never blocks: it goes to a worker, to the queue, or is refused in `poll_head`.
+    /// Takes a complete request without blocking. The request goes to a worker or the queue; a
+    /// refusal shows in `poll_head`.
     pub fn submit(&self, call: Call<'_>) -> Exchange {
         let mut inner = self.borrow();
         let prints_head = call.parse_headers;
@@ -29,22 +30,25 @@ impl Pool {
     }
 }
 
-/// One request given to the pool. Dropped before it is answered: the client is gone; what has not begun is never run.
+/// One request given to the pool. Dropping it early means that the client has gone: a request that
+/// has not started never runs.
 pub struct Exchange {
     pub(crate) pool: Pool,
     pub(crate) shared: Shared,
     pub(crate) tap: Option<Box<Tap>>,
-    /// The program prints its own head; a handler's default status is what it answers.
+    /// Whether the program prints its own head. Otherwise a handler's default status is its return
+    /// value.
     pub(crate) prints_head: bool,
 }
 
 impl Exchange {
-    /// The next interim (1xx) head, if one has come. Ask after each `Pending` of `poll_head`.
+    /// The next interim (1xx) head, if one has arrived. Call it after each `Pending` of
+    /// `poll_head`.
     pub fn take_interim(&mut self) -> Option<Head> {
         self.arrived(|arrived| arrived.interim.pop_front())
     }
 
-    /// The final head, once.
+    /// The final head. Ready only once.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         if self.is_tapped() {
             return self.poll_tapped_head(cx);
@@ -74,7 +78,7 @@ impl Exchange {
         }
     }
 
-    /// True: the response comes through a pipe, what came before it excepted.
+    /// Whether the response comes through a pipe, except the part that arrived before.
     fn is_tapped(&mut self) -> bool {
         let (tapped, unread) = self.arrived(|arrived| (arrived.tapped, arrived.tap.take()));
         if let Some(unread) = unread {
@@ -83,7 +87,7 @@ impl Exchange {
         tapped
     }
 
-    /// Asked before the tap is read: what the worker wrote comes before what it says.
+    /// Must be called before the tap is read, because the worker's earlier output comes first.
     fn worker_said(&mut self, cx: &mut Context<'_>) -> Said {
         self.arrived(|arrived| {
             let _ = wait::<()>(arrived, cx);
@@ -104,16 +108,16 @@ impl Exchange {
         let moved = tap.poll_body(cx, into, room, said);
         let left = matches!(moved, Poll::Ready(Ok(true))).then(Instant::now);
         if matches!(moved, Poll::Ready(Ok(false) | Err(_))) {
-            // Who still holds the other end may as well know that nobody reads.
+            // Closing the pipe tells its writers that nobody reads.
             self.tap = None;
         }
         self.arrived(|arrived| arrived.tap_left = left);
         moved
     }
 
-    /// Appends what has arrived of the body to `into` (at most about `room` bytes).
-    /// `Ok(true)`: more may come. `Ok(false)`: the body is complete and nothing more will come.
-    /// Reading is what frees the worker's ring: while the front does not call this, the worker waits.
+    /// Appends arrived parts of the body to `into` (at most about `room` bytes). `Ok(true)`: more
+    /// may come. `Ok(false)`: the body is complete. Reading frees the worker's ring: while the
+    /// front does not call this function, the worker waits.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -128,7 +132,7 @@ impl Exchange {
             take_body(arrived, into, room);
             (!arrived.complete).then_some(arrived.worker).flatten()
         });
-        // What was read made room: the worker's ring may hold more.
+        // Reading made room, so the worker's ring may hold more.
         if let (Some((worker, _)), true) = (worker, into.len() > before) {
             self.pool.drain(worker);
         }
@@ -146,7 +150,8 @@ impl Exchange {
         })
     }
 
-    /// Its worker waits to hear what the front has answered; dropped untold it hears that nothing is known.
+    /// Whether the worker waits for the outcome. If the exchange is dropped first, the worker hears
+    /// that nothing is known.
     pub fn listens(&self) -> bool {
         self.arrived(|arrived| arrived.listens)
     }
@@ -155,22 +160,22 @@ impl Exchange {
         self.pool.borrow().tell(&self.shared, outcome);
     }
 
-    /// True when the whole response has arrived: `poll_body` will complete without waiting.
+    /// Whether the whole response has arrived, so `poll_body` completes without waiting.
     pub fn is_complete(&self) -> bool {
         self.arrived(|arrived| arrived.complete)
     }
 
-    /// The operating-system id of the worker that took the request, if one has.
+    /// The process number of the worker that has the request, if any.
     pub fn worker(&self) -> Option<u32> {
         self.arrived(|arrived| arrived.worker.map(|(_, pid)| pid))
     }
 
-    /// Who Perl's handlers say the user is; once.
+    /// The user that Perl's handlers have set. Returned only once.
     pub fn take_user(&mut self) -> Option<Box<Named>> {
         self.arrived(|arrived| arrived.user.take())
     }
 
-    /// Time the request waited before a worker had it.
+    /// How long the request waited for a worker.
     pub fn queued(&self) -> Duration {
         self.arrived(|arrived| arrived.queued)
     }

@@ -1,9 +1,9 @@
-//! Workers that end before they have served anything: what ended them will end the next ones too, so that those
-//! are started with growing pauses. Any request served, and any reload, begins anew.
+//! Workers that end before they serve a request. The cause will probably end the next workers too,
+//! so these start after growing pauses. A served request or a reload resets the count.
 
 use std::time::{Duration, Instant};
 
-/// So many in a row may be chance.
+/// This many false starts in a row may be chance.
 const CHANCE: u32 = 3;
 const SHORTEST: Duration = Duration::from_millis(100);
 pub const LONGEST: Duration = Duration::from_secs(10);
@@ -15,7 +15,7 @@ pub struct FalseStarts {
 }
 
 impl FalseStarts {
-    /// One more; the pause before the next, if there is to be one.
+    /// Counts a false start. Returns the pause before the next start, if there is one.
     pub fn add(&mut self, now: Instant) -> Option<Duration> {
         self.in_a_row = self.in_a_row.saturating_add(1);
         let doubled = self.in_a_row.checked_sub(CHANCE)?.min(16);
@@ -28,7 +28,7 @@ impl FalseStarts {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// One at a time, until one has served.
+    /// Whether only one worker at a time may start, until one has served a request.
     pub fn is_cautious(&self) -> bool {
         self.until.is_some()
     }

@@ -1,4 +1,4 @@
-//! A `Call` as bytes: the request frame that a worker reads out of its slot.
+//! A `Call` as bytes: the request frame that a worker reads from its slot.
 
 use crate::call::{Asker, Body, Call, Login, Outcome, Task};
 use mehari_config::Rung;
@@ -46,7 +46,7 @@ impl Writer<'_> {
     }
 }
 
-/// Bytes the frame of this call takes.
+/// Length in bytes of this call's frame.
 pub fn size(call: &Call<'_>) -> usize {
     let pairs = call.fields.iter().chain(call.variables);
     let body = match &call.body {
@@ -82,7 +82,7 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
     ]
 }
 
-/// Writes the frame into the start of `slot` and answers its length.
+/// Writes the frame to the start of `slot` and returns its length.
 pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     let pairs = call.fields.len() + call.variables.len();
     let slot_size = slot.len().min(SLOT_SIZE);
@@ -141,7 +141,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     Ok(length)
 }
 
-/// Who asks, out of a frame that a worker could have written over: `None`, if it says what cannot be.
+/// Reads the client from a frame that a worker may have overwritten. `None`: the frame is invalid.
 pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
     let request = read_request(frame)?;
     let bytes = |span: Span| {
@@ -170,15 +170,15 @@ pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
     })
 }
 
-/// What is to run, as the frame names it; `None` as for [`asker`].
+/// Reads the task from a frame. `None`: the frame is invalid.
 pub fn task_of(frame: &[u8]) -> Option<&[u8]> {
     let span = read_request(frame)?.text[Text::Task as usize];
     let rest = frame.get(span.offset as usize..)?;
     rest.get(..span.length as usize)
 }
 
-/// Whether a frame that stood where a worker can write is still one of this request, so that another worker may be given
-/// it: every part lies within it.
+/// Whether a frame that a worker could overwrite is still a frame of this request, so another
+/// worker may get it: every part lies within the frame.
 pub fn is_sound(frame: &[u8], request_id: u64, body_file: Option<&OwnedFd>) -> bool {
     let Some(request) = read_request(frame) else {
         return false;
@@ -218,7 +218,8 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
             match rung {
                 Rung::PerlRun => TaskKind::PerlRun,
                 Rung::Registry => TaskKind::Registry,
-                // `auto` runs what is not known to be clean as `fork`; `cgi` never comes here.
+                // `auto` runs scripts that are not known to be clean as `fork`. `cgi` never comes
+                // here.
                 Rung::Rewind => TaskKind::Rewind,
                 Rung::Fork | Rung::Auto | Rung::Cgi => TaskKind::Fork,
             },
@@ -242,7 +243,7 @@ fn login(login: &Login) -> (u8, &[u8]) {
     }
 }
 
-/// Writes what the front has answered into the answer's place; a head that does not fit is left out.
+/// Writes the outcome of the front's response. A head that does not fit is left out.
 pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
     const HEAD: usize = std::mem::size_of::<layout::Outcome>();
     let (start, rest) = room.split_at_mut(HEAD);
@@ -258,7 +259,7 @@ pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
     start[8..16].copy_from_slice(&outcome.bytes.to_ne_bytes());
 }
 
-/// What a handler's path was mapped to; a script's file is its task.
+/// The file of a handler's path. A script's file is its task.
 fn file<'a>(task: &Task<'a>) -> &'a [u8] {
     match *task {
         Task::Handler { file, .. } => file,

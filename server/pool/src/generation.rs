@@ -1,4 +1,4 @@
-//! A generation: the zygotes of a site's Perls, and the teams it will serve with.
+//! A generation: the zygotes of a site's Perls, and the teams that it will use.
 
 use crate::team::Team;
 use crate::zygote::Zygote;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 pub(crate) struct Generation {
     pub number: u32,
     pub site: Arc<Site>,
-    /// One a Perl of the site's, in their order.
+    /// One zygote per Perl of the site, in the same order.
     pub zygotes: Vec<Loaded>,
-    /// What it will serve with; empty once it does.
+    /// The teams that the generation will use. Empty once it serves.
     pub teams: Vec<Team>,
 }
 
@@ -21,11 +21,11 @@ pub(crate) struct Generation {
 pub(crate) struct Loaded {
     pub zygote: Option<Rc<Zygote>>,
     pub failed_forks: u32,
-    /// Files it loaded that are not perl's own.
+    /// The files that the zygote loaded, without perl's own.
     pub files: Vec<PathBuf>,
 }
 
-/// Whoever listens to the zygote holds it too: it must be told, or it would live on.
+/// The task that listens to the zygote holds it too, so the zygote needs an order to end.
 impl Drop for Loaded {
     fn drop(&mut self) {
         if let Some(zygote) = &self.zygote {

@@ -1,10 +1,11 @@
-//! Which workers hold requests. What happens with each request looks at these alone: there may be hundreds that are idle.
+//! The workers that hold requests. Per-request work looks only at these, because hundreds of
+//! workers may be idle.
 
-/// Places in [`Inner::workers`], in no order.
+/// Places in [`Inner::workers`], in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     pub places: Vec<usize>,
-    /// Room for the copy that is gone through while the places change.
+    /// Memory for the copy that is iterated while the places change.
     pub spare: Vec<usize>,
 }
 

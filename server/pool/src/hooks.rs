@@ -1,4 +1,4 @@
-//! The runtime the front runs on: before it parks, wakes are issued and the rings looked at once more.
+//! The front's runtime. Before it parks, it issues the wakes and reads the rings once more.
 
 use crate::inner::Pool;
 use std::cell::RefCell;
@@ -8,7 +8,7 @@ thread_local! {
     static POOL: RefCell<Option<Pool>> = const { RefCell::new(None) };
 }
 
-/// A current-thread runtime whose parking serves the pool of this thread.
+/// A current-thread runtime that serves this thread's pool before it parks.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -23,15 +23,16 @@ impl Pool {
         POOL.with_borrow_mut(|slot| *slot = Some(self.clone()));
     }
 
-    /// At the end: the runtime may go on without the pool.
+    /// At the end, lets the runtime continue without the pool.
     pub fn detach(&self) {
         POOL.with_borrow_mut(|slot| *slot = None);
     }
 }
 
 /// Declares sleep, *then* looks for work: a worker that writes after the look sees the declaration.
-/// Tasks woken here are run: the runtime looks at its queue again before it parks. What arrived may wake
-/// nobody (the end of a request whose answer has gone), and then it does park: the declaration stands.
+/// The runtime checks its task queue again before it parks, so tasks woken here run. If nothing is
+/// woken (the end of a request whose response has been sent), the runtime parks and the declaration
+/// stands.
 fn before_park() {
     POOL.with_borrow(|slot| {
         let Some(pool) = slot else { return };

@@ -1,4 +1,4 @@
-//! The pool's state, and the calls the front makes on it.
+//! The pool's state, and the front's calls to it.
 
 mod false_starts;
 mod generations;
@@ -22,39 +22,40 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// The dispatcher of one site. Cheap to clone; not `Send`: it belongs to the front's thread.
+/// The dispatcher of one site. Cheap to clone. Not `Send`, because it belongs to the front's
+/// thread.
 #[derive(Clone)]
 pub struct Pool(pub(crate) Rc<Shared>);
 
 pub(crate) struct Shared {
     inner: RefCell<Inner>,
-    /// Rung when workers or generations end: reloads and stops wait for it.
+    /// Notified when workers or generations end. Reloads and stops wait for it.
     pub changed: Notify,
 }
 
 pub(crate) struct Inner {
     pub site: Arc<Site>,
-    /// The main server's first; as the current generation's site has them.
+    /// The teams of the current generation's site; the main server's is the first.
     pub teams: Vec<Team>,
     pub log: ErrorLog,
-    /// Who knows what a path is; `None`: nobody.
+    /// Answers the workers' questions about paths. `None`: no answers.
     pub oracle: Option<Oracle>,
     pub bell: Rc<Bell>,
-    /// Requests whose client is there, waiting ones included.
+    /// Requests with a waiting client, including queued requests.
     pub under_way: usize,
-    /// By index; a place is reused when its worker has ended.
+    /// By index. A place is reused after its worker has ended.
     pub workers: Vec<Option<Worker>>,
     pub holding: Holding,
     pub generations: Vec<Generation>,
-    /// The generation new requests go to; 0: none is loaded.
+    /// The generation for new requests. 0: none is loaded.
     pub current: u32,
     pub next_generation: u32,
     pub stopping: bool,
     pub scratch: Vec<u8>,
     pub spare_frames: Vec<Vec<u8>>,
-    /// Workers that can run at once beside the front.
+    /// The number of workers that can run at once beside the front.
     pub cores_for_workers: usize,
-    /// Rung when a request is put behind another in a mailbox, by whomever: the take-back timer starts.
+    /// Notified when a request is put behind another in a mailbox. Starts the take-back timer.
     pub deepened: Rc<Notify>,
     pub random: u64,
     pub totals: Totals,
@@ -107,17 +108,18 @@ impl Pool {
         self.0.inner.borrow_mut()
     }
 
-    /// Who answers what workers ask within a request.
+    /// Sets the function that answers the workers' questions.
     pub fn ask(&self, oracle: Oracle) {
         self.borrow().oracle = Some(oracle);
     }
 
-    /// Reads what one worker has written.
+    /// Reads the records of one worker.
     pub(crate) fn drain(&self, worker: usize) {
         self.borrow().drain_worker(worker);
     }
 
-    /// The client is gone: what has not begun is never run, what comes back is dropped.
+    /// The client has gone: a request that has not started never runs, and later records are
+    /// dropped.
     pub(crate) fn abandon(&self, exchange: &arrived::Shared) {
         let mut inner = self.borrow();
         inner.under_way -= 1;
@@ -132,7 +134,7 @@ impl Pool {
             _ if is_complete => {}
             Some((index, _)) => {
                 inner.forget_unstarted(index, exchange);
-                // The ring may be full of what nobody reads any more.
+                // The ring may be full of records that nobody reads any more.
                 inner.drain_worker(index);
             }
             None => {
@@ -143,12 +145,13 @@ impl Pool {
         }
     }
 
-    /// Requests under way, waiting ones included.
+    /// Requests under way, including queued requests.
     pub fn under_way(&self) -> usize {
         self.borrow().under_way
     }
 
-    /// Files whose change means a new generation: the configuration's, and what the zygote loaded from the site's own folders.
+    /// Files whose change needs a new generation: the configuration's, and those that the zygote
+    /// loaded from the site's folders.
     pub fn watched_files(&self) -> Vec<PathBuf> {
         let inner = self.borrow();
         let loaded = inner
@@ -167,7 +170,7 @@ impl Pool {
             .collect()
     }
 
-    /// From now on requests are refused; those under way go on.
+    /// From now on requests are refused. Running requests continue.
     pub fn begin_stop(&self) {
         let mut inner = self.borrow();
         inner.stopping = true;
@@ -179,7 +182,7 @@ impl Inner {
         self.workers.get_mut(index).and_then(Option::as_mut)
     }
 
-    /// Tells the worker that waits for it what became of its request, once.
+    /// Tells a waiting worker the outcome of its request, once.
     pub fn tell(&mut self, exchange: &arrived::Shared, outcome: Outcome<'_>) {
         let mut arrived = exchange.borrow_mut();
         if !std::mem::take(&mut arrived.listens) {
@@ -196,7 +199,7 @@ impl Inner {
         }
     }
 
-    /// A small generator for jitter; nothing secret depends on it.
+    /// A small random generator for jitter, not for secrets.
     pub fn random(&mut self) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

@@ -1,7 +1,7 @@
-//! Zygotes and workers: spawn, dispatch, spare policy, recycle, reload, limits.
+//! Zygotes and workers: start, dispatch, spare workers, recycling, reload, limits.
 //!
-//! Lives on the front's one thread. The front calls [`Pool::submit`] with a complete request and
-//! polls the [`Exchange`] it gets; nothing here knows HTTP.
+//! The pool lives on the front's single thread. The front calls [`Pool::submit`] with a complete
+//! request and polls the [`Exchange`] that it gets. The pool knows no HTTP.
 
 mod arrived;
 mod call;

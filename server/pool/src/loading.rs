@@ -1,4 +1,4 @@
-//! A zygote that loads what the site names, for a generation that is to serve or only to see whether it loads.
+//! A zygote that loads the site's modules, either to serve or only to test that they load.
 
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
@@ -39,7 +39,8 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-/// What the zygote of a Perl says of the preload of this number, from 1; 0: of the start as a whole.
+/// The problem that the zygote of a Perl reports for the preload with this number, from 1. 0: the
+/// start as a whole.
 fn problem(site: &Site, perl: usize, number: u32, text: &[u8]) -> Problem {
     let reason = String::from_utf8_lossy(text);
     let preload = (number as usize).checked_sub(1);
@@ -53,25 +54,26 @@ fn problem(site: &Site, perl: usize, number: u32, text: &[u8]) -> Problem {
     problem
 }
 
-/// What a zygote is started with.
+/// What a zygote's start needs.
 pub(crate) struct Loading<'s> {
     pub site: &'s Site,
-    /// Which of the site's Perls.
+    /// The index of the Perl in the site.
     pub perl: usize,
     pub bell: &'s Bell,
-    /// Takes what it writes to its standard error.
+    /// Receives the zygote's standard error.
     pub log: ErrorLog,
 }
 
-/// Why it loads. In a trial PerlOpenLogsHandler and PerlPostConfigHandler are left out, as they act for a server that
-/// begins.
+/// The reason for loading. A trial leaves out PerlOpenLogsHandler and PerlPostConfigHandler,
+/// because they act for a server that starts.
 #[derive(Clone, Copy)]
 pub(crate) enum Occasion {
     Serving = 0,
     Trial = 1,
 }
 
-/// Loads what the site names and lets go of it again: what of it fails. To be awaited in a [`tokio::task::LocalSet`].
+/// Loads the site's modules, ends the zygotes, and returns what failed. Await it in a
+/// [`tokio::task::LocalSet`].
 pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
     let bell = &Bell::create()?;
     let mut outcome = Ok(());
@@ -87,7 +89,7 @@ pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
     outcome
 }
 
-/// What of two loadings failed: all preloads of both, else the first other reason.
+/// The failures of two loadings: all preloads of both, or else the first other reason.
 pub(crate) fn both(
     one: Result<(), LoadError>,
     other: Result<(), LoadError>,
@@ -110,7 +112,8 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// Answers when everything is loaded: the zygote, and the files it loaded that are not perl's own.
+    /// Completes when everything has loaded. Returns the zygote and the files that it loaded,
+    /// without perl's own.
     pub async fn load(self, occasion: Occasion) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
         let Loading {
             site,
@@ -131,7 +134,7 @@ impl Loading<'_> {
         if let Some(stderr) = stderr {
             tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
         }
-        // It may have something to say before it has read all.
+        // The zygote may report before it has read everything.
         let told = tell(site, perl, &zygote, occasion);
         let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
         if failures.is_empty() {
@@ -142,7 +145,7 @@ impl Loading<'_> {
     }
 }
 
-/// All the zygote has to know and to load.
+/// Sends the zygote everything that it needs to know and to load.
 async fn tell(
     site: &Site,
     perl: usize,
@@ -159,7 +162,7 @@ async fn tell(
     told.await.map_err(|_: io::Error| LoadError::Died)
 }
 
-/// A phase's directive and the handlers that start-up code of a Perl gave it, NUL between.
+/// The directive of a phase and the handlers that a Perl's start-up code pushed, separated by NUL.
 fn push_handlers(site: &Site, perl: usize, host: u32, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     let mut parts = text.split('\0').map(str::to_string);
@@ -169,7 +172,7 @@ fn push_handlers(site: &Site, perl: usize, host: u32, text: &[u8]) {
     }
 }
 
-/// What the zygote says until it is ready: what failed, and what files it loaded.
+/// Reads the zygote's messages until it is ready: what failed, and which files it loaded.
 async fn outcome(
     site: &Site,
     perl: usize,
@@ -185,7 +188,7 @@ async fn outcome(
             control::READY => return Ok((failures, loaded)),
             control::FAILED => {
                 let problem = problem(site, perl, message.head.slot, &message.text);
-                // A module that several lines name is told once.
+                // A module that several lines name is reported once.
                 if !failures
                     .iter()
                     .any(|known| known.message == problem.message)

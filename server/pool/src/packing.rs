@@ -1,31 +1,32 @@
-//! Whether a request goes behind one that a worker runs although another worker is idle.
+//! Packing: giving a request to a busy worker although another worker is idle.
 //!
-//! More workers awake than there are cores run nothing sooner: waking one more costs two system calls and two changes of
-//! context, as much as a short script itself. So once the cores are busy a request goes into the mailbox of a worker that is awake
-//! anyway. That was wrong where the request ahead is slow (it waits for a database, say): the take-back timer mends it
-//! after [`SLOW`](crate::dispatch::SLOW), and a team for which it is wrong often stops.
+//! Waking more workers than there are cores runs nothing sooner. It costs two system calls and two
+//! context switches, as much as a short script. So while the cores are busy, a request goes into
+//! the mailbox of a worker that is awake. If the request ahead is slow (it waits for a database),
+//! the take-back timer moves the packed request after [`SLOW`](crate::dispatch::SLOW). A team whose
+//! packed requests are often taken back stops packing.
 
-/// One in probability, in the units below.
+/// Probability one, in the units below.
 const ALWAYS: u32 = 1 << 16;
-/// The last so many requests are remembered, the older the less.
+/// The number of requests that the average covers; older ones weigh less.
 const MEMORY: u32 = 128;
-/// Taken back more often than this, packing does not pay. Where the cores are full, a few always are: their worker
-/// has to wait for its core in the middle of a short request.
+/// Above this rate of take-backs packing does not pay. On busy cores some take-backs are normal,
+/// because a worker may wait for its core in the middle of a short request.
 const TOO_OFTEN: u32 = ALWAYS / 4;
-/// So rarely a team that stopped tries again: how else would it know.
+/// A team that has stopped packing tries again once per this many requests.
 const TRIAL: u32 = 64;
 
 /// What a team has learned about packing.
 #[derive(Debug, Default)]
 pub(crate) struct Packing {
-    /// How many take-backs there were of late for a packed request; of [`ALWAYS`].
+    /// The recent rate of take-backs per packed request, as a fraction of [`ALWAYS`].
     regrets: u32,
     /// Requests since the last trial.
     since_trial: u32,
 }
 
 impl Packing {
-    /// Whether requests are packed; the trials do not count.
+    /// Whether requests are packed, apart from trials.
     pub fn is_on(&self) -> bool {
         self.regrets <= TOO_OFTEN
     }
@@ -43,7 +44,7 @@ impl Packing {
         self.regrets -= self.regrets.div_ceil(MEMORY);
     }
 
-    /// What was packed behind a request had to be taken back.
+    /// Records that a packed request was taken back.
     pub fn regret(&mut self) {
         self.regrets = (self.regrets + ALWAYS / MEMORY).min(ALWAYS);
     }
@@ -53,7 +54,7 @@ impl Packing {
 mod tests {
     use super::*;
 
-    /// Packs `count` requests, every `nth` of which is taken back.
+    /// Packs `count` requests; every `nth` is taken back.
     fn after(count: u32, nth: u32) -> Packing {
         let mut packing = Packing::default();
         for number in 1..=count {
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_request_in_a_thousand_that_is_slow_changes_nothing() {
-        // Three wait behind it.
+        // Three requests wait behind the slow one.
         assert!(after(100_000, 333).is_on());
     }
 

@@ -1,12 +1,12 @@
-//! The payloads of a worker's records, read strictly: what could split a response is refused, and what no worker writes
-//! breaks the one that wrote it.
+//! Strict readers for the payloads of a worker's records. They refuse anything that could split a
+//! response, and they report payloads that no sound worker writes.
 
 use crate::call::{Asker, Head, Named, Passed, Question};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use mehari_http::token::is_token_byte;
 use mehari_wire::layout::record;
 
-/// No worker writes this: the one that did is replaced.
+/// A payload that no sound worker writes. The worker is replaced.
 #[derive(Debug)]
 pub struct Broken(pub &'static str);
 
@@ -14,7 +14,7 @@ pub struct Broken(pub &'static str);
 #[derive(Debug)]
 pub enum Wrong {
     Record(Broken),
-    /// The record is sound. What the program wants to answer cannot be sent.
+    /// The record is sound, but the program's head cannot be sent.
     Head(Malformed),
 }
 
@@ -30,7 +30,7 @@ impl From<Malformed> for Wrong {
     }
 }
 
-/// Header lines with their length before them, and what follows.
+/// Splits a payload into the header lines, which follow their length, and the rest.
 pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
     let (length, rest) = payload
         .split_first_chunk::<4>()
@@ -39,7 +39,7 @@ pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
         .ok_or(Broken("a record shorter than it says"))
 }
 
-/// What `ASK` says.
+/// Reads the question of an `ASK` record.
 pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
     const WRONG: Broken = Broken("a question that is none");
     let mut parts = payload.splitn(3, |byte| *byte == 0);
@@ -56,7 +56,8 @@ pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
     })
 }
 
-/// The parts of a request handed back, each checked. Whether the worker waits to hear the answer is said in any case.
+/// Reads and checks the parts of a request that Perl handed back. Sets `listens` even if a part is
+/// refused.
 pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Passed, Wrong> {
     const WRONG: Broken = Broken("a request handed back in parts that are none");
     let mut refused = match status {
@@ -107,7 +108,7 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
     refused.map_or(Ok(passed), |why| Err(why.into()))
 }
 
-/// Name, NUL, value, NUL, and so on.
+/// Reads name, NUL, value, NUL, and so on.
 fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
     const WRONG: Broken = Broken("pairs that are none");
     let mut pairs = Vec::new();
@@ -125,7 +126,7 @@ fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Fields of a request, which a back end may be sent: nothing in them may split it.
+/// Reads fields of a request that a back end may get. No field may split the request.
 fn fields(part: &[u8]) -> Result<Result<Fields, Malformed>, Broken> {
     let fields = pairs(part)?;
     let is_sound = |(name, value): &(Vec<u8>, Vec<u8>)| {
@@ -153,7 +154,7 @@ fn check_status(status: u16) -> Result<(), Malformed> {
     }
 }
 
-/// Who the user is, by a handler's word.
+/// Reads the user that a handler has set.
 pub fn named(kind_length: u16, payload: &[u8]) -> Result<Named, Broken> {
     const WRONG: Broken = Broken("a user that is none");
     let parts = payload.split_at_checked(kind_length.into());
@@ -167,7 +168,7 @@ pub fn named(kind_length: u16, payload: &[u8]) -> Result<Named, Broken> {
     })
 }
 
-/// A status of 0 is none given: 200, or what `Location` asks for (RFC 3875 6.2).
+/// Reads a head. Status 0 means none: 200, or what `Location` implies (RFC 3875 section 6.2).
 pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
     let mut head = Head {
         status,
@@ -191,7 +192,8 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
     Ok(ScriptHead::Response(head))
 }
 
-/// Checks each line, notes what the front must know, drops what is the connection's. Answers Location.
+/// Checks each line, notes what the front needs, drops fields about the connection. Returns
+/// Location.
 pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
     let mut location = None;
     head.lines.reserve(lines.len());
@@ -203,7 +205,7 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
             .strip_suffix(b"\r\n")
             .ok_or(Broken("a header line without its CR"))?;
         let (name, value) = check_field(text)?;
-        // Around a value these count as blanks, which are no part of it.
+        // Around a value these characters count as blanks and are no part of the value.
         if memchr::memchr2(b'\r', 0x0c, text).is_some() {
             return Err(Malformed::Control(shown(name)).into());
         }
@@ -214,7 +216,7 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
     Ok(location)
 }
 
-/// False: the field is not for the client.
+/// Returns false if the field is not for the client.
 fn note(
     head: &mut Head,
     name: &[u8],
@@ -251,7 +253,7 @@ mod tests {
         matches!(read, Err(Wrong::Record(_)))
     }
 
-    /// Why the program's answer is refused.
+    /// Why the program's head is refused.
     fn refused<T>(read: Result<T, Wrong>) -> String {
         match read {
             Err(Wrong::Head(why)) => why.to_string(),
@@ -300,7 +302,7 @@ mod tests {
             (record::PASS_TARGET, b"/a\0b"),
             (record::PASS_DOCUMENT, b"http://a\r\nX-B: 1"),
         ] {
-            // The worker waits whatever became of what it said before.
+            // The worker waits even if the parts before are refused.
             let payload = [part(kind, text), part(record::PASS_LISTENS, b"")].concat();
             let mut listens = false;
             refused(passed(404, &payload, &mut listens));

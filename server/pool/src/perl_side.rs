@@ -1,10 +1,10 @@
-//! Where the Perl side of the server is for an interpreter; it is built the first time it is asked for.
+//! Finds the Perl side of the server for an interpreter, and builds it at the first use.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Folders for @INC, ours first.
+/// The folders for @INC, with ours first.
 #[derive(Debug, Clone)]
 pub struct PerlSide {
     pub folders: Vec<PathBuf>,
@@ -24,7 +24,8 @@ pub enum Error {
 }
 
 impl PerlSide {
-    /// Finds the sources, and runs their `build.pl` under the interpreter: quick when it is built already.
+    /// Finds the sources and runs their `build.pl` under the interpreter, which is quick if
+    /// everything is built.
     pub fn ensure(interpreter: &Path) -> Result<PerlSide, Error> {
         let source = find_source().ok_or(Error::NotFound)?;
         let output = Command::new(interpreter)
@@ -47,7 +48,8 @@ impl PerlSide {
     }
 }
 
-/// `MEHARI_PERL`, else the checkout that the program was built in (it lies in its `target`), else the installed place.
+/// `MEHARI_PERL`, or else the checkout in whose `target` the program lies, or else the installed
+/// folder.
 fn find_source() -> Option<PathBuf> {
     let named = std::env::var_os("MEHARI_PERL").map(PathBuf::from);
     let program = std::env::current_exe().and_then(|path| path.canonicalize());
@@ -61,7 +63,8 @@ fn find_source() -> Option<PathBuf> {
         .find(|folder| folder.join("build.pl").is_file())
 }
 
-/// Folders that belong to this program, not any that happens to stand above it: what is found there is run.
+/// The folders that belong to this program. Arbitrary parent folders are excluded, because their
+/// code is run.
 fn places(program: &Path) -> Vec<PathBuf> {
     let built = program
         .ancestors()
@@ -72,7 +75,7 @@ fn places(program: &Path) -> Vec<PathBuf> {
     checkouts.chain(installed).collect()
 }
 
-/// Beside the sources when we may write there, else the user's cache folder.
+/// Beside the sources if that folder is writable, else the user's cache folder.
 fn cache(source: &Path) -> PathBuf {
     let beside = source.join("build");
     let writable = |folder: &Path| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();

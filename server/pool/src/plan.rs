@@ -1,4 +1,4 @@
-//! How many workers a team has: from the configuration, the cores and the memory.
+//! The number of workers of a team, from the configuration, the cores and the memory.
 
 use mehari_config::{Site, WorkerPolicy};
 
@@ -13,25 +13,27 @@ pub struct Plan {
     pub reasoning: String,
 }
 
-/// What the machine gives this process.
+/// The machine's resources for this process.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// Cores by affinity and the cgroup's cpu.max; at least 1.
+    /// Cores, by affinity and the cgroup's cpu.max. At least 1.
     pub cores: u32,
-    /// Bytes free by the cgroup's limit and the kernel's estimate.
+    /// Free bytes, by the cgroup's limit and the kernel's estimate.
     pub memory: u64,
-    /// How many teams share it that no maximum is configured for; at least 1.
+    /// How many teams without a configured maximum share the machine. At least 1.
     pub shared_by: u32,
 }
 
-/// A worker's private memory until one has been measured: a mid-sized application's.
+/// A worker's private memory before one is measured: that of a mid-sized application.
 const ASSUMED_PRIVATE: u64 = 32 << 20;
 
-/// A worker that has not served yet has hardly unshared anything: it is counted as this much.
+/// The least private memory to assume, because a worker that has not served shares nearly
+/// everything.
 const LEAST_PRIVATE: u64 = 8 << 20;
 
 impl Plan {
-    /// From the configuration and what it leaves open. `private` is a measured worker's private memory.
+    /// Plans from the configuration and the machine. `private` is the measured private memory of a
+    /// worker.
     pub fn new(policy: &WorkerPolicy, machine: Machine, private: Option<u64>) -> Plan {
         let each = private.unwrap_or(ASSUMED_PRIVATE).max(LEAST_PRIVATE);
         let shared_by = machine.shared_by.max(1);
@@ -68,7 +70,7 @@ impl Plan {
         }
     }
 
-    /// One a team of the site's, in their order.
+    /// One plan per team of the site, in the same order.
     pub fn all(site: &Site) -> Vec<Plan> {
         let policies: Vec<WorkerPolicy> = site.teams.iter().map(|it| site.policy(it)).collect();
         let machine = Machine::look().shared(&policies);
@@ -102,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// The same, for teams with these policies.
+    /// This machine, shared by teams with these policies.
     pub fn shared<'p>(self, policies: impl IntoIterator<Item = &'p WorkerPolicy>) -> Machine {
         let open = policies.into_iter().filter(|policy| policy.max.is_none());
         Machine {
@@ -116,7 +118,7 @@ fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-/// `cpu.max`: quota and period in microseconds, or `max`.
+/// Reads `cpu.max`: quota and period in microseconds, or `max`.
 fn quota(text: &str) -> Option<u32> {
     let mut words = text.split_whitespace();
     let quota: u64 = words.next()?.parse().ok()?;

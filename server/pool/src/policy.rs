@@ -1,4 +1,4 @@
-//! How many workers: the round that keeps spare ones.
+//! The round that keeps spare workers.
 
 use crate::inner::{Inner, Pool};
 use crate::plan::{Machine, Plan};
@@ -6,17 +6,18 @@ use crate::team::{Of, Team};
 use crate::worker::State;
 use std::time::{Duration, Instant};
 
-/// A worker this busy with one request counts as taken: a faster one is as good as spare.
+/// A worker that spends this long on a request counts as taken. A faster worker is as good as
+/// spare.
 const TAKEN: Duration = Duration::from_millis(10);
 impl Pool {
-    /// How many workers each team has, and why: lines for the log.
+    /// The number of workers of each team, with reasons, as lines for the log.
     pub fn reasoning(&self) -> Vec<String> {
         let inner = self.borrow();
         let teams = inner.teams.iter();
         teams.map(|team| team.says(&team.plan)).collect()
     }
 
-    /// Plans anew with what the workers' private memory really is; a changed plan is logged.
+    /// Plans again with the measured private memory of the workers. Logs a changed plan.
     pub async fn measure(&self) {
         let teams: Vec<Vec<u32>> = {
             let inner = self.borrow();
@@ -42,14 +43,15 @@ impl Pool {
             if plan.max != team.plan.max {
                 log.notice(team.says(&plan));
             }
-            // `start` has had its effect, and what is spare now stays spare: memory decides the maximum only.
+            // `start` has had its effect, and the spare limits stay. Memory decides only the
+            // maximum.
             team.plan.max = plan.max;
             team.plan.reasoning = plan.reasoning;
         }
     }
 }
 
-/// The largest Private_Dirty of these processes, bytes.
+/// The largest Private_Dirty of these processes, in bytes.
 fn largest_private(pids: &[u32]) -> Option<u64> {
     pids.iter()
         .filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok())
@@ -68,7 +70,8 @@ fn largest_private(pids: &[u32]) -> Option<u64> {
 }
 
 impl Inner {
-    /// Requests a new worker serves: the configured number, +-20 %, so that they do not all go at once.
+    /// The number of requests of a new worker: the configured number plus or minus 20 %, so that
+    /// workers do not end together.
     pub fn request_limit(&mut self, configured: Option<u32>) -> Option<u64> {
         let configured = u64::from(configured.filter(|limit| *limit > 0)?);
         let spread = configured / 5;
@@ -78,7 +81,7 @@ impl Inner {
         Some(configured - spread + self.random() % (2 * spread + 1))
     }
 
-    /// After each request of a worker: is it to be replaced, or may it go?
+    /// Decides after each request whether a worker is replaced or may end.
     pub fn after_request(&mut self, index: usize, asks_to_retire: bool) {
         let Some(worker) = self.worker(index) else {
             return;
@@ -95,7 +98,7 @@ impl Inner {
             self.fork_worker(generation, team);
             return;
         }
-        // The replacement is forked before the old one goes: see `retire_replaced`.
+        // The replacement is forked before the old worker ends: see `retire_replaced`.
         let worn = worker.limit.is_some_and(|limit| worker.served >= limit);
         if worn && !worker.replacement_asked {
             worker.replacement_asked = true;
@@ -103,7 +106,7 @@ impl Inner {
         }
     }
 
-    /// Keeps the number of spare workers of each team between its bounds.
+    /// Keeps each team's number of spare workers within its limits.
     pub fn keep_workers(&mut self, now: Instant) {
         for team in 0..self.teams.len() {
             self.keep_team(team, now);
@@ -137,7 +140,8 @@ impl Inner {
             let missing = plan.min_spare.saturating_sub(ready);
             let missing = missing.max(u32::from(total == 0));
             let room = plan.max.saturating_sub(total);
-            // As Apache: one, then two, then four ... a round, so that a burst is not answered by a storm.
+            // As in Apache, the number doubles each round (1, 2, 4, ...), so a burst does not start
+            // all workers at once.
             let many = if team.false_starts.is_cautious() {
                 1
             } else {
@@ -168,7 +172,8 @@ impl Inner {
         );
     }
 
-    /// The bottom of the idle list has waited longest. One a second: a lull is no reason to forget.
+    /// Retires the worker at the bottom of the idle list, which has waited longest. One per second,
+    /// because load may return.
     fn retire_coldest(&mut self, team: usize, now: Instant) {
         let Some(&index) = self.teams[team].idle.first() else {
             return;

@@ -1,4 +1,4 @@
-//! What the front does with the records a worker wrote for a request, as a function over bytes: for the fuzzer.
+//! For the fuzzer: the front's reading of a worker's records as a function over bytes.
 
 use crate::arrived::{Arrived, Owed};
 use crate::call::{Fault, Head};
@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Takes records: a kind, a detail and a payload each. `Err`: why the worker would be replaced. Whatever they are, the
-/// request is answered when its worker is done with it.
+/// Takes records: a kind, a detail and a payload each. `Err`: why the worker would be replaced.
+/// Asserts that the request is answered in every case.
 pub fn records<'a>(
     records: impl Iterator<Item = (u16, u16, &'a [u8])>,
 ) -> Result<(), &'static str> {

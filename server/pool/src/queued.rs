@@ -1,11 +1,11 @@
-//! What waits for a worker.
+//! Requests that wait for a worker.
 
 use crate::arrived::Owed;
 use crate::worker::Tries;
 use rustix::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// A request no worker has yet, as the frame it will get.
+/// A request without a worker, as the frame that its worker will get.
 pub(crate) struct Queued {
     pub owed: Owed,
     pub request_id: u64,

@@ -1,4 +1,4 @@
-//! Descriptors the runtime watches.
+//! Descriptors that the runtime watches.
 #![allow(unsafe_code)] // tokio asks for a promise about the descriptor's life
 
 use rustix::fd::AsRawFd;
@@ -6,17 +6,17 @@ use std::io;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// Watches a descriptor that `owner` owns for being readable.
+/// Watches a descriptor of `owner` for readability.
 pub fn readable<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
     watched(owner, Interest::READABLE)
 }
 
-/// Watches it for being writable as well.
+/// Watches a descriptor of `owner` for readability and writability.
 pub fn both_ways<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
     watched(owner, Interest::READABLE | Interest::WRITABLE)
 }
 
 fn watched<T: AsRawFd>(owner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-    // SAFETY: every type given here owns one descriptor for its whole life and never exchanges it.
+    // SAFETY: every type used here owns one descriptor for its whole life and never replaces it.
     unsafe { AsyncFd::register_with_interest(owner, interest) }.map_err(io::Error::from)
 }

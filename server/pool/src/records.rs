@@ -1,4 +1,4 @@
-//! What a worker's records are for the request it runs: in which order they come, and what each adds to what has arrived.
+//! A worker's records for its request: their order, and what each adds to the response.
 
 use crate::arrived::Arrived;
 use crate::call::{Fault, Head};
@@ -9,11 +9,11 @@ use crate::worker::Held;
 use mehari_wire::layout::record;
 use mehari_wire::Record;
 
-/// Interim heads that may wait for the client.
+/// The most interim heads that may wait for the client.
 const INTERIM_MOST: usize = 64;
 
 impl Held {
-    /// Whether a record of this kind may come next.
+    /// Checks that a record of this kind may come next.
     pub fn expects(&self, kind: u16) -> Result<(), Broken> {
         if self.ended {
             return Err(Broken("a record after the end of its response"));
@@ -32,18 +32,18 @@ impl Held {
         }
     }
 
-    /// Takes a record that is expected. `TAP` brings more than its payload, and is none of these.
+    /// Takes an expected record. `TAP` is handled elsewhere, because a descriptor belongs to it.
     pub fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), Wrong> {
         let mut arrived = self.owed.arrived();
         match (arrived.gone, record.kind) {
             (false, _) => arrived.take(record, payload),
-            // Its worker may wait to hear what was answered.
+            // The worker may wait for the outcome.
             (true, record::PASS) => passed(record.detail, payload, &mut arrived.listens).map(drop),
             (true, _) => Ok(()),
         }
     }
 
-    /// A record was taken, or was sound and its head was refused.
+    /// Notes that a record was taken, or was sound with a refused head.
     pub fn has_taken(&mut self, kind: u16) {
         let is_whole = matches!(kind, record::RESPONSE | record::PASS);
         self.head_seen |= is_whole || kind == record::HEAD;
@@ -58,7 +58,7 @@ impl Arrived {
         match record.kind {
             record::RESPONSE => self.take_response(record.detail, payload)?,
             record::HEAD => self.head = Some(head(record.detail, payload)?),
-            // Nobody has to be sent an interim head (RFC 9110 section 15.2).
+            // Interim heads may be dropped (RFC 9110 section 15.2).
             record::INTERIM if self.interim.len() >= INTERIM_MOST => {}
             record::INTERIM => {
                 let mut interim = Head {
@@ -73,7 +73,7 @@ impl Arrived {
                 passed.user = self.user.take();
                 self.head = Some(ScriptHead::Passed(Box::new(passed)));
                 self.complete = !self.tapped;
-                // A head that came through the pipe may have gone out already: then what there is, is the response.
+                // A head from the pipe may already be sent. What has arrived is then the response.
                 self.said = Said::Ended;
             }
             record::USER => self.user = Some(Box::new(named(record.detail, payload)?)),
@@ -94,7 +94,7 @@ impl Arrived {
 
     fn take_response(&mut self, status: u16, payload: &[u8]) -> Result<(), Wrong> {
         let (lines, body) = split_lines(payload)?;
-        // A status and nothing else is the worker's refusal: the front has pages for those.
+        // A status without lines and body is the worker's refusal. The front has pages for those.
         if lines.is_empty() && body.is_empty() && (400..=599).contains(&status) {
             self.fail(Fault::Status(status));
             return Ok(());

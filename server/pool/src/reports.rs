@@ -1,4 +1,5 @@
-//! What processes tell the front: a zygote its messages, a worker its end, both what they write to descriptor 2.
+//! Reports of processes to the front: a zygote's messages, a worker's end, and their standard
+//! error.
 
 use crate::inner::Pool;
 use crate::readiness::readable;
@@ -11,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-/// Hears what a zygote reports. When it is gone and its generation still serves, another is started.
+/// Reads a zygote's reports. Starts another zygote if this one ends while its generation serves.
 pub async fn listen(pool: Pool, number: u32, perl: usize, zygote: Rc<Zygote>) {
     while let Ok(Some(message)) = next_message(&zygote.control).await {
         match message.head.kind {
@@ -85,7 +86,7 @@ async fn zygote_is_gone(pool: Pool, number: u32, perl: usize) {
     ));
 }
 
-/// Knows of a worker's end even when its zygote is gone and cannot report it.
+/// Notices a worker's end even without the zygote's report.
 async fn watch_process(pool: Pool, pid: u32) {
     let handle = i32::try_from(pid)
         .ok()
@@ -96,7 +97,7 @@ async fn watch_process(pool: Pool, pid: u32) {
     if let Some(watch) = handle.and_then(|handle| readable(handle).ok()) {
         let _ = watch.readable().await;
     }
-    // The zygote's report carries the reason; it usually comes at once.
+    // The zygote's report has the reason and usually comes at once.
     for _ in 0..3 {
         if pool.borrow().index_of(pid).is_none() {
             return;
@@ -112,7 +113,8 @@ async fn watch_process(pool: Pool, pid: u32) {
     pool.0.changed.notify_waiters();
 }
 
-/// Keeps the bell's event registered: a worker that rings wakes the runtime, whose parking then looks.
+/// Keeps the bell's event registered: a worker that rings wakes the runtime, which then reads the
+/// rings.
 pub async fn keep_bell(pool: Pool) {
     let event = pool.borrow().bell.event_file().try_clone_to_owned();
     let Ok(event) = event else { return };
@@ -121,7 +123,7 @@ pub async fn keep_bell(pool: Pool) {
     }
 }
 
-/// What the zygote and its workers write to descriptor 2 themselves.
+/// Copies the standard error of the zygote and its workers to the error log.
 pub async fn copy_lines(stderr: tokio::process::ChildStderr, log: ErrorLog, pid: Option<u32>) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();

@@ -1,9 +1,9 @@
-//! What the workers say of scripts on the rung `rewind`, for `mehari status`.
+//! The workers' reports about scripts on the rung `rewind`, for `mehari status`.
 
 use crate::payload::Broken;
 use std::collections::BTreeMap;
 
-/// Scripts that are kept in mind; what is said of any other is forgotten.
+/// The most scripts that are remembered. Reports about others are dropped.
 const MOST: usize = 512;
 
 /// A script in the processes of one worker.
@@ -11,17 +11,17 @@ const MOST: usize = 512;
 pub struct RewoundScript {
     pub script: String,
     pub worker: u32,
-    /// The rung it really runs on: `rewind`, or `fork` where it cannot be rewound.
+    /// The rung that really runs: `rewind`, or `fork` if the script cannot be rewound.
     pub rung: String,
-    /// Of 4 KiB: its memory, and those copied back after each request.
+    /// In pages of 4 KiB: the process's memory. `hot`: the pages copied back after each request.
     pub pages: u64,
     pub hot_pages: u64,
     pub rewinds: u64,
-    /// Rewinds that had to look which pages were written.
+    /// Rewinds that had to search for written pages.
     pub looks: u64,
-    /// Processes that could not be rewound after a request.
+    /// Processes that could not be rewound.
     pub replaced: u64,
-    /// Why the last of them could not, or why the rung is `fork`.
+    /// Why the last process could not be rewound, or why the rung is `fork`.
     pub why: String,
 }
 
@@ -29,7 +29,8 @@ pub struct RewoundScript {
 pub struct Rewound(BTreeMap<(String, u32), RewoundScript>);
 
 impl Rewound {
-    /// What a worker's `RUNG` record says. Control characters do not get through to a terminal.
+    /// Reads a worker's `RUNG` record. Control characters are removed, because terminals show the
+    /// text.
     pub fn learn(&mut self, worker: u32, payload: &[u8]) -> Result<(), Broken> {
         let script = read(worker, payload).ok_or(Broken("a rung that is none"))?;
         let key = (script.script.clone(), worker);
@@ -39,7 +40,7 @@ impl Rewound {
         Ok(())
     }
 
-    /// Nothing is known of workers that have ended.
+    /// Drops the reports of a worker that has ended.
     pub fn forget(&mut self, worker: u32) {
         self.0.retain(|(_, of), _| *of != worker);
     }

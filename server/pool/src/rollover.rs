@@ -1,4 +1,4 @@
-//! Loading a generation and rolling over to it: a new one takes over only when all of it has loaded.
+//! Loads a generation and switches to it after everything has loaded.
 
 use crate::generation::{Generation, Loaded};
 use crate::inner::Pool;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::task::spawn_local;
 
 impl Pool {
-    /// Builds the pool and its first generation; answers when its workers are ready.
+    /// Builds the pool and its first generation. Completes when the workers are ready.
     pub async fn start(
         site: Arc<Site>,
         plans: Vec<Plan>,
@@ -33,7 +33,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Loads the next generation beside the running one and rolls over to it. On an error nothing changed.
+    /// Loads the next generation beside the current one and switches to it. An error changes
+    /// nothing.
     pub async fn reload(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
         let number = self.load(site.clone(), plans).await?;
         self.borrow().site = site;
@@ -72,7 +73,7 @@ impl Pool {
         Ok(number)
     }
 
-    /// All at once: each loads for itself.
+    /// Starts all zygotes at once, because each loads by itself.
     async fn start_zygotes(&self, number: u32, site: &Arc<Site>) -> Result<(), LoadError> {
         let starting: Vec<_> = (0..site.perls.len())
             .map(|perl| {
@@ -88,7 +89,7 @@ impl Pool {
         outcome
     }
 
-    /// Spawns the zygote of a Perl, has it load everything, and begins to listen to it.
+    /// Starts the zygote of a Perl, lets it load everything, and begins to read its messages.
     pub(crate) async fn start_zygote(
         &self,
         number: u32,
@@ -153,7 +154,7 @@ impl Pool {
         }
     }
 
-    /// New requests go to this generation; the workers of others finish what they hold.
+    /// Sends new requests to this generation. Workers of others finish their requests.
     fn take_over(&self, number: u32) {
         let mut inner = self.borrow();
         let Some(generation) = inner.generation(number) else {

@@ -1,4 +1,4 @@
-//! Workers come and go: asked for, reported by their zygote, replaced, retired.
+//! Starting, reporting, replacing and retiring workers.
 
 use crate::inner::Inner;
 use crate::worker::{State, Worker};
@@ -44,7 +44,7 @@ impl Inner {
         }
     }
 
-    /// What a generation that is loading waits for will not come.
+    /// Counts a worker that a loading generation waits for in vain.
     pub fn failed_to_start(&mut self, number: u32, team: usize) {
         let Some(generation) = self.generation(number) else {
             return;
@@ -104,7 +104,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The worker gets nothing more; it ends when it has finished what it holds.
+    /// Gives the worker no further requests. It ends after its current ones.
     pub fn retire(&mut self, index: usize) {
         let Some(team) = self.worker(index).map(|worker| worker.team) else {
             return;
@@ -151,7 +151,7 @@ impl Inner {
         Some(pid)
     }
 
-    /// The new worker is ready: one that asked for a replacement may go.
+    /// A new worker is ready, so a worker that asked for a replacement may end.
     fn retire_replaced(&mut self, of: (u32, usize), new: usize) {
         let replaced = self.workers.iter().enumerate().position(|(index, worker)| {
             index != new

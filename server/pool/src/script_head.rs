@@ -1,29 +1,32 @@
-//! The header block that a script prints: CGI/1.1 (RFC 3875 section 6), read as Apache reads it.
+//! Parses the header block that a script prints: CGI/1.1 (RFC 3875 section 6), read as Apache reads
+//! it.
 //!
-//! A function over bytes: the caller collects output until [`end`] finds the empty line, then [`parse`] makes
-//! a [`Head`] that is safe to send on. Used for CGI programs and for what scripts print in workers.
+//! The functions work on bytes: the caller collects output until [`end`] finds the empty line, then
+//! [`parse`] makes a [`Head`] that is safe to send. Used for CGI programs and for the output of
+//! scripts in workers.
 
 use crate::{Head, Passed};
 use mehari_http::token::is_token_byte;
 use std::fmt;
 
-/// A header block may be this long, its empty line included.
+/// The longest header block, including its empty line.
 pub const LONGEST: usize = 64 * 1024;
 
-/// What a script asks for.
+/// What a script's header block asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptHead {
     /// A response with this head.
     Response(Head),
-    /// `Location: /path?query` without a status of its own: the server answers with that resource instead
-    /// (RFC 3875 6.2.2). The caller bounds how often.
+    /// `Location: /path?query` without a status: the server answers with that resource instead (RFC
+    /// 3875 section 6.2.2). The caller limits the number of redirects.
     LocalRedirect(Vec<u8>),
-    /// Perl's handlers have run; the front answers.
+    /// Perl's handlers have run, and the front responds.
     Passed(Box<Passed>),
 }
 
 impl ScriptHead {
-    /// For a caller that cannot answer with another resource: the client is sent there.
+    /// Turns a local redirect into one for the client, for callers that cannot answer with another
+    /// resource.
     pub fn into_response(self) -> Head {
         match self {
             ScriptHead::Response(head) => head,
@@ -41,30 +44,30 @@ impl ScriptHead {
     }
 }
 
-/// Which first line is expected.
+/// The expected first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Header fields; a status line before them is understood too.
+    /// Header fields, optionally after a status line.
     Parsed,
     /// `nph-` scripts: a status line, then header fields.
     StatusLine,
 }
 
-/// Why a header block is refused. Texts are cut to what a log line can show.
+/// Why a header block is refused. Texts are cut to a log line's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Malformed {
     /// A line that is not `Name: value`, or whose name is not a token.
     Line(Vec<u8>),
-    /// A control character inside a value; the field's name.
+    /// The name of a field with a control character in its value.
     Control(Vec<u8>),
-    /// A field that may come once came again.
+    /// A field that may stand only once is repeated.
     Twice(&'static str),
-    /// `Status:` or the status line is not a final status, 200 to 599.
+    /// `Status:` or the status line has no final status, 200 to 599.
     Status(Vec<u8>),
     ContentLength(Vec<u8>),
-    /// `Transfer-Encoding` other than identity: framing is the server's.
+    /// `Transfer-Encoding` other than identity, because the server does the framing.
     TransferEncoding(Vec<u8>),
-    /// An `nph-` script that does not begin with `HTTP/`.
+    /// The output of an `nph-` script does not begin with `HTTP/`.
     NoStatusLine(Vec<u8>),
     TooLarge,
 }
@@ -105,14 +108,14 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Where the header block in `bytes` ends: the offset behind its empty line. `from`: bytes already searched.
+/// The offset behind the empty line that ends the header block. `from`: bytes already searched.
 pub fn end(bytes: &[u8], from: usize) -> Option<usize> {
     match bytes {
         [b'\n', ..] => return Some(1),
         [b'\r', b'\n', ..] => return Some(2),
         _ => {}
     }
-    // An end that was cut by the last read starts up to two bytes earlier.
+    // The previous read may have cut the end, so the search starts two bytes earlier.
     let mut at = from.saturating_sub(2);
     while let Some(newline) = memchr::memchr(b'\n', &bytes[at..]) {
         at += newline + 1;
@@ -125,7 +128,7 @@ pub fn end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Reads a whole header block: `block` ends with its empty line.
+/// Parses a whole header block, which ends with its empty line.
 pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
     if block.len() > LONGEST {
         return Err(Malformed::TooLarge);
@@ -151,7 +154,7 @@ pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
     Ok(fields.finish(form))
 }
 
-/// The lines before the empty one, without their LF or CRLF.
+/// The lines before the empty line, without LF or CRLF.
 fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     block
         .split(|&byte| byte == b'\n')
@@ -205,7 +208,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Of what can be said once the last word counts, as in Apache: the line of the one before goes.
+    /// Drops the earlier line of a field whose last value counts, as in Apache.
     fn replace(&mut self, name: &str, came_before: bool) {
         if !came_before {
             return;
@@ -218,7 +221,8 @@ impl Fields {
         self.head.lines = lines.filter(is_other).flatten().copied().collect();
     }
 
-    /// Apache's rule: a Location with no status, or with 200, is a redirect; one that starts with `/` is local.
+    /// Apache's rule: a Location without a status, or with 200, is a redirect. If it starts with
+    /// `/`, the redirect is local.
     fn finish(mut self, form: Form) -> ScriptHead {
         let mut status = self.status.unwrap_or(200);
         if let (200, Some(location), Form::Parsed) = (status, self.location, form) {
@@ -233,7 +237,7 @@ impl Fields {
     }
 }
 
-/// Fields about the connection, which is the server's.
+/// Fields about the connection, which belongs to the server.
 const CONNECTION: [&str; 6] = [
     "Connection",
     "Keep-Alive",
@@ -250,7 +254,7 @@ fn once(name: &'static str, again: bool) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Name and value, blanks around the value cut off.
+/// Splits a line into name and value and strips the value's blanks.
 pub(crate) fn check_field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let colon = memchr::memchr(b':', line).ok_or_else(|| Malformed::Line(shown(line)))?;
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
@@ -278,7 +282,7 @@ fn status_line(line: &[u8]) -> Result<u16, Malformed> {
     three_digits(rest[space..].trim_ascii()).ok_or_else(refuse)
 }
 
-/// A final status, alone or before a blank and its reason.
+/// A final status, alone or followed by a blank and its reason.
 fn three_digits(value: &[u8]) -> Option<u16> {
     let (digits, rest) = value.split_at_checked(3)?;
     if !matches!(rest.first(), None | Some(b' ' | b'\t')) {
@@ -295,7 +299,7 @@ pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// As much of a text as a log line needs.
+/// Cuts a text to a log line's length.
 pub(crate) fn shown(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(100)].to_vec()
 }

@@ -1,4 +1,4 @@
-//! A picture of the pool for `mehari status`.
+//! A snapshot of the pool for `mehari status`.
 
 use crate::inner::{Pool, Totals};
 use crate::plan::Plan;
@@ -8,30 +8,31 @@ use std::time::Instant;
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct PoolStatus {
     pub generation: u32,
-    /// The main server's.
+    /// The main server's plan.
     pub plan: Plan,
-    /// The main server's pool, then those of virtual hosts with their own.
+    /// The main server's team, then those of virtual hosts.
     pub teams: Vec<TeamStatus>,
-    /// Workers there may be, all pools together.
+    /// The maximum of workers of all teams together.
     pub limit: u32,
     /// Requests waiting for a worker.
     pub queue: usize,
-    /// Requests under way, waiting ones included.
+    /// Requests under way, including queued requests.
     pub under_way: usize,
     pub busy: usize,
     pub idle: usize,
-    /// Workers in a row that ended before their first request: above 2 the next are started with pauses.
+    /// Workers in a row that ended before their first request. Above 2 the next workers start after
+    /// pauses.
     pub false_starts: u32,
     pub totals: Totals,
     pub workers: Vec<WorkerStatus>,
-    /// Scripts that are to run on the rung `rewind`.
+    /// Scripts configured for the rung `rewind`.
     pub scripts: Vec<crate::RewoundScript>,
 }
 
-/// A pool of workers: the main server's, or a virtual host's with `PerlOptions +Clone` or `+Parent`.
+/// A team: the main server's, or that of a virtual host with `PerlOptions +Clone` or `+Parent`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct TeamStatus {
-    /// The virtual host; empty: the main server.
+    /// The virtual host. Empty: the main server.
     pub host: String,
     pub plan: Plan,
     pub queue: usize,
@@ -43,14 +44,14 @@ pub struct TeamStatus {
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct WorkerStatus {
     pub pid: u32,
-    /// Its place in [`PoolStatus::teams`].
+    /// Index into [`PoolStatus::teams`].
     pub team: usize,
     pub generation: u32,
     pub state: &'static str,
-    /// Requests it holds, the one it runs included.
+    /// Requests that the worker holds, including the running one.
     pub held: usize,
     pub request_id: Option<u64>,
-    /// How long the request it runs has run, milliseconds.
+    /// Milliseconds for which the current request has run.
     pub running_ms: u64,
     pub served: u64,
     pub limit: Option<u64>,
@@ -58,7 +59,7 @@ pub struct WorkerStatus {
 }
 
 impl PoolStatus {
-    /// The virtual host whose pool a worker is of; empty: the main server.
+    /// The virtual host of a worker's team. Empty: the main server.
     pub fn host_of(&self, worker: &WorkerStatus) -> &str {
         let team = self.teams.get(worker.team);
         team.map_or("", |team| team.host.as_str())

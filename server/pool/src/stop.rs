@@ -1,4 +1,4 @@
-//! The end of the pool: requests finish, then workers end, then zygotes.
+//! Stops the pool: requests finish, then workers end, then zygotes.
 
 use crate::inner::Pool;
 use crate::worker::State;
@@ -6,7 +6,8 @@ use crate::zygote::{kill_group, kill_one};
 use std::time::{Duration, Instant};
 
 impl Pool {
-    /// Waits until no request is under way, or the deadline. True: all were finished.
+    /// Waits until no request is under way or the deadline has passed. Returns true if all have
+    /// finished.
     pub async fn drained(&self, deadline: Duration) -> bool {
         let until = Instant::now() + deadline;
         while self.under_way() > 0 {
@@ -18,7 +19,8 @@ impl Pool {
         true
     }
 
-    /// Ends every worker and zygote and waits for them. Requests still under way are lost: `drained` comes first.
+    /// Ends every worker and zygote and waits for them. Running requests are lost, so call
+    /// `drained` first.
     pub async fn end(&self) {
         let mut waited_for = Vec::new();
         {
@@ -34,7 +36,7 @@ impl Pool {
                 }
             }
         }
-        // A zygote reaps its workers, so it is told to end after them.
+        // A zygote reaps its workers, so it ends after them.
         gone(&waited_for, PATIENCE).await;
         let zygotes = {
             let mut inner = self.borrow();
@@ -55,10 +57,10 @@ impl Pool {
     }
 }
 
-/// How long processes that were told to end may take.
+/// How long processes may take to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Waits until none of the processes is left, or the time is over. True: none is.
+/// Waits until none of the processes exists or the time is over. Returns true if none exists.
 async fn gone(pids: &[u32], patience: Duration) -> bool {
     let until = Instant::now() + patience;
     while pids.iter().any(|pid| kill_one(*pid, 0)) {

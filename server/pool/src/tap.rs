@@ -1,8 +1,10 @@
-//! The tap: the rest of a response that comes through a pipe, for children of the script write to it too.
+//! The tap: a pipe that carries the rest of a response, because the script's children write to it
+//! too.
 //!
-//! The worker opens it before the first of them starts (perl/xs/stdio/tap.c). [`Exchange`](crate::Exchange) reads it as
-//! its client takes the body, so that they wait while the client does. It ends when nobody holds it any more;
-//! children that live on after the script are waited for as CGI waits, for the request's time limit.
+//! The worker opens it before the first child starts (perl/xs, `tap.c`).
+//! [`Exchange`](crate::Exchange) reads the pipe as the client takes the body, so the writers wait
+//! for a slow client. The response ends when no process holds the pipe. Children that outlive the
+//! script are awaited up to the request's time limit, as for CGI programs.
 
 use crate::call::{Fault, Head};
 use crate::script_head::{self, Form, Malformed, ScriptHead};
@@ -20,30 +22,32 @@ use std::time::Duration;
 use tokio::net::unix::pipe;
 use tokio::time::{sleep, Sleep};
 
-/// Read at once while the head is looked for.
+/// Bytes per read while the head is searched.
 const READ: usize = 16 * 1024;
-/// So much is kept until the worker says its head; then what the head would have been when the tap was opened counts.
+/// The most bytes that are kept while the worker has not sent its head. Beyond it, the head from
+/// the opening of the tap is used.
 const AHEAD: usize = 64 * 1024;
 
 /// Where the response's head is.
 pub enum Header {
-    /// Before the body, in the pipe. Beside it goes what the script said by other ways; its status may be 0.
+    /// In the pipe, before the body. This head has the script's settings from other ways; its
+    /// status may be 0.
     InPipe(Head),
-    /// The worker says it, or has; until then it would be this.
+    /// The worker sends the head in a record. Until then it would be this.
     Apart(ScriptHead),
 }
 
-/// What the worker has said of its own part.
+/// What the worker has said about its own part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     Nothing,
     Ended,
-    /// It has ended, and whoever still holds the pipe is not waited for.
+    /// The worker's part has ended, and other holders of the pipe are not awaited.
     Detached,
     Failed(Fault),
 }
 
-/// Which request it is of, for the log and the patience.
+/// The tap's request, for the log and the time limit.
 pub struct About {
     pub log: ErrorLog,
     pub origin: Origin,
@@ -51,7 +55,7 @@ pub struct About {
     pub timeout: Duration,
 }
 
-/// A tap the worker has opened and nobody reads yet.
+/// A tap that the worker has opened and the front does not read yet.
 pub struct Unread {
     pub file: OwnedFd,
     pub header: Header,
@@ -62,13 +66,13 @@ pub struct Tap {
     pipe: pipe::Receiver,
     header: Header,
     about: About,
-    /// Read ahead of the head, and how much of it was searched for its end.
+    /// Bytes read before the head was found, and how many of them were searched.
     early: Vec<u8>,
     searched: usize,
     patience: Option<Pin<Box<Sleep>>>,
 }
 
-/// What the log says of a program whose children outlast the time limit.
+/// The log line about a program whose children outlast the time limit.
 pub fn held_open(file: &Path, timeout: Duration) -> String {
     format!(
         "a process that {} started holds its output open for {} s after it (Timeout): the response ends here",
@@ -78,7 +82,8 @@ pub fn held_open(file: &Path, timeout: Duration) -> String {
 }
 
 impl Unread {
-    /// Call it inside the runtime. An error: what the worker sent is no pipe.
+    /// Registers the pipe; call it inside the runtime. An error means that the worker did not send
+    /// a pipe.
     pub fn open(self) -> io::Result<Tap> {
         Ok(Tap {
             pipe: pipe::Receiver::from_owned_fd(self.file)?,
@@ -92,7 +97,7 @@ impl Unread {
 }
 
 impl Tap {
-    /// The head, if it comes through the pipe or is needed before the worker said it.
+    /// The head, if it comes through the pipe or is needed before the worker sends it.
     pub fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
@@ -132,7 +137,7 @@ impl Tap {
         }))
     }
 
-    /// Appends at most `room` bytes of the body. `Ok(false)`: nothing more will come.
+    /// Appends at most `room` bytes of the body. `Ok(false)`: the body is complete.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -152,7 +157,7 @@ impl Tap {
         };
         match said {
             Said::Nothing => return Poll::Pending,
-            // The script failed after its head had gone: what there is, is the response.
+            // The script failed after its head was sent. What has arrived is the response.
             Said::Ended | Said::Failed(Fault::Status(_)) if !is_over => {
                 ready!(self.poll_patience(cx))
             }
@@ -162,8 +167,8 @@ impl Tap {
         Poll::Ready(Ok(false))
     }
 
-    /// A head is given once something follows it or nothing more can: a script that fails with a head alone is
-    /// answered with the server's page.
+    /// Returns a head once something follows it or nothing more can follow. A script that fails
+    /// with only a head gets the server's error page.
     fn find_head(&mut self, said: Said) -> Option<Result<ScriptHead, Fault>> {
         let Some(end) = script_head::end(&self.early, self.searched) else {
             self.searched = self.early.len();
@@ -196,8 +201,8 @@ impl Tap {
         Ok(parsed)
     }
 
-    /// Bytes read; 0 is the end. Once the worker has said its last word, what it wrote before is there, whether
-    /// the runtime has heard of it or not.
+    /// Returns the number of bytes read; 0 is the end. After the worker's last record its earlier
+    /// output is in the pipe, even if the runtime has not noticed.
     fn poll_pipe(
         &mut self,
         cx: &mut Context<'_>,
@@ -232,7 +237,7 @@ impl Tap {
         got
     }
 
-    /// The script is over; somebody it started holds the pipe.
+    /// The script has ended, and a process that it started holds the pipe.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let timeout = self.about.timeout;
         let patience = self
@@ -276,7 +281,7 @@ impl Tap {
     }
 }
 
-/// An error on a pipe's reading end can only mean that nothing more comes.
+/// An error at the reading end of a pipe can only mean that nothing more comes.
 fn settled<E: Into<io::Error>>(read: Result<usize, E>) -> Poll<usize> {
     match read.map_err(Into::into) {
         Ok(count) => Poll::Ready(count),

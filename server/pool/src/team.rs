@@ -1,7 +1,7 @@
-//! The workers that serve some hosts of a site: who of them is idle, what waits for them, how many there should be.
+//! The workers for some hosts of a site: the idle ones, the queue, and the plan.
 //!
-//! The main server's team is the first of the pool's list; a virtual host with `PerlOptions +Clone` or `+Parent` has
-//! one of its own, so that what its requests wait for holds up nobody else's.
+//! The main server's team is the first of the pool's list. Each virtual host with `PerlOptions
+//! +Clone` or `+Parent` has its own team, so its slow requests do not delay other hosts.
 
 use crate::false_starts::FalseStarts;
 use crate::packing::Packing;
@@ -12,20 +12,21 @@ use std::collections::VecDeque;
 
 pub(crate) struct Team {
     pub mark: TeamMark,
-    /// The virtual host it is of; empty: the main server's.
+    /// The virtual host. Empty: the main server.
     pub name: String,
-    /// Which of the generation's zygotes forks its workers.
+    /// Index of the generation's zygote that forks the workers.
     pub perl: usize,
     pub policy: WorkerPolicy,
     pub plan: Plan,
-    /// Idle workers of the current generation, the last used on top.
+    /// Idle workers of the current generation; the last used is on top.
     pub idle: Vec<usize>,
     pub queue: VecDeque<Queued>,
     pub packing: Packing,
     pub false_starts: FalseStarts,
 }
 
-/// ` of www.example`, for what is said of a virtual host's team; nothing for the main server's.
+/// The text ` of www.example` for messages about a virtual host's team. Empty for the main
+/// server's.
 pub(crate) struct Of<'a>(pub &'a str);
 
 impl std::fmt::Display for Of<'_> {
@@ -38,7 +39,7 @@ impl std::fmt::Display for Of<'_> {
 }
 
 impl Team {
-    /// A plan as the log tells it.
+    /// A plan as a log line.
     pub fn says(&self, plan: &Plan) -> String {
         match self.name.as_str() {
             "" => plan.reasoning.clone(),
@@ -46,7 +47,7 @@ impl Team {
         }
     }
 
-    /// The teams of a site, a plan each.
+    /// The teams of a site, each with its plan.
     pub fn all(site: &Site, plans: Vec<Plan>) -> Vec<Team> {
         let teams = site.teams.iter().zip(plans);
         teams

@@ -1,4 +1,4 @@
-//! Pauses shorter than a millisecond, the finest that the runtime's own timer knows.
+//! Pauses shorter than a millisecond, which is the resolution of the runtime's timer.
 
 use crate::readiness::readable;
 use rustix::fd::OwnedFd;
@@ -20,7 +20,7 @@ impl Timer {
         Ok(Timer(readable(file)?))
     }
 
-    /// Two system calls, and one turn of the event loop.
+    /// Waits. Costs two system calls and one turn of the event loop.
     pub async fn pause(&self, length: Duration) -> io::Result<()> {
         let nothing = Timespec {
             tv_sec: 0,
@@ -30,7 +30,7 @@ impl Timer {
             it_interval: nothing,
             it_value: Timespec {
                 tv_sec: length.as_secs() as _,
-                // A length of zero would disarm it.
+                // A length of zero would disarm the timer.
                 tv_nsec: length.subsec_nanos().max(1) as _,
             },
         };

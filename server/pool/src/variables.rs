@@ -1,24 +1,25 @@
-//! The meta-variables of a request (RFC 3875 section 4.1): what a CGI program finds in its environment.
+//! The meta-variables of a request (RFC 3875 section 4.1): the environment of a CGI program.
 //!
-//! One list for every way to run a script. Order: what the server passes on, the configuration's own, the
-//! server's, the request's, the header fields in order of first arrival. A later one wins over an earlier of the same name.
+//! Every rung uses this list. The order is: variables passed on by the server, the configuration's,
+//! the server's, the request's, then the header fields in order of first arrival. A later variable
+//! replaces an earlier one of the same name.
 
 use crate::{Body, Call, Task};
 use mehari_observe::Decimal;
 
-/// What a [`Call`] does not hold.
+/// The variables' sources outside of the [`Call`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Surroundings<'a> {
-    /// Of the server's own environment: PATH, TZ.
+    /// PATH and TZ of the server's environment.
     pub passed: &'a [(&'a [u8], &'a [u8])],
     /// SERVER_SOFTWARE
     pub software: &'a [u8],
     /// SERVER_ADMIN
     pub admin: Option<&'a [u8]>,
-    /// REMOTE_USER and AUTH_TYPE, when the server authenticated the request.
+    /// REMOTE_USER and AUTH_TYPE if the server authenticated the request.
     pub user: Option<&'a [u8]>,
     pub auth_type: Option<&'a [u8]>,
-    /// Text that no other server process has; with the request's number it is UNIQUE_ID.
+    /// A text unique to this server process. With the request's number it is UNIQUE_ID.
     pub instance: &'a [u8],
     /// `CGIPassAuth On`: the script sees Authorization.
     pub authorization: bool,
@@ -81,7 +82,7 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
     }
 }
 
-/// The length of the body as the script will read it, whatever framing the client used.
+/// The length of the body as the script reads it, whatever the client's framing.
 fn content_length(call: &Call<'_>) -> Option<u64> {
     match &call.body {
         Body::Memory(bytes) => Some(bytes.len() as u64),
@@ -94,7 +95,7 @@ fn content_length(call: &Call<'_>) -> Option<u64> {
     }
 }
 
-/// CONTENT_TYPE and the HTTP_ names. Repeated fields are joined, so that each name is given once.
+/// CONTENT_TYPE and the HTTP_ variables. Repeated fields are joined, so each name occurs once.
 fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8])) {
     let mut variable = Vec::with_capacity(32);
     for (index, (name, value)) in call.fields.iter().enumerate() {
@@ -124,8 +125,9 @@ fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8]
     }
 }
 
-/// Writes the variable's name. False: the script does not see this field. `Proxy` would become HTTP_PROXY, which
-/// programs obey; a name with `_` could pass for another field; credentials need the configuration's word.
+/// Writes the variable's name. Returns false if the script must not see the field. `Proxy` would
+/// become HTTP_PROXY, which programs obey. A name with `_` could imitate another field. Credentials
+/// need `CGIPassAuth On`.
 fn name_variable(field: &[u8], authorization: bool, name: &mut Vec<u8>) -> bool {
     name.clear();
     let is = |known: &str| field.eq_ignore_ascii_case(known.as_bytes());

@@ -1,4 +1,4 @@
-//! One worker as the front sees it: its mailbox, what it holds, how long.
+//! One worker as the front sees it: its mailbox, its requests and their durations.
 
 use crate::arrived::Owed;
 use crate::zygote::kill_group;
@@ -9,15 +9,16 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
-/// Workers that had a request and, as they or their mailboxes say, did not begin it.
+/// Workers that had a request and, according to themselves or their mailboxes, did not start it.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tries {
     pub handed_back: u16,
-    /// Of those, the ones that died with it as the first of theirs: nothing but the mailbox is left to say so.
+    /// The number of these that died with the request as their first one, so only the mailbox is
+    /// evidence.
     pub deaths: u8,
 }
 
-/// A request a worker holds. The first of them is the one it runs (or will run next).
+/// A request that a worker holds. The first one runs, or will run next.
 pub struct Held {
     pub owed: Owed,
     pub request_id: u64,
@@ -25,21 +26,21 @@ pub struct Held {
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     pub tries: Tries,
-    /// The last record of its response is here: only the worker's own cleanup is left.
+    /// The last record of the response has arrived. Only the worker's cleanup is left.
     pub ended: bool,
     pub head_seen: bool,
-    /// The rest of its response comes through a pipe.
+    /// A pipe carries the rest of the response.
     pub tapped: bool,
 }
 
 impl Held {
-    /// Something of its response is here.
+    /// Whether any part of the response has arrived.
     pub fn has_begun(&self) -> bool {
         self.head_seen || self.tapped || self.ended
     }
 }
 
-/// Who a log line about a request that a worker holds is of.
+/// The origin of a log line about a request that a worker holds.
 pub fn origin(held: &Held, pid: u32) -> Origin {
     Origin {
         request: Some(held.request_id),
@@ -50,35 +51,35 @@ pub fn origin(held: &Held, pid: u32) -> Origin {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Forked, not yet reported.
+    /// Forked, but not yet reported.
     Starting,
     Serving,
-    /// Gets nothing more; ends when what it holds is done.
+    /// Gets no further requests and ends after its current ones.
     Retiring,
 }
 
 pub struct Worker {
     pub mailbox: Mailbox,
-    /// Our end of its descriptor socket; closing it ends an idle worker.
+    /// The front's end of the worker's descriptor socket. Closing it ends an idle worker.
     pub socket: Option<OwnedFd>,
     pub pid: u32,
     pub generation: u32,
-    /// Its place in [`crate::inner::Inner::teams`].
+    /// Index into [`crate::inner::Inner::teams`].
     pub team: usize,
     pub state: State,
     pub held: VecDeque<Held>,
-    /// When the first of `held` became the first.
+    /// When the first request of `held` became the first.
     pub head_since: Instant,
     pub needs_wake: bool,
     pub in_idle: bool,
-    /// Of that time, what it waited for its client.
+    /// The part of that time in which the worker waited for its client.
     pub waited: Duration,
-    /// Told to write its stack down; it is killed a moment later.
+    /// When the worker was told to write its stack. It is killed a moment later.
     pub warned: Option<Instant>,
-    /// The front killed it for what it did with the first request that it holds.
+    /// Whether the front killed the worker because of its first request.
     pub killed: bool,
     pub served: u64,
-    /// Requests after which it is replaced.
+    /// The number of requests after which the worker is replaced.
     pub limit: Option<u64>,
     pub replacement_asked: bool,
     pub started: Instant,
@@ -93,13 +94,13 @@ impl Worker {
         self.state == State::Serving
     }
 
-    /// Whether it has taken the first of what it holds, by what it says itself.
+    /// Whether the worker's mailbox says that it has taken the first request.
     pub fn has_begun(&self) -> bool {
         let waiting = self.mailbox.waiting();
         waiting.is_ok_and(|waiting| (waiting as usize) < self.held.len())
     }
 
-    /// The request it runs has run this long; zero when it holds none.
+    /// How long the current request has run. Zero without a request.
     pub fn head_age(&self, now: Instant) -> Duration {
         if self.held.is_empty() {
             Duration::ZERO
@@ -108,14 +109,14 @@ impl Worker {
         }
     }
 
-    /// Sends a body's descriptor ahead of its request.
+    /// Sends a body's descriptor before its request.
     pub fn send_body_file(&self, request_id: u64, file: &OwnedFd) -> io::Result<()> {
         let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         let id = request_id.to_ne_bytes();
         send_with_files(socket, &[IoSlice::new(&id)], &[file.as_fd()])
     }
 
-    /// The pipe it has announced for this request.
+    /// Receives the pipe that the worker announced for this request.
     pub fn receive_tap(&self, request_id: u64) -> io::Result<OwnedFd> {
         let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         receive_file(socket, request_id)
@@ -127,19 +128,20 @@ impl Worker {
         self.mailbox.wake_always();
     }
 
-    /// A signal for the worker alone; what it runs for a request hears it from the worker.
+    /// Signals only the worker, which passes the signal on to the process that runs the request.
     pub fn signal(&self, signal: i32) {
         if self.pid > 1 {
             crate::zygote::kill_one(self.pid, signal);
         }
     }
 
-    /// Its process has ended, whether or not that was reported.
+    /// Whether the process has ended, reported or not.
     pub fn is_gone(&self) -> bool {
         !about(self.pid).is_some_and(|process| !matches!(process.state, b'Z' | b'X'))
     }
 
-    /// Kills the worker, and all that it or its child on the rung `fork` started and did not detach.
+    /// Kills the worker and all processes that it, or its child on the rung `fork`, started and did
+    /// not detach.
     pub fn kill(&self) {
         if self.pid <= 1 {
             return;
@@ -158,7 +160,7 @@ struct Process {
     group: u32,
 }
 
-/// As /proc shows it; `None`: there is none.
+/// The process as /proc shows it. `None`: it does not exist.
 fn about(pid: u32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();
@@ -169,8 +171,8 @@ fn about(pid: u32) -> Option<Process> {
     })
 }
 
-/// Whether `child` leads a process group and its parent is of the worker's group. The worker names it, and may
-/// name anything.
+/// Whether `child` leads a process group and its parent belongs to the worker's group. The worker
+/// names `child` and is not trusted.
 fn leads_group_below(child: u32, worker: u32) -> bool {
     child > 1
         && about(child).is_some_and(|it| {

@@ -1,4 +1,5 @@
-//! A zygote process: started with its control socket, told what to load, then asked for workers.
+//! A zygote process: it starts with its control socket, gets the list of what to load, then forks
+//! workers on command.
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
@@ -23,7 +24,7 @@ pub struct Zygote {
 }
 
 impl Zygote {
-    /// Starts the Perl of this number of the site's, with our side loaded. Its standard error comes back as a pipe.
+    /// Starts the zygote of the site's Perl with this number. Its standard error is a pipe.
     pub fn spawn(
         site: &Site,
         number: usize,
@@ -59,8 +60,8 @@ impl Zygote {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        // The three descriptors cross the exec; the zygote marks them again as soon as it runs. The front
-        // has one thread that starts processes, so no other child can inherit them in between.
+        // The three descriptors survive the exec, and the zygote sets close-on-exec again at once.
+        // Only one thread of the front starts processes, so no other child inherits them.
         for file in &inherited {
             fcntl_setfd(file, FdFlags::empty())?;
         }
@@ -103,7 +104,7 @@ impl Zygote {
         self.send_long(control::PRELOAD, kind, text).await
     }
 
-    /// What the Perl of this number has to know of the configuration and of each host, before anything is loaded.
+    /// Sends the settings of the servers of this Perl, before anything loads.
     pub async fn send_servers(&self, site: &Site, perl: usize) -> io::Result<()> {
         let tree = site.source.tree.as_bytes();
         self.send_long(control::TREE, 0, tree).await?;
@@ -114,7 +115,7 @@ impl Zygote {
         Ok(())
     }
 
-    /// Waits while the socket is full: the zygote reads one message after the other.
+    /// Waits while the socket is full, because the zygote reads one message after the other.
     async fn send_long(&self, kind: u32, slot: u32, text: &[u8]) -> io::Result<()> {
         for (status, part) in parts(text) {
             let send = |socket: &ControlSocket| socket.send_part(kind, slot, status, part, &[]);
@@ -141,7 +142,7 @@ impl Zygote {
     }
 }
 
-/// The next message; `None`: the zygote is gone.
+/// The next message. `None`: the zygote has ended.
 pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option<Message>> {
     loop {
         let mut ready = control.readable().await?;
@@ -153,7 +154,7 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     }
 }
 
-/// What Perl may ask of the server as a whole, as names and values; Mehari::Server has them.
+/// Facts about the whole server, as names and values, for Mehari::Server.
 pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsString> {
     let defines: Vec<&str> = defines.keys().map(String::as_str).collect();
     let mut facts: Vec<OsString> = vec![
@@ -162,7 +163,7 @@ pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsSt
         "defines".into(),
         defines.join("\n").into(),
     ];
-    // On the rung `rewind` all memory is compared after each request: for tests.
+    // For tests: on the rung `rewind` compares all memory after each request.
     let compares = match std::env::var_os("MEHARI_REWIND_COMPARE") {
         Some(word) => word == "1",
         None => cfg!(debug_assertions),
@@ -173,8 +174,8 @@ pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsSt
     facts
 }
 
-/// The switches of a perl of the site's, and where it finds our side. PERL5LIB becomes -I, so that scripts do not
-/// see it.
+/// The switches of a Perl of the site, with the folders of our Perl side. PERL5LIB becomes -I, so
+/// that scripts do not see the variable.
 pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
     let own = std::env::var_os("PERL5LIB").unwrap_or_default();
     let of_the_server = std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty());
@@ -192,7 +193,8 @@ pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
         .collect()
 }
 
-/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
+/// The environment of the site's Perl processes: PATH and TZ, PerlPassEnv's variables, and
+/// PerlSetEnv's.
 pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
     let set = settings.set_env.iter();
     let is_psgi = |preload: &Preloaded| matches!(preload.what, Preload::Psgi(_));

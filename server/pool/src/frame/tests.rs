@@ -1,4 +1,4 @@
-//! Frames that a worker has written over.
+//! Frames that a worker has overwritten.
 
 use super::*;
 use mehari_config::TeamMark;
@@ -58,7 +58,7 @@ fn frame_as_it_was_made_is_sound() {
     assert!(!is_sound(&frame()[..40], ID, None), "cut off");
 }
 
-/// Every word of it overwritten, one after another: whatever is still called sound points nowhere outside.
+/// Overwrites each word in turn. No frame that is still called sound points outside of itself.
 #[test]
 fn frame_written_over_anywhere_points_nowhere_outside() {
     let whole = frame();

@@ -1,4 +1,4 @@
-//! Telling of workers that end before they have served anything.
+//! Reports workers that end before they serve a request.
 
 use super::Inner;
 use crate::false_starts::LONGEST;

@@ -1,4 +1,4 @@
-//! The generations there are: by number, and which of them have ended.
+//! The generations by number, and the end of old ones.
 
 use super::Inner;
 use crate::generation::{Generation, Loaded};
@@ -14,7 +14,7 @@ impl Inner {
         self.generation(number)?.zygotes.get_mut(perl)
     }
 
-    /// The zygotes of generations that no longer serve and have no workers left.
+    /// Drops the zygotes of generations that no longer serve and have no workers left.
     pub fn drop_ended_generations(&mut self) {
         let current = self.current;
         let busy: Vec<u32> = self

@@ -1,16 +1,16 @@
-//! The workers that hold requests, gone through while they change.
+//! Iterates over the workers that hold requests, even while they change.
 
 use super::Inner;
 use crate::worker::Worker;
 
 impl Inner {
-    /// The workers that hold requests, and their places.
+    /// The workers that hold requests, with their places.
     pub fn holding(&self) -> impl Iterator<Item = (usize, &Worker)> {
         let workers = |&place: &usize| Some((place, self.workers.get(place)?.as_ref()?));
         self.holding.places.iter().filter_map(workers)
     }
 
-    /// The same where the workers change meanwhile: those that hold requests now.
+    /// Calls `act` for each worker that holds requests now, even if the workers change meanwhile.
     pub fn for_each_holding(&mut self, mut act: impl FnMut(&mut Inner, usize)) {
         let mut places = std::mem::take(&mut self.holding.spare);
         places.clone_from(&self.holding.places);

@@ -1,18 +1,18 @@
-//! The teams of the generation in force: whose a host is, and what a reload does with them.
+//! The teams of the current generation: which team serves a host, and how a reload replaces teams.
 
 use super::Inner;
 use crate::team::Team;
 use mehari_config::TeamMark;
 
 impl Inner {
-    /// The team that serves a host now. After a reload that took it away, the main server's, which is who serves the
-    /// host from then on.
+    /// The team that serves a host now. If a reload removed the team, the main server's team, which
+    /// then serves the host.
     pub fn team_of(&self, mark: TeamMark) -> usize {
         let mut teams = self.teams.iter();
         teams.position(|team| team.mark == mark).unwrap_or(0)
     }
 
-    /// The teams of the generation that takes over; what waits, and the workers that finish, go over to them.
+    /// Installs the next generation's teams. Waiting requests and finishing workers move to them.
     pub fn replace_teams(&mut self, teams: Vec<Team>, number: u32) {
         let before = std::mem::replace(&mut self.teams, teams);
         let places: Vec<usize> = before.iter().map(|old| self.team_of(old.mark)).collect();
@@ -31,7 +31,7 @@ impl Inner {
         }
     }
 
-    /// A worker that is found on the idle list of a team, or of none: those of a generation that loads are on none.
+    /// Removes a worker from its team's idle list. Workers of a loading generation are on no list.
     pub fn is_idle_no_more(&mut self, team: usize, worker: usize) {
         if let Some(team) = self.teams.get_mut(team) {
             team.idle.retain(|idle| *idle != worker);
