@@ -1,7 +1,8 @@
-//! Digest authentication (RFC 7616, qop=auth): who a request says it is, and whether it proves it.
+//! Digest authentication (RFC 7616, qop=auth): the user that a request names, and the proof.
 //!
-//! The gate asks. A nonce is made and known again by a secret of this process, so that a reload changes nothing; what
-//! users have been counted is the nonces' business, and htdigest's files are read off the loop.
+//! The access phase calls it. Nonces carry a mark made with a secret of this process, so reloads do
+//! not invalidate them. `nonce` keeps the used counts; `users` reads htdigest's files off the event
+//! loop.
 
 mod field;
 mod nonce;
@@ -24,23 +25,23 @@ pub struct Digests {
     pub users: Users,
 }
 
-/// What the place and the request say, which the proof is held against.
+/// The place's settings and the request's values, which enter the proof.
 pub struct Place<'a> {
     pub realm: &'a str,
     pub algorithms: &'a [DigestAlgorithm],
-    /// The older form without qop is taken (RFC 2069).
+    /// Whether the older form without qop is accepted (RFC 2069).
     pub may_lack_qop: bool,
     pub method: &'a [u8],
 }
 
-/// A proof that was right, for the answer to it.
+/// A correct proof, for the Authentication-Info field.
 pub struct Proved {
     algorithm: DigestAlgorithm,
     secret: String,
 }
 
 impl Place<'_> {
-    /// `None`: the proof is wrong. As much is computed for a user who is not there.
+    /// `None`: the proof is wrong. An unknown user costs the same computation.
     pub fn check(&self, given: &Given, listed: &Listed) -> Option<Proved> {
         let algorithm = given.algorithm.unwrap_or(DigestAlgorithm::Md5);
         if given.realm != self.realm.as_bytes() || !self.algorithms.contains(&algorithm) {
@@ -61,7 +62,7 @@ impl Place<'_> {
 }
 
 impl Proved {
-    /// The field that proves the server to the client, and gives it the nonce to go on with.
+    /// The Authentication-Info field: it proves the server to the client and gives the next nonce.
     pub fn info(&self, given: &Given, next: Option<&str>) -> Vec<u8> {
         let mut line = b"Authentication-Info: rspauth=\"".to_vec();
         line.extend_from_slice(response(self.algorithm, &self.secret, given, b"").as_bytes());
@@ -86,7 +87,7 @@ impl Proved {
     }
 }
 
-/// RFC 7616 section 3.4.1; without qop, RFC 2069's.
+/// The response value of RFC 7616 section 3.4.1; without qop, that of RFC 2069.
 fn response(algorithm: DigestAlgorithm, secret: &str, given: &Given, method: &[u8]) -> String {
     let request = hashed(algorithm, &[method, &given.uri]);
     match &given.quality {
@@ -108,7 +109,7 @@ fn response(algorithm: DigestAlgorithm, secret: &str, given: &Given, method: &[u
     }
 }
 
-/// The parts with colons between them, in hexadecimal.
+/// The hash of the parts, joined by colons, in hexadecimal.
 fn hashed(algorithm: DigestAlgorithm, parts: &[&[u8]]) -> String {
     fn of<D: Digest>(text: &[u8]) -> String {
         hex::lower(&D::digest(text))

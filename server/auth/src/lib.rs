@@ -1,7 +1,7 @@
-//! Authentication: who a request says it is, and whether it proves it. The Basic and Digest schemes.
+//! Authentication: the user that a request names, and the proof. Basic and Digest schemes.
 //!
-//! The front's access phase asks. User files are read and passwords are checked on other threads.
-//! Which users a location requires is decided by the caller.
+//! The front's access phase calls this crate. Other threads read user files and check passwords.
+//! The caller decides which users a location requires.
 
 pub mod digest;
 pub mod passwords;

@@ -1,8 +1,8 @@
-//! Basic authentication: who a request says it is, and whether the password is right.
+//! Basic authentication: the user of a request, and the check of the password.
 //!
-//! A password is checked on another thread, a few at a time, since bcrypt is slow on purpose. What was
-//! right is remembered for a while as a keyed digest, so that a user pays for it once; what was wrong is
-//! not remembered and waits its turn.
+//! Threads check passwords, a few at a time, because bcrypt is slow on purpose. A correct password
+//! is remembered for a while as a keyed digest, so a user pays for the check once. A wrong password
+//! is not remembered and waits its turn.
 
 mod crypt;
 mod file;
@@ -19,17 +19,17 @@ use std::time::{Duration, Instant, SystemTime};
 pub use file::{is_member, plain};
 pub use formats::is_same;
 
-/// How long a password that was right stays so without another look.
+/// How long a correct password needs no further check.
 const LIFE: Duration = Duration::from_secs(300);
 /// How long a change of the user file may go unnoticed.
 const LOOK: Duration = Duration::from_secs(1);
-/// Users remembered at most.
+/// The most users that are remembered.
 const USERS: usize = 16 * 1024;
-/// Passwords checked at once, and waiting for it.
+/// The number of passwords checked at once, and the number of waiting checks.
 const AT_ONCE: usize = 2;
 const WAITING: usize = 64;
 
-/// A user and a password, as a request gives them.
+/// A user and a password from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: Vec<u8>,
@@ -37,7 +37,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Of an `Authorization: Basic ...` field. `None`: there are none that can be read.
+    /// Reads an `Authorization: Basic ...` field. `None`: the field is malformed or of another
+    /// scheme.
     pub fn of(field: &[u8]) -> Option<Credentials> {
         let (scheme, encoded) = field.split_at(field.iter().position(|byte| *byte == b' ')?);
         if !scheme.eq_ignore_ascii_case(b"basic") {
@@ -60,12 +61,12 @@ pub struct Passwords {
     waiting: std::cell::Cell<usize>,
 }
 
-/// What became of a check.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Right,
     Wrong,
-    /// Too many wait already.
+    /// Too many checks are waiting.
     Busy,
     /// The user file cannot be read.
     Unreadable,
@@ -89,7 +90,7 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// Whether these were right a short while ago, and the file has not changed since.
+    /// Whether the credentials were correct recently and the file is unchanged since then.
     pub fn are_known(&self, file: &Path, credentials: &Credentials) -> bool {
         let digest = self.digest(file, credentials);
         let mut right = self.right.borrow_mut();
@@ -113,7 +114,7 @@ impl Passwords {
         let Ok(_turn) = self.turns.acquire().await else {
             return Outcome::Busy;
         };
-        // Somebody with the same password may have been before.
+        // A request with the same password may have been checked meanwhile.
         if self.are_known(file, credentials) {
             return Outcome::Right;
         }
@@ -121,7 +122,7 @@ impl Passwords {
         let (path, asked) = (file.to_path_buf(), credentials.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let line = file::password_of(&path, &asked.user)?;
-            // A user who is not there takes as long as one who is.
+            // An unknown user takes as long as a known one.
             let known = line.as_deref().unwrap_or(formats::NOBODY);
             Ok(formats::matches(known, &asked.password) && line.is_some())
         });
@@ -146,7 +147,7 @@ impl Passwords {
         right.insert(digest, Instant::now());
     }
 
-    /// The file's time is part of it: what was right for the file before is not for the file now.
+    /// The digest includes the file's time, so a changed file invalidates it.
     fn digest(&self, file: &Path, credentials: &Credentials) -> [u8; 32] {
         let Ok(mut digest) = <Hmac<Sha256> as Mac>::new_from_slice(&self.key) else {
             return [0; 32];

@@ -1,10 +1,10 @@
-//! Keeping the server's descriptors from the programs it runs.
+//! Hides the server's descriptors from the programs that it runs.
 #![allow(unsafe_code)]
 
-/// Marks every descriptor above 2 close-on-exec. What is opened later is born so (std and tokio see to it);
-/// what a child is meant to have, its spawner duplicates.
+/// Marks every descriptor above 2 close-on-exec. Descriptors opened later have the mark from the
+/// start (std and tokio set it). A spawner duplicates the descriptors that its child needs.
 pub fn close_on_exec() {
-    // SAFETY: changes a flag of descriptors only; nothing is closed here and no memory is touched.
+    // SAFETY: changes only a flag of descriptors. Nothing is closed and no memory is touched.
     let done = unsafe {
         libc::syscall(
             libc::SYS_close_range,
@@ -25,7 +25,7 @@ fn one_by_one() {
     };
     let numbers = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     for descriptor in numbers.filter(|&number: &i32| number > 2) {
-        // SAFETY: F_SETFD on a number that is not open fails with EBADF and does nothing.
+        // SAFETY: F_SETFD on a closed descriptor fails with EBADF and does nothing.
         unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }

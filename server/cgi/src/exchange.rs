@@ -1,4 +1,4 @@
-//! One request given to a program, polled by the front as it polls the pool's exchange.
+//! One request given to a program. The front polls it as it polls the pool's exchange.
 
 use super::keeper::{Exit, Started, Verdict};
 use super::reader::{Arrival, Reader};
@@ -14,10 +14,10 @@ use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// What is read at once while the head is looked for.
+/// Bytes per read while the head is searched.
 const READ: usize = 16 * 1024;
 
-/// Which program it is and how it speaks.
+/// The program and its kind of output.
 pub struct About {
     pub log: ErrorLog,
     pub file: PathBuf,
@@ -25,7 +25,8 @@ pub struct About {
     pub form: Form,
 }
 
-/// Dropped before the response is complete: the client is gone, the program and its group are stopped.
+/// A request under way. Dropping it early means that the client has gone: the program and its group
+/// are stopped.
 pub struct Exchange {
     about: About,
     timeout: Duration,
@@ -38,7 +39,7 @@ pub struct Exchange {
 
 enum State {
     Starting(oneshot::Receiver<Result<Started, Fault>>),
-    /// Bytes so far, and how many of them were searched for the end of the head.
+    /// The bytes so far, and how many of them were searched for the end of the head.
     Head(Reader, Vec<u8>, usize),
     Body(Body),
     Over,
@@ -46,9 +47,9 @@ enum State {
 
 struct Body {
     reader: Reader,
-    /// Came with the head.
+    /// The part of the body that arrived with the head.
     early: Vec<u8>,
-    /// Bytes still to come, if Content-Length said.
+    /// Bytes still to come, according to Content-Length.
     left: Option<u64>,
 }
 
@@ -69,7 +70,8 @@ impl Exchange {
         }
     }
 
-    /// The response's head or the local redirect, once. After a redirect nothing else is to be asked for.
+    /// The response's head or the local redirect. Ready only once. After a redirect no other call
+    /// may follow.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         loop {
             match &mut self.state {
@@ -102,8 +104,9 @@ impl Exchange {
         }
     }
 
-    /// Appends what has arrived of the body to `into`, at most `room` bytes. `Ok(true)`: more may come;
-    /// `Ok(false)`: the body is complete. The program waits while this is not called.
+    /// Appends arrived parts of the body to `into`, at most `room` bytes. `Ok(true)`: more may
+    /// come. `Ok(false)`: the body is complete. The program waits while this function is not
+    /// called.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -147,22 +150,22 @@ impl Exchange {
         })
     }
 
-    /// The client wants no more of the response (it was a HEAD request, say), but the program may finish its work.
+    /// Discards the rest of the response (a HEAD request, for example) but lets the program finish.
     pub fn discard(mut self) {
         self.release(true);
     }
 
-    /// True when `poll_body` completes without waiting.
+    /// Whether `poll_body` completes without waiting.
     pub fn is_complete(&self) -> bool {
         matches!(self.state, State::Over)
     }
 
-    /// The program's process, once it runs.
+    /// The program's process number, once it runs.
     pub fn worker(&self) -> Option<u32> {
         self.pid
     }
 
-    /// Time the request waited for other programs to end.
+    /// How long the request waited for other programs to end.
     pub fn queued(&self) -> Duration {
         self.queued
     }
@@ -199,7 +202,8 @@ impl Exchange {
         Ok(head)
     }
 
-    /// The response is over, the program need not be. `listen`: what it still prints is thrown away.
+    /// The response is complete, but the program may still run. `listen`: its further output is
+    /// read and dropped.
     fn release(&mut self, listen: bool) {
         let state = std::mem::replace(&mut self.state, State::Over);
         let rest = match state {
@@ -224,7 +228,8 @@ impl Exchange {
         self.release(true);
     }
 
-    /// Stdout has ended. What is short of Content-Length, or ends because the program was killed, is not a whole response.
+    /// Stdout has ended. A body that is shorter than Content-Length, or whose program was killed,
+    /// is incomplete.
     fn end(&mut self, exit: Option<Exit>, left: Option<u64>) -> Result<bool, Fault> {
         let file = self.about.file.display();
         if let Some(left) = left {
@@ -256,7 +261,7 @@ impl Exchange {
         self.fail(Fault::BadHeader)
     }
 
-    /// Gives the program up: the verdict dropped unspoken stops it.
+    /// Gives up the program: dropping the verdict stops it.
     fn fail(&mut self, fault: Fault) -> Fault {
         if fault == Fault::TimedOut {
             let file = self.about.file.display();

@@ -1,7 +1,8 @@
-//! One task a program: from the wait for a place, through the spawn, to the reaped process.
+//! One task per program: it waits for a place, starts the program and reaps it.
 //!
-//! Started by [`super::Cgi::start`]; tells the [`super::Exchange`] when the program runs and when it ended, and
-//! obeys its verdict. Looking after the process itself is [`running`]'s.
+//! [`super::Cgi::start`] starts the task. The task tells the [`super::Exchange`] when the program
+//! runs and when it has ended, and obeys the exchange's verdict. [`running`] looks after the
+//! process itself.
 
 use super::{launch, Shared, Turn};
 use mehari_observe::{LogLevel, Origin};
@@ -24,7 +25,7 @@ pub struct Work {
     pub command: Command,
     pub file: PathBuf,
     pub request: u64,
-    /// For a program that goes on after its response.
+    /// For a program that runs on after its response.
     pub timeout: Duration,
     pub turn: Turn,
 }
@@ -43,8 +44,8 @@ pub enum Exit {
     Signal(u32),
 }
 
-/// The exchange's last word: the response is complete, the program may finish; what it still prints is thrown
-/// away if the pipe is given. Dropped without a word: stop the program.
+/// The exchange's last message: the response is complete and the program may finish. If it contains
+/// the pipe, further output is dropped. Dropping the sender stops the program.
 pub type Verdict = Option<pipe::Receiver>;
 
 pub struct Keeper {
@@ -82,7 +83,7 @@ impl Keeper {
             request: self.work.request,
             timeout: self.work.timeout,
         };
-        // Spawning waits for exec, which may read a slow disk: the front's thread has better to do.
+        // Spawning waits for exec, which may read a slow disk, so another thread does it.
         let spawned = tokio::task::spawn_blocking(move || launch::spawn(command)).await;
         let spawned = spawned.unwrap_or_else(|error| Err(io::Error::other(error)));
         match spawned.and_then(|child| Running::attend(about.clone(), child, permit)) {
@@ -99,7 +100,7 @@ impl Keeper {
     }
 }
 
-/// Waits in line, if the request has to. The place is given back with the answer.
+/// Waits for a place if necessary. The place of the queue is returned afterwards.
 async fn turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit> {
     match turn {
         Turn::Now(permit) => Some(permit),
@@ -107,7 +108,7 @@ async fn turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit> {
     }
 }
 
-/// Which program it is.
+/// The program that runs.
 #[derive(Clone)]
 pub struct About {
     shared: Arc<Shared>,

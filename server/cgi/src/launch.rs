@@ -1,6 +1,7 @@
-//! From a [`Program`] to a process: environment, command line, stdin, and why it could not be started.
+//! From a [`Program`] to a process: environment, command line, stdin, and the reason of a failed
+//! start.
 //!
-//! The command holds nothing that needs code between fork and exec, so std spawns it with `posix_spawn`.
+//! The command needs no code between fork and exec, so std starts it with `posix_spawn`.
 
 use super::{arguments, Program, StartError};
 use mehari_pool::variables::{self, Surroundings};
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Everything but stdin.
+/// Everything except stdin.
 pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Command, StartError> {
     let file = std::path::absolute(program.file).map_err(|_| StartError::NotFound)?;
     check(&file)?;
@@ -54,7 +55,7 @@ fn check(file: &Path) -> Result<(), StartError> {
     }
 }
 
-/// The body as a file at its start: the program may seek in it, and nobody has to feed it.
+/// The body as a file at its start. The program may seek in it, and no task has to feed it.
 pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
     let mut file = match body {
         Body::Empty => return Ok(Stdio::null()),
@@ -70,7 +71,7 @@ pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
     Ok(Stdio::from(file))
 }
 
-/// Spawns; call it where waiting is no harm. A file that is just being written (by a deployment) gets a moment.
+/// Starts the process. The call may block. A file that a deployment is just writing gets a moment.
 pub fn spawn(mut command: Command) -> io::Result<Child> {
     for _ in 0..20 {
         match command.spawn() {
@@ -83,7 +84,7 @@ pub fn spawn(mut command: Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// What the error log says when the system refuses to run `file`.
+/// The error log's text if the system refuses to run `file`.
 pub fn explain(file: &Path, error: &io::Error) -> String {
     let reason = match (error.kind(), error.raw_os_error()) {
         (_, Some(libc::ENOEXEC)) => {

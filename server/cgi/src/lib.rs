@@ -1,8 +1,9 @@
-//! The rung `cgi`: any executable, a process of its own for each request, CGI/1.1 (RFC 3875).
+//! The rung `cgi`: any executable as CGI/1.1 (RFC 3875), with one process per request.
 //!
-//! [`Cgi::start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's. A task of
-//! its own keeps each process: it spawns it off the front's thread, reads its stderr, stops its whole process group
-//! when the time is up or the client is gone, and reaps it. Routing, framing and error pages are the caller's.
+//! [`Cgi::start`] takes a complete request and returns an [`Exchange`] like the pool's. A task
+//! keeps each process: it starts the process off the front's thread, reads its stderr, stops its
+//! process group when the time is over or the client has gone, and reaps it. The caller does
+//! routing, framing and error pages.
 
 use keeper::{Keeper, Work};
 use mehari_observe::ErrorLog;
@@ -25,12 +26,12 @@ mod reader;
 pub use exchange::Exchange;
 pub use script_head::ScriptHead;
 
-/// How much CGI the server bears.
+/// Limits of CGI programs.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Programs that run at once.
+    /// The most programs at once.
     pub processes: usize,
-    /// Requests that may wait for one to end, and how long.
+    /// The most requests that wait for a program to end, and how long they may wait.
     pub queue: usize,
     pub queue_timeout: Duration,
 }
@@ -38,9 +39,9 @@ pub struct Limits {
 /// One program to run.
 #[derive(Debug)]
 pub struct Program<'a> {
-    /// Its `task` names the file that becomes SCRIPT_FILENAME.
+    /// The call's `task` names the file of SCRIPT_FILENAME.
     pub call: Call<'a>,
-    /// The executable; it runs in its own folder.
+    /// The executable. It runs in its own folder.
     pub file: &'a Path,
     /// SERVER_ADMIN
     pub admin: Option<&'a [u8]>,
@@ -51,7 +52,7 @@ pub struct Program<'a> {
     pub authorization: bool,
 }
 
-/// Why a program is not even tried.
+/// Why a program does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("there is no such program")]
@@ -67,7 +68,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// The status the client is told.
+    /// The status for the client.
     pub fn status(&self) -> u16 {
         match self {
             StartError::NotFound => 404,
@@ -79,7 +80,7 @@ impl StartError {
     }
 }
 
-/// All CGI programs of one site. Cheap to clone; lives on the front's runtime.
+/// All CGI programs of a site. Cheap to clone. It lives on the front's runtime.
 #[derive(Clone)]
 pub struct Cgi {
     shared: Arc<Shared>,
@@ -92,14 +93,14 @@ struct Shared {
     log: ErrorLog,
     software: Vec<u8>,
     instance: Vec<u8>,
-    /// PATH and TZ of the server's own environment.
+    /// PATH and TZ of the server's environment.
     passed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Leaders of the process groups that run.
+    /// Leaders of the running process groups.
     groups: Mutex<HashSet<u32>>,
 }
 
 impl Cgi {
-    /// `software` is SERVER_SOFTWARE. From here on no descriptor that is open now is inherited by accident.
+    /// `software` is SERVER_SOFTWARE. From now on no open descriptor is inherited by accident.
     pub fn new(limits: Limits, software: &str, log: ErrorLog) -> Cgi {
         descriptors::close_on_exec();
         Cgi {
@@ -116,7 +117,8 @@ impl Cgi {
         }
     }
 
-    /// Starts the program, or lets it wait until another has ended. Call it inside the front's runtime.
+    /// Starts the program, or lets it wait until another program has ended. Call it inside the
+    /// front's runtime.
     pub fn start(&self, program: Program<'_>) -> Result<Exchange, StartError> {
         let request = program.call.request_id;
         let timeout = program.call.timeout;
@@ -147,7 +149,7 @@ impl Cgi {
         Ok(Exchange::new(about, started, verdict, timeout))
     }
 
-    /// What programs are told beside the request.
+    /// The variables' sources besides the request.
     pub fn surroundings<'a>(&'a self, admin: Option<&'a [u8]>) -> Surroundings<'a> {
         Surroundings {
             software: &self.shared.software,
@@ -157,14 +159,14 @@ impl Cgi {
         }
     }
 
-    /// Kills every program that runs, and its group, at once. For the end of the server.
+    /// Kills every running program and its group at once, for the end of the server.
     pub fn kill_all(&self) {
         for &leader in self.shared.groups().iter() {
             keeper::signal(leader, rustix::process::Signal::Kill);
         }
     }
 
-    /// A program may run now, or may wait until one has ended.
+    /// Gives the program a place at once or in the queue.
     fn turn(&self) -> Result<Turn, StartError> {
         match self.shared.permits.clone().try_acquire_owned() {
             Ok(permit) => Ok(Turn::Now(permit)),
@@ -206,7 +208,7 @@ enum Turn {
     Later(Place),
 }
 
-/// A place among those that may wait; given back when the program runs or is given up.
+/// A place in the queue. It is returned when the program runs or is given up.
 struct Place(Arc<Shared>);
 
 impl Place {
@@ -227,13 +229,13 @@ impl Drop for Place {
     }
 }
 
-/// RFC 3875 section 5: a name that starts with `nph-` promises a whole response.
+/// RFC 3875 section 5: a name that begins with `nph-` announces a whole response.
 fn is_nph(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(b"nph-")
 }
 
-/// Start time and pid in hexadecimal: unique among the server processes of a machine.
+/// Start time and pid in hexadecimal, unique among the server processes of a machine.
 fn instance() -> Vec<u8> {
     let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     format!("{:x}-{:x}", since.as_micros(), std::process::id()).into_bytes()

@@ -1,4 +1,4 @@
-//! The program's stdout, with what can end it: its close, the program's end, the time limit.
+//! Reads the program's stdout until it closes, the program ends, or the time limit passes.
 
 use super::keeper::{Exit, Started};
 use mehari_pool::Fault;
@@ -11,16 +11,17 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, Instant, Sleep};
 
-/// After stdout is closed, how long the program's own end is waited for, to know whether it was killed.
+/// After stdout closes, how long to wait for the program's end, to learn whether it was killed.
 const EXIT: Duration = Duration::from_millis(50);
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     Bytes,
-    /// Nothing more will come; how the program ended, if it has.
+    /// Nothing more comes. The way the program ended, if it has.
     End(Option<Exit>),
-    /// The program has ended, and what it started has held its stdout in silence for the whole time limit.
+    /// The program has ended, and its children have held its stdout silently for the whole time
+    /// limit.
     Held(Option<Exit>),
 }
 
@@ -28,9 +29,9 @@ pub struct Reader {
     stdout: pipe::Receiver,
     closed: bool,
     exit: Result<Exit, oneshot::Receiver<Exit>>,
-    /// Time the program may still keep us waiting. Time in which nobody reads is not charged.
+    /// The time that the program may still spend. Time in which nobody reads does not count.
     budget: Duration,
-    /// How long others that hold its stdout may be silent once it has ended.
+    /// How long other processes that hold the stdout may be silent after the program's end.
     timeout: Duration,
     wait: Option<Wait>,
 }
@@ -60,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// The pipe, for whoever throws the rest away.
+    /// The pipe, for a caller that drops the rest.
     pub fn into_stdout(self) -> pipe::Receiver {
         self.stdout
     }
@@ -102,7 +103,8 @@ impl Reader {
         })
     }
 
-    /// Bytes read; 0 is the end. An error on a pipe's read end can only mean that nothing more comes.
+    /// Returns the number of bytes read; 0 is the end. An error at the reading end of a pipe can
+    /// only mean that nothing more comes.
     fn poll_pipe(&mut self, cx: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<usize> {
         use bytes::BufMut;
         into.reserve(room);

@@ -13,7 +13,7 @@ mod environment;
 mod faults;
 mod responses;
 
-/// Long enough for a machine under load; a test that works never waits for it.
+/// Long enough for a machine under load. A passing test never waits for it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Rig {
@@ -22,7 +22,7 @@ struct Rig {
     cgi: Cgi,
 }
 
-/// What a test changes of a plain GET.
+/// A test's changes to a plain GET.
 struct Request<'a> {
     method: &'a str,
     query: &'a str,
@@ -171,7 +171,7 @@ impl Rig {
         }
     }
 
-    /// The log once it has a line with `text`.
+    /// Waits until the log has a line with `text`, and returns the log.
     async fn logged(&self, text: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -185,7 +185,7 @@ impl Rig {
         }
     }
 
-    /// Until no program is left, not even as a zombie.
+    /// Waits until no program is left, not even as a zombie.
     async fn quiet(&self) {
         let begun = Instant::now();
         while !self.cgi.shared.groups().is_empty() {
@@ -195,7 +195,7 @@ impl Rig {
     }
 }
 
-/// Lets the program go that reads a line from this fifo.
+/// Releases the program that reads a line from this fifo.
 async fn open(gate: &Path) {
     let gate = gate.to_path_buf();
     let opened = tokio::task::spawn_blocking(move || std::fs::write(gate, "go\n"));
@@ -219,7 +219,7 @@ async fn read(exchange: &mut Exchange, mut take: impl FnMut(&[u8])) -> Result<()
     }
 }
 
-/// Waits until the process is gone; a zombie counts as gone when it is not ours to reap.
+/// Waits until the process has ended. A zombie of another parent counts as ended.
 async fn gone(pid: &str) {
     let begun = Instant::now();
     let stat = format!("/proc/{}/stat", pid.trim());
@@ -233,7 +233,7 @@ async fn gone(pid: &str) {
     }
 }
 
-/// Waits until the file has text and answers it.
+/// Waits until the file has text, and returns the text.
 async fn appears(path: &Path) -> String {
     let begun = Instant::now();
     loop {

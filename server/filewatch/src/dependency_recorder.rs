@@ -6,7 +6,7 @@ use rustix::fs::{FileType, Stat};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The number of a watch and a name in its folder; without a name, the folder or file itself.
+/// The number of a watch and a name in its folder. Without a name, the folder or file itself.
 type Place = (i32, Option<Box<[u8]>>);
 
 pub struct DependencyRecorder<'g> {
@@ -15,7 +15,7 @@ pub struct DependencyRecorder<'g> {
     ways: RefCell<Vec<Rc<CacheValidity>>>,
     /// The last path to a folder: the next file is likely to be in the same folder.
     last: RefCell<Option<(Vec<u8>, Rc<DirWatch>)>>,
-    /// A file was looked at that cannot be watched.
+    /// Whether a file was examined that cannot be watched.
     unwatched: Cell<bool>,
 }
 
@@ -31,15 +31,15 @@ impl<'g> DependencyRecorder<'g> {
         }
     }
 
-    /// `stat` of an absolute path; a path that ends with a slash should be a folder.
+    /// `stat` of an absolute path. A path that ends with a slash should be a folder.
     ///
-    /// Dependencies are noted by [`DependencyRecorder::validity`] only: a path that leads nowhere takes no
-    /// room. Events of the meantime wait in the queue of inotify until the search is over.
+    /// Only [`DependencyRecorder::validity`] notes dependencies, so a path that leads nowhere takes
+    /// no room. Events wait in inotify's queue until the search is over.
     pub fn stat(&self, path: &[u8]) -> Option<Stat> {
         let mut path = path.to_vec();
         if path.ends_with(b"/") {
             path.pop();
-            // The folder itself is watched, not all that goes on around it.
+            // Watches the folder itself, not the changes inside it.
             if let End::Folder(_, folder) = &self.way(&path).end {
                 return rustix::fs::lstat(c_path(folder).as_c_str()).ok();
             }
@@ -86,7 +86,7 @@ impl<'g> DependencyRecorder<'g> {
         way
     }
 
-    /// `stat` without a watch: the route will have to be looked at for each request.
+    /// `stat` without a watch. The route will be checked for each request.
     pub fn stat_unwatched(&self, path: &[u8]) -> Option<Stat> {
         self.note_unwatched();
         rustix::fs::stat(c_path(path).as_c_str()).ok()
@@ -96,7 +96,7 @@ impl<'g> DependencyRecorder<'g> {
         self.unwatched.set(true);
     }
 
-    /// A file with several names may be written by one that is in no watched folder.
+    /// A file with several names may be written by a name in a folder that is not watched.
     fn watch_other_names(&self, path: &[u8], stat: &Stat) {
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if !is_file || stat.st_nlink < 2 {
@@ -108,7 +108,7 @@ impl<'g> DependencyRecorder<'g> {
         }
     }
 
-    /// The validity of what was found. `None`: a file of it cannot be watched.
+    /// The validity of the result. `None`: one of its files cannot be watched.
     pub fn validity(self) -> Option<Rc<CacheValidity>> {
         if self.unwatched.get() {
             return None;

@@ -1,4 +1,5 @@
-//! The path to a folder: every part of it is watched, and links are followed as the system follows them.
+//! The path to a folder: every part of it is watched, and links are followed as the system follows
+//! them.
 
 use super::{CacheValidity, FileWatcher};
 use rustix::fs::inotify::WatchFlags;
@@ -8,12 +9,12 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::rc::Rc;
 
-/// Links followed on one path, as in path_resolution(7).
+/// The most links on one path, as in path_resolution(7).
 pub const LINKS: usize = 40;
 
-/// Events of a folder on the path. None of its children is among them: the system would mark every
-/// name of the folder that it remembers, tens of thousands in a `/tmp`. A change of permissions is
-/// found by the second look.
+/// Events of a folder on the path. Events of its children are excluded: for them the system would
+/// mark every name of the folder that it remembers, tens of thousands in a `/tmp`. The second look
+/// finds a change of permissions.
 const ITSELF: WatchFlags = WatchFlags::DELETE_SELF
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR)
@@ -24,12 +25,12 @@ const NAMES: WatchFlags = ITSELF
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
     .union(WatchFlags::MOVED_TO);
-/// Those, and changes of contents and permissions.
+/// Those events, and changes of contents and permissions.
 const FILES: WatchFlags = NAMES
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE);
-/// Events of a file that has other names, by which it may be written.
+/// Events of a file that has other names, because it may be written by them.
 pub const FILE: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::ATTRIB)
@@ -48,16 +49,17 @@ pub enum End {
     Folder(i32, Vec<u8>),
     /// There is no such folder.
     Missing,
-    /// It cannot be watched, or others can change it unseen.
+    /// The folder cannot be watched, or others can change it unnoticed.
     Unwatched,
 }
 
 impl FileWatcher {
-    /// The watched path to a folder. A known path that is unchanged is not walked again.
+    /// The watched path to a folder. A known, unchanged path is not walked again.
     pub(super) fn way(&self, folder: &[u8]) -> Rc<DirWatch> {
         let known = self.ways.borrow().get(folder).cloned();
         if let Some(way) = known.filter(|way| way.validity.holds()) {
-            // A deleted folder that a process holds open gives no event; the number of its watch shows it.
+            // A deleted folder that a process holds open causes no event, but the number of its
+            // watch changes.
             match &way.end {
                 End::Folder(number, path) if self.end(path) == Ok(*number) => return way,
                 _ => {}
@@ -85,8 +87,8 @@ impl FileWatcher {
         }
     }
 
-    /// Where the path to a folder ends, without links; or why it does not lead there. Each part is
-    /// watched before it is looked at, so that no change is missed in between.
+    /// Where the path to a folder ends, without links, or why it does not lead there. Each part is
+    /// watched before it is examined, so no change is missed.
     fn walk(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> Result<Vec<u8>, End> {
         let mut rest: VecDeque<Vec<u8>> = parts(folder).collect();
         let mut here = Vec::new();
@@ -122,7 +124,7 @@ impl FileWatcher {
                                 .rev()
                                 .for_each(|part| rest.push_front(part));
                         }
-                        // A folder, made since it was not there.
+                        // The folder was created meanwhile.
                         Err(Errno::INVAL) if error == Errno::NOENT => rest.push_front(part),
                         Err(_) => return Err(End::Missing),
                     }
@@ -133,8 +135,8 @@ impl FileWatcher {
         Ok(here)
     }
 
-    /// Watches one file and the path to it, and nothing else of its folder. `None`: there is no such
-    /// file, its name is a link, or it cannot be watched.
+    /// Watches one file and the path to it, but not the rest of its folder. `None`: the file does
+    /// not exist, its name is a link, or it cannot be watched.
     pub fn depend_on_file(&self, file: &[u8]) -> Option<(Rc<CacheValidity>, Stat)> {
         self.make_room();
         let slash = memchr::memrchr(b'/', file)?;
@@ -159,14 +161,16 @@ fn parts(path: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     parts.map(<[u8]>::to_vec)
 }
 
-/// The path for a system call; an empty one is the root folder. No request and no link has a NUL.
+/// The path for a system call. An empty path is the root folder. Neither requests nor links contain
+/// a NUL.
 pub fn c_path(path: &[u8]) -> CString {
     let path = if path.is_empty() { b"/" } else { path };
     CString::new(path).unwrap_or_default()
 }
 
-/// File systems whose files change by this system's calls only. On others (NFS, FUSE, what a virtual machine's host
-/// lends) changes may come from elsewhere, and inotify would not know.
+/// Whether files of this file system change only by this system's calls. Changes of other file
+/// systems (NFS, FUSE, shares of a virtual machine's host) may come from elsewhere, without inotify
+/// events.
 fn tells_changes(folder: &[u8]) -> bool {
     const LOCAL: [u32; 15] = [
         0xEF53,      // ext2, ext3, ext4

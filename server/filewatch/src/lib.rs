@@ -1,10 +1,9 @@
-//! File watching by inotify: what a kept route depends on, and whether that has changed.
+//! File watching by inotify: the files that a kept route depends on, and whether they have changed.
 //!
-//! The search for a route looks at files through a [`DependencyRecorder`]. The route keeps the
-//! [`CacheValidity`] that comes of it: a file that does not change costs no look at the disk, and a
-//! file that does change is looked at again by the next request. Where nothing can be watched (no
-//! watches are left, or others can change the file system) there is no validity, and the files are
-//! looked at for each request. The loop reads events before any request that came after them.
+//! The search for a route examines files through a [`DependencyRecorder`], and the route keeps the
+//! resulting [`CacheValidity`]. An unchanged file costs no disk access. A changed file is examined
+//! again by the next request. Without a validity (no watches are left, or others can change the
+//! file system) every request examines the files. The loop reads events before any later request.
 
 mod dependency_recorder;
 mod dir_watch;
@@ -28,18 +27,18 @@ use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// Folders watched at most. At the limit everything is forgotten.
+/// The most watched folders. At the limit everything is forgotten.
 const FOLDERS: usize = 16 * 1024;
-/// Names that routes depend on, over all folders. At the limit everything is forgotten.
+/// The most names that routes depend on, over all folders. At the limit everything is forgotten.
 const PLACES: usize = 512 * 1024;
-/// Beyond this number of names, those that no route depends on any more are forgotten.
+/// Above this number of names, those without a dependent route are forgotten.
 const TIDY: usize = 64 * 1024;
 
-/// Whether what one route, or the path to one folder, depends on is unchanged.
+/// Whether the dependencies of one route, or of the path to one folder, are unchanged.
 #[derive(Debug, Default)]
 pub struct CacheValidity {
     invalid: Cell<bool>,
-    /// Of the paths to the folders of its names.
+    /// The validities of the paths to the folders of its names.
     ways: Vec<Rc<CacheValidity>>,
 }
 
@@ -50,32 +49,32 @@ impl CacheValidity {
     }
 }
 
-/// What depends on a watched folder or file.
+/// The dependents of a watched folder or file.
 #[derive(Default)]
 struct Watched {
-    /// Depends on the folder itself: its place, its existence, its mode.
+    /// Dependents of the folder itself: its place, its existence, its mode.
     own: Vec<Weak<CacheValidity>>,
-    /// Depends on one of its names, whether or not the name exists.
+    /// Dependents of a name in the folder, whether or not the name exists.
     names: HashMap<Box<[u8]>, Vec<Weak<CacheValidity>>>,
 }
 
 pub struct FileWatcher {
     journal: Rc<dyn Journal>,
     inotify: Option<OwnedFd>,
-    /// Sets the first watches, on other threads.
+    /// Sets the first watches, on another thread.
     pub warmer: Arc<WatchWarmer>,
-    /// Folders that the warmer has visited, those that cannot be watched included.
+    /// Folders that the warmer has visited, including those that cannot be watched.
     warmed: RefCell<HashSet<Box<[u8]>>>,
-    /// The inotify descriptor again, for the task that waits for events.
+    /// A duplicate of the inotify descriptor, for the task that waits for events.
     for_task: RefCell<Option<OwnedFd>>,
     watched: RefCell<HashMap<i32, Watched>>,
     ways: RefCell<HashMap<Box<[u8]>, Rc<DirWatch>>>,
     dependents: Cell<usize>,
-    /// Dependents there may be before unused ones are forgotten.
+    /// The number of dependents at which unused ones are forgotten.
     tidied_at: Cell<usize>,
-    /// Something was invalidated since [`FileWatcher::take_invalidated`] was last called.
+    /// Whether anything was invalidated since the last [`FileWatcher::take_invalidated`].
     any_invalidated: Cell<bool>,
-    /// The log has a line that no watches are left.
+    /// Whether the log already says that no watches are left.
     warned: Cell<bool>,
 }
 
@@ -100,7 +99,7 @@ impl FileWatcher {
         }
     }
 
-    /// The descriptor that the task waits on for events; `None` after the first call.
+    /// The descriptor on which the task waits for events. `None` after the first call.
     pub fn descriptor(&self) -> Option<OwnedFd> {
         self.for_task.take()
     }
@@ -123,7 +122,8 @@ impl FileWatcher {
         warmed.insert(folder_of(file).into());
     }
 
-    /// Reads the events that wait, and invalidates what depends on what changed. Costs nothing while nothing is watched.
+    /// Reads the waiting events and invalidates their dependents. Costs nothing while nothing is
+    /// watched.
     pub fn read_events(&self) {
         let Some(inotify) = self.inotify.as_ref() else {
             return;
@@ -141,7 +141,7 @@ impl FileWatcher {
 
     fn take_event(&self, number: i32, events: ReadFlags, name: Option<&[u8]>) {
         if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-            // Events were lost: nothing that is kept can be trusted.
+            // Events were lost, so nothing that is kept can be trusted.
             return self.clear();
         }
         let gone =
@@ -172,7 +172,7 @@ impl FileWatcher {
         }
     }
 
-    /// Whether something was invalidated since this was last called.
+    /// Whether anything was invalidated since the last call.
     pub fn take_invalidated(&self) -> bool {
         self.any_invalidated.take()
     }
@@ -187,13 +187,13 @@ impl FileWatcher {
             let names = watched.names.into_values().flatten();
             self.invalidate(names.chain(watched.own));
             if let Some(inotify) = &self.inotify {
-                // A watch that the system removed already cannot be removed again.
+                // The system may have removed the watch already.
                 let _ = inotify::remove_watch(inotify, number);
             }
         }
     }
 
-    /// Adds a watch, and answers its number.
+    /// Adds a watch and returns its number.
     ///
     /// # Errors
     ///
@@ -217,7 +217,8 @@ impl FileWatcher {
         }
     }
 
-    /// Notes that `validity` depends on a name of a watched folder; without a name, on the folder itself.
+    /// Notes that `validity` depends on a name of a watched folder or, without a name, on the
+    /// folder itself.
     fn note(&self, number: i32, name: Option<&[u8]>, validity: &Rc<CacheValidity>) {
         self.dependents.set(self.dependents.get() + 1);
         let mut all = self.watched.borrow_mut();
@@ -248,7 +249,8 @@ impl FileWatcher {
 }
 
 impl FileWatcher {
-    /// Forgets the names that no route depends on: few routes are kept, but there may be many files.
+    /// Forgets the names without a dependent route, because there may be many more files than
+    /// routes.
     fn tidy(&self) {
         let mut left = 0;
         for watched in self.watched.borrow_mut().values_mut() {

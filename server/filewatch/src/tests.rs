@@ -1,4 +1,4 @@
-//! What invalidates, and what does not.
+//! Events that invalidate a route, and events that do not.
 
 use super::{CacheValidity, DependencyRecorder, FileWatcher};
 use mehari_config::LogLevel;
@@ -26,7 +26,7 @@ fn validity(watcher: &FileWatcher, path: &Path) -> Rc<CacheValidity> {
     recorder.validity().expect("a file system that is watched")
 }
 
-/// `folder/deep/real/file`, and `folder/link` that leads to `deep/real`.
+/// Makes `folder/deep/real/file`, and `folder/link`, which leads to `deep/real`.
 fn furnish(root: &Path) {
     fs::create_dir_all(root.join("deep/real")).expect("folders");
     fs::write(root.join("deep/real/file"), "text").expect("a file");
@@ -137,7 +137,7 @@ fn neighbours_do_not_invalidate_each_other() {
     assert!(one.holds() && !other.holds());
 }
 
-/// A folder that somebody holds open ends without an event of its own: its place is looked at.
+/// The end of a folder that a process holds open causes no event, so its place is checked.
 #[test]
 fn folder_that_is_made_again_is_watched_again() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -183,7 +183,7 @@ fn clearing_invalidates_all_and_paths_that_lead_nowhere_take_no_room() {
     assert!(again.holds());
 }
 
-/// One folder, and far more files than routes are kept.
+/// One folder with far more files than there are kept routes.
 #[test]
 fn names_that_no_route_stands_on_are_forgotten() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
-//! Sets the first watch on a folder, on a thread of its own.
+//! Sets the first watch on a folder, on its own thread.
 //!
 //! The first watch makes the system mark every name of the folder that it remembers, which takes
-//! tens of milliseconds for a hundred thousand names. The loop's watch then finds them marked. The
-//! warmer has an inotify instance of its own, so that the loop never waits for its lock.
+//! tens of milliseconds for a hundred thousand names. The loop's watch then finds the names marked.
+//! The warmer has its own inotify instance, so the loop never waits for a lock.
 
 use super::dir_watch::c_path;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -12,7 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// An event of the children, so that they are marked, and a rare one. Once, since nobody reads these events.
+/// A rare event of the children, so that they are marked. One event only, because nobody reads
+/// them.
 const MARK: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::ONESHOT)
     .union(WatchFlags::ONLYDIR);
@@ -20,7 +21,7 @@ const MARK: WatchFlags = WatchFlags::ATTRIB
 pub struct WatchWarmer {
     /// `None`: the system gives no instance, and the loop sets all watches itself.
     inotify: Option<OwnedFd>,
-    /// The watches set last. The watcher has its own on the folders before.
+    /// The last watches. For earlier folders the watcher has its own.
     standing: Mutex<Vec<i32>>,
 }
 
@@ -34,7 +35,7 @@ impl Default for WatchWarmer {
 }
 
 impl WatchWarmer {
-    /// Marks the folder of a file, and the folder that the file lies in if its path leads through links.
+    /// Marks the folder of a file, and the file's real folder if its path leads through links.
     pub fn warm(&self, file: &[u8]) {
         let Some(inotify) = &self.inotify else { return };
         let path = Path::new(OsStr::from_bytes(file));
@@ -53,7 +54,7 @@ impl WatchWarmer {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         for number in std::mem::replace(&mut *standing, marked.clone()) {
             if !marked.contains(&number) {
-                // It may have ended by itself.
+                // The watch may have ended by itself.
                 let _ = inotify::remove_watch(inotify, number);
             }
         }

@@ -1,4 +1,5 @@
-//! HTTP/1.0 and 1.1 as bytes: where a head ends, what it says, how its body is delimited (RFC 9112).
+//! The bytes of HTTP/1.0 and 1.1: the end of a head, its content, and the framing of the body (RFC
+//! 9112).
 
 pub mod chunked;
 pub mod framing;

@@ -1,7 +1,7 @@
 //! The syntax of HTTP messages: functions over bytes, without sockets, files or waiting.
 //!
-//! The front's codecs and handlers call this crate, and so does whatever else reads or writes HTTP
-//! (script output, back ends). What a message means to this server is decided by the callers.
+//! The front's codecs and handlers call this crate, as do the readers of script output and back
+//! ends. The callers decide what a message means to the server.
 
 pub mod accept;
 pub mod http1;
@@ -12,5 +12,5 @@ pub mod status;
 pub mod target;
 pub mod token;
 
-/// A field line: name and value, as sent.
+/// A field line: name and value as sent.
 pub type Field<'a> = (&'a [u8], &'a [u8]);

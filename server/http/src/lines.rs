@@ -1,30 +1,31 @@
-//! The header lines a program gave, checked once more before they reach a client.
+//! Checks a program's header lines once more before they reach a client.
 //!
-//! The pool and the CGI handler check them too. This is the last gate: whatever got past them, no
-//! program can put a line of its own making into somebody's response (response splitting).
+//! The pool and the CGI handler check the lines too. This last check ensures that no program can
+//! insert lines into another response (response splitting).
 
 use crate::token::is_token_byte;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// What a block of lines, each `Name: value\r\n`, holds.
+/// What a block of lines, each `Name: value\r\n`, contains.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// Lines that are the connection's business, not the program's; in order.
+    /// Lines about the connection, in order. They are not the program's to set.
     pub dropped: SmallVec<[Range<usize>; 2]>,
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
     /// The values of Last-Modified and ETag.
     pub modified: Option<Range<usize>>,
     pub tag: Option<Range<usize>>,
-    /// The value of a field that names a file to be sent; kept, as a server before us may be meant.
-    /// Values of X-Cache-Purge: pages of the response cache that are to be forgotten.
+    /// The field that names a file to send. The field stays in the block, because a server before
+    /// us may be its reader. `purge`: values of X-Cache-Purge, pages that the response cache
+    /// forgets.
     pub purge: Vec<Range<usize>>,
     pub send_file: Option<(Named, Range<usize>)>,
 }
 
-/// How a file to be sent is named.
+/// How a response names a file to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// By its path: X-Sendfile, X-LIGHTTPD-send-file.
@@ -33,7 +34,8 @@ pub enum Named {
     Path,
 }
 
-/// The lines as HTTP/2 has them. What is about a connection, or is no field there, is left out.
+/// Appends the lines as HTTP/2 fields, without fields about the connection and without invalid
+/// fields.
 pub fn push_fields(fields: &mut HeaderMap, block: &[u8]) {
     for line in block.split_inclusive(|&byte| byte == b'\n') {
         let line = line.strip_suffix(b"\r\n").unwrap_or(line);
@@ -43,13 +45,13 @@ pub fn push_fields(fields: &mut HeaderMap, block: &[u8]) {
         let name = HeaderName::from_bytes(&line[..colon]);
         let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
         if let (Ok(name), Ok(value), false) = (name, value, is_of_connection(&line[..colon])) {
-            // An error: there are more fields than anybody reads.
+            // An error means that there are more fields than any client reads.
             let _ = fields.try_append(name, value);
         }
     }
 }
 
-/// Fields about the connection they come through (RFC 9113 section 8.2.2).
+/// Whether a field is about its connection (RFC 9113 section 8.2.2).
 fn is_of_connection(name: &[u8]) -> bool {
     let known: &[&[u8]] = match name.len() {
         2 => &[b"te"],
@@ -62,7 +64,8 @@ fn is_of_connection(name: &[u8]) -> bool {
     known.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// `Err`: a control character inside a line, or a name that is not a token, or a length that is not a number.
+/// Examines a block. `Err`: a control character in a line, a name that is not a token, or a length
+/// that is not a number.
 pub fn examine(block: &[u8]) -> Result<Lines, &'static str> {
     let mut lines = Lines::default();
     let mut start = 0;
@@ -81,7 +84,7 @@ pub fn examine(block: &[u8]) -> Result<Lines, &'static str> {
     Ok(lines)
 }
 
-/// How long the name before the colon is.
+/// Length of the name before the colon.
 fn name_length(text: &[u8]) -> Result<usize, &'static str> {
     let end = text.iter().position(|&byte| !is_token_byte(byte));
     match end.map(|end| (end, text[end])) {
@@ -91,7 +94,7 @@ fn name_length(text: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// RFC 9110 section 5.5: of control characters a value may hold the tab.
+/// The only control character in a value may be the tab (RFC 9110 section 5.5).
 fn check_value(value: &[u8]) -> Result<(), &'static str> {
     let mut words = value.chunks_exact(8);
     let mut may_hold_one = false;
@@ -114,8 +117,8 @@ fn is_control(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
-/// One of the eight bytes is a control character, a tab counted: only such a one borrows from its neighbour without having
-/// had its top bit set.
+/// Whether one of the eight bytes is a control character, including the tab: only such a byte
+/// borrows from its neighbour without having its top bit set.
 fn holds_control(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -166,7 +169,8 @@ fn send_file(lines: &mut Lines, text: &[u8], colon: usize, end: usize, named: Na
     lines.send_file = Some((named, value_of(text, colon, end)));
 }
 
-/// Where the value is, blanks around it left out, in a line that ends, CR and LF included, at `end`.
+/// The range of the value without surrounding blanks, in a line that ends at `end`, including CR
+/// and LF.
 fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
     let value = &text[colon + 1..];
     let end = end - 2 - (value.len() - value.trim_ascii_end().len());
@@ -174,12 +178,12 @@ fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
 }
 
 impl Lines {
-    /// Something that conditions of a request can be held against.
+    /// Whether the response has a validator for conditional requests.
     pub fn has_validator(&self) -> bool {
         self.modified.is_some() || self.tag.is_some()
     }
 
-    /// Appends the block without what was dropped.
+    /// Appends the block without the dropped lines.
     pub fn push_kept(&self, block: &[u8], into: &mut Vec<u8>) {
         let mut start = 0;
         for dropped in &self.dropped {
@@ -189,7 +193,8 @@ impl Lines {
         into.extend_from_slice(&block[start..]);
     }
 
-    /// The same without a copy where one line at most was dropped, which is usual; else in `store`.
+    /// The block without the dropped lines: a slice if at most one line was dropped, which is
+    /// usual; otherwise a copy in `store`.
     pub fn kept<'b>(&self, block: &'b [u8], store: &'b mut Vec<u8>) -> [&'b [u8]; 2] {
         match &self.dropped[..] {
             [] => [block, &[]],

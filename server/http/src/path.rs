@@ -1,25 +1,26 @@
-//! The path of a request target: decoded once, and refused where two readers could disagree about it.
+//! The path of a request target. It is decoded once and refused if two readers could disagree about
+//! it.
 //!
-//! Knows no file system. `route` maps what comes out.
+//! This module knows no file system; `route` maps the result.
 
 use crate::problem::{bad, Problem};
 use mehari_config::EncodedSlashes;
 use mehari_text::percent;
 use std::borrow::Cow;
 
-/// A decoded path: begins with `/`, has no `.` or `..` segment, no NUL, no control byte.
+/// A decoded path: it begins with `/` and has no `.` or `..` segment, no NUL and no control byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// With its repeated slashes: a PSGI application gets these.
+    /// With repeated slashes, for PSGI applications.
     pub bytes: Vec<u8>,
-    /// Repeated slashes merged, as in Apache: every rule and every other program sees these.
+    /// With repeated slashes merged, as in Apache, for all rules and other programs.
     pub merged: Vec<u8>,
-    /// A slash came encoded, and is not just any slash: it can name no file, or stays as it came.
+    /// Whether the path has an encoded slash that must not become a plain slash.
     pub encoded_slash: bool,
 }
 
 impl Path {
-    /// `raw` is the target up to its `?`.
+    /// Decodes a path. `raw` is the target up to its `?`.
     pub fn decode(raw: &[u8]) -> Result<Path, Problem> {
         if raw.first() != Some(&b'/') {
             return Err(bad("the path does not begin with a slash"));
@@ -34,7 +35,7 @@ impl Path {
         })
     }
 
-    /// As `AllowEncodedSlashes` has it.
+    /// Decodes a path according to `AllowEncodedSlashes`.
     pub fn decode_as(raw: &[u8], slashes: EncodedSlashes) -> Result<Path, Problem> {
         match slashes {
             EncodedSlashes::Refused => Path::decode(raw),
@@ -43,7 +44,7 @@ impl Path {
                 ..Path::decode(raw)?
             }),
             EncodedSlashes::Kept => {
-                // Whoever decodes the slashes later must find no `..` between them.
+                // A later reader may decode the slashes and must not find a `..` between them.
                 Path::decode(raw)?;
                 let kept = with_slashes_kept(raw);
                 Ok(Path {
@@ -54,7 +55,7 @@ impl Path {
         }
     }
 
-    /// How many of `bytes` merging makes `merged` bytes of.
+    /// The number of `bytes` from which merging makes `merged` bytes.
     pub fn sent_length(&self, merged: usize) -> usize {
         let mut count = 0;
         let mut after_slash = false;
@@ -69,7 +70,8 @@ impl Path {
         self.bytes.len()
     }
 
-    /// A segment nobody but the site's owner should see: dot files (but `/.well-known/`), editors' and patches' leavings.
+    /// Whether a segment is private to the site's owner: dot files (except `/.well-known/`),
+    /// backups of editors and patches.
     pub fn is_hidden(&self) -> bool {
         let mut segments = self.merged.split(|&byte| byte == b'/').skip(1).enumerate();
         segments.any(|(depth, segment)| {
@@ -79,7 +81,7 @@ impl Path {
     }
 }
 
-/// `%2f` as `%252f`, which decodes to what it was.
+/// Writes `%2f` as `%252f`, which decodes to `%2f`.
 fn with_slashes_kept(raw: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(raw.len());
     for (at, byte) in raw.iter().enumerate() {
@@ -97,7 +99,7 @@ fn is_hidden_name(name: &[u8]) -> bool {
         b"~", b".bak", b".swp", b".orig", b".rej", b",v", b".old", b".save", b".sav", b".pm",
         b".psgi",
     ];
-    // A copy of a script under another suffix (`form.pl.txt`, `form.cgi.1`) is its source.
+    // A copy of a script with another suffix (`form.pl.txt`, `form.cgi.1`) contains its source.
     const INSIDE: [&[u8]; 3] = [b".pl.", b".cgi.", b".pm."];
     let ends = |suffix: &[u8]| {
         name.len() >= suffix.len() && name[name.len() - suffix.len()..].eq_ignore_ascii_case(suffix)
@@ -126,7 +128,7 @@ fn percent_decode(raw: &[u8]) -> Result<(Vec<u8>, bool), Problem> {
     Ok((decoded, encoded_slash))
 }
 
-/// No control bytes, and no UTF-8 that is longer than it need be: `%c0%af` is a slash to careless readers.
+/// Refuses control bytes and overlong UTF-8: careless readers take `%c0%af` for a slash.
 fn check_bytes(path: &[u8]) -> Result<(), Problem> {
     if path.iter().any(|&byte| byte < b' ' || byte == 0x7f) {
         return Err(bad("a control byte in the path"));
@@ -145,8 +147,8 @@ fn check_bytes(path: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// A `..` that stands between anything but plain slashes: encoded ones, backslashes, or before a `;`. Some
-/// programs take such a segment for `..`, so no path keeps one.
+/// Refuses a `..` next to an encoded slash, a backslash or a `;`. Some programs take such a segment
+/// for `..`.
 fn check_segments(path: &[u8]) -> Result<(), Problem> {
     let mut segments = path.split(|byte| b"/\\".contains(byte));
     let climbs = |segment: &[u8]| {
@@ -160,8 +162,8 @@ fn check_segments(path: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// The path as sent, without `.` and `..` segments (RFC 3986 section 5.2.4): `%2e` is a dot. A path that
-/// leads above the root is refused.
+/// Removes `.` and `..` segments from the path as sent (RFC 3986 section 5.2.4); `%2e` is a dot. A
+/// path above the root is refused.
 pub fn undotted(raw: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
     const PROBLEM: Problem = bad("a path that leads above the root");
     let mut segments = raw.split(|&byte| byte == b'/');
@@ -171,12 +173,13 @@ pub fn undotted(raw: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
     walked(raw, Step::of_encoded).map(Cow::Owned).ok_or(PROBLEM)
 }
 
-/// `.` and `..` worked out of an absolute path that a rule or a page has put together. `None`: it leads above its root.
+/// Removes `.` and `..` from an absolute path that a rule or a page has made. `None`: the path is
+/// above its root.
 pub fn resolved(path: &[u8]) -> Option<Vec<u8>> {
     walked(path, Step::of)
 }
 
-/// Where a segment leads from the folder before it.
+/// How a segment changes the current folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Into,
@@ -209,7 +212,7 @@ impl Step {
     }
 }
 
-/// An absolute path after each of its steps. `..` leads out of the folder before it, however many slashes
+/// The absolute path after each of its steps. `..` leaves the previous folder, however many slashes
 /// are between them, as on the disk.
 fn walked(path: &[u8], step: impl Fn(&[u8]) -> Step) -> Option<Vec<u8>> {
     let mut kept: Vec<&[u8]> = Vec::new();

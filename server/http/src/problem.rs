@@ -1,9 +1,12 @@
-//! A request that cannot be answered as asked: its status, why, and whether its connection can go on.
+//! A request that cannot be answered as asked: its status, the reason, and whether its connection
+//! continues.
 //!
-//! Made wherever a request is read, routed or handled; turned into a page by `page`, into a log line by
-//! the connection. The reason is for the error log and never holds text of the client's.
+//! The readers, the router and the handlers make problems. `page` makes the response, and the
+//! connection makes the log line. The reason is for the error log and never contains text of the
+//! client.
 
-/// One refusal. `closes`: what follows on the connection cannot be trusted to be a request.
+/// One refusal. `closes`: the bytes that follow on the connection cannot be trusted to be a
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Problem {
     pub status: u16,
@@ -12,7 +15,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The bytes are not HTTP as we accept it, or cross a limit: answer and close.
+    /// The bytes are not acceptable HTTP or exceed a limit: answer and close.
     pub const fn malformed(status: u16, reason: &'static str) -> Problem {
         Problem {
             status,
@@ -21,7 +24,7 @@ impl Problem {
         }
     }
 
-    /// A well-formed request that is not served: the connection goes on.
+    /// The request is well-formed but refused. The connection continues.
     pub const fn refused(status: u16, reason: &'static str) -> Problem {
         Problem {
             status,
@@ -31,7 +34,7 @@ impl Problem {
     }
 }
 
-/// 400 with its reason: most of what can be wrong with a request.
+/// A 400 with its reason, which covers most problems of requests.
 pub const fn bad(reason: &'static str) -> Problem {
     Problem::malformed(400, reason)
 }

@@ -1,6 +1,6 @@
-//! Status codes: the reason phrase of each, and which of them never carry a body (RFC 9110 section 15).
+//! Status codes: the reason phrase of each, and which never have a body (RFC 9110 section 15).
 
-/// The phrase of a status line; empty for a code nobody registered, which RFC 9112 allows.
+/// The reason phrase. Empty for an unregistered code, as RFC 9112 allows.
 pub fn phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue",
@@ -69,13 +69,13 @@ pub fn phrase(status: u16) -> &'static str {
     }
 }
 
-/// 1xx, 204 and 304 end with their header block whatever their fields say.
+/// Responses with 1xx, 204 and 304 end with their head, whatever their fields say.
 #[inline]
 pub fn has_no_body(status: u16) -> bool {
     status < 200 || status == 204 || status == 304
 }
 
-/// What an error page says below its title.
+/// The text of an error page below its title.
 pub fn explanation(status: u16) -> &'static str {
     match status {
         400 => "The request is not one this server understands.",

@@ -1,6 +1,6 @@
 //! The two parts of a request target: its path and its query (RFC 9110 section 7.1).
 
-/// What of a target comes before its `?`.
+/// The part before the `?`.
 #[inline]
 pub fn path_of(target: &[u8]) -> &[u8] {
     match memchr::memchr(b'?', target) {
@@ -9,7 +9,7 @@ pub fn path_of(target: &[u8]) -> &[u8] {
     }
 }
 
-/// What comes behind it; empty without one.
+/// The part behind the `?`. Empty without a `?`.
 #[inline]
 pub fn query_of(target: &[u8]) -> &[u8] {
     target.get(path_of(target).len() + 1..).unwrap_or_default()

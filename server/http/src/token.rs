@@ -1,4 +1,4 @@
-//! Tokens: the words that methods and field names are made of (RFC 9110 section 5.6.2).
+//! Tokens: the syntax of methods and field names (RFC 9110 section 5.6.2).
 
 /// Whether `byte` is a `tchar`.
 #[inline]

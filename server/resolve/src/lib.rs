@@ -1,7 +1,7 @@
-//! Lookups that may take time: host names, home folders, and the values of `RewriteMap`.
+//! Lookups that may block: host names, home folders, and the values of `RewriteMap`.
 //!
-//! The front's access and rewrite phases ask. Every slow question is asked on another thread and its
-//! answer is remembered for a while.
+//! The front's access and rewrite phases call this crate. Other threads make the slow lookups, and
+//! the answers are remembered for a while.
 
 pub mod maps;
 pub mod names;

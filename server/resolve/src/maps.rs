@@ -1,5 +1,5 @@
-//! `RewriteMap`: files, read when first asked for and again when they have changed, and programs, which are asked
-//! while their request waits and nobody else does.
+//! `RewriteMap`: files, read at the first lookup and again after a change, and programs. Only the
+//! request that asks a program waits for it.
 
 mod files;
 mod program;
@@ -21,7 +21,7 @@ const LIFE: Duration = Duration::from_secs(1);
 pub struct MapTable {
     files: RefCell<HashMap<PathBuf, Known>>,
     programs: program::Programs,
-    /// The first question of a run of rules that only a program can answer: map and key.
+    /// The first lookup of a run of rules that needs a program: map and key.
     wanted: RefCell<Option<(String, Vec<u8>)>>,
 }
 
@@ -32,7 +32,7 @@ struct Known {
 }
 
 impl MapTable {
-    /// The value of a key; with `random` one of those that `|` parts.
+    /// The value of a key. With `random`, one of the values that `|` separates.
     pub fn value(&self, file: &Path, random: bool, key: &[u8]) -> Option<Vec<u8>> {
         let value = self.look(file, files::lines, key)?;
         if !random {
@@ -43,7 +43,7 @@ impl MapTable {
         Some(choices[number % choices.len()].to_vec())
     }
 
-    /// The value of a key in an SDBM.
+    /// The value of a key in an SDBM file.
     pub fn of_pages(&self, file: &Path, key: &[u8]) -> Option<Vec<u8>> {
         self.look(file, files::pages, key)
     }
@@ -72,7 +72,7 @@ impl MapTable {
         files.get(file)?.values.get(key).cloned()
     }
 
-    /// Notes that a program's word is needed to go on.
+    /// Notes that the rules need a program's answer.
     pub fn want(&self, map: &str, key: Vec<u8>) {
         let mut wanted = self.wanted.borrow_mut();
         wanted.get_or_insert_with(|| (map.to_string(), key));
@@ -82,7 +82,7 @@ impl MapTable {
         self.wanted.borrow_mut().take()
     }
 
-    /// What the program answers; `None`: it knows nothing of the key.
+    /// The program's answer. `None`: the key has no value.
     pub async fn ask(&self, command: &[String], key: &[u8]) -> Result<Option<Vec<u8>>, Trouble> {
         self.programs.ask(command, key).await
     }

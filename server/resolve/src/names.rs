@@ -1,8 +1,8 @@
-//! Names of clients, and homes of users, as the system itself tells them: hosts file and DNS, passwd or whatever it is
-//! set up with.
+//! Names of clients and homes of users, from the system (hosts file, DNS, passwd, ...).
 //!
-//! Asked by the gate where a rule or a path depends on it, and off the loop: each question once, on a thread of its own,
-//! a few of a kind at a time. What came of it is remembered for a while, also that it failed.
+//! The access phase asks if a rule or a path depends on the answer. Each question is asked once, on
+//! its own thread off the event loop, a few of a kind at a time. Answers and failures are
+//! remembered for a while.
 
 mod system;
 
@@ -16,15 +16,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How long a request waits for an answer; one that comes later is there for the next.
+/// How long a request waits for an answer. A later answer is kept for the next request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long an answer stays, and how long it stays that there was none.
+/// How long an answer is kept, and how long a failure is kept.
 const LIFE: Duration = Duration::from_secs(60);
 const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
-/// Answers remembered at most, and questions that wait for theirs.
+/// The most remembered answers, and the most waiting questions.
 const ANSWERS: usize = 16 * 1024;
 const QUESTIONS: usize = 1024;
-/// Questions asked at once, of each kind: clients choose whose names are asked for, and not what a rule asks.
+/// The most questions of each kind at once. Clients choose whose names are looked up, but they must
+/// not delay lookups of rules.
 const AT_ONCE: usize = 16;
 const KINDS: usize = 3;
 
@@ -57,11 +58,11 @@ impl std::fmt::Display for Question {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// In lower case; whether it leads back to the address.
+    /// The name in lower case, and whether it resolves to the address.
     Name(Option<Name>),
     Addresses(Vec<IpAddr>),
     Home(Option<String>),
-    /// The resolver cannot tell now, or takes too long.
+    /// The resolver fails or takes too long.
     Failed,
 }
 
@@ -71,10 +72,10 @@ pub struct Name {
     pub is_confirmed: bool,
 }
 
-/// One that never looks anything up itself: the system, or a test's own answers.
+/// A function that makes lookups: the system's, or a test's own.
 pub type Resolver = fn(&Question) -> Answer;
 
-/// Since when.
+/// The time of each answer.
 type Known = HashMap<Question, (Instant, Arc<Answer>)>;
 
 pub struct Names {
@@ -85,7 +86,7 @@ pub struct Names {
 struct Book {
     resolver: Resolver,
     known: RefCell<Known>,
-    /// Who waits for which answer is told that it is known.
+    /// Notifies the waiting requests of a question.
     asked: RefCell<HashMap<Question, Rc<Notify>>>,
     turns: [Arc<Semaphore>; KINDS],
 }
@@ -110,7 +111,7 @@ impl Names {
         }
     }
 
-    /// What was found out a short while ago.
+    /// A recent answer.
     pub fn known(&self, question: &Question) -> Option<Arc<Answer>> {
         self.book.answer(question)
     }
@@ -135,7 +136,7 @@ impl Names {
         }
     }
 
-    /// Asks, where nobody has yet. `None`: too much is asked already.
+    /// Asks the question unless it is already asked. `None`: too many questions are waiting.
     fn asked(&self, question: &Question) -> Option<Rc<Notify>> {
         let mut asked = self.book.asked.borrow_mut();
         if let Some(told) = asked.get(question) {
@@ -172,8 +173,8 @@ impl Book {
         answer
     }
 
-    /// What comes is kept, whether or not somebody still waits for it; a question that nobody waits for by the time
-    /// its turn comes is not asked.
+    /// Asks, and keeps the answer even if no request waits for it any more. A question that nobody
+    /// waits for when its turn comes is dropped.
     async fn ask(self: Rc<Book>, question: Question) {
         let turn = self.turns[question.kind()].clone().acquire_owned().await;
         if let (Ok(turn), true) = (turn, self.is_awaited(&question)) {
@@ -192,17 +193,17 @@ impl Book {
             .is_some_and(|told| Rc::strong_count(told) > 1)
     }
 
-    /// A thread for one question. It cannot be called back; it keeps its turn to its end, and the end of the
-    /// server does not wait for it.
+    /// Starts a thread for one question. The thread cannot be cancelled and keeps its turn until it
+    /// ends. The end of the server does not wait for it.
     fn begin(&self, question: Question, turn: OwnedSemaphorePermit) -> oneshot::Receiver<Answer> {
         let (tell, said) = oneshot::channel();
         let resolver = self.resolver;
         let work = move || {
-            // Nobody may be there any more.
+            // The receiver may have ended.
             let _ = tell.send(resolver(&question));
             drop(turn);
         };
-        // A thread that cannot be started drops its end: that is an answer too.
+        // If the thread cannot start, its sender is dropped, which counts as an answer.
         let _ = std::thread::Builder::new().name("names".into()).spawn(work);
         said
     }

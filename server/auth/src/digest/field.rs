@@ -1,8 +1,9 @@
-//! The field `Authorization: Digest ...`, read strictly: what is there twice or not as it has to be is nobody's.
+//! Strict reader of the field `Authorization: Digest ...`. A repeated or malformed parameter
+//! invalidates the field.
 
 use mehari_config::DigestAlgorithm;
 
-/// Parameters that one field may have; RFC 7616 knows eleven.
+/// The most parameters of a field. RFC 7616 defines eleven.
 const MOST: usize = 24;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,9 +13,9 @@ pub struct Given {
     pub nonce: Vec<u8>,
     pub uri: Vec<u8>,
     pub response: Vec<u8>,
-    /// As said; MD5 where nothing is.
+    /// The named algorithm, MD5 by default.
     pub algorithm: Option<DigestAlgorithm>,
-    /// What goes with `qop=auth`.
+    /// The parameters of `qop=auth`.
     pub quality: Option<Quality>,
 }
 
@@ -22,12 +23,12 @@ pub struct Given {
 pub struct Quality {
     pub client_nonce: Vec<u8>,
     pub count: u32,
-    /// Eight digits.
+    /// The count's eight digits as written.
     pub written_count: Vec<u8>,
 }
 
 impl Given {
-    /// `None`: another scheme, or nothing that can be read.
+    /// `None`: another scheme, or a malformed field.
     pub fn read(field: &[u8]) -> Option<Given> {
         let (scheme, rest) = field.split_at(field.iter().position(|byte| *byte == b' ')?);
         if !scheme.eq_ignore_ascii_case(b"digest") {
@@ -77,7 +78,7 @@ fn quality(take: &mut impl FnMut(&str) -> Option<Vec<u8>>) -> Option<Quality> {
     })
 }
 
-/// Names in lower case, each once, with their values, quotes undone.
+/// The names in lower case, each once, with their unquoted values.
 fn parameters(mut rest: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     loop {
@@ -101,7 +102,7 @@ fn parameters(mut rest: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     }
 }
 
-/// A token or a quoted text, and what is behind it.
+/// A token or a quoted string, and the text behind it.
 fn value(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let Some(quoted) = text.strip_prefix(b"\"") else {
         let ends = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();

@@ -1,5 +1,5 @@
-//! Nonces: when each was made can be read from it and from nobody else's, and which counts of it have been used is
-//! kept, so that what somebody has overheard is of no use to him.
+//! Nonces. Each carries its creation time and a mark that only this process can make. The used
+//! counts of a nonce are kept, so an overheard proof is useless.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -9,20 +9,21 @@ use std::time::{Duration, Instant};
 
 use super::field::Given;
 
-/// Nonces whose counts are kept at most. When there are more, all of before are stale.
+/// The most nonces whose counts are kept. Beyond it, the older half becomes stale.
 const KEPT: usize = 16 * 1024;
-/// Counts of a nonce that may come out of order: requests on several connections overtake one another.
+/// How many counts of a nonce may arrive out of order, because requests of several connections
+/// overtake each other.
 const WINDOW: u32 = 32;
-/// A nonce for one request is good for this long.
+/// How long a nonce for one request is valid.
 const ONCE: Duration = Duration::from_secs(60);
-/// The client is given the next nonce when its own has not longer than this.
+/// The client gets the next nonce when its own expires within this time.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Microseconds since the server began, a number, and the mark of both.
+/// Microseconds since the server's start, a number, and the mark of both.
 const BYTES: usize = 8 + 4 + MARK;
 const MARK: usize = 16;
 
-/// How nonces of a place are used.
+/// A place's rules for nonces.
 #[derive(Debug, Clone, Copy)]
 pub struct Use {
     /// `None`: for ever. Zero: for one request.
@@ -33,7 +34,7 @@ pub struct Use {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Fresh,
-    /// Fresh, and it is time for the next one.
+    /// Valid, but the client should get the next nonce.
     Ending,
     Stale,
 }
@@ -43,11 +44,12 @@ pub struct Nonces {
     began: Instant,
     number: Cell<u32>,
     used: RefCell<HashMap<Vec<u8>, Counts>>,
-    /// What was made before it is stale.
+    /// Nonces made before this time are stale.
     floor: Cell<Duration>,
 }
 
-/// The highest counts of a nonce, and the requests that brought them: a request may ask several times.
+/// The highest counts of a nonce, with the requests that used them: one request may be checked
+/// several times.
 #[derive(Default)]
 struct Counts {
     made: Duration,
@@ -60,7 +62,7 @@ impl Default for Nonces {
         let mut secret = [0; 32];
         let filled = getrandom::fill(&mut secret);
         Nonces {
-            // Without random bytes every nonce is stale: nobody gets in.
+            // Without random bytes every nonce is stale, and every user is refused.
             secret: filled.ok().map(|()| secret),
             began: Instant::now(),
             number: Cell::new(0),
@@ -91,8 +93,8 @@ impl Nonces {
         mac.finalize().into_bytes()[..MARK].try_into().ok()
     }
 
-    /// Asked for a proof that is right; `request` is the number of the request, 0 for one within another, which is
-    /// counted with that.
+    /// Checks the nonce of a correct proof. `request` is the number of the request; 0 stands for a
+    /// request within another, which shares its count.
     pub fn check(&self, given: &Given, realm: &str, how: Use, request: u64) -> State {
         let Some(made) = self.time_of(&given.nonce, realm) else {
             return State::Stale;
@@ -110,7 +112,7 @@ impl Nonces {
         }
     }
 
-    /// False: another request has brought this count before.
+    /// Returns false if another request has used this count.
     fn count(&self, given: &Given, made: Duration, request: u64, once: bool) -> bool {
         // The older form has no counts.
         let Some(quality) = given.quality.as_ref().filter(|_| !once) else {
@@ -139,7 +141,7 @@ impl Nonces {
         true
     }
 
-    /// What is forgotten must not be taken again: it is stale from now on.
+    /// A forgotten nonce must not be accepted again, so it is stale from now on.
     fn forget_older_half(&self, used: &mut HashMap<Vec<u8>, Counts>) {
         let mut times: Vec<Duration> = used.values().map(|counts| counts.made).collect();
         times.sort_unstable();
@@ -148,7 +150,7 @@ impl Nonces {
         used.retain(|_, counts| counts.made >= floor);
     }
 
-    /// When it was made; `None`: not by us, or not for this realm.
+    /// The creation time. `None`: the nonce is not ours, or not for this realm.
     fn time_of(&self, nonce: &[u8], realm: &str) -> Option<Duration> {
         let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
         if nonce.len() != 2 * BYTES {
@@ -198,7 +200,7 @@ mod tests {
         let nonce = nonces.make("r");
         for (request, count, expected) in [
             (1, 1, State::Fresh),
-            // The same request asks again.
+            // The same request is checked again.
             (1, 1, State::Fresh),
             (2, 1, State::Stale),
             (3, 3, State::Fresh),

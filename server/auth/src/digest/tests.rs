@@ -1,4 +1,4 @@
-//! The examples of RFC 7616 section 3.9.1, and fields that are nobody's.
+//! The examples of RFC 7616 section 3.9.1, and malformed fields.
 
 use super::*;
 

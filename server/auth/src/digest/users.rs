@@ -1,5 +1,5 @@
-//! The files that `htdigest` writes, `user:realm:hash` on a line each: read whole, off the loop, and kept until they
-//! change. The length of a hash tells its kind.
+//! User files of `htdigest`, with `user:realm:hash` on each line. A file is read whole, off the
+//! event loop, and kept until it changes. The length of a hash tells its algorithm.
 
 use crate::passwords;
 use mehari_config::DigestAlgorithm;
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// No such file is longer.
+/// The longest file in bytes.
 const LONGEST: u64 = 16 << 20;
-/// How long a change of a file may go unnoticed.
+/// How long a change of the file may go unnoticed.
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -26,12 +26,12 @@ struct Known {
     listed: Rc<Listed>,
 }
 
-/// The users of a file; `None` where it cannot be read.
+/// The users of a file. `None`: the file cannot be read.
 #[derive(Default)]
 pub struct Listed(Option<HashMap<Vec<u8>, Vec<String>>>);
 
 impl Users {
-    /// As it was a second ago at most. `None`: it has to be read.
+    /// The users as of at most a second ago. `None`: the file must be read.
     pub fn known(&self, file: &Path) -> Option<Rc<Listed>> {
         let mut files = self.files.borrow_mut();
         let known = files.get_mut(file)?;
@@ -94,7 +94,7 @@ impl Listed {
 
     /// The hash of user, realm and password.
     pub fn secret(&self, user: &[u8], realm: &str, kind: DigestAlgorithm) -> Option<&str> {
-        // A user's name has no colon, or it would be another one's name and realm.
+        // A user name has no colon; otherwise it would be another user's name and realm.
         if user.contains(&b':') {
             return None;
         }

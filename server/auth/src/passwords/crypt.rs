@@ -1,9 +1,10 @@
-//! crypt(3): DES, MD5, SHA-256, SHA-512, bcrypt and yescrypt, as the system's own library knows them.
+//! crypt(3): DES, MD5, SHA-256, SHA-512, bcrypt and yescrypt, as the system's library implements
+//! them.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, CStr, CString};
 
-/// `struct crypt_data`: 32 KiB of scratch whose layout is the library's own business.
+/// `struct crypt_data`: 32 KiB of scratch memory with a layout private to the library.
 #[repr(C, align(16))]
 struct Scratch([u8; 32 * 1024]);
 
@@ -17,19 +18,20 @@ extern "C" {
     ) -> *mut c_char;
 }
 
-/// The password in the form `setting` is in; `None`: the setting is not known.
+/// The password in the format of `setting`. `None`: the format is unknown.
 pub fn crypt(password: &[u8], setting: &str) -> Option<String> {
     let password = CString::new(password).ok()?;
     let setting = CString::new(setting).ok()?;
     let mut scratch = Box::new(Scratch([0; 32 * 1024]));
     let size = std::mem::size_of::<Scratch>() as c_int;
-    // SAFETY: both strings end with NUL and live through the call; the scratch is as large and as
-    // aligned as crypt(3) wants and is told its size; it is nobody else's, so threads may call this.
+    // SAFETY: both strings end with NUL and live through the call. The scratch has the size and
+    // alignment that crypt(3) needs and is used by this call only, so threads may call this
+    // function.
     let made = unsafe { crypt_rn(password.as_ptr(), setting.as_ptr(), &mut *scratch, size) };
     if made.is_null() {
         return None;
     }
-    // SAFETY: what is not null is a string that ends with NUL within the scratch, which still lives.
+    // SAFETY: a non-null result is a NUL-terminated string within the scratch, which still lives.
     let text = unsafe { CStr::from_ptr(made) };
     Some(text.to_str().ok()?.to_string())
 }

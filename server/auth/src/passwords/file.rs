@@ -1,16 +1,16 @@
-//! User and group files, as `htpasswd` and people write them. Read off the front's thread, but for
-//! groups, which are few.
+//! User and group files, as `htpasswd` and editors write them. Read off the front's thread, except
+//! group files, which are few.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// No such file is longer.
+/// The longest file in bytes.
 const LONGEST: u64 = 64 << 20;
 const LONGEST_GROUPS: u64 = 1 << 20;
 
-/// A file that can be read without waiting for anybody: a .htaccess may name a pipe or a device as well.
+/// Opens a regular file only. A .htaccess could also name a pipe or a device, which may block.
 pub fn plain(file: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let opened = OpenOptions::new()
@@ -24,7 +24,7 @@ pub fn plain(file: &Path) -> io::Result<File> {
     }
 }
 
-/// What stands behind `user:`.
+/// The text behind `user:`.
 pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
     let lines = BufReader::new(plain(file)?.take(LONGEST));
     for line in lines.split(b'\n') {
@@ -42,7 +42,7 @@ pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Whether a group of the file has this user.
+/// Whether the file lists the user in the group.
 pub fn is_member(file: &Path, user: &[u8], group: &str) -> bool {
     let mut text = Vec::new();
     let read = plain(file).and_then(|file| file.take(LONGEST_GROUPS).read_to_end(&mut text));

@@ -1,4 +1,5 @@
-//! The ways a user file writes passwords: apr1 and {SHA} are ours, all others are crypt(3)'s.
+//! The password formats of user files. apr1 and {SHA} are implemented here, because crypt(3) lacks
+//! them.
 
 use super::crypt;
 use base64::Engine;
@@ -6,10 +7,10 @@ use md5::{Digest, Md5};
 use sha1::Sha1;
 use subtle::ConstantTimeEq;
 
-/// Checked for users who are not in the file: no password fits it.
+/// Checked for unknown users. No password matches it.
 pub const NOBODY: &str = "$apr1$nobody..$.....................";
 
-/// Whether the password is the one the file holds. As slow as the format wants.
+/// Whether the password matches. As slow as the format demands.
 pub fn matches(known: &str, password: &[u8]) -> bool {
     if let Some(encoded) = known.strip_prefix("{SHA}") {
         let digest = Sha1::digest(password);
@@ -21,20 +22,20 @@ pub fn matches(known: &str, password: &[u8]) -> bool {
         let salt = &salt.as_bytes()[..salt.len().min(8)];
         return is_same(apr1(password, salt).as_bytes(), known.as_bytes());
     }
-    // A setting of crypt(3) has a salt of two characters at least; anything else is a password in
-    // the clear, which is not taken for one.
+    // A setting of crypt(3) has a salt of at least two characters. Anything else is a clear-text
+    // password, which is refused.
     if known.len() < 13 {
         return false;
     }
     crypt::crypt(password, known).is_some_and(|own| is_same(own.as_bytes(), known.as_bytes()))
 }
 
-/// Takes the same time wherever they differ.
+/// Compares in constant time.
 pub fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }
 
-/// Apache's variant of the MD5 crypt: 1000 rounds.
+/// Apache's variant of the MD5 crypt, with 1000 rounds.
 fn apr1(password: &[u8], salt: &[u8]) -> String {
     let mut inner = Md5::new();
     for part in [password, salt, password] {
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn every_format_of_htpasswd_is_read() {
-        // Each made by `htpasswd -nb`, with -m, -B, -s, -d, -2 and -5, for the same password.
+        // Made by `htpasswd -nb` with -m, -B, -s, -d, -2 and -5 for the same password.
         for known in [
             "$apr1$NqkTvRE0$/STroNqJjSB1yzS6wWw.B.",
             "$2y$05$QAv293Q4htw6AgO25dVYO.9cxAH1Xl41dzDdB3DOhhL22/fv80x6K",

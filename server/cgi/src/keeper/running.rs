@@ -1,7 +1,7 @@
-//! A program that runs: its stderr, its end, and the end of its whole process group when it has to stop.
+//! A running program: its stderr, its end, and the end of its process group.
 //!
-//! The leader of the group stays a zombie until the group needs no more signals, so that its number cannot
-//! become another's in between.
+//! The leader of the group stays a zombie until the group needs no more signals, so its number
+//! cannot be used again meanwhile.
 
 use super::{About, Exit, Shared, Started, Verdict};
 use mehari_net::watched::watched;
@@ -18,11 +18,11 @@ use tokio::net::unix::pipe;
 use tokio::sync::{oneshot, OwnedSemaphorePermit};
 use tokio::time::{sleep, timeout};
 
-/// Between TERM and KILL.
+/// The time between TERM and KILL.
 const MERCY: Duration = Duration::from_secs(1);
-/// How long an ended leader waits to learn whether its group must be stopped.
+/// How long an ended leader waits for the order to stop its group.
 const LINGER: Duration = Duration::from_secs(3);
-/// Bytes of a program's stderr that reach the log.
+/// The most bytes of a program's stderr in the log.
 const MOST_STDERR: usize = 256 * 1024;
 
 pub struct Running {
@@ -36,7 +36,7 @@ pub struct Running {
     _group: Group,
 }
 
-/// The server ends and its programs with it: nothing is left behind, not even a zombie.
+/// The programs end with the server. Nothing is left behind, not even a zombie.
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped {
@@ -46,7 +46,7 @@ impl Drop for Running {
     }
 }
 
-/// The group's entry among those that run.
+/// The group's entry in the set of running groups.
 struct Group(Arc<Shared>, u32);
 
 impl Drop for Group {
@@ -56,7 +56,7 @@ impl Drop for Group {
 }
 
 impl Running {
-    /// Takes the fresh process over; one that cannot be watched is killed.
+    /// Takes over a new process. A process that cannot be watched is killed.
     pub fn attend(
         about: About,
         mut child: Child,
@@ -98,7 +98,7 @@ impl Running {
         }
     }
 
-    /// Until the process is reaped.
+    /// Runs until the process is reaped.
     pub async fn keep(mut self, mut verdict: oneshot::Receiver<Verdict>) {
         let decided = tokio::select! {
             biased;
@@ -115,14 +115,14 @@ impl Running {
             Some(Ok(rest)) => self.let_finish(rest).await,
             Some(Err(_)) => self.stop().await,
         }
-        // It has ended: this reaps and does not wait.
+        // The process has ended, so this call reaps it without waiting.
         self.reaped = true;
         if let Err(error) = self.child.wait() {
             self.log(LogLevel::Warn, &format!("cannot reap it: {error}"));
         }
     }
 
-    /// The response is complete; the program may go on for as long as a request may run.
+    /// The response is complete. The program may run on for as long as a request may.
     async fn let_finish(&mut self, rest: Verdict) {
         let finished = tokio::select! {
             finished = timeout(self.about.timeout, self.ended()) => finished,
@@ -142,7 +142,7 @@ impl Running {
         }
     }
 
-    /// TERM, then KILL, to everything that is still in the group.
+    /// Sends TERM, then KILL, to all processes of the group.
     async fn stop(&mut self) {
         let leader = self.child.id();
         signal(leader, Signal::Term);
@@ -153,12 +153,12 @@ impl Running {
 
     async fn ended(&self) {
         if self.end.readable().await.is_err() {
-            // Only a runtime that is going down says so.
+            // Only a runtime that shuts down reports an error.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Tells how the program ended; leaves it unreaped.
+    /// Reports how the program ended, without reaping it.
     fn report(&mut self) {
         self.permit = None;
         let Some(exit) = self.exit() else { return };
@@ -207,7 +207,7 @@ fn ends(child: &mut Child) -> io::Result<Ends> {
     ))
 }
 
-/// To the whole group. A group that is gone already is no error.
+/// Signals the whole group. It is not an error if the group has ended.
 pub fn signal(leader: u32, signal: Signal) {
     if let Some(leader) = pid(leader) {
         let _ = rustix::process::kill_process_group(leader, signal);
@@ -218,7 +218,7 @@ fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
 }
 
-/// Until the last process that holds the pipe has closed it: a daemon may go on to complain.
+/// Reads until the last process has closed the pipe, so the log has a daemon's messages too.
 async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     let mut buffer = vec![0; 4096];
     let mut left = MOST_STDERR;
@@ -236,7 +236,7 @@ async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     lines.finish();
 }
 
-/// Reads on so that the program does not block or die of SIGPIPE; never returns.
+/// Keeps reading so that the program neither blocks nor dies of SIGPIPE. Never returns.
 async fn discard(rest: Verdict) -> std::convert::Infallible {
     if let Some(mut stdout) = rest {
         let mut buffer = vec![0; 16 * 1024];

@@ -1,4 +1,4 @@
-//! What a program finds: variables, arguments, stdin, folder, descriptors.
+//! A program's environment: variables, arguments, stdin, folder, descriptors.
 
 use super::*;
 use std::io::{Seek, SeekFrom, Write};
@@ -140,7 +140,7 @@ async fn a_program_that_reads_no_body_answers_all_the_same() {
 #[tokio::test]
 async fn it_runs_in_its_folder_with_three_descriptors_and_its_own_group() {
     let rig = Rig::new();
-    // Neither this listener nor anything else of ours may be seen.
+    // The program must not see this listener or any other descriptor of ours.
     let _listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
     let script = rig.perl(
         "self.cgi",

@@ -1,4 +1,4 @@
-//! Programs that misbehave harm their own request only.
+//! Misbehaving programs harm only their own request.
 
 use super::*;
 
@@ -92,7 +92,7 @@ async fn a_bad_exit_after_a_whole_response_is_only_noted() {
     rig.quiet().await;
 }
 
-/// Starts a grandchild, notes both process ids and sleeps; TERM is ignored by both.
+/// Starts a grandchild, writes both process numbers and sleeps. Both ignore TERM.
 const STUBBORN: &str = r#"
     trap '' TERM
     sleep 600 >/dev/null 2>&1 &
@@ -226,7 +226,7 @@ async fn a_daemon_that_keeps_stdout_keeps_the_response_no_longer_than_the_time_l
     let response = rig.ask(&script, request).await.expect("a response");
     assert_eq!((response.text().as_str(), response.end), ("whole", Ok(())));
     rig.quiet().await;
-    // It left the group on purpose: it lives on. It is this test's to end.
+    // The process left the group on purpose and lives on, so this test ends it.
     let pid = appears(&pid).await.trim().parse().expect("a number");
     let pid = rustix::process::Pid::from_raw(pid).expect("a process");
     let killed = rustix::process::kill_process(pid, rustix::process::Signal::Kill);
@@ -248,7 +248,7 @@ async fn a_program_that_closes_stdout_answers_and_goes_on() {
         (response.text().as_str(), response.end),
         ("whole\n", Ok(()))
     );
-    // The response did not wait for this.
+    // The response did not wait for the gate.
     open(&gate).await;
     appears(&mark).await;
     rig.quiet().await;

@@ -1,4 +1,4 @@
-//! What a program prints and what becomes of it.
+//! The output of a program, and the response made from it.
 
 use super::*;
 
@@ -70,7 +70,7 @@ async fn the_program_waits_while_nobody_reads() {
             done.display()
         ),
     );
-    // Less time than the pause below: what the client costs is not charged to the program.
+    // Less time than the pause below, because the client's time is not charged to the program.
     let request = Request {
         timeout: Duration::from_millis(3000),
         ..Request::default()
@@ -103,7 +103,7 @@ async fn a_local_location_is_the_callers_to_follow() {
         Ok(ScriptHead::LocalRedirect(b"/there?a=1".to_vec()))
     );
     drop(exchange);
-    // Its work is not cut short by the redirect.
+    // The redirect does not cut the program's work short.
     appears(&mark).await;
     rig.quiet().await;
 }

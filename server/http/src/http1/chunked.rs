@@ -1,13 +1,15 @@
-//! The chunked coding, read strictly (RFC 9112 section 7.1): a state machine fed with whatever arrives.
+//! Strict decoder of the chunked coding (RFC 9112 section 7.1): a state machine that takes bytes as
+//! they arrive.
 //!
-//! Sizes are bare hexadecimal digits; extensions and trailers are read, bounded and dropped.
+//! Sizes are bare hexadecimal digits. Extensions and trailers are read within limits and dropped.
 
 use crate::problem::{bad, Problem};
 use crate::token::is_token_byte;
 
-/// Bytes of chunk extensions one body may have: nobody uses them, so a stream of them is an attack.
+/// The most bytes of chunk extensions in a body. Extensions are never used, so a stream of them is
+/// an attack.
 const EXTENSION_LIMIT: usize = 1024;
-/// Digits of a chunk size: 60 bits.
+/// The most digits of a chunk size: 60 bits.
 const SIZE_DIGITS: u8 = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Limits of the trailer section: bytes and lines.
+    /// Takes the limits of the trailer section: bytes and lines.
     pub fn new(trailer_limit: usize, trailer_line_limit: usize) -> Decoder {
         Decoder {
             state: State::Size,
@@ -58,8 +60,8 @@ impl Decoder {
         self.state == State::Done
     }
 
-    /// Takes bytes from `input`, appends data to `into`, stops at the body's end.
-    /// Answers how many bytes were taken.
+    /// Takes bytes from `input`, appends data to `into`, and stops at the body's end. Returns the
+    /// number of bytes taken.
     pub fn decode(&mut self, input: &[u8], into: &mut Vec<u8>) -> Result<usize, Problem> {
         let mut at = 0;
         while at < input.len() && self.state != State::Done {

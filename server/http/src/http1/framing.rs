@@ -1,12 +1,13 @@
-//! Where a request's body ends and whether its connection goes on: RFC 9112 sections 6 and 9, strictly.
+//! Decides where a request's body ends and whether its connection continues (RFC 9112 sections 6
+//! and 9).
 //!
-//! Every reading that two programs could disagree about is refused, because the program before or
-//! behind us may be the other one (request smuggling).
+//! Refuses everything that two programs could read differently, because the proxy before us or the
+//! back end behind us may be the other program (request smuggling).
 
 use super::head::{Framing, Version};
 use crate::problem::{bad, Problem};
 
-/// What the fields of one head said.
+/// The framing fields of one head.
 #[derive(Debug, Default)]
 pub struct Notes {
     length: Option<u64>,
@@ -19,7 +20,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// One decimal number, once: no sign, no list, no blanks.
+    /// Accepts one decimal number: no sign, no list, no blanks, no repetition.
     pub fn content_length(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.length.is_some() {
             return Err(bad("more than one Content-Length"));
@@ -41,7 +42,7 @@ impl Notes {
         Ok(())
     }
 
-    /// `chunked`, once, alone. Another coding is one we do not have.
+    /// Accepts only `chunked`, once.
     pub fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.chunked {
             return Err(bad("more than one Transfer-Encoding"));
@@ -59,7 +60,7 @@ impl Notes {
         Ok(())
     }
 
-    /// Readers that take the first and readers that take the last would read two bodies.
+    /// Refuses a second Content-Type: some readers take the first and some the last.
     pub fn content_type(&mut self) -> Result<(), Problem> {
         if std::mem::replace(&mut self.has_type, true) {
             Err(bad("more than one Content-Type"))
@@ -68,7 +69,7 @@ impl Notes {
         }
     }
 
-    /// The same of who asks.
+    /// Refuses a second Authorization, for the same reason.
     pub fn authorization(&mut self) -> Result<(), Problem> {
         if std::mem::replace(&mut self.has_credentials, true) {
             Err(bad("more than one Authorization"))

@@ -1,7 +1,7 @@
-//! A request head as spans of the connection's buffer, checked more strictly than any tokenizer does.
+//! A request head as spans of the connection's buffer, checked more strictly than a tokenizer does.
 //!
-//! The connection calls [`Head::parse`] once `scan` has found the end. Nothing is copied: a head holds
-//! positions, so the buffer may move while the request is worked on, and its table is used again.
+//! The connection calls [`Head::parse`] after `scan` has found the end. A head holds positions and
+//! copies nothing, so the buffer may move meanwhile and the table is used again.
 
 use super::framing;
 use super::scan::Extent;
@@ -10,7 +10,7 @@ use mehari_observe::bytes::all;
 use std::mem::MaybeUninit;
 use std::net::Ipv6Addr;
 
-/// A piece of the buffer, counted from the request's first byte.
+/// A part of the buffer, with positions relative to the request's first byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     start: u32,
@@ -44,7 +44,7 @@ pub enum Version {
     Http11,
 }
 
-/// How the body of a request is delimited.
+/// The framing of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Framing {
     #[default]
@@ -56,24 +56,24 @@ pub enum Framing {
 #[derive(Debug, Default)]
 pub struct Head {
     pub method: Span,
-    /// Path and query: the target, or what follows the authority of an absolute one.
+    /// Path and query: the target itself, or the part behind the authority of an absolute target.
     path: Span,
     pub version: Version,
     pub fields: Vec<(Span, Span)>,
     pub host: Option<Span>,
     pub framing: Framing,
-    /// The client wants the connection kept (its version and its Connection field say so).
+    /// Whether the client wants to keep the connection, by its version and its Connection field.
     pub keep_alive: bool,
     pub expects_continue: bool,
-    /// Bytes of the head, and so the position of the body.
+    /// Length of the head in bytes, which is the position of the body.
     pub length: usize,
 }
 
-/// Tables for heads of a usual size live on the stack.
+/// Heads with up to this many fields are parsed with a table on the stack.
 const USUAL_FIELDS: usize = 64;
 
 impl Head {
-    /// Reads the head that lies in `bytes[..extent.end]`.
+    /// Parses the head in `bytes[..extent.end]`.
     pub fn parse(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
         self.length = extent.end;
         let block = &bytes[extent.lead..extent.end];
@@ -127,7 +127,7 @@ impl Head {
         Ok(())
     }
 
-    /// Path and query as sent; `*` for the server itself.
+    /// Path and query as sent. `*` means the server itself.
     #[inline]
     pub fn target<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         match self.path.of(bytes) {
@@ -136,7 +136,7 @@ impl Head {
         }
     }
 
-    /// There is no head: what was there could not be read.
+    /// Empties the head after a parse error.
     pub fn forget(&mut self) {
         *self = Head {
             fields: std::mem::take(&mut self.fields),
@@ -145,7 +145,7 @@ impl Head {
         self.fields.clear();
     }
 
-    /// The fields that decide about framing and the connection, each with its rules.
+    /// Reads the fields that decide about framing and the connection.
     fn read_connection_fields(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         let mut notes = framing::Notes::default();
         self.host = None;
@@ -191,7 +191,7 @@ fn syntax_problem(error: httparse::Error, block: &[u8]) -> Problem {
     }
 }
 
-/// `HTTP/digit.digit` at the end of the first line.
+/// Whether the first line ends with another `HTTP/digit.digit`.
 fn names_other_version(block: &[u8]) -> bool {
     let line = block.split(|&byte| byte == b'\r').next().unwrap_or(block);
     let Some(tail) = line.len().checked_sub(9).map(|at| &line[at..]) else {
@@ -202,16 +202,18 @@ fn names_other_version(block: &[u8]) -> bool {
     words && digits && tail.starts_with(b" HTTP/")
 }
 
-/// An absolute target's authority, which then counts instead of Host (RFC 9112 section 3.2.2), and the path.
+/// Splits an absolute target into authority, which replaces Host (RFC 9112 section 3.2.2), and
+/// path.
 fn split_target<'t>(
     method: &[u8],
     target: &'t [u8],
 ) -> Result<(Option<&'t [u8]>, &'t [u8]), Problem> {
-    // No blanks, controls or fragment. Raw UTF-8 is let through: old sites link to such names.
+    // No blanks, control characters or fragment. Raw UTF-8 is allowed, because old sites link to
+    // such names.
     if !all(target, |byte| byte > b' ' && byte != 0x7f && byte != b'#') {
         return Err(bad("the target has a byte that must be encoded"));
     }
-    // CONNECT's form is another one; it is refused before anybody looks.
+    // CONNECT has another form and is refused elsewhere.
     if target.first() == Some(&b'/') || target == b"*" || method == b"CONNECT" {
         return Ok((None, target));
     }
@@ -231,8 +233,8 @@ fn split_target<'t>(
     Ok((Some(&rest[..end]), &rest[end..]))
 }
 
-/// `host [":" port]` of RFC 9110 section 7.2. The host is a name of DNS, with `_` as some networks have it, or
-/// an address; a name that looks like an address and is none is refused, as in Apache.
+/// Checks `host [":" port]` (RFC 9110 section 7.2). The host is a DNS name, in which some networks
+/// use `_`, or an address. A name that looks like an address but is none is refused, as in Apache.
 pub fn check_host(host: &[u8]) -> Result<(), Problem> {
     let (name, port) = match host.first() {
         Some(b'[') => {
@@ -253,8 +255,8 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// Labels with points between them and perhaps one behind, or an IPv4 address. One pass: every
-/// request has a Host.
+/// Whether a name consists of labels with dots between them, or is an IPv4 address. A final dot is
+/// allowed. One pass, because every request has a Host.
 fn is_name(name: &[u8]) -> bool {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let (mut labels, mut octets) = (0, 0);
@@ -283,12 +285,12 @@ fn is_name(name: &[u8]) -> bool {
     }
 }
 
-/// What is known of a label of a host name after some of its bytes.
+/// What is known about a label of a host name so far.
 #[derive(Default)]
 struct Label {
     length: usize,
     digits: usize,
-    /// The number that the first three digits make.
+    /// The value of the first three digits.
     number: u32,
     begins_with_digit: bool,
     begins_with_zero: bool,
@@ -323,7 +325,7 @@ impl Label {
         self.length > 0 && !self.ends_with_hyphen
     }
 
-    /// A number of an IPv4 address: decimal, without zeros in front.
+    /// Whether the label is a decimal byte of an IPv4 address without leading zeros.
     fn is_octet(&self) -> bool {
         self.digits == self.length
             && self.length <= 3
@@ -340,19 +342,19 @@ fn is_address_in_brackets(host: &[u8]) -> bool {
     text.is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())
 }
 
-/// Nothing, or the number of a port.
+/// Empty, or the number of a port.
 fn is_port(digits: &[u8]) -> bool {
     let append = |number: u32, byte: &u8| {
         let digit = u32::from(byte.wrapping_sub(b'0'));
         (digit < 10).then(|| number * 10 + digit)
     };
-    // As many digits always fit.
+    // Six digits always fit.
     let number = digits.iter().take(6).try_fold(0, append);
     let is_number = number.is_some_and(|number| (1..=u32::from(u16::MAX)).contains(&number));
     digits.is_empty() || digits.len() <= 5 && is_number
 }
 
-/// Host name and port digits, brackets of an IPv6 address kept.
+/// Splits into host name and port digits. Brackets of an IPv6 address stay.
 pub fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
     let after_address = match host.first() {
         Some(b'[') => memchr::memchr(b']', host).unwrap_or(0),
@@ -369,7 +371,7 @@ mod names {
     use super::is_name;
     use std::net::Ipv4Addr;
 
-    /// The definition, label by label.
+    /// The definition, label by label, for comparison with `is_name`.
     fn is_name_by_definition(name: &[u8]) -> bool {
         let name = name.strip_suffix(b".").unwrap_or(name);
         let labels: Vec<&[u8]> = name.split(|byte| *byte == b'.').collect();

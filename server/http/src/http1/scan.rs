@@ -1,23 +1,24 @@
-//! Finds the end of a request head in bytes that arrive piece by piece, each byte looked at once.
+//! Finds the end of a request head in bytes that arrive piece by piece. Each byte is examined once.
 //!
-//! Called by the connection after every read, before the tokenizer runs: so a head is tokenized once,
-//! and a limit or a bare LF is noticed when it happens, not when the head ends.
+//! The connection calls it after every read, before the tokenizer. The tokenizer then runs once per
+//! head, and limits and bare LFs are noticed at once.
 
 use crate::problem::{bad, Problem};
 use crate::token::is_token_byte;
 use mehari_config::ConnectionLimits;
 
-/// How far the search has come; all positions count from the request's first byte.
+/// The state of the search. All positions count from the request's first byte.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Scan {
     seen: usize,
     line_start: usize,
     lines: usize,
-    /// Empty lines before the request line (RFC 9112 section 2.2): one is forgiven.
+    /// Empty lines before the request line (RFC 9112 section 2.2). One is accepted.
     lead: usize,
 }
 
-/// A complete head: `lead` bytes to skip, then the request line and `fields` field lines, ending at `end`.
+/// A complete head: `lead` bytes to skip, then the request line and `fields` field lines, up to
+/// `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     pub lead: usize,
@@ -26,7 +27,7 @@ pub struct Extent {
 }
 
 impl Scan {
-    /// Looks at what is new in `bytes`. `None`: the head is not complete yet.
+    /// Examines the new bytes. `None`: the head is not complete yet.
     pub fn advance(
         &mut self,
         bytes: &[u8],
@@ -52,7 +53,7 @@ impl Scan {
         Ok(None)
     }
 
-    /// True until the first byte of a request has been seen.
+    /// Whether no byte of a request has arrived.
     #[inline]
     pub fn is_untouched(&self) -> bool {
         self.seen == 0
@@ -89,7 +90,7 @@ impl Scan {
         Ok(None)
     }
 
-    /// The line that has not ended: its length so far, and a CR that no LF follows.
+    /// Checks the unfinished line: its length, and a CR without LF.
     fn check_unfinished(&self, bytes: &[u8], limits: &ConnectionLimits) -> Result<(), Problem> {
         let tail = &bytes[self.line_start..];
         if let Some(at) = memchr::memchr(b'\r', tail) {
@@ -122,7 +123,8 @@ impl Scan {
     }
 }
 
-/// A request begins with a token or an empty line; anything else (TLS, binary) need not be waited for.
+/// A request begins with a token or an empty line. Anything else (TLS, binary data) is refused at
+/// once.
 fn check_first_byte(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.first() {
         Some(&byte) if byte != b'\r' && byte != b'\n' && !is_token_byte(byte) => {

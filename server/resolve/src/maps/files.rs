@@ -1,11 +1,11 @@
-//! What map files hold: lines of a text, pairs of an SDBM's pages.
+//! The contents of map files: lines of a text file, pairs in the pages of an SDBM file.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A longer file is no map.
+/// The longest map file in bytes.
 const LONGEST: u64 = 64 << 20;
-/// Of an SDBM, as apr-util and `httxt2dbm` make it.
+/// The page size of an SDBM file, as apr-util and `httxt2dbm` write it.
 const PAGE: usize = 1024;
 
 pub type Values = HashMap<Vec<u8>, Vec<u8>>;
@@ -19,7 +19,7 @@ fn bytes(file: &Path) -> Vec<u8> {
     }
 }
 
-/// `key value` lines; `#` begins a comment.
+/// Reads `key value` lines; `#` begins a comment.
 pub fn lines(file: &Path) -> Values {
     let mut values = HashMap::new();
     for line in bytes(file).split(|byte| *byte == b'\n') {
@@ -36,14 +36,14 @@ pub fn lines(file: &Path) -> Values {
     values
 }
 
-/// All pages one after the other: where a pair would hash to does not matter to one who reads them all.
+/// Reads all pages in order. The hash is not needed to read every pair.
 pub fn pages(file: &Path) -> Values {
     let bytes = bytes(file);
     bytes.chunks_exact(PAGE).flat_map(pairs).collect()
 }
 
-/// A page begins with the count of its strings and where each begins; they are packed from its end, key and
-/// value by turns. What does not add up ends the page.
+/// A page begins with the number of its strings and their offsets. The strings are packed from the
+/// page's end, keys and values alternating. An invalid offset ends the page.
 fn pairs(page: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let number = |at: usize| {
         let bytes = page.get(2 * at..2 * at + 2)?;
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(found[0], (b"red".to_vec(), b"/real.html".to_vec()));
         assert_eq!(found[1], (b"blue".to_vec(), b"/b.html".to_vec()));
-        // Broken ones are read as far as they go.
+        // A broken page is read up to the error.
         page[2..4].copy_from_slice(&2000u16.to_ne_bytes());
         assert!(pairs(&page).is_empty());
         assert!(pairs(&[0xff; PAGE]).is_empty());

@@ -1,7 +1,7 @@
-//! `RewriteMap prg:`: one process a program, kept by a thread of its own, which gives it a line and waits for a line.
+//! `RewriteMap prg:`: one process per program. A thread writes it one line and waits for one line.
 //!
-//! A program that is slow, ends or says too much is killed and started again for the next question. It ends with the
-//! configuration that named it, and with the server, whose end closes its input.
+//! A program that is slow, ends or writes too much is killed and started again for the next lookup.
+//! A program ends with its configuration, or with the server, whose end closes its input.
 
 use rustix::event::{poll, PollFd, PollFlags};
 use std::cell::RefCell;
@@ -13,15 +13,15 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long an answer may take, the questions before it included.
+/// How long an answer may take, including the lookups before it.
 const LIMIT: Duration = Duration::from_secs(5);
-/// A longer key is not asked: what a pipe takes in one piece.
+/// The longest key in bytes: what a pipe takes in one piece.
 const LONGEST_KEY: usize = 4000;
 const LONGEST_ANSWER: usize = 8 * 1024;
-/// Questions that wait for one program at most.
+/// The most lookups that wait for one program.
 const WAITING: usize = 64;
 
-/// Why a program has not answered.
+/// Why a program gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     #[error("cannot be started: {0}")]
@@ -68,7 +68,7 @@ impl Programs {
         }
     }
 
-    /// Drops all programs: their threads end them.
+    /// Drops all programs. Their threads end them.
     pub fn clear(&self) {
         self.known.borrow_mut().clear();
     }
@@ -89,7 +89,7 @@ impl Programs {
     }
 }
 
-/// Answers questions until nobody can ask any more.
+/// Answers lookups until no sender is left.
 fn keep(command: &[String], questions: &mpsc::Receiver<Question>) {
     let mut process: Option<Process> = None;
     while let Ok(question) = questions.recv() {
@@ -109,7 +109,7 @@ fn keep(command: &[String], questions: &mpsc::Receiver<Question>) {
                 said
             }
         };
-        // Who asked may be gone.
+        // The request may have ended.
         let _ = question.tell.send(said);
     }
 }

@@ -5,9 +5,9 @@ use super::{Answer, Name, Question};
 use std::ffi::{c_char, CStr, CString};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// Longer than any name of a host (RFC 1035 section 2.3.4: 255 bytes).
+/// Longer than any host name (RFC 1035 section 2.3.4: 255 bytes).
 const LONGEST: usize = 1025;
-/// Longer entries of users are nobody's.
+/// Longer passwd entries are ignored.
 const LONGEST_ENTRY: usize = 16 * 1024;
 
 /// Blocks for as long as the resolver takes.
@@ -26,18 +26,18 @@ pub fn answer(question: &Question) -> Answer {
     }
 }
 
-/// `None`: there are none, or they cannot be had; the two are not told apart, and neither lets anybody in.
+/// `None`: there are no addresses, or the lookup failed. Both cases admit nobody.
 fn addresses_of(name: &str) -> Option<Vec<IpAddr>> {
     let all = (name, 0).to_socket_addrs().ok()?;
     Some(all.map(|one| one.ip().to_canonical()).collect())
 }
 
-/// In lower case; `Ok(None)`: the address has none.
+/// The name in lower case. `Ok(None)`: the address has no name.
 fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
     let mut text = [0 as c_char; LONGEST];
     let (storage, length) = as_socket_address(SocketAddr::new(address, 0));
-    // SAFETY: the address lives through the call and is of the family and length it is said to be; the text is ours
-    // and as long as it is said to be; no service is asked for.
+    // SAFETY: the address lives through the call and has the stated family and length. The text is
+    // ours and as long as stated. No service is requested.
     let status = unsafe {
         libc::getnameinfo(
             std::ptr::addr_of!(storage).cast(),
@@ -61,8 +61,8 @@ fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
     }
 }
 
-/// In lower case. Whoever has an address says what its name is: only what can be one goes into logs, variables and rules
-/// (RFC 1123 section 2.1, and `_`, which is met with).
+/// The name in lower case. The owner of an address chooses its name, so only valid host names reach
+/// logs, variables and rules (RFC 1123 section 2.1, plus `_`, which occurs).
 fn host_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let fits = |label: &str| {
@@ -75,11 +75,11 @@ fn host_name(text: &str) -> Option<String> {
 /// `None`: there is no such user.
 pub fn home_of(name: &str) -> Option<String> {
     let name = CString::new(name).ok()?;
-    // SAFETY: zeros are an entry of nobody.
+    // SAFETY: an all-zero passwd entry is valid.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
     let mut texts = vec![0; LONGEST_ENTRY];
     let mut found = std::ptr::null_mut();
-    // SAFETY: entry, texts and found live through the call; the texts are as long as is said.
+    // SAFETY: entry, texts and result live through the call, and the texts are as long as stated.
     let status = unsafe {
         libc::getpwnam_r(
             name.as_ptr(),
@@ -98,7 +98,7 @@ pub fn home_of(name: &str) -> Option<String> {
 }
 
 fn as_socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
-    // SAFETY: zeros are an address of no family.
+    // SAFETY: an all-zero socket address is valid.
     let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
     let length = match address {
         SocketAddr::V4(four) => {
@@ -110,7 +110,7 @@ fn as_socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::sock
                 },
                 sin_zero: [0; 8],
             };
-            // SAFETY: the storage is larger and as aligned as any socket address.
+            // SAFETY: the storage is larger than any socket address and aligned for each.
             unsafe {
                 std::ptr::addr_of_mut!(storage)
                     .cast::<libc::sockaddr_in>()
@@ -128,7 +128,7 @@ fn as_socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::sock
                 },
                 sin6_scope_id: 0,
             };
-            // SAFETY: as above.
+            // SAFETY: the storage is larger than any socket address and aligned for each.
             unsafe {
                 std::ptr::addr_of_mut!(storage)
                     .cast::<libc::sockaddr_in6>()

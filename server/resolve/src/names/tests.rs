@@ -1,4 +1,4 @@
-//! Questions and what is remembered of the answers, with a resolver of the test's own.
+//! Questions and remembered answers, with a resolver of the test.
 
 use super::{Answer, Name, Names, Question, AT_ONCE};
 use std::net::IpAddr;
@@ -52,7 +52,7 @@ fn an_answer_is_asked_for_once() {
     assert_eq!(ASKED.load(Ordering::Relaxed), 1);
 }
 
-/// Resolvers that wait until the test lets them go.
+/// Resolvers that wait until the test releases them.
 static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 fn slow(_: &Question) -> Answer {
@@ -65,7 +65,7 @@ fn slow(_: &Question) -> Answer {
 fn who_takes_too_long_has_failed_and_what_comes_later_is_kept() {
     let names = Names::with(slow, Duration::from_millis(20));
     within(async {
-        // More than are asked at once: nobody waits for longer than the patience.
+        // More questions than run at once. No request waits longer than the limit.
         for last in 0..=AT_ONCE as u8 {
             let said = names.ask(&Question::NameOf(address(last))).await;
             assert_eq!(*said, Answer::Failed, "{last}");
@@ -84,7 +84,7 @@ fn who_takes_too_long_has_failed_and_what_comes_later_is_kept() {
     });
 }
 
-/// How often names were asked for, whose answers wait for the gate.
+/// Counts the lookups of names that wait at the gate.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 static SLOW_GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
@@ -110,7 +110,7 @@ fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
             }
         };
         let others = async {
-            // All turns of their kind are taken by different names.
+            // Different names take all turns of their kind.
             let impatient = (2..2 * AT_ONCE as u8).map(|last| {
                 let question = Question::NameOf(address(last));
                 let names = &names;
@@ -128,7 +128,7 @@ fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
         };
         tokio::join!(many, others);
     });
-    // What nobody waited for any more was not asked.
+    // A question that nobody waited for any more was not asked.
     assert_eq!(ASKED.load(Ordering::Relaxed), AT_ONCE);
 }
 

@@ -1,6 +1,6 @@
 use super::Decoder;
 
-/// Decodes in pieces of `step` bytes; answers the data and what was left over.
+/// Decodes in pieces of `step` bytes. Returns the data and the rest of the input.
 fn decode(input: &[u8], step: usize) -> Result<(Vec<u8>, usize, bool), u16> {
     let mut decoder = Decoder::new(64, 2);
     let mut data = Vec::new();
