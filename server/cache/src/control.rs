@@ -1,11 +1,11 @@
 //! `Cache-Control` of requests and responses (RFC 9111 section 5.2, RFC 5861).
 //!
-//! An argument that is not a number of seconds makes its directive as strict as it gets. `no-cache` and
-//! `private` with field names count as without them.
+//! An argument that is not a number of seconds makes its directive as strict as possible.
+//! `no-cache` and `private` with field names count as without them.
 
 use std::time::Duration;
 
-/// What a sane clock can bear, and what RFC 9111 section 1.2.2 wants for a number too large.
+/// The largest number of seconds, as RFC 9111 section 1.2.2 demands for larger numbers.
 const LONGEST: u64 = 1 << 31;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,15 +20,15 @@ pub struct Control {
     pub max_age: Option<Duration>,
     pub shared_max_age: Option<Duration>,
     pub min_fresh: Option<Duration>,
-    /// A request takes what has been stale for so long.
+    /// A request accepts a response that has been stale for this long.
     pub max_stale: Option<Duration>,
     pub while_revalidate: Option<Duration>,
     pub if_error: Option<Duration>,
 }
 
 impl Control {
-    /// A response that a shared cache never uses beyond its time, whatever else is said of it (RFC 9111 sections
-    /// 5.2.2.2 and 5.2.2.8).
+    /// Whether a shared cache must never use the response stale, whatever else the response says
+    /// (RFC 9111 sections 5.2.2.2 and 5.2.2.8).
     pub fn forbids_stale(&self) -> bool {
         self.must_revalidate || self.proxy_revalidate || self.no_cache
     }
@@ -54,7 +54,7 @@ impl Control {
             _ if is("must-revalidate") => self.must_revalidate = true,
             _ if is("proxy-revalidate") => self.proxy_revalidate = true,
             _ if is("only-if-cached") => self.only_if_cached = true,
-            // The first of two counts, or the strictest could be talked away.
+            // The first of two values counts, so a second one cannot relax the first.
             _ if is("max-age") => self.max_age = self.max_age.or_else(seconds),
             _ if is("s-maxage") => self.shared_max_age = self.shared_max_age.or_else(seconds),
             _ if is("min-fresh") => self.min_fresh = seconds(),
@@ -80,7 +80,7 @@ fn seconds(argument: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs(number.min(LONGEST)))
 }
 
-/// The words of a list, with their arguments: `a, b=1, c="d, e"`.
+/// The words of a list with their arguments: `a, b=1, c="d, e"`.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Iterator for Words<'a> {
@@ -108,7 +108,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// A token or a quoted string, and what follows it.
+/// A token or a quoted string, and the text behind it.
 fn argument(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let text = text.trim_ascii_start();
     if let Some(quoted) = text.strip_prefix(b"\"") {

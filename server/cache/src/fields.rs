@@ -1,4 +1,4 @@
-//! Header fields, in the two forms the front has them: pairs of a request, lines of a response.
+//! Header fields in the front's two forms: pairs of a request, lines of a response.
 
 pub type Field<'a> = (&'a [u8], &'a [u8]);
 
@@ -25,7 +25,7 @@ pub fn field<'a>(lines: &'a [u8], name: &'a str) -> Option<&'a [u8]> {
     values(fields(lines), name).next()
 }
 
-/// The same, of a request.
+/// The value of the first field of a name in a request.
 pub fn find<'a>(asked: &[Field<'a>], name: &str) -> Option<&'a [u8]> {
     let mut known = asked.iter();
     let found = known.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));

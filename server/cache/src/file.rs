@@ -1,4 +1,5 @@
-//! A page as the bytes of a file: lengths and fields, and at the end a hash of all, so that what was damaged is no page.
+//! A page as the bytes of a file: lengths, fields, and a hash of everything at the end, which
+//! detects damage.
 
 use crate::page::Page;
 use crate::terms::Terms;
@@ -6,10 +7,10 @@ use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MAGIC: &[u8; 8] = b"mehari\x01\n";
-/// No part of a page is longer.
+/// The longest part of a page in bytes.
 const LONGEST: usize = 1 << 30;
 
-/// The key comes first: it can be read without the rest.
+/// The key comes first, so it can be read without the rest.
 pub fn encode(key: &[u8], page: &Page) -> Vec<u8> {
     let terms = &page.terms;
     let mut file = MAGIC.to_vec();
@@ -42,7 +43,7 @@ pub fn encode(key: &[u8], page: &Page) -> Vec<u8> {
     file
 }
 
-/// `None`: it is no page, or not whole.
+/// `None`: the file is no page, or is damaged.
 pub fn decode(file: &[u8], number: u64) -> Option<(Vec<u8>, Page)> {
     let (rest, known) = file.split_last_chunk::<8>()?;
     if hash(rest) != u64::from_le_bytes(*known) {
@@ -85,12 +86,12 @@ pub fn decode(file: &[u8], number: u64) -> Option<(Vec<u8>, Page)> {
     Some((key, page))
 }
 
-/// The key of a file, of which this is the beginning.
+/// The key in the beginning of a file.
 pub fn key(beginning: &[u8]) -> Option<&[u8]> {
     Reader(beginning.strip_prefix(MAGIC)?).part()
 }
 
-/// The same in each process: SipHash without a key.
+/// SipHash without a key, so every process computes the same hash.
 pub fn hash(bytes: &[u8]) -> u64 {
     let mut hash = DefaultHasher::new();
     hash.write(bytes);

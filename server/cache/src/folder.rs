@@ -1,6 +1,7 @@
-//! Pages as files of one folder (`CacheRoot`), so that they outlive the server and need no memory.
+//! Pages as files of a folder (`CacheRoot`). They survive a restart and need no memory.
 //!
-//! Every function here may wait for a disk: threads call them. A file appears whole or not at all.
+//! Every function here may wait for a disk, so threads call them. A file appears whole or not at
+//! all.
 
 use crate::file;
 use crate::page::Page;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 const SUFFIX: &str = ".page";
-/// Of a file, when only its key is wanted.
+/// The bytes to read of a file if only its key is needed.
 const BEGINNING: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Folder {
         Folder(path.to_owned())
     }
 
-    /// All that is there, the oldest first.
+    /// All files of the folder, the oldest first.
     pub fn scan(&self) -> Vec<(Vec<u8>, Filed)> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let pages = entries.filter_map(|entry| {
@@ -53,7 +54,7 @@ impl Folder {
             .collect()
     }
 
-    /// Puts a page in the place of the one that answered the same requests.
+    /// Writes a page in place of the earlier page for the same requests.
     pub fn write(&self, key: &[u8], page: &Page) -> io::Result<Filed> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         fs::create_dir_all(&self.0)?;
@@ -72,7 +73,7 @@ impl Folder {
         Ok(Filed { name, size })
     }
 
-    /// The page of a file, if it is one of this key.
+    /// The page of a file, if the file has this key.
     pub fn read(&self, name: &str, key: &[u8], number: u64) -> Option<Page> {
         let bytes = fs::read(self.0.join(name)).ok()?;
         let (known, page) = file::decode(&bytes, number)?;

@@ -1,4 +1,4 @@
-//! What is in the folder, by key, so that nobody looks there for what is not.
+//! The keys of the files in the folder, so a missing page costs no disk access.
 
 use crate::folder::Filed;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl Index {
         }
     }
 
-    /// Names of a key's files; empty: there are none.
+    /// The names of a key's files. Empty: there are none.
     pub fn names(&mut self, key: &[u8]) -> Vec<String> {
         self.looks += 1;
         let Some(shelf) = self.shelves.get_mut(key) else {
@@ -50,14 +50,14 @@ impl Index {
         shelf.files.iter().map(|filed| filed.name.clone()).collect()
     }
 
-    /// Forgets a key; the names of its files.
+    /// Forgets a key and returns the names of its files.
     pub fn remove(&mut self, key: &[u8]) -> Vec<String> {
         let files = self.shelves.remove(key).unwrap_or_default().files;
         self.weight -= files.iter().map(|filed| filed.size).sum::<u64>();
         files.into_iter().map(|filed| filed.name).collect()
     }
 
-    /// The keys that are this one, or that one with a NUL and more behind it.
+    /// The keys that equal this one, or begin with it followed by a NUL.
     pub fn keys_of(&self, base: &[u8]) -> Vec<Vec<u8>> {
         let own = self.shelves.get_key_value(base).into_iter();
         let (from, to) = ([base, &[0]].concat(), [base, &[1]].concat());
@@ -73,7 +73,8 @@ impl Index {
         meant.iter().flat_map(|key| self.remove(key)).collect()
     }
 
-    /// Forgets what was used longest ago until nine tenths of `most` are left; the names of its files.
+    /// Forgets the least recently used keys until nine tenths of `most` are left. Returns the names
+    /// of their files.
     pub fn shrink(&mut self, most: u64) -> Vec<String> {
         if self.weight <= most {
             return Vec::new();

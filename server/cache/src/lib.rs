@@ -1,7 +1,8 @@
-//! The response cache: RFC 9111's rules, a store in memory, and a folder. Knows no sockets and no programs.
+//! The response cache: RFC 9111's rules, a store in memory, and a folder. Knows no sockets and no
+//! programs.
 //!
-//! The front asks [`Store::find`] before a program is run, [`Terms::of`] what may become of its response,
-//! and puts the [`Page`] in when all of it has been said.
+//! The front calls [`Store::find`] before it runs a program, and [`Terms::of`] to learn whether the
+//! response may be kept. It stores the [`Page`] when the response is complete.
 
 mod control;
 mod fields;

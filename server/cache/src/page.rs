@@ -1,4 +1,4 @@
-//! A kept response, and what it is good for at a moment (RFC 9111 section 4).
+//! A kept response, and its possible uses at a given time (RFC 9111 section 4).
 
 use crate::control::Control;
 use crate::fields::fields;
@@ -9,39 +9,39 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug, Clone)]
 pub struct Page {
     pub status: u16,
-    /// Header lines, each `Name: value\r\n`; none of the connection's.
+    /// Header lines, each `Name: value\r\n`, without those about the connection.
     pub lines: Vec<u8>,
     pub body: Bytes,
-    /// When it came.
+    /// When the response arrived.
     pub since: SystemTime,
     pub terms: Terms,
-    /// No other page of its store has it.
+    /// A number that no other page of the store has.
     pub number: u64,
 }
 
-/// What a page is good for.
+/// The possible use of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Fresh,
-    /// It may be used once more while a new one is made.
+    /// The page may be used while a new one is made.
     StaleButUsable,
-    /// Its program has to be asked whether it still holds.
+    /// The program must validate the page first.
     Stale,
 }
 
 impl Page {
-    /// What counts against the store's bound.
+    /// The page's part of the store's limit.
     pub fn weight(&self) -> u64 {
         const OVERHEAD: usize = 400;
         (self.lines.len() + self.body.len() + self.terms.weight() + OVERHEAD) as u64
     }
 
-    /// Section 4.2.3.
+    /// The age of RFC 9111 section 4.2.3.
     pub fn age(&self, now: SystemTime) -> Duration {
         self.terms.age + now.duration_since(self.since).unwrap_or(Duration::ZERO)
     }
 
-    /// `asked`: what the request says in Cache-Control, unless the site does not listen to that.
+    /// `asked`: the request's Cache-Control, unless the site ignores it.
     pub fn state(&self, asked: Option<&Control>, now: SystemTime) -> State {
         let age = self.age(now);
         let nothing = Control::default();
@@ -69,20 +69,20 @@ impl Page {
         }
     }
 
-    /// Whether it may answer where the program failed.
+    /// Whether the page may be used because the program failed.
     pub fn helps(&self, now: SystemTime) -> bool {
         let end = self.terms.lifetime + self.terms.if_error;
         !self.terms.if_error.is_zero() && self.age(now) < end
     }
 
-    /// After its end nothing of it is of use: neither old nor to ask about.
+    /// Whether the page is useless: too old to be used and without a validator.
     pub fn is_over(&self, now: SystemTime) -> bool {
         let more = self.terms.while_revalidate.max(self.terms.if_error);
         let can_ask = self.terms.etag.is_some() || self.terms.modified.is_some();
         !can_ask && self.age(now) >= self.terms.lifetime + more
     }
 
-    /// The header after a 304 said these lines about it (section 3.2).
+    /// The page's header after a 304 with these lines (RFC 9111 section 3.2).
     pub fn freshened(&self, lines: &[u8]) -> Vec<u8> {
         let about_bytes = [
             "content-length",

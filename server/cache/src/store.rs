@@ -1,7 +1,7 @@
-//! Pages by key, in memory up to a bound: what was used longest ago gives way.
+//! Pages by key, in memory up to a limit. The least recently used page leaves first.
 //!
-//! A key is a host and a target; the pages under it are those that `Vary` tells apart. A key whose responses
-//! cannot be kept is remembered for a while, so that nobody waits for one.
+//! A key is a host and a target. Its pages differ in the fields that `Vary` names. A key whose
+//! responses cannot be kept is remembered for a while, so no request waits for one.
 
 use crate::fields::Field;
 use crate::page::Page;
@@ -11,9 +11,9 @@ use std::ops::Bound::{Excluded, Included};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// Pages under one key; the oldest gives way.
+/// The most pages per key. The oldest leaves first.
 const VARIANTS: usize = 16;
-/// What a key weighs beside itself.
+/// The weight of a key in addition to its own bytes.
 const OVERHEAD: u64 = 160;
 
 #[derive(Debug, Default)]
@@ -35,13 +35,13 @@ struct Shelf {
 #[derive(Debug, Clone)]
 pub enum Found {
     Page(Rc<Page>),
-    /// Its responses cannot be kept.
+    /// The key's responses cannot be kept.
     Refused,
     Nothing,
 }
 
 impl Store {
-    /// Bytes it may hold.
+    /// Sets the limit in bytes.
     pub fn bound(&self, most: u64) {
         self.most.set(most);
         self.shrink();
@@ -55,20 +55,20 @@ impl Store {
         self.shelves.borrow().len()
     }
 
-    /// A number no page has had.
+    /// A number that no page has had.
     pub fn next_number(&self) -> u64 {
         self.numbers.set(self.numbers.get() + 1);
         self.numbers.get()
     }
 
-    /// The page a request would be answered with, fresh or not.
+    /// The page for a request, fresh or not.
     pub fn find(&self, key: &[u8], asked: &[Field<'_>], now: SystemTime) -> Found {
         let mut shelves = self.shelves.borrow_mut();
         let Some(shelf) = shelves.get_mut(key) else {
             return Found::Nothing;
         };
         shelf.used = self.look();
-        // The newest first: a page that was kept later is nearer to what the program says now.
+        // The newest first, because it is nearest to the program's current response.
         let mut pages = shelf.pages.iter().rev();
         match pages.find(|page| page.terms.fits(asked) && !page.is_over(now)) {
             Some(page) => Found::Page(page.clone()),
@@ -77,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Puts a page in the place of the one that answered the same requests.
+    /// Stores a page in place of the earlier page for the same requests.
     pub fn put(&self, key: &[u8], page: Rc<Page>) {
         self.change(key, |shelf| {
             let same = |known: &Rc<Page>| known.terms.vary == page.terms.vary;
@@ -91,13 +91,13 @@ impl Store {
         self.shrink();
     }
 
-    /// Responses for this key cannot be kept; it is known for so long.
+    /// Remembers for a while that responses for this key cannot be kept.
     pub fn refuse(&self, key: &[u8], now: SystemTime, time: Duration) {
         self.change(key, |shelf| shelf.refused = Some(now + time));
         self.shrink();
     }
 
-    /// Forgets what is known under a key; how many pages that were.
+    /// Forgets a key and returns the number of its pages.
     pub fn remove(&self, key: &[u8]) -> usize {
         let gone = self.shelves.borrow_mut().remove(key);
         let Some(shelf) = gone else { return 0 };
@@ -105,7 +105,7 @@ impl Store {
         shelf.pages.len()
     }
 
-    /// The keys that are this one, or that one with a NUL and more behind it.
+    /// The keys that equal this one, or begin with it followed by a NUL.
     pub fn keys_of(&self, base: &[u8]) -> Vec<Rc<[u8]>> {
         let shelves = self.shelves.borrow();
         let own = shelves.get_key_value(base).into_iter();
@@ -114,7 +114,7 @@ impl Store {
         own.chain(others).map(|(key, _)| key.clone()).collect()
     }
 
-    /// Forgets every key that is meant; how many pages that were.
+    /// Forgets the chosen keys and returns the number of their pages.
     pub fn remove_if(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
         let shelves = self.shelves.borrow();
         let meant = shelves.keys().filter(|key| is_meant(key)).cloned();
@@ -144,7 +144,7 @@ impl Store {
         self.weight.set(weight);
     }
 
-    /// Lets go down to nine tenths of the bound, so that this is rare.
+    /// Shrinks to nine tenths of the limit, so that shrinking is rare.
     fn shrink(&self) {
         if self.weight.get() <= self.most.get() {
             return;

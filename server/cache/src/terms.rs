@@ -1,5 +1,5 @@
-//! What may become of a response: whether it may be kept (RFC 9111 section 3), how long it is fresh
-//! (section 4.2) and how it may be used after that.
+//! Decides whether a response may be kept (RFC 9111 section 3), how long it is fresh (section 4.2),
+//! and how it may be used afterwards.
 
 use crate::control::Control;
 use crate::fields::{field, fields, find, values, Field};
@@ -8,19 +8,20 @@ use std::time::{Duration, SystemTime};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// How long it is fresh, from when it came.
+    /// How long the response is fresh, from its arrival.
     pub lifetime: Duration,
-    /// Its age when it came.
+    /// The response's age at its arrival.
     pub age: Duration,
-    /// It may be used while a new one is made, or where making one fails, for so long behind its end.
+    /// How long after its lifetime the response may be used while a new one is made, or if making
+    /// one fails.
     pub while_revalidate: Duration,
     pub if_error: Duration,
-    /// `no-cache`: it is never used without asking.
+    /// `no-cache`: the response is never used without validation.
     pub ask: bool,
-    /// What the program can be asked about.
+    /// The validators of the response.
     pub etag: Option<Vec<u8>>,
     pub modified: Option<Vec<u8>>,
-    /// Fields of the request that chose it, in lower case, and what they were.
+    /// The request fields that `Vary` names, in lower case, with their values.
     pub vary: Varied,
 }
 
@@ -33,23 +34,24 @@ pub enum Refusal {
     Status,
     NoStore,
     Private,
-    /// Of a request with Authorization, and nothing says that others may see it.
+    /// The request had Authorization, and the response does not allow sharing.
     Authorized,
-    /// It sets a cookie.
+    /// The response sets a cookie.
     Cookie,
     VaryAny,
-    /// It does not say how long it holds, and nothing lets us guess.
+    /// The response has no freshness information, and no lifetime can be estimated.
     Unsaid,
     Expired,
 }
 
-/// What an error may be answered with an old page for, where nothing says how long.
+/// How long a stale page may replace an error if the page does not say.
 const IF_ERROR: Duration = Duration::from_secs(86_400);
-/// Fields of a request that a response may depend on, as many as are looked at for each hit.
+/// The most fields in `Vary`. Each hit compares them.
 const VARIED: usize = 16;
 
 impl Terms {
-    /// Of a response to GET that is not a part and not a 304. `has_query`: of its request.
+    /// For a response to GET that is neither a range nor a 304. `has_query`: whether the request
+    /// had a query.
     pub fn of(
         rules: &CacheRules,
         asked: &[Field<'_>],
@@ -66,7 +68,7 @@ impl Terms {
         let vary = varied(asked, lines)?;
         let lifetime = match says.lifetime(now) {
             Some(lifetime) => lifetime,
-            // It has to be asked about in any case.
+            // The response must be validated in any case.
             None if control.no_cache => Duration::ZERO,
             None => guessed(rules, asked, has_query, status, &says, now)?,
         };
@@ -78,7 +80,7 @@ impl Terms {
         let beyond = |said: Option<Duration>, usual: Duration| match said {
             _ if control.forbids_stale() => Duration::ZERO,
             Some(said) => said,
-            // An origin that says `s-maxage` alone forbids it, too (section 5.2.2.10).
+            // An origin that sends only `s-maxage` forbids stale use too (section 5.2.2.10).
             None if control.shared_max_age.is_some() => Duration::ZERO,
             None => usual,
         };
@@ -99,7 +101,7 @@ impl Terms {
         })
     }
 
-    /// Bytes of it. What a client chose to send in a field that a page varies by may be long.
+    /// The weight in bytes. A client may send long values in fields that `Vary` names.
     pub fn weight(&self) -> usize {
         let tags = [&self.etag, &self.modified].into_iter().flatten();
         let tags: usize = tags.map(Vec::len).sum();
@@ -108,14 +110,14 @@ impl Terms {
         tags + vary
     }
 
-    /// Whether a request would have been answered with this one.
+    /// Whether this response answers the request.
     pub fn fits(&self, asked: &[Field<'_>]) -> bool {
         let same = |(name, value): &(Vec<u8>, Vec<u8>)| combined(asked, name) == *value;
         self.vary.iter().all(same)
     }
 }
 
-/// RFC 9111 sections 3 and 3.5, and what a site may say against them.
+/// The rules of RFC 9111 sections 3 and 3.5, with the site's exceptions.
 fn permitted(
     rules: &CacheRules,
     asked: &[Field<'_>],
@@ -135,13 +137,13 @@ fn permitted(
         }
         _ if control.private && !rules.store_private => Err(Refusal::Private),
         _ if find(asked, "authorization").is_some() && !for_all => Err(Refusal::Authorized),
-        // `public` is often said of a page by who does not know what adds a session's cookie to it.
+        // Applications often send `public` without knowing that a session's cookie is added.
         _ if field(lines, "set-cookie").is_some() && !ignored("set-cookie") => Err(Refusal::Cookie),
         _ => Ok(()),
     }
 }
 
-/// What a response says about its time.
+/// A response's statements about time.
 struct Said<'a> {
     explicit: Option<Duration>,
     expires: Option<&'a [u8]>,
@@ -165,25 +167,26 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// Section 4.2.3: by its Age, or by its Date if that is older.
+    /// The age of section 4.2.3: from Age, or from Date if that gives more.
     fn age_at(&self, now: SystemTime) -> Duration {
         let apparent = self.date.and_then(|date| now.duration_since(date).ok());
         self.age.max(apparent.unwrap_or_default())
     }
 
-    /// `None`: it does not say.
+    /// `None`: the response does not say.
     fn lifetime(&self, now: SystemTime) -> Option<Duration> {
         if self.explicit.is_some() {
             return self.explicit;
         }
-        // What is not a date has expired (section 5.3).
+        // An invalid date means expired (section 5.3).
         let expires = date(self.expires?).unwrap_or(SystemTime::UNIX_EPOCH);
         let from = self.date.unwrap_or(now);
         Some(expires.duration_since(from).unwrap_or(Duration::ZERO))
     }
 }
 
-/// Section 4.2.2, for what is the same for everybody as far as we can see: mod_cache's rules.
+/// The heuristic lifetime of section 4.2.2, by mod_cache's rules, for responses that seem to be the
+/// same for all clients.
 fn guessed(
     rules: &CacheRules,
     asked: &[Field<'_>],
@@ -231,7 +234,7 @@ fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Varied, Refusal> {
     Ok(vary)
 }
 
-/// All that a request says under a name, blanks aside.
+/// All values of a field, without blanks.
 fn combined(asked: &[Field<'_>], name: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     for (known, value) in asked {

@@ -1,10 +1,11 @@
-//! An address as text, made when a connection is accepted: in place, for most connections need nothing else of it.
+//! An address as text, made when a connection is accepted. The text is stored in place, because
+//! most connections need no other memory for it.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Deref;
 
-/// What the longest takes: six groups of four, and an IPv4 address at the end.
+/// Length of the longest address: six groups of four digits and an IPv4 address.
 const LONGEST: usize = 45;
 
 #[derive(Clone, Copy)]

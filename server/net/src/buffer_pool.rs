@@ -1,17 +1,17 @@
-//! Buffers that serve one connection after another: with a connection for each request, allocating
-//! them anew would cost more than reading the request.
+//! Buffers that are used again by later connections. With one connection per request, allocating
+//! new buffers would cost more than reading the request.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
-/// Values of one kind that wait to be used again.
+/// Unused values of one kind.
 pub type Pool<T> = RefCell<Vec<T>>;
 
-/// Values kept at most; more are freed.
+/// The most values that are kept.
 const KEPT: usize = 256;
 
-/// A value out of the pool, if there is one.
+/// Takes a value from the pool, if there is one.
 pub fn take<T>(spares: &'static LocalKey<Pool<T>>) -> Option<T> {
     // A thread that ends has no pool any more.
     let taken = spares.try_with(|spares| spares.borrow_mut().pop());
@@ -28,21 +28,21 @@ pub fn give<T>(spares: &'static LocalKey<Pool<T>>, thing: T) {
     });
 }
 
-/// Bytes that most heads and small answers fit in.
+/// Most heads and small responses fit into this many bytes.
 const INITIAL: usize = 2048;
-/// Larger buffers are not kept.
+/// Larger buffers are freed instead of kept.
 const LARGEST: usize = 8 * 1024;
 
 thread_local! {
     static BUFFERS: Pool<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A byte buffer whose memory goes back to the pool when it is dropped.
+/// A byte buffer that returns its memory to the pool when it is dropped.
 #[derive(Debug, Default)]
 pub struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// An empty buffer with capacity; the default has none.
+    /// An empty buffer with capacity. The default buffer has none.
     #[inline]
     pub fn with_room() -> Buffer {
         Buffer(take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)))

@@ -1,6 +1,6 @@
-//! Time as the front needs it: a `Date` line made once a second, and a coarse tick for deadlines.
+//! The front's time: a `Date` line made once per second, and a coarse tick for deadlines.
 //!
-//! The tick moves when `deadline`'s sweep moves it, so arming a deadline costs no system call.
+//! Only `deadline`'s sweep advances the tick, so arming a deadline costs no system call.
 
 use http::HeaderValue;
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Clock {
     start: Instant,
     tick: Cell<Duration>,
-    /// Of the date line.
+    /// The second of the date line.
     second: Cell<(SystemTime, SystemTime)>,
     date: RefCell<[u8; DATE_LINE]>,
     value: RefCell<(u64, HeaderValue)>,
@@ -35,7 +35,7 @@ impl Clock {
         }
     }
 
-    /// Time since the front began, as of the last sweep.
+    /// Time since the front's start, as of the last sweep.
     #[inline]
     pub fn tick(&self) -> Duration {
         self.tick.get()
@@ -51,7 +51,7 @@ impl Clock {
         let mut known = self.value.borrow_mut();
         if known.0 != second {
             let text = httpdate::fmt_http_date(now);
-            // A date is ASCII; without one the field would be empty.
+            // A date is ASCII. Otherwise the field would be empty.
             let value = HeaderValue::try_from(text);
             *known = (second, value.unwrap_or(HeaderValue::from_static("")));
         }
@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// The second that a time lies in: where it begins, and where the next one does.
+/// The second around a time: its beginning and its end.
 fn second_of(time: SystemTime) -> (SystemTime, SystemTime) {
     let from = UNIX_EPOCH + Duration::from_secs(seconds(time));
     (from, from + Duration::from_secs(1))

@@ -1,5 +1,5 @@
-//! Deadlines without timers: each connection keeps a [`Watch`]; one sweep every quarter of a second
-//! wakes those whose time is over. It is also how a stop reaches connections that are asleep.
+//! Deadlines without timers. Each connection keeps a [`Watch`], and a sweep every quarter of a
+//! second wakes those that are late. A stop also reaches sleeping connections this way.
 
 use crate::clock::Clock;
 use std::cell::{Cell, RefCell};
@@ -7,23 +7,23 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// How often deadlines are looked at, and so how late one may be noticed.
+/// The interval of the sweep, and so the largest delay of a deadline.
 pub const SWEEP: Duration = Duration::from_millis(250);
 
-/// What a connection is waiting for.
+/// The phase of a connection: what it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Between requests, nothing owed to anyone.
+    /// Between requests.
     Idle,
-    /// For the rest of a head.
+    /// The rest of a head.
     Head,
-    /// For the rest of a body.
+    /// The rest of a body.
     Body,
-    /// For Perl, a file or another program: its own limits apply.
+    /// Perl, a file or another program, which has its own limits.
     Work,
-    /// For the client to take bytes.
+    /// The client must read bytes.
     Write,
-    /// For the client to notice that it was refused.
+    /// The client must notice that it was refused.
     Linger,
 }
 
@@ -32,9 +32,9 @@ pub enum Phase {
 pub enum Alarm {
     /// The phase took too long.
     Late,
-    /// An idle connection must go: a stop, or room for another.
+    /// An idle connection must close: a stop, or room for another connection.
     Leave,
-    /// The stop's own deadline is over: whatever it does, it ends.
+    /// The stop's own deadline has passed, and the connection ends whatever it does.
     Abandon,
 }
 
@@ -43,9 +43,9 @@ pub struct Watch {
     deadline: Cell<Duration>,
     since: Cell<Duration>,
     alarm: Cell<Option<Alarm>>,
-    /// Told to leave: that outlives a deadline that passes meanwhile.
+    /// Whether the connection must leave. A passing deadline does not change this.
     leaving: Cell<bool>,
-    /// Its place in the registry.
+    /// Its index in the registry.
     place: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
@@ -63,7 +63,7 @@ impl Watch {
         }
     }
 
-    /// Enters a phase that may last `limit`. A `Leave` that came while there was work stays in force.
+    /// Enters a phase that may last `limit`. A `Leave` that arrived during work stays in force.
     #[inline]
     pub fn enter(&self, clock: &Clock, phase: Phase, limit: Duration) {
         self.phase.set(phase);
@@ -75,7 +75,7 @@ impl Watch {
         }
     }
 
-    /// The alarm that concerns the current phase; without one, `cx` is woken when there is.
+    /// The alarm for the current phase. Without an alarm, `cx` is woken by the next one.
     #[inline]
     pub fn poll_alarm(&self, cx: &Context<'_>) -> Option<Alarm> {
         match self.alarm.get() {
@@ -114,7 +114,7 @@ impl Registry {
         self.watches.borrow().len()
     }
 
-    /// A connection's place in the registry, given up when dropped.
+    /// Enters a connection into the registry. Dropping the result removes it.
     pub fn enter(self: &Rc<Registry>, clock: &Clock) -> Seat {
         let watch = Rc::new(Watch::new(clock.tick()));
         let mut watches = self.watches.borrow_mut();
@@ -142,7 +142,7 @@ impl Registry {
         }
     }
 
-    /// Asks the connection that has been idle longest to leave. False: none is idle.
+    /// Asks the connection that has been idle longest to leave. Returns false if none is idle.
     pub fn dismiss_idle(&self) -> bool {
         let watches = self.watches.borrow();
         let idle =
@@ -160,7 +160,7 @@ impl Registry {
         }
     }
 
-    /// Returns when no connection is open.
+    /// Completes when no connection is open.
     pub async fn emptied(&self) {
         while self.open() > 0 {
             self.emptied.notified().await;

@@ -1,7 +1,8 @@
-//! Connections before a byte of HTTP is read: listening sockets, TLS, the PROXY protocol, deadlines.
+//! Connections before the first byte of HTTP: listening sockets, TLS, the PROXY protocol,
+//! deadlines.
 //!
-//! The front's accept loop and its codecs use this crate. It also holds what every connection shares:
-//! the clock, buffers that are used again, and the threads that blocking work is lent to.
+//! The front's accept loop and codecs use this crate. It also holds what all connections share: the
+//! clock, the buffer pool and the threads for blocking work.
 
 pub mod address;
 pub mod blocking_pool;

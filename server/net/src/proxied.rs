@@ -1,5 +1,6 @@
-//! Who is behind a proxy: the PROXY protocol at the start of a connection (HAProxy's specification, versions
-//! 1 and 2), and mod_remoteip's header at each request. Believed only where the configuration says so.
+//! The client behind a proxy: by the PROXY protocol at the start of a connection (HAProxy's
+//! specification, versions 1 and 2), or by mod_remoteip's field in each request. Only configured
+//! proxies are trusted.
 
 use crate::deadline::Seat;
 use crate::Peer;
@@ -13,14 +14,14 @@ use std::task::Poll;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// Bytes that both versions have at least, and how long version 1 is at most.
+/// The least length of both versions, and the greatest length of version 1.
 const START: usize = 12;
 const LONGEST_LINE: usize = 107;
 const SIGNATURE: &[u8; START] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Addresses and what may follow them; more is no header.
+/// The longest part with addresses and extensions.
 const LONGEST_REST: usize = 4096;
 
-/// Reads the header and puts who it names into `peer`. Nothing behind it is read.
+/// Reads the header and writes its client into `peer`. Reads nothing behind the header.
 pub async fn read_header(
     socket: &mut TcpStream,
     seat: &Seat,
@@ -60,7 +61,7 @@ async fn header(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
 /// `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n`
 async fn line(socket: &mut TcpStream, start: &[u8]) -> io::Result<Option<Ends>> {
     let mut line = start.to_vec();
-    // Byte by byte: what follows the line is not ours to read.
+    // Byte by byte, because the bytes behind the line are the client's.
     while !line.ends_with(b"\r\n") {
         if line.len() >= LONGEST_LINE || !line.starts_with(b"PROXY ") {
             return Err(wrong());
@@ -133,7 +134,7 @@ fn parse_binary(version_and_command: u8, family: u8, rest: &[u8]) -> Option<Opti
             let source = SocketAddr::new(address(0)?, port(32)?);
             Some(Some((source, SocketAddr::new(address(16)?, port(34)?))))
         }
-        // Another family, which has no address for us.
+        // Another address family, which names no client.
         _ => Some(None),
     }
 }
@@ -142,8 +143,8 @@ fn wrong() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "not a PROXY header")
 }
 
-/// Who really asks, where a proxy that is believed says so; `None`: the peer itself. The header is read
-/// from its end, as far as each address that it was given by is one of a believed proxy.
+/// The client that a trusted proxy names. `None`: the peer itself. The field is read from its end,
+/// as long as each address is that of a trusted proxy.
 pub fn client<'a>(
     rule: &RemoteAddress,
     peer: &Peer,
@@ -172,7 +173,7 @@ pub fn client<'a>(
     })
 }
 
-/// An address, which may have a port.
+/// An address, optionally with a port.
 fn parse_entry(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?;
     let bare = text.trim_start_matches('[').trim_end_matches(']');

@@ -19,14 +19,14 @@ mod lazy_registered;
 mod tls;
 pub use lazy_registered::LazyRegistered;
 
-/// How connections of a listener are served.
+/// The options of a listener's connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListenerOptions {
     /// Connections begin with a TLS handshake.
     pub secure: bool,
 }
 
-/// A bound socket for the front to accept on.
+/// A bound socket on which the front accepts.
 pub enum Listener {
     Tcp(std::net::TcpListener, ListenerOptions),
     Unix(std::os::unix::net::UnixListener),
@@ -44,9 +44,9 @@ impl From<std::os::unix::net::UnixListener> for Listener {
     }
 }
 
-/// A connected socket, whatever carries it.
+/// A connected socket of any kind.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
-    /// Sends a piece of a file without copying it through us, where [`Stream::sends_files`].
+    /// Sends a part of a file without copying it, if [`Stream::sends_files`].
     fn poll_send_file(
         &mut self,
         cx: &mut Context<'_>,
@@ -60,7 +60,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         true
     }
 
-    /// Writes what a piece of a file follows at once: it may wait to leave together with that.
+    /// Writes bytes that a part of a file follows at once. They may wait and leave together.
     fn poll_write_before_more(
         &mut self,
         cx: &mut Context<'_>,
@@ -69,17 +69,18 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         Pin::new(self).poll_write(cx, bytes)
     }
 
-    /// From now on closing tells the client that something went wrong (TCP: a reset) instead of
-    /// that this was all. What it has not been sent is lost. Local sockets know no such end.
+    /// From now on closing signals an error (TCP: a reset) instead of a normal end. Unsent bytes
+    /// are lost. Local sockets have no such signal.
     fn reset_when_closed(&self);
 
-    /// Sends at once from now on, where the system would pace.
+    /// From now on sends at once, even if the system would pace the connection.
     fn send_unpaced(&self) {}
 
-    /// Tells the client that no more will come, where the protocol has a message for it.
+    /// Tells the client that the data end, if the protocol has a message for this.
     fn say_goodbye(&mut self, _: &mut Context<'_>) {}
 
-    /// Whether the reactor does not know the socket yet: nothing wakes the task when the client sends or closes.
+    /// Whether the socket is not registered with the reactor yet, so that nothing wakes the task
+    /// when the client sends or closes.
     fn is_registered_lazily(&self) -> bool {
         false
     }
@@ -90,7 +91,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     }
 }
 
-/// Fails only for a socket that has no linger time: it closes as it can.
+/// Fails only for a socket without a linger time, which then closes normally.
 fn reset_when_closed(socket: impl AsFd) {
     let _ = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
@@ -142,7 +143,7 @@ macro_rules! stream {
             }
 
             fn send_unpaced(&self) {
-                // Refused, it is only slower; a local socket has no such option, and needs none.
+                // Failure only makes it slower. Local sockets have no such option and need none.
                 let _ = send_unpaced(self);
             }
         }
@@ -154,29 +155,29 @@ const BEFORE_MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);
 stream!(TcpStream);
 stream!(UnixStream);
 
-/// Who asks through a local socket.
+/// The address of clients of a local socket.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A listener of this thread's loop.
+/// A listener of this thread's event loop.
 pub enum Acceptor {
-    /// With the address it is bound to, when that is not a wildcard.
+    /// With the bound address, unless it is a wildcard.
     Tcp(AsyncFd<OwnedFd>, Option<SocketAddr>, ListenerOptions),
     Unix(AsyncFd<OwnedFd>),
 }
 
-/// What was accepted, not yet known to the loop.
+/// An accepted socket that is not registered with the event loop.
 pub enum Socket {
     Tcp(OwnedFd, ListenerOptions),
     Unix(OwnedFd),
 }
 
 impl Acceptor {
-    /// Must run inside the loop.
+    /// Must run inside the event loop.
     pub fn new(listener: Listener) -> io::Result<Acceptor> {
         match listener {
             Listener::Tcp(listener, door) => {
                 listener.set_nonblocking(true)?;
-                // Accepted sockets inherit it: one system call instead of one a connection.
+                // Accepted sockets inherit the option, which saves a system call per connection.
                 rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
                 defer_accept(&listener)?;
                 let address = listener.local_addr()?;
@@ -190,7 +191,7 @@ impl Acceptor {
         }
     }
 
-    /// What is known of a connection before there is one.
+    /// What is known of a connection before it exists.
     pub fn expected(&self) -> Peer {
         let bound = match self {
             Acceptor::Tcp(listener, ..) => rustix::net::getsockname(listener.get_ref()).ok(),
@@ -206,10 +207,10 @@ impl Acceptor {
         }
     }
 
-    /// Connections are accepted before their clients have said anything.
+    /// From now on accepts connections before their clients send anything.
     pub fn expects_silence(&self) {
         if let Acceptor::Tcp(listener, ..) = self {
-            // Refused, they only come a second later.
+            // On failure the connections are accepted a second later.
             let _ = accept_at_once(listener.get_ref());
         }
     }
@@ -251,14 +252,14 @@ impl Acceptor {
     }
 }
 
-/// No two connections of the server's life share a number.
+/// The next connection number of the server's life.
 fn next_connection() -> u64 {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
     LAST.set(LAST.get() + 1);
     LAST.get()
 }
 
-/// Whoever else has something to do gets a turn between, however many clients come.
+/// Yields between connections, so other tasks run however many clients connect.
 async fn accept(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, Option<SocketAddrAny>)> {
     tokio::task::consume_budget().await;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -1,8 +1,7 @@
-//! TLS: which certificate a client is shown, the handshake, and what programs learn of it.
+//! TLS: the choice of the certificate, the handshake, and the session's facts for programs.
 //!
-//! `Hosts` is made of a site before it serves, so that what cannot be used is told at the start or by
-//! the reload, and never to a client. `front` has connections pass through [`accept`]; behind it a
-//! connection is served like any other.
+//! `Hosts` is made from a site before it serves, so the start or the reload reports unusable files.
+//! The front passes connections through [`accept`] and then serves them like any other.
 
 mod accept;
 mod certificate;

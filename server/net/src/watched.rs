@@ -1,4 +1,5 @@
-//! Descriptors the loop watches for being readable: listeners, and processes that may end. Options of TCP that have no name elsewhere.
+//! Descriptors that the event loop watches for readability: listeners, and processes that may end.
+//! Also TCP options that rustix lacks.
 #![allow(unsafe_code)] // tokio asks for a promise about the descriptor's life; setsockopt(2)
 
 use rustix::net::sockopt;
@@ -8,7 +9,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
 pub fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an OwnedFd answers the same open descriptor for as long as it lives, and the AsyncFd owns it.
+    // SAFETY: an OwnedFd refers to the same open descriptor for its whole life, and the AsyncFd
+    // owns it.
     unsafe {
         Ok(AsyncFd::register_with_interest(
             descriptor,
@@ -17,20 +19,20 @@ pub fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     }
 }
 
-/// A connection is accepted once its client has sent something, or a second after it has not: its request is then
-/// read at once, without waiting (tcp(7), `TCP_DEFER_ACCEPT`; Apache's `AcceptFilter http data`).
+/// Accepts a connection only after its client has sent something, or after a second. The request is
+/// then read without waiting (tcp(7), `TCP_DEFER_ACCEPT`; Apache's `AcceptFilter http data`).
 pub fn defer_accept(listener: &impl AsFd) -> io::Result<()> {
     const SECONDS: libc::c_int = 1;
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, SECONDS)
 }
 
-/// Where the server may be the one who speaks first.
+/// Accepts at once, for servers that speak first.
 pub fn accept_at_once(listener: &impl AsFd) -> io::Result<()> {
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, 0)
 }
 
-/// For a socket that sends much to a client of this host: where the system paces what is sent by timers, to probe a path (BBR), it
-/// is sent at once from now on, for there is no path.
+/// Turns off pacing for a connection within this host. BBR paces by timers to probe a path, but
+/// there is no path here.
 pub fn send_unpaced(socket: &impl AsFd) -> io::Result<()> {
     let name = sockopt::get_tcp_congestion(socket)?;
     if !name.starts_with("bbr") {
@@ -41,7 +43,7 @@ pub fn send_unpaced(socket: &impl AsFd) -> io::Result<()> {
 
 fn set_tcp_option(socket: &impl AsFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let length = std::mem::size_of_val(&value) as libc::socklen_t;
-    // SAFETY: the descriptor is open for the call, and the kernel reads one integer of ours.
+    // SAFETY: the descriptor is open during the call, and the kernel reads one integer of ours.
     let done = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

@@ -1,16 +1,18 @@
-//! How the kernel shares the processors between this server and the programs it starts.
+//! The scheduling of programs that this server starts.
 //!
-//! A program that is woken by its request would have the processor at once, from the server itself where both run on
-//! one: for each request the server would stop amid its work, and the program would find nothing more to do than that one.
-//! Under SCHED_BATCH (sched(7)) it has the same share and begins when who runs there sleeps or has had its turn.
+//! A program that its request wakes would normally interrupt the server if both run on one core.
+//! The server would then stop in the middle of its work for each request. Under SCHED_BATCH
+//! (sched(7)) the program has the same share of the core but starts when the running process sleeps
+//! or has used its time slice.
 #![allow(unsafe_code)]
 
-/// Best effort: where it is forbidden the program runs as any other.
+/// Best effort: if the call is forbidden, the program keeps the normal policy.
 pub fn schedule(process: u32) {
     let Ok(process) = libc::pid_t::try_from(process) else {
         return;
     };
-    // SAFETY: all zeros are a `sched_param` (other systems have more fields), which the call only reads.
+    // SAFETY: all zeros are a valid `sched_param` (other systems have more fields), which the call
+    // only reads.
     unsafe {
         let parameters: libc::sched_param = std::mem::zeroed();
         libc::sched_setscheduler(process, libc::SCHED_BATCH, &parameters);
@@ -26,7 +28,7 @@ mod tests {
             .spawn()
             .expect("sleep is there");
         super::schedule(child.id());
-        // SAFETY: only numbers are given and returned.
+        // SAFETY: the call takes and returns only numbers.
         let policy = unsafe { libc::sched_getscheduler(child.id() as libc::pid_t) };
         child.kill().expect("it is ours");
         child.wait().expect("it ended");

@@ -1,4 +1,4 @@
-//! Choosing a member: the methods, over those that may be asked now.
+//! The methods that choose a member among those that are available.
 
 use crate::hash::mix;
 use crate::member::Member;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use tokio::time::Instant;
 
-/// A request's choice among `fit`, which is not empty. `key` is what `carp` hashes.
+/// Chooses among `fit`, which is not empty. `carp` hashes `key`.
 pub fn choose(
     method: Method,
     fit: &[&Rc<Member>],
@@ -28,25 +28,26 @@ pub fn choose(
     Rc::clone(fit[chosen])
 }
 
-/// Requests it would have in flight, for its load factor.
+/// Running requests after this one, relative to the load factor.
 fn queue(member: &Member, now: Instant) -> f64 {
     (member.in_flight.get() + 1) as f64 / member.weight(now)
 }
 
-/// A member that never answered is asked, so that its time is known.
+/// A member that has never answered is preferred, so its time becomes known.
 fn time(member: &Member) -> f64 {
     member.mean().max(1e-6)
 }
 
-/// Rendezvous hashing: a member's score depends on the pair of it and the key alone, so that taking
-/// a member away moves its own keys and no others.
+/// Rendezvous hashing: a member's score depends only on the member and the key. If a member goes,
+/// only its own keys move.
 fn score(member: &Member, key: u64, now: Instant) -> f64 {
     let mixed = mix(key ^ member.point);
     let even = ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
     member.weight(now) / -even.ln()
 }
 
-/// The index of the least; of several one at random, so that the first of the list is no favourite.
+/// The index of the smallest value. One of several equals is chosen at random, so the first is not
+/// favoured.
 fn least(fit: &[&Rc<Member>], dice: &Dice, measure: impl Fn(&Member) -> f64) -> usize {
     let (mut best, mut chosen, mut equals) = (f64::INFINITY, 0, 0);
     for (index, member) in fit.iter().enumerate() {
@@ -75,7 +76,7 @@ fn weighted(fit: &[&Rc<Member>], now: Instant, dice: &Dice) -> usize {
     fit.len() - 1
 }
 
-/// Each gets its weight as credit; the richest pays for all.
+/// Each member earns its weight as credit. The richest is chosen and pays for all.
 fn round_robin(fit: &[&Rc<Member>], now: Instant) -> usize {
     let mut total = 0.0;
     let (mut richest, mut most) = (0, f64::NEG_INFINITY);
@@ -92,7 +93,7 @@ fn round_robin(fit: &[&Rc<Member>], now: Instant) -> usize {
     richest
 }
 
-/// A small random generator (xorshift64*): for choices, not for secrets.
+/// A small random generator (xorshift64*) for choices, not for secrets.
 pub struct Dice(Cell<u64>);
 
 impl Dice {
@@ -109,7 +110,7 @@ impl Dice {
         state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// 0 up to but not `sides`.
+    /// A number from 0 to `sides` - 1.
     pub fn roll(&self, sides: u64) -> u64 {
         self.next() % sides.max(1)
     }

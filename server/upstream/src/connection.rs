@@ -1,4 +1,4 @@
-//! A connection with a back end: its socket, what was read ahead of need, and its timer.
+//! A connection to a back end: its socket, bytes read ahead, and its timer.
 
 use crate::trust::Greeting;
 use crate::{Fault, Socket};
@@ -13,10 +13,10 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, Sleep};
 
-/// Read at a time while a head or a record is looked for.
+/// Bytes per read while a head or a record is searched.
 const READ: usize = 16 * 1024;
 
-/// Bytes that have come; those before `used` are done with.
+/// Received bytes. Those before `used` are consumed.
 #[derive(Default)]
 pub struct Input {
     come: Vec<u8>,
@@ -24,7 +24,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// What has come and was not used.
+    /// The bytes that are not consumed.
     pub fn bytes(&self) -> &[u8] {
         &self.come[self.used..]
     }
@@ -37,12 +37,12 @@ impl Input {
         }
     }
 
-    /// As if they had been read.
+    /// Appends bytes as if they had been read.
     pub fn push(&mut self, bytes: &[u8]) {
         self.room().extend_from_slice(bytes);
     }
 
-    /// Where more goes.
+    /// The buffer for the next read.
     fn room(&mut self) -> &mut Vec<u8> {
         if self.used > READ {
             self.come.drain(..self.used);
@@ -52,7 +52,7 @@ impl Input {
         &mut self.come
     }
 
-    /// Gives a large buffer back.
+    /// Frees a large buffer.
     fn release(&mut self) {
         if self.come.capacity() > 4 * READ {
             self.come = Vec::new();
@@ -62,11 +62,12 @@ impl Input {
 
 pub struct Connection {
     pub socket: Socket,
-    /// What has come and was not used.
+    /// Received bytes that are not consumed.
     pub input: Input,
-    /// It has served a request before this one: that it is closed now says nothing about the member.
+    /// Whether the connection has served an earlier request. If it is now closed, this says nothing
+    /// about the member.
     pub reused: bool,
-    /// When it fell idle.
+    /// When the connection became idle.
     pub(crate) idle_since: Instant,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -82,13 +83,13 @@ impl Connection {
         }
     }
 
-    /// Reads once into the input. `Ok(0)`: the back end says no more.
+    /// Reads once into the input. `Ok(0)`: the back end has closed.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut room = self.input.room().limit(READ);
         pin!(self.socket.read_buf(&mut room)).poll(cx)
     }
 
-    /// Reads once, past the input, into somebody else's buffer.
+    /// Reads once into the caller's buffer, past the input.
     pub fn poll_read_into(
         &mut self,
         cx: &mut Context<'_>,
@@ -101,7 +102,7 @@ impl Connection {
         pin!(self.socket.read_buf(&mut room)).poll(cx)
     }
 
-    /// Gives the back end until `deadline` for its next byte, or to take one.
+    /// Sets the deadline for the next byte in either direction.
     pub fn arm(&mut self, deadline: Instant) {
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline),
@@ -113,11 +114,11 @@ impl Connection {
         let Some(timer) = &mut self.timer else {
             return false;
         };
-        // A timer is not ready for a task that has done much in this turn of the loop.
+        // A timer reports nothing to a task that has done much in this turn of the event loop.
         timer.as_mut().poll(cx).is_ready() || Instant::now() >= timer.deadline()
     }
 
-    /// Ready for the pool: whoever used it last is not woken by it any more.
+    /// Makes the connection idle: it no longer wakes its last user.
     pub(crate) fn rest(&mut self, now: Instant) {
         self.reused = true;
         self.idle_since = now;
@@ -125,8 +126,8 @@ impl Connection {
         let _ = self.has_stirred();
     }
 
-    /// The back end closed it, or spoke unasked: of no use. Costs no system call while the loop has
-    /// seen nothing happen on it.
+    /// Whether the back end has closed the connection or sent something unasked, which makes it
+    /// useless. No system call while the event loop has seen nothing.
     pub(crate) fn has_stirred(&mut self) -> bool {
         let nobody = nobody();
         self.socket.has_stirred(&mut Context::from_waker(&nobody))
@@ -144,7 +145,7 @@ fn nobody() -> Waker {
     NOBODY.with(Waker::clone)
 }
 
-/// A connection being opened.
+/// A connection that is being opened.
 pub struct Connecting(Pin<Box<dyn Future<Output = Result<Connection, Fault>>>>);
 
 impl Connecting {

@@ -1,4 +1,4 @@
-//! A balancer: its members, how one of them is chosen, and the requests that wait.
+//! A balancer: its members, the choice among them, and the waiting requests.
 
 mod lease;
 mod queue;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Members looked through without an allocation.
+/// Up to this many members are examined without an allocation.
 const FEW: usize = 16;
 
 pub struct Group {
@@ -27,19 +27,19 @@ pub struct Group {
     pub(crate) members: RefCell<Vec<Rc<Member>>>,
     pub(crate) queue: Queue,
     dice: Dice,
-    /// When a member last answered.
+    /// When a member last responded.
     pub(crate) answered: Cell<Instant>,
     pub(crate) report: Report,
 }
 
-/// What a request asks of its member.
+/// A request's wishes for its member.
 #[derive(Default, Clone)]
 pub struct Wish {
-    /// For `carp`, see [`Group::wants_key`].
+    /// The key for `carp`, see [`Group::wants_key`].
     pub key: u64,
-    /// The route its session names.
+    /// The route that the session names.
     pub route: Option<String>,
-    /// Members that failed it already.
+    /// Members that have already failed the request.
     pub tried: Vec<Rc<Member>>,
 }
 
@@ -49,7 +49,7 @@ impl Wish {
         hash(host) ^ hash(path).rotate_left(1)
     }
 
-    /// Nothing but the group's own rules decides.
+    /// Whether only the group's rules decide.
     pub(crate) fn is_plain(&self) -> bool {
         self.route.is_none() && self.tried.is_empty()
     }
@@ -69,7 +69,7 @@ impl Group {
         }
     }
 
-    /// Nobody waits for members that fail before they ever answered.
+    /// Whether no member has ever responded. Then no request waits for failed members.
     pub(crate) fn has_never_answered(&self) {
         if let Some(long_ago) = Instant::now().checked_sub(self.queue_timeout()) {
             self.answered.set(long_ago);
@@ -80,14 +80,14 @@ impl Group {
         self.settings.borrow().clone()
     }
 
-    /// How often a request that was sent and not answered may be sent again: once to each other
-    /// member, so that one that kills its back end does not kill them all twice.
+    /// How often an unanswered request may be sent again: once to each other member. A request that
+    /// kills its back end kills each at most once.
     pub fn resends(&self) -> usize {
         let others = self.members.borrow().len().saturating_sub(1);
         others.clamp(1, self.settings.borrow().attempts.max(1))
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn size(&self) -> usize {
         self.members.borrow().len()
     }
@@ -97,12 +97,12 @@ impl Group {
         self.settings.borrow().method == Method::Carp
     }
 
-    /// A member for a request, at once or later.
+    /// Finds a member for a request, at once or later.
     pub fn seek(self: &Rc<Group>, wish: Wish) -> Seeking {
         Seeking::new(self.clone(), wish)
     }
 
-    /// A member for a request now. Those that wait have gone before: a free member is theirs.
+    /// Takes a member now. Waiting requests come first.
     pub(crate) fn take(self: &Rc<Group>, wish: &Wish, now: Instant) -> Option<Lease> {
         let member = self.pick(wish, now)?;
         Some(Lease::new(self.clone(), member, now))
@@ -134,7 +134,7 @@ impl Group {
             };
             let mut fit = members.iter().filter(fits);
             let Some(first) = fit.next() else { continue };
-            // A group of usual size allocates nothing.
+            // A group of usual size needs no allocation.
             let mut few = [first; FEW];
             let mut count = 1;
             for (place, member) in few[1..].iter_mut().zip(&mut fit) {
@@ -154,14 +154,14 @@ impl Group {
         None
     }
 
-    /// Whether a request that finds no member may wait for one, and if not, why.
+    /// Whether a request without a member may wait, and if not, why.
     pub(crate) fn may_wait(&self, now: Instant) -> Result<(), Fault> {
         let settings = self.settings.borrow();
         let members = self.members.borrow();
         let mut usable = members
             .iter()
             .filter(|one| one.standing() != Standing::Disabled);
-        // Nobody is left waiting for members that have been down for long.
+        // No request waits for members that have been down for long.
         let recently = now - self.answered.get() < settings.queue_timeout;
         let alive = usable.any(|one| recently || one.is_up(now) || one.in_flight.get() > 0);
         if !alive {
@@ -177,7 +177,7 @@ impl Group {
         self.settings.borrow().queue_timeout
     }
 
-    /// Something became free, or came back: the oldest request that can use it has it at once.
+    /// A place became free or a member came back: the oldest suitable request gets it.
     pub(crate) fn hand_on(self: &Rc<Group>) {
         if self.queue.length() > 0 {
             let now = Instant::now();
@@ -185,7 +185,7 @@ impl Group {
         }
     }
 
-    /// A member failed. Those that wait for it are looked after when it is tried again.
+    /// A member failed. Its waiting requests are served when it is tried again.
     pub(crate) fn went_down(self: &Rc<Group>, member: &Rc<Member>, fault: Fault) {
         let Some(pause) = member.went_down() else {
             return;

@@ -1,13 +1,13 @@
-//! The hash by which requests find their member: stable over restarts and machines.
+//! The hash that maps requests to members. It is stable across restarts and machines.
 
-/// A well-known finaliser: every bit of the input counts for every bit of the result.
+/// A well-known finaliser: every input bit affects every output bit.
 pub fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
 }
 
-/// FNV-1a, mixed. Stable, so that a restart sends the same paths to the same members.
+/// FNV-1a, mixed. Stable, so a restart sends the same paths to the same members.
 pub fn hash(bytes: &[u8]) -> u64 {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     mix(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))

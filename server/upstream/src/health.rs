@@ -1,6 +1,6 @@
-//! Asking members how they are: a connection, or a GET and a status below 400.
+//! Health checks of members: a connection, or a GET with a status below 400.
 //!
-//! One task a member; it ends with the [`Checks`] it belongs to.
+//! One task per member. It ends with its [`Checks`].
 
 use crate::group::Group;
 use crate::member::Member;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{spawn_local, JoinHandle};
 
-/// What is read of an answer: its status line is in it.
+/// Bytes read of a response. The status line is in them.
 const READ: usize = 512;
-/// Longest that one question may take.
+/// The time limit of a check.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The checks of one group.
 pub struct Checks(Vec<JoinHandle<()>>);
 
 impl Checks {
-    /// `None`: the group wants none.
+    /// `None`: the group has no checks.
     pub fn begin(group: &Rc<Group>) -> Option<Checks> {
         let health = group.settings().health.clone()?;
         let members = group.members.borrow();

@@ -1,9 +1,9 @@
-//! Back ends: who of them answers, over which connection, and who waits meanwhile.
+//! Back ends: the choice of a member, its connections, and the waiting requests.
 //!
-//! A [`Group`] is a balancer and its members. A request [`Group::seek`]s a [`Lease`] of a member, takes
-//! or opens a [`Connection`] with it, and gives both back: what a member becomes free for goes to the
-//! request that waited longest. What is said over the connection is the caller's business: nothing
-//! here knows HTTP's clients. One thread, so cells instead of locks.
+//! A [`Group`] is a balancer with its members. A request [`Group::seek`]s a [`Lease`] of a member,
+//! takes or opens a [`Connection`], and returns both. A member that becomes free goes to the oldest
+//! waiting request. The caller speaks the protocol; this crate knows no client's HTTP. One thread,
+//! so cells instead of locks.
 
 mod batch;
 mod choose;

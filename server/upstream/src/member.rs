@@ -1,4 +1,4 @@
-//! One back end: what it may be given, how it fared lately, and its idle connections.
+//! One back end: its limits, its recent failures, and its idle connections.
 
 use crate::connection::Connection;
 use crate::trust::{Greeting, Trust};
@@ -9,11 +9,11 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The pause after a first failure; each further one doubles it, up to `retry=`.
+/// The pause after the first failure. Each further failure doubles it, up to `retry=`.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// What a member that just came back gets of its share.
+/// The share of a member that has just come back.
 const SLOWEST: f64 = 0.05;
-/// What the newest request counts in the mean time.
+/// The weight of the newest request in the mean time.
 const FRESH: f64 = 0.1;
 
 pub struct Member {
@@ -21,24 +21,24 @@ pub struct Member {
     /// Hash of the name.
     pub(crate) point: u64,
     settings: RefCell<Rc<BackEnd>>,
-    /// Where it really listens: a program's socket is not in the configuration.
+    /// The real address. That of a program's socket is not in the configuration.
     pub(crate) address: RefCell<BackEndAddress>,
-    /// How it is met in TLS.
+    /// Its TLS settings.
     greeting: RefCell<Option<Greeting>>,
     pub(crate) in_flight: Cell<usize>,
     idle: RefCell<Vec<Connection>>,
-    /// Failures since it last answered.
+    /// Failures since the last response.
     failures: Cell<u32>,
     down_until: Cell<Instant>,
-    /// A request is finding out whether it is back.
+    /// Whether a request is testing if the member is back.
     pub(crate) probing: Cell<bool>,
-    /// Said by health checks; their failures and passes in a row.
+    /// Set by health checks, with the failures and successes in a row.
     pub(crate) unwell: Cell<bool>,
     pub(crate) row: Cell<u32>,
     back_since: Cell<Option<Instant>>,
-    /// Told by the control socket.
+    /// Set by the control socket.
     pub(crate) drained: Cell<bool>,
-    /// Mean time to the head of an answer, seconds; 0 before the first.
+    /// Mean time to the head of a response, in seconds. 0 before the first.
     mean: Cell<f64>,
     /// For the smooth round robin.
     pub(crate) credit: Cell<f64>,
@@ -77,7 +77,7 @@ impl Member {
         self.settings.borrow().clone()
     }
 
-    /// `None`: it is spoken with in clear text, which one of `https://` never is.
+    /// `None`: clear text, which an `https://` member never uses.
     pub(crate) fn greeting(&self) -> Result<Option<Greeting>, Fault> {
         match &*self.greeting.borrow() {
             None if self.settings.borrow().secure => Err(Fault::Untrusted("nothing says by whom")),
@@ -90,19 +90,19 @@ impl Member {
         if !settings.secure {
             return;
         }
-        // Whoever was believed before may not be any more.
+        // An old connection's certificate may no longer be trusted.
         self.close_idle();
         let greeting = trust.as_ref();
         self.greeting
             .replace(greeting.and_then(|trust| trust.greeting(&settings)));
     }
 
-    /// A new configuration of the same back end: what is known of it stays.
+    /// Takes a new configuration of the same back end and keeps its state.
     pub(crate) fn renew(&self, settings: BackEnd) {
         self.settings.replace(Rc::new(settings));
     }
 
-    /// Whether requests go there when nothing is the matter.
+    /// Whether the member normally gets requests.
     pub(crate) fn standing(&self) -> Standing {
         if self.drained.get() {
             Standing::Draining
@@ -120,18 +120,19 @@ impl Member {
         self.failures.get() > 0
     }
 
-    /// Alive as far as is known, or due for a try that no other request makes just now.
+    /// Whether the member is up as far as is known, or due for a test that no other request is
+    /// making.
     pub(crate) fn is_up(&self, now: Instant) -> bool {
         let due = || now >= self.down_until.get() && !self.probing.get();
         !self.unwell.get() && (!self.is_failing() || due())
     }
 
-    /// How long until it is tried again.
+    /// The time until the next test.
     pub(crate) fn pause(&self, now: Instant) -> Duration {
         self.down_until.get().saturating_duration_since(now)
     }
 
-    /// The load factor, less while it starts slowly.
+    /// The load factor, reduced during a slow start.
     pub(crate) fn weight(&self, now: Instant) -> f64 {
         let settings = self.settings.borrow();
         let Some(since) = self.back_since.get() else {
@@ -145,7 +146,7 @@ impl Member {
         settings.weight * part.max(SLOWEST)
     }
 
-    /// Expected seconds to an answer if nothing else is in flight.
+    /// Expected seconds to a response without other requests.
     pub(crate) fn mean(&self) -> f64 {
         self.mean.get()
     }
@@ -159,7 +160,7 @@ impl Member {
         });
     }
 
-    /// It works. True: it did not before.
+    /// The member works. Returns true if it did not work before.
     pub(crate) fn came_back(&self) -> bool {
         let came = self.failures.replace(0) > 0;
         if came {
@@ -168,7 +169,7 @@ impl Member {
         came
     }
 
-    /// It passes its health check again, or for the first time after it has failed it.
+    /// The member passes its health check after a failure, or for the first time.
     pub(crate) fn became_well(&self) {
         self.unwell.set(false);
         self.start_slowly();
@@ -180,7 +181,7 @@ impl Member {
         }
     }
 
-    /// Leaves it alone for a while. `Some`: how long; many requests that fail together are one failure.
+    /// Avoids the member for a while. `Some`: how long. Many simultaneous failures count as one.
     pub(crate) fn went_down(&self) -> Option<Duration> {
         let retry = self.settings.borrow().retry;
         let now = Instant::now();
@@ -197,7 +198,7 @@ impl Member {
         Some(pause)
     }
 
-    /// The idle connection used last that is still one.
+    /// The most recently used idle connection that is still open.
     pub(crate) fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop() {
@@ -217,7 +218,7 @@ impl Member {
         }
     }
 
-    /// Closes what was idle for too long, or was closed by the back end.
+    /// Closes connections that have been idle too long or that the back end has closed.
     pub(crate) fn sweep(&self, now: Instant) {
         let longest = self.settings.borrow().idle_time;
         let mut idle = self.idle.borrow_mut();

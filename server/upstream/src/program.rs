@@ -1,7 +1,7 @@
-//! FastCGI programs that this server starts: so many processes, one listening socket, restarts.
+//! FastCGI programs that this server starts: several processes, one listening socket, restarts.
 //!
-//! The socket is the server's and outlives every process, so that connections wait while one is
-//! started again. A process ends with the server, however that ends.
+//! The server owns the socket, which outlives every process. Connections wait while a process
+//! restarts. All processes end with the server, however it ends.
 
 use crate::batch;
 use crate::report::Report;
@@ -19,30 +19,31 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::{spawn_local, JoinHandle};
 use tokio::time::Instant;
 
-/// A process that ended sooner failed at its start.
+/// A process that ends sooner has failed at its start.
 const SOON: Duration = Duration::from_secs(1);
-/// The pause after a failed start; each further one doubles it.
+/// The pause after a failed start. Each further failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How long the end of a process's errors is waited for when it has ended.
+/// After a process ends, how long to wait for the end of its errors.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Longest line of a program's errors.
+/// The longest line of a program's errors in bytes.
 const LONGEST_LINE: u64 = 8 * 1024;
-/// Makes the kernel end a program whose parent has died (util-linux).
+/// Makes the kernel kill a program when its parent dies (util-linux).
 const TIED: &str = "/usr/bin/setpriv";
 
-/// What becomes of a process that ended as soon as it was started.
+/// What follows when a process ends right after its start.
 #[derive(Clone)]
 pub enum Restart {
-    /// It is started again, after a pause.
+    /// The process starts again, after a pause.
     Always,
-    /// It is started again if somebody got an answer since the time given to this. If not it stays away, and with the
-    /// last of them goes the socket, so that nobody waits for it.
+    /// The process starts again if the function says that a response has come since the given time.
+    /// If not, the process stays away. The socket closes with the last process, so no request waits
+    /// for it.
     WhileItWorks(Rc<dyn Fn(Instant) -> bool>),
 }
 
 impl Restart {
-    /// Asked twice: what a process said last may not have been read yet when its end is noticed.
+    /// Asked twice, because the process's last output may still be unread when its end is noticed.
     async fn is_wanted(&self, since: Instant) -> bool {
         match self {
             Restart::Always => true,
@@ -56,7 +57,7 @@ impl Restart {
     }
 }
 
-/// The processes of one program; dropped, they end.
+/// The processes of one program. Dropping the fleet ends them.
 pub struct Fleet {
     pub program: Program,
     pub socket: PathBuf,
@@ -83,7 +84,7 @@ impl Fleet {
         })
     }
 
-    /// None of its processes runs, and none will.
+    /// Whether no process runs or will run.
     pub fn is_over(&self) -> bool {
         self.tasks.iter().all(JoinHandle::is_finished)
     }
@@ -125,7 +126,7 @@ async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report, restart: 
     }
 }
 
-/// A FastCGI program finds its listening socket where others have their standard input.
+/// A FastCGI program expects its listening socket as standard input.
 fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<ChildStderr>)> {
     let mut command = if Path::new(TIED).is_file() {
         let mut command = Command::new(TIED);
@@ -145,7 +146,8 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
             command.env(name, value);
         }
     }
-    // This server is php-cgi's manager: it need not have children, or retire every 500 requests.
+    // This server manages php-cgi's processes, so php-cgi need neither have children nor retire
+    // every 500 requests.
     command.env("PHP_FCGI_MAX_REQUESTS", "10000");
     command.envs(program.environment.iter().cloned());
     if let Some(folder) = &program.folder {
@@ -164,7 +166,7 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
     Ok((child, stderr))
 }
 
-/// Logs what the process complains of; how it ended.
+/// Logs the errors of the process and returns how it ended.
 async fn attend(
     mut child: Child,
     stderr: Option<ChildStderr>,
@@ -179,7 +181,7 @@ async fn attend(
             () = &mut told, if !is_silent => is_silent = true,
             ended = child.wait() => {
                 if !is_silent {
-                    // Others may hold the other end for long.
+                    // Other processes may hold the other end for long.
                     let _ = tokio::time::timeout(LAST_WORDS, &mut told).await;
                 }
                 return match ended {
@@ -191,7 +193,7 @@ async fn attend(
     }
 }
 
-/// Logs each line of a process's errors, until nobody can write there any more.
+/// Logs each line of a process's errors until no process can write any more.
 async fn tell(stderr: Option<ChildStderr>, pid: u32, file: &Path, report: &Report) {
     let Some(stderr) = stderr else { return };
     let mut lines = BufReader::new(stderr);

@@ -1,4 +1,4 @@
-//! Where the crate tells what happens to back ends.
+//! Where this crate reports events of back ends.
 
 use mehari_config::LogLevel;
 use std::rc::Rc;

@@ -1,8 +1,8 @@
-//! FastCGI scripts (`SetHandler fcgid-script`): each file is a program of its own.
+//! FastCGI scripts (`SetHandler fcgid-script`): each file is a program.
 //!
-//! Its first request starts it. It is started anew when the file or the configuration has changed, ends when nobody has
-//! asked for it for a while, and one that fails at its start is not tried again before the next request. What it is
-//! replaced by does not wait for it: those at work in it finish.
+//! The first request starts the script. A change of the file or the configuration restarts it, and
+//! it ends after a time without requests. After a failed start the next request tries again. A
+//! replacement starts at once; running requests of the old processes finish.
 
 use crate::group::Group;
 use crate::member::Member;
@@ -17,22 +17,22 @@ use std::rc::{Rc, Weak};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// What mod_fcgid calls FcgidIdleTimeout.
+/// mod_fcgid's FcgidIdleTimeout.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// The scripts that run now, and how they are run.
+/// The running scripts, and their settings.
 #[derive(Default)]
 pub struct Scripts {
     settings: RefCell<Option<Upstream>>,
     running: RefCell<HashMap<PathBuf, Running>>,
-    /// Replaced, and with somebody at work in them yet.
+    /// Replaced scripts that still serve requests.
     retired: RefCell<Vec<Running>>,
 }
 
 struct Running {
     group: Rc<Group>,
     fleet: Fleet,
-    /// When the file was written that is run.
+    /// The modification time of the running file.
     written: SystemTime,
     used: Cell<Instant>,
 }
@@ -88,7 +88,7 @@ impl Running {
 }
 
 impl Scripts {
-    /// How scripts are run from now on; `None`: there are none.
+    /// Sets how scripts run from now on. `None`: there are none.
     pub fn renew(&self, settings: Option<&Upstream>) {
         if self.settings.borrow().as_ref() == settings {
             return;
@@ -98,7 +98,7 @@ impl Scripts {
         self.retired.borrow_mut().extend(all);
     }
 
-    /// The processes of this script, started if need be.
+    /// The processes of this script. Starts them if necessary.
     pub fn group(&self, file: &Path, report: &Report) -> io::Result<Rc<Group>> {
         let written = std::fs::metadata(file)?.modified()?;
         let mut running = self.running.borrow_mut();
@@ -118,7 +118,7 @@ impl Scripts {
         Ok(group)
     }
 
-    /// Ends what nobody needs any more.
+    /// Ends processes that are no longer needed.
     pub fn sweep(&self, now: Instant) {
         self.retired.borrow_mut().retain(Running::is_busy);
         let mut running = self.running.borrow_mut();

@@ -1,4 +1,4 @@
-//! A connected socket of either kind, TLS around it or not.
+//! A connected socket of either kind, with or without TLS.
 
 mod delegate;
 
@@ -27,7 +27,7 @@ pub enum Plain {
 }
 
 impl Socket {
-    /// With a greeting TLS is spoken, and the other side has to be who it says.
+    /// With a greeting the connection uses TLS, and the other side must authenticate.
     pub async fn connect(
         address: &BackEndAddress,
         greeting: Option<&Greeting>,
@@ -43,7 +43,7 @@ impl Socket {
             .map_err(|error| trust::fault(&error))
     }
 
-    /// It said something, or has closed, while nothing was asked of it.
+    /// Whether the other side has sent something unasked or has closed.
     pub fn has_stirred(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
             Socket::Plain(plain) => match plain.poll_read_ready(cx) {
@@ -54,7 +54,7 @@ impl Socket {
                     !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
                 }
             },
-            // TLS may have to say something to itself, which is taken in here and is nothing.
+            // TLS may exchange messages of its own, which do not count.
             Socket::Tls(stream) => {
                 let mut byte = [0];
                 let mut byte = ReadBuf::new(&mut byte);
@@ -63,7 +63,8 @@ impl Socket {
         }
     }
 
-    /// Asks the kernel, whatever the loop has noticed by now: nothing has come and nothing has ended.
+    /// Asks the kernel, whatever the event loop knows: nothing has arrived and the connection is
+    /// open.
     pub fn is_quiet(&self) -> bool {
         match self {
             Socket::Plain(plain) => plain.is_quiet(),
@@ -73,7 +74,7 @@ impl Socket {
 }
 
 impl Plain {
-    /// A host's name is resolved by a thread; an address costs none.
+    /// A thread resolves a host's name. An address needs no thread.
     async fn connect(address: &BackEndAddress) -> io::Result<Plain> {
         match address {
             BackEndAddress::Tcp(host, port) => {
@@ -85,7 +86,7 @@ impl Plain {
         }
     }
 
-    /// Ready: there is something to read, or the other side has closed.
+    /// Ready if there is something to read or the other side has closed.
     fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Plain::Tcp(stream) => stream.poll_read_ready(cx),
@@ -113,5 +114,5 @@ impl Plain {
 }
 
 delegate!(Plain: Tcp, Unix);
-// What is encrypted and did not fit the socket waits for a flush.
+// Encrypted bytes that did not fit into the socket wait for a flush.
 delegate!(Socket: Plain, Tls);

@@ -1,4 +1,4 @@
-//! What `mehari status` shows of back ends.
+//! The state of back ends for `mehari status`.
 
 use crate::group::Group;
 use crate::member::Member;
@@ -26,9 +26,9 @@ pub struct MemberStatus {
     pub failed: u64,
     /// Connections opened so far.
     pub connections: u64,
-    /// Mean time to the head of an answer, microseconds.
+    /// Mean time to the head of a response, in microseconds.
     pub mean_us: u64,
-    /// Until it is tried again, milliseconds.
+    /// Milliseconds until the next test.
     pub retry_ms: u64,
 }
 

@@ -1,6 +1,7 @@
-//! TLS towards back ends: whose certificates are believed, and what is shown to those that ask.
+//! TLS to back ends: trusted authorities, and the certificate for back ends that request one.
 //!
-//! Made from the configuration at the start and by each reload; a member of `https://` has a [`Greeting`] of it.
+//! Made from the configuration at the start and at each reload. Each `https://` member has a
+//! [`Greeting`].
 
 use crate::Fault;
 use mehari_config::{BackEnd, ProxyTls};
@@ -15,11 +16,11 @@ use rustls::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// How all back ends of `https://` are met.
+/// The TLS settings for all `https://` back ends.
 #[derive(Clone)]
 pub struct Trust(Arc<ClientConfig>);
 
-/// How one of them is: the name its certificate has to be for.
+/// The TLS settings for one back end, with the name that its certificate must have.
 #[derive(Clone)]
 pub struct Greeting {
     pub config: Arc<ClientConfig>,
@@ -27,7 +28,7 @@ pub struct Greeting {
 }
 
 impl Trust {
-    /// Reads every file. `Err`: the directive, its file and what is wrong.
+    /// Reads every file. `Err`: the directive, its file and the problem.
     pub fn load(settings: &ProxyTls) -> Result<Trust, String> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = verifier(settings, &provider)?;
@@ -50,7 +51,7 @@ impl Trust {
         Ok(Trust(Arc::new(config)))
     }
 
-    /// `None`: its URL has no name that a certificate could be for.
+    /// `None`: the URL has no name for a certificate.
     pub fn greeting(&self, member: &BackEnd) -> Option<Greeting> {
         let name = ServerName::try_from(member.host_name().to_string()).ok()?;
         Some(Greeting {
@@ -115,10 +116,10 @@ fn trouble(directive: &str, file: &Path, reason: impl ToString) -> String {
     format!("{directive} {}: {}", file.display(), reason.to_string())
 }
 
-/// The library's judgement, as far as the configuration wants it.
+/// Verifies as strictly as the configuration demands.
 #[derive(Debug)]
 struct Verifier {
-    /// `None`: anybody is believed.
+    /// `None`: any certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
     checks_name: bool,
     provider: Arc<CryptoProvider>,
@@ -138,7 +139,7 @@ impl ServerCertVerifier for Verifier {
         };
         let judged = chain.verify_server_cert(certificate, between, name, staple, now);
         match judged {
-            // The name is looked at last: all else is in order.
+            // The library checks the name last, so everything else is correct.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.checks_name => Ok(ServerCertVerified::assertion()),
@@ -172,7 +173,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Why a handshake failed, in words for the log.
+/// Why a handshake failed, as a log text.
 pub(crate) fn fault(error: &std::io::Error) -> Fault {
     let inner = error
         .get_ref()

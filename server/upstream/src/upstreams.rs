@@ -1,4 +1,4 @@
-//! All groups of a site. A reload keeps what is known of the back ends that stay.
+//! All groups of a site. A reload keeps the state of back ends that stay.
 
 use crate::group::Group;
 use crate::health;
@@ -22,7 +22,7 @@ pub struct Upstreams {
     checks: RefCell<Vec<health::Checks>>,
     fleets: RefCell<Vec<Fleet>>,
     scripts: Scripts,
-    /// Programs the configuration has no more, and who may still be at work in them.
+    /// Programs that have left the configuration, and the members that may still use them.
     retired: RefCell<Vec<(Fleet, Vec<Rc<Member>>)>>,
 }
 
@@ -40,8 +40,8 @@ impl Upstreams {
         all
     }
 
-    /// From now on these. Requests under way end with the member they have; those that wait in a
-    /// group that stays go on waiting in it.
+    /// Installs new groups. Running requests finish with their member. Requests that wait in a
+    /// group that stays keep waiting.
     pub fn renew(&self, upstreams: &[Upstream], tls: &ProxyTls) {
         let trust = self.trust(upstreams, tls);
         let mut groups = self.groups.borrow_mut();
@@ -80,8 +80,8 @@ impl Upstreams {
         }
     }
 
-    /// Whom members of `https://` are believed by; `None`: there are none. What cannot be used was told before: here
-    /// such members only stay unreachable.
+    /// The trusted authorities of `https://` members. `None`: there are no such members. Unusable
+    /// files were reported before; here such members only stay unreachable.
     fn trust(&self, upstreams: &[Upstream], tls: &ProxyTls) -> Option<Trust> {
         if !is_secure(upstreams) {
             return None;
@@ -92,8 +92,8 @@ impl Upstreams {
             .ok()
     }
 
-    /// Starts the programs of the configuration, and asks members how they are where it wants that.
-    /// Must run inside a `LocalSet`, after each [`Upstreams::renew`].
+    /// Starts the configured programs and health checks. Must run inside a `LocalSet`, after each
+    /// [`Upstreams::renew`].
     pub fn watch(&self) {
         self.start_programs();
         let groups = self.groups.borrow();
@@ -101,8 +101,8 @@ impl Upstreams {
         self.checks.replace(checks.collect());
     }
 
-    /// A program that stays goes on; one that changed is started beside its old self, which ends
-    /// when nobody is at work in it.
+    /// An unchanged program goes on. A changed program starts beside its old processes, which end
+    /// when their requests have finished.
     fn start_programs(&self) {
         let mut old = self.fleets.take();
         let mut fleets = Vec::new();
@@ -143,7 +143,7 @@ impl Upstreams {
         members.flatten().collect()
     }
 
-    /// The processes of a FastCGI script, started if need be.
+    /// The processes of a FastCGI script. Starts them if necessary.
     pub fn script(&self, file: &Path) -> io::Result<Rc<Group>> {
         self.scripts.group(file, &self.report)
     }
@@ -152,7 +152,8 @@ impl Upstreams {
         self.groups.borrow().get(name).cloned()
     }
 
-    /// Called a few times a second: closes connections that were idle for too long, or are closed.
+    /// Called a few times per second: closes connections that are closed or have been idle too
+    /// long.
     pub fn sweep(&self) {
         let now = Instant::now();
         self.scripts.sweep(now);
@@ -172,7 +173,7 @@ impl Upstreams {
         }
     }
 
-    /// In order of their names.
+    /// The groups in the order of their names.
     pub fn status(&self) -> Vec<GroupStatus> {
         let groups = self.groups.borrow();
         let mut all: Vec<GroupStatus> = groups.values().map(|group| group.status()).collect();
@@ -180,7 +181,7 @@ impl Upstreams {
         all
     }
 
-    /// Gives a member no more requests, or gives it some again. The names of the members meant.
+    /// Stops or allows new requests to a member. Returns the names of the members concerned.
     pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
         let mut meant = Vec::new();
         for group in self.groups.borrow().values() {
@@ -194,13 +195,13 @@ impl Upstreams {
     }
 }
 
-/// Whether a back end is met in TLS.
+/// Whether any back end uses TLS.
 pub fn is_secure(upstreams: &[Upstream]) -> bool {
     let mut members = upstreams.iter().flat_map(|upstream| &upstream.members);
     members.any(|member| member.secure)
 }
 
-/// The members of a group, those of them that were there before with what is known of them.
+/// The members of a group. Those that stay keep their state.
 fn members(settings: &Upstream, before: &[Rc<Member>]) -> Vec<Rc<Member>> {
     let member = |back_end: &mehari_config::BackEnd| {
         let name = back_end.name();

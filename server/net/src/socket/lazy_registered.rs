@@ -1,7 +1,7 @@
 //! A socket that is registered with the reactor only when it has to wait.
 //!
 //! The request of a new connection has usually arrived when the connection is accepted, and its
-//! answer fits into the socket's buffer: such a connection is never registered.
+//! response fits into the socket's buffer. Such a connection is never registered.
 
 use super::Stream;
 use crate::watched::send_unpaced;
@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A socket that is registered with the reactor, made of a non-blocking one.
+/// A registered socket, made from a non-blocking socket.
 pub trait Watched: Stream + AsFd {
     fn of(socket: OwnedFd) -> io::Result<Self>
     where
@@ -36,7 +36,7 @@ impl Watched for UnixStream {
 pub enum LazyRegistered<S> {
     Not(OwnedFd),
     Watched(S),
-    /// It could not be registered.
+    /// The registration failed.
     Lost,
 }
 
@@ -45,7 +45,7 @@ impl<S: Watched> LazyRegistered<S> {
         LazyRegistered::Not(socket)
     }
 
-    /// Registers the socket, if it is not registered yet.
+    /// Registers the socket unless it is registered.
     fn watched(&mut self) -> io::Result<Pin<&mut S>> {
         if let LazyRegistered::Not(_) = self {
             if let LazyRegistered::Not(socket) = std::mem::replace(self, LazyRegistered::Lost) {
@@ -58,7 +58,7 @@ impl<S: Watched> LazyRegistered<S> {
         }
     }
 
-    /// Tries a call on a socket that is not registered. `None`: the call would have to wait.
+    /// Tries a call on an unregistered socket. `None`: the call would have to wait.
     fn at_once<T>(
         &self,
         mut call: impl FnMut(&OwnedFd) -> rustix::io::Result<T>,

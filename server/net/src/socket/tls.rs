@@ -1,4 +1,4 @@
-//! A TLS connection as the front's kind of stream.
+//! A TLS connection as a [`Stream`].
 
 use super::Stream;
 use std::fs::File;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 impl Stream for TlsStream<TcpStream> {
-    /// What is sent has to be encrypted, so it has to be read.
+    /// File bytes must be encrypted, so the server must read them.
     fn sends_files(&self) -> bool {
         false
     }
@@ -29,8 +29,8 @@ impl Stream for TlsStream<TcpStream> {
         self.get_ref().0.reset_when_closed();
     }
 
-    /// The client can tell a response's end from a connection that was cut. Tried once: one that
-    /// takes nothing does not hold us up.
+    /// With close_notify the client can tell the end of a response from a cut connection. Sent once
+    /// without waiting, so a client that does not read causes no delay.
     fn say_goodbye(&mut self, cx: &mut Context<'_>) {
         let _ = Pin::new(self).poll_shutdown(cx);
     }

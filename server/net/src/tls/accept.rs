@@ -1,4 +1,5 @@
-//! From a fresh connection to an encrypted one: greeting, choice of certificate, handshake, within a time.
+//! From a fresh connection to an encrypted one: ClientHello, choice of certificate, handshake,
+//! within a time limit.
 
 use super::session::Session;
 use crate::deadline::Seat;
@@ -19,13 +20,13 @@ const HANDSHAKE: u8 = 22;
 
 /// Why there is no TLS connection.
 pub enum Refusal {
-    /// The client speaks without TLS: it can be told so.
+    /// The client does not use TLS; the front can send it an error page.
     Plain(TcpStream),
-    /// It did not get through the handshake, or not in time. `None`: it went away before it began.
+    /// The handshake failed or took too long. `None`: the client left before it began.
     Failed(Option<String>),
 }
 
-/// `greeting` answers for the name the client asks for.
+/// `greeting` returns the host and settings for the requested name.
 pub async fn accept(
     greeting: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
     socket: TcpStream,
@@ -46,14 +47,14 @@ pub async fn accept(
     Ok((stream, session))
 }
 
-/// Left in the socket. `None`: the client has closed.
+/// Peeks at the first byte. `None`: the client has closed.
 async fn first_byte(socket: &TcpStream) -> io::Result<Option<u8>> {
     let mut byte = [0];
     let count = socket.peek(&mut byte).await?;
     Ok((count > 0).then_some(byte[0]))
 }
 
-/// Any alarm ends a handshake: nothing is lost yet.
+/// Any alarm ends a handshake, because no request can be lost.
 async fn in_time<T>(seat: &Seat, work: impl Future<Output = T>) -> Result<T, Refusal> {
     let mut work = pin!(work);
     poll_fn(|cx| match work.as_mut().poll(cx) {

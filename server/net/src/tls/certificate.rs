@@ -1,4 +1,4 @@
-//! The server's certificates and keys: read, checked against each other, chosen from.
+//! The server's certificates and keys: reading, checking, choosing.
 
 use super::hosts::Trouble;
 use mehari_config::{CertificateFiles, TlsSettings};
@@ -10,7 +10,7 @@ use rustls::sign::CertifiedKey;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Certificates for one name, one for each type of key.
+/// Certificates for one name, one for each key type.
 #[derive(Debug)]
 pub struct Certificates(Vec<Arc<CertifiedKey>>);
 
@@ -30,7 +30,7 @@ impl Certificates {
         let mut keys = Vec::new();
         for files in &settings.certificates {
             let mut key = pair(files, &chain, provider)?;
-            // An answer is about one certificate: the first.
+            // An OCSP response is about one certificate: the first.
             if keys.is_empty() {
                 key.ocsp.clone_from(&staple);
             }
@@ -41,7 +41,7 @@ impl Certificates {
 }
 
 impl ResolvesServerCert for Certificates {
-    /// The first whose key can sign as the client wants it.
+    /// The first certificate whose key has a signature scheme of the client.
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let schemes = hello.signature_schemes();
         let fits = |key: &&Arc<CertifiedKey>| key.key.choose_scheme(schemes).is_some();
@@ -78,7 +78,7 @@ fn pair(
     }
 }
 
-/// Every certificate of a PEM file; none is an error.
+/// Reads every certificate of a PEM file. A file without certificates is an error.
 pub fn read_certificates(
     directive: &'static str,
     file: &Path,
@@ -109,7 +109,7 @@ fn read_key(directive: &'static str, file: &Path) -> Result<PrivateKeyDer<'stati
 fn read_staple(file: &Path) -> Result<Vec<u8>, Trouble> {
     let failed = |reason: String| Trouble::file("SSLStaplingFile", file, reason);
     let bytes = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    // OCSPResponse is a SEQUENCE; 64 KiB is far more than any.
+    // OCSPResponse is a SEQUENCE. 64 KiB is far more than any response.
     if bytes.first() == Some(&0x30) && bytes.len() <= 65_536 {
         Ok(bytes)
     } else {

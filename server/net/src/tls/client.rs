@@ -1,4 +1,4 @@
-//! Clients' certificates: who may sign them, and which are revoked.
+//! Verification of clients' certificates: authorities and revocation lists.
 
 use super::config::read_certificates;
 use super::hosts::Trouble;
@@ -12,7 +12,7 @@ use rustls::RootCertStore;
 use std::path::Path;
 use std::sync::Arc;
 
-/// `None`: clients are not asked for a certificate.
+/// `None`: no certificate is requested.
 pub fn verifier(
     settings: &TlsSettings,
     provider: Arc<CryptoProvider>,

@@ -1,4 +1,5 @@
-//! From the configuration's words to the library's: versions, ciphers, certificates, clients, tickets.
+//! Translates the configuration into the library's terms: versions, ciphers, certificates, clients,
+//! tickets.
 
 use super::certificate::{self, Certificates};
 use super::client;
@@ -9,12 +10,12 @@ use rustls::server::ProducesTickets;
 use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 use std::sync::Arc;
 
-/// The one library that does the arithmetic.
+/// The one cryptography library.
 pub fn provider() -> CryptoProvider {
     aws_lc_rs::default_provider()
 }
 
-/// Keys for tickets, new ones by themselves every few hours.
+/// Keys for session tickets. The library replaces them every few hours.
 pub fn tickets(settings: &TlsSettings) -> Result<Option<Arc<dyn ProducesTickets>>, Trouble> {
     if settings.tickets == Some(false) {
         return Ok(None);

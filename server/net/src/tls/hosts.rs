@@ -1,4 +1,4 @@
-//! The TLS side of a site: for each name that a client may ask for, how it is answered.
+//! The TLS settings of a site, by the name that a client requests.
 
 use super::config;
 use mehari_config::{ClientCertificates, Site, TlsSettings};
@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why a site cannot speak TLS as it is configured. Each names the files concerned.
+/// Why the site's TLS configuration is unusable. Each error names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     #[error("an address is to speak TLS, but there is no SSLCertificateFile")]
@@ -41,7 +41,7 @@ impl Trouble {
     }
 }
 
-/// How clients are met, for hosts that agree about it.
+/// The TLS settings of hosts that agree about them.
 struct Greeting {
     settings: Arc<TlsSettings>,
     config: Arc<ServerConfig>,
@@ -50,13 +50,13 @@ struct Greeting {
 
 pub struct Hosts {
     greetings: Vec<Greeting>,
-    /// For each host of the site, by its number, the place of its greeting.
+    /// By host number: the index of its greeting.
     places: Vec<usize>,
 }
 
 impl Hosts {
-    /// Reads every file. `before`: what was in force until now, whose tickets stay good where nothing
-    /// about clients' certificates could have changed.
+    /// Reads every file. `before`: the previous settings. Their tickets stay valid where nothing
+    /// about clients' certificates can have changed.
     pub fn load(site: &Site, before: Option<&Hosts>) -> Result<Hosts, Trouble> {
         let mut hosts = Hosts {
             greetings: Vec::new(),
@@ -64,7 +64,7 @@ impl Hosts {
         };
         for host in site.all_hosts() {
             let place = if host.tls.certificates.is_empty() {
-                // The first that has one stands in.
+                // Otherwise the first host with a certificate is used.
                 0
             } else {
                 hosts.place_for(&host.tls, before)?
@@ -78,7 +78,7 @@ impl Hosts {
         }
     }
 
-    /// What keeps hosts of this site from speaking TLS, one reason each.
+    /// The problems of this site's TLS files.
     pub fn troubles(site: &Site) -> Vec<Trouble> {
         let mut hosts = Hosts {
             greetings: Vec::new(),
@@ -117,8 +117,8 @@ impl Hosts {
         Ok(self.greetings.len() - 1)
     }
 
-    /// The ticket keys of the same certificate. A ticket vouches for the client it was given to, so
-    /// where clients show certificates none outlives its configuration.
+    /// The ticket keys for a certificate. A ticket vouches for its client, so where clients send
+    /// certificates no ticket outlives its configuration.
     fn tickets(&self, settings: &TlsSettings) -> Option<Arc<dyn ProducesTickets>> {
         let is_same = |greeting: &&Greeting| {
             greeting.settings.certificates == settings.certificates
@@ -133,7 +133,7 @@ impl Hosts {
         }
     }
 
-    /// For the host of this number.
+    /// The settings of the host with this number.
     pub fn greeting(&self, host: u32) -> (Arc<ServerConfig>, Arc<TlsSettings>) {
         let place = self.places.get(host as usize).copied().unwrap_or(0);
         let greeting = &self.greetings[place];

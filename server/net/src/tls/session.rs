@@ -1,4 +1,4 @@
-//! What is known of a TLS connection once it stands; made once, asked for by programs and logs.
+//! The facts of an established TLS connection, made once, for programs and logs.
 
 use super::variables;
 use mehari_config::TlsSettings;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct Session {
-    /// The name the client asked for (SNI).
+    /// The requested name (SNI).
     pub name: Option<String>,
     pub version: &'static str,
     /// OpenSSL's name of the cipher.
@@ -19,9 +19,9 @@ pub struct Session {
     pub bits: u16,
     pub resumed: bool,
     pub http2: bool,
-    /// The client's certificate and those that came with it; it was found good.
+    /// The client's certificate and its chain. They were verified.
     pub client: Vec<CertificateDer<'static>>,
-    /// The rules it was let in by.
+    /// The settings under which the client was accepted.
     pub settings: Arc<TlsSettings>,
     variables: OnceCell<Vec<(String, String)>>,
 }
@@ -48,14 +48,14 @@ impl Session {
         }
     }
 
-    /// SSL_* of mod_ssl's StdEnvVars; read from the certificate once a connection.
+    /// mod_ssl's SSL_* variables of StdEnvVars, made from the certificate once per connection.
     pub fn variables(&self) -> impl Iterator<Item = Field<'_>> {
         let all = self.variables.get_or_init(|| variables::of(self));
         all.iter()
             .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
     }
 
-    /// SSL_CLIENT_CERT and the chain the client sent with it, in PEM.
+    /// SSL_CLIENT_CERT and the client's chain, in PEM.
     pub fn client_pem(&self) -> Vec<(String, String)> {
         let name = |index: usize| match index.checked_sub(1) {
             None => "SSL_CLIENT_CERT".to_string(),
@@ -73,7 +73,7 @@ impl Lookup for Session {
         match name {
             "HTTPS" => Some("on"),
             "SSL_TLS_SNI" => self.name.as_deref(),
-            // What every line may have needs no look into a certificate.
+            // The common variables need no certificate.
             "SSL_PROTOCOL" => Some(self.version),
             "SSL_CIPHER" => Some(&self.cipher),
             _ => {
@@ -85,7 +85,8 @@ impl Lookup for Session {
     }
 }
 
-/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is ECDHE-RSA-AES128-GCM-SHA256; those of TLS 1.3 keep theirs.
+/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is ECDHE-RSA-AES128-GCM-SHA256. Names of TLS 1.3 stay as
+/// they are.
 fn openssl_name(registered: &str) -> String {
     if let Some(name) = registered.strip_prefix("TLS13_") {
         return format!("TLS_{name}");

@@ -1,5 +1,5 @@
-//! Certificates that clients will not accept, or not for long: told at the start and by each reload. They are shown all
-//! the same, as an expired one still serves those who accept it.
+//! Warns about certificates that are expired, not valid yet, or about to expire, at the start and
+//! at each reload. They are used all the same, because some clients accept an expired certificate.
 
 use super::certificate::read_certificates;
 use mehari_config::Site;
@@ -7,10 +7,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// An end this near is worth a line: whoever renews does it a month before.
+/// A certificate that expires within this time gets a warning. Automatic renewals happen a month
+/// before.
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
-/// A line for each certificate that is not in its time. A file that cannot be read is told elsewhere.
+/// A line for each certificate outside of its validity. Unreadable files are reported elsewhere.
 pub fn remarks(site: &Site) -> Vec<String> {
     let mut files: Vec<&Path> = site
         .all_hosts()

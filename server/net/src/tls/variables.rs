@@ -1,4 +1,4 @@
-//! The variables of mod_ssl (its documentation, "Environment Variables"), for the connection and the
+//! The variables of mod_ssl (its documentation, "Environment Variables") for the connection and the
 //! client's certificate.
 
 use super::session::Session;
@@ -10,7 +10,7 @@ use x509_parser::prelude::FromDer;
 use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Name;
 
-/// Parts of a distinguished name: mod_ssl's word, and the object identifier.
+/// Parts of a distinguished name: mod_ssl's word and the object identifier.
 const PARTS: [(&str, &str); 14] = [
     ("CN", "2.5.4.3"),
     ("SN", "2.5.4.4"),
@@ -61,7 +61,7 @@ pub fn of(session: &Session) -> Vec<(String, String)> {
     all.0
 }
 
-/// The certificate as a program gets it by ExportCertData.
+/// The certificate in PEM, as ExportCertData gives it to programs.
 pub fn pem(certificate: &CertificateDer<'_>) -> String {
     use base64::Engine;
     let text = base64::engine::general_purpose::STANDARD.encode(certificate);
@@ -83,7 +83,7 @@ struct Variables(Vec<(String, String)>);
 
 impl Variables {
     fn add(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        // A NUL would end the variable in a program's environment, and hide what follows.
+        // A NUL would end the variable in a program's environment and hide the rest.
         let value: String = value.into();
         self.0.push((name.into(), value.replace('\0', "")));
     }
@@ -125,7 +125,7 @@ impl Variables {
         }
     }
 
-    /// The whole name as RFC 2253 writes it, the last part first, and each part by itself.
+    /// The whole name as in RFC 2253, last part first, and each part by itself.
     fn name(&mut self, variable: &str, name: &X509Name<'_>) {
         let mut parts: Vec<String> = Vec::new();
         let mut counts = [0; PARTS.len()];
@@ -161,7 +161,7 @@ impl Variables {
     }
 }
 
-/// RFC 2253 section 2.4.
+/// Escapes as RFC 2253 section 2.4 demands.
 fn escaped(value: &str) -> String {
     let mut text = String::new();
     let last = value.chars().count().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! A request's right to one member: one of its requests in flight, until it is dropped.
+//! A request's right to one member. It counts as one running request until it is dropped.
 
 use super::Group;
 use crate::connection::{Connecting, Connection};
@@ -13,7 +13,7 @@ pub struct Lease {
     group: Rc<Group>,
     member: Rc<Member>,
     since: Instant,
-    /// It finds out whether a member that failed is back.
+    /// Whether this request tests if a failed member is back.
     probe: Cell<bool>,
 }
 
@@ -38,12 +38,12 @@ impl Lease {
         &self.group
     }
 
-    /// A connection that was kept.
+    /// Takes an idle connection.
     pub fn take_idle(&self) -> Option<Connection> {
         self.member.take_idle()
     }
 
-    /// A new connection, with TLS where there is any. `patience`: how long its answer may take.
+    /// Opens a connection, over TLS if configured. `patience`: the time limit of the response.
     pub fn connect(&self, patience: Duration) -> Connecting {
         self.member
             .connections
@@ -53,12 +53,12 @@ impl Lease {
         Connecting::new(address, self.member.greeting(), limit)
     }
 
-    /// When it was given.
+    /// When the lease began.
     pub fn since(&self) -> Instant {
         self.since
     }
 
-    /// The head of an answer came `now`: the member works.
+    /// The head of a response arrived at `now`, so the member works.
     pub fn answered(&self, now: Instant) {
         self.end_probe();
         self.member.answered(now - self.since);
@@ -71,12 +71,12 @@ impl Lease {
         }
     }
 
-    /// The member did not do its work.
+    /// The member failed.
     pub fn failed(&self, fault: Fault) {
         self.group.went_down(&self.member, fault);
     }
 
-    /// The connection can serve another request from `now` on.
+    /// Keeps the connection for another request from `now` on.
     pub fn keep(&self, connection: Connection, now: Instant) {
         self.member.keep_idle(connection, now);
     }

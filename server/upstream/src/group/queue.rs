@@ -1,6 +1,6 @@
-//! Requests that wait for a member: first in, first out, bounded in number and time.
+//! Requests that wait for a member: first in, first out, limited in number and time.
 //!
-//! One timer for all of them: who waits longest is the first whose time is up.
+//! One timer serves all, because the oldest request is usually the first to run out of time.
 
 use super::{Group, Lease, Wish};
 use crate::Fault;
@@ -14,20 +14,20 @@ use tokio::time::Instant;
 #[derive(Default)]
 pub struct Queue {
     waiting: RefCell<VecDeque<Rc<Waiter>>>,
-    /// Those that have not given up.
+    /// The number of requests that still wait.
     length: Cell<usize>,
-    /// When a task will look for those who have waited for too long.
+    /// When the timer task will next look for late requests.
     looks_at: Cell<Option<Instant>>,
 }
 
 struct Waiter {
     wish: Wish,
-    /// What it was given.
+    /// The lease that the request has got.
     lease: RefCell<Option<Lease>>,
     waker: RefCell<Option<Waker>>,
-    /// It is served, or gave up.
+    /// The request has been served or has given up.
     left: Cell<bool>,
-    /// When it has waited for too long.
+    /// The end of its waiting time.
     until: Instant,
     late: Cell<bool>,
 }
@@ -37,7 +37,7 @@ impl Queue {
         self.length.get()
     }
 
-    /// Serves the oldest first, until there is nothing more to take.
+    /// Serves the oldest requests until `take` finds nothing more.
     pub fn serve(&self, mut take: impl FnMut(&Wish) -> Option<Lease>) {
         let mut at = 0;
         loop {
@@ -56,7 +56,7 @@ impl Queue {
                     waiter.lease.replace(Some(lease));
                     waiter.wake();
                 }
-                // What the group cannot give to one without wishes it has for nobody.
+                // If a request without wishes finds no member, no request does.
                 None if waiter.wish.is_plain() => return,
                 None => at += 1,
             }
@@ -73,7 +73,8 @@ impl Queue {
             late: Cell::new(false),
         });
         let mut waiting = self.waiting.borrow_mut();
-        // Who gave up at the front has been in nobody's way; behind it they would add up.
+        // A request that gave up at the front is harmless, but behind the front such requests would
+        // add up.
         if waiting.len() > 2 * self.length.get() + 64 {
             waiting.retain(|waiter| !waiter.left.get());
         }
@@ -82,7 +83,7 @@ impl Queue {
         waiter
     }
 
-    /// Wakes those whose time is up. When the next one's is; `None`: nobody waits.
+    /// Wakes late requests. Returns the time of the next one; `None`: no request waits.
     fn expire(&self, now: Instant) -> Option<Instant> {
         let waiting = self.waiting.borrow();
         let there = || waiting.iter().filter(|waiter| !waiter.left.get());
@@ -109,13 +110,15 @@ impl Waiter {
     }
 }
 
-/// Goes on while somebody waits, and until it would have looked again: the next one often comes at once.
+/// Runs while requests wait, and until its next look, because another request often follows at
+/// once.
 async fn watch(group: Weak<Group>, mut next: Instant) {
     loop {
         tokio::time::sleep_until(next).await;
         let Some(group) = group.upgrade() else { return };
         let looks_at = &group.queue.looks_at;
-        // Since a reload who came later may wait less: another task is there for them, and for all.
+        // Since a reload a later request may have a shorter time. Another task then serves all
+        // requests.
         if looks_at.get() != Some(next) {
             return;
         }
@@ -127,7 +130,7 @@ async fn watch(group: Weak<Group>, mut next: Instant) {
     }
 }
 
-/// A request on its way to a member.
+/// A request that seeks a member.
 pub struct Seeking {
     group: Rc<Group>,
     wish: Option<Wish>,
@@ -144,7 +147,7 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.group.queue.leave(&self.waiter);
-        // Given at the last moment and not wanted any more: the next in line has it.
+        // The request no longer wants the lease, so the next in line gets it.
         drop(self.waiter.lease.take());
     }
 }
@@ -171,7 +174,7 @@ impl Seeking {
                     return Poll::Ready(Ok(lease));
                 }
             }
-            // Nobody else is there: whoever failed this request may serve it after all.
+            // No other member exists, so one that has failed this request may serve it.
             if !wish.tried.is_empty() {
                 wish.tried.clear();
                 if let Some(lease) = self.group.take(&wish, now) {
@@ -214,7 +217,7 @@ impl Seeking {
         }
     }
 
-    /// How long it had to wait, until it was given a member or up.
+    /// How long the request has waited or had to wait.
     pub fn waited(&self) -> Duration {
         self.waited
     }

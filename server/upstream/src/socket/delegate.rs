@@ -1,6 +1,7 @@
-//! Reading and writing for an enum whose every variant holds something that can.
+//! AsyncRead and AsyncWrite for an enum whose variants all hold such a type.
 
-/// `delegate!(Name: One, Two)` gives the enum `Name` AsyncRead and AsyncWrite by what its variants hold.
+/// `delegate!(Name: One, Two)` implements AsyncRead and AsyncWrite for the enum `Name` by its
+/// variants.
 macro_rules! delegate {
     ($name:ident: $($variant:ident),+) => {
         impl tokio::io::AsyncRead for $name {
