@@ -1,7 +1,7 @@
-//! Who may ask: `Require` and its containers, and the older `Order`, `Allow`, `Deny`.
+//! Access rules: `Require` and its containers, and the older `Order`, `Allow`, `Deny`.
 //!
-//! What a requirement needs to know of a request it asks of a [`Visitor`]. Names of hosts are not looked up
-//! here: a verdict that depends on one says so, and is asked for again when it is known.
+//! A requirement asks a [`Visitor`] for facts of the request. Host names are not looked up here: a
+//! verdict that depends on a name says so, and the caller asks again when the name is known.
 
 mod allow_deny;
 mod authentication;
@@ -26,7 +26,7 @@ pub struct Methods {
 
 impl Methods {
     pub fn holds(&self, method: &[u8]) -> bool {
-        // GET stands for HEAD too.
+        // GET includes HEAD.
         let method: &[u8] = if method == b"HEAD" { b"GET" } else { method };
         let mut names = self.names.iter();
         names.any(|name| name.as_bytes() == method) == self.listed
@@ -40,7 +40,7 @@ pub enum Requirement {
     All(bool),
     Addresses(Vec<Network>),
     Named(NameTest),
-    /// A loopback address, or both ends have the same.
+    /// The client has a loopback address or the server's own address.
     Local,
     Environment(Vec<String>),
     Method(Vec<String>),
@@ -48,13 +48,13 @@ pub enum Requirement {
     ValidUser,
     Group(Vec<String>),
     Expression(Expression),
-    /// A name of `PerlAddAuthzProvider`: Perl decides.
+    /// A name of `PerlAddAuthzProvider`: a Perl handler decides.
     Perl(Authorizer),
     Not(Box<Requirement>),
     Any(Vec<Requirement>),
     Every(Vec<Requirement>),
     None(Vec<Requirement>),
-    /// For these methods only.
+    /// A requirement for these methods only.
     Limited(Methods, Box<Requirement>),
 }
 
@@ -65,18 +65,18 @@ pub struct Authorizer {
     pub words: String,
 }
 
-/// What a requirement says of a request.
+/// The result of a requirement for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Granted,
     Denied,
-    /// It would depend on who it is.
+    /// The result depends on the user.
     NeedsUser,
-    /// It depends on a name that is not known.
+    /// The result depends on a name that is not known yet.
     NeedsName,
-    /// It cannot grant, and does not deny.
+    /// The requirement cannot grant and does not deny.
     Neutral,
-    /// It is not about requests of this method.
+    /// The requirement does not concern this method.
     Silent,
 }
 
@@ -85,7 +85,7 @@ impl Verdict {
         matches!(self, Verdict::NeedsUser | Verdict::NeedsName)
     }
 
-    /// A name is asked for before a password is.
+    /// A name is looked up before a password is requested.
     fn or_open(self, open: Verdict) -> Verdict {
         match self {
             Verdict::NeedsName => self,
@@ -94,7 +94,7 @@ impl Verdict {
     }
 }
 
-/// Who asks.
+/// The facts about the client of a request.
 pub struct Visitor<'a> {
     pub address: Option<IpAddr>,
     pub own_address: Option<IpAddr>,
@@ -103,7 +103,7 @@ pub struct Visitor<'a> {
     pub has_variable: &'a dyn Fn(&str) -> bool,
     pub user: Option<&'a [u8]>,
     pub is_member: &'a dyn Fn(&[u8], &str) -> bool,
-    /// `None`: nobody knows yet, or the name service does not say.
+    /// `None`: not known yet, or the resolver fails.
     pub is_named: &'a dyn Fn(&NameTest) -> Option<bool>,
 }
 
@@ -134,7 +134,7 @@ impl Requirement {
                 decided(names.iter().any(|name| name.as_bytes() == visitor.method))
             }
             Requirement::Expression(expression) => decided(expression.holds(visitor.facts)),
-            // Only a worker can ask it: where none is asked, nobody is let in.
+            // Only a worker can run the handler. Without a worker the request is refused.
             Requirement::Perl(_) => of_user(&|_| false),
             Requirement::ValidUser => of_user(&|_| true),
             Requirement::User(names) => {
@@ -165,7 +165,7 @@ impl Requirement {
         }
     }
 
-    /// The answer, when it is the same for every request.
+    /// The result, if it is the same for every request.
     pub fn constant(&self) -> Option<bool> {
         match self {
             Requirement::All(granted) => Some(*granted),
@@ -185,7 +185,7 @@ impl Requirement {
         }
     }
 
-    /// Whether any part asks who the user is.
+    /// Whether any part depends on the user.
     pub fn asks_user(&self) -> bool {
         match self {
             Requirement::User(_)

@@ -1,4 +1,4 @@
-//! A directive's arguments: words with their places, read as what the row's shape says.
+//! The arguments of a directive: words with their positions, read according to the row's shape.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -8,18 +8,18 @@ use crate::line::Word;
 use crate::problem::{At, Fault};
 use crate::Shape;
 
-/// The words behind a directive's name. [`Shape::check`] has counted them before a row sees them.
+/// The words behind a directive's name. [`Shape::check`] has counted them.
 pub(crate) struct Arguments<'a> {
     /// The directive's name in the table.
     pub name: &'static str,
     pub shape: &'a Shape,
     pub words: &'a [Word],
-    /// Just behind the last word: where a missing one would be.
+    /// The position behind the last word, where a missing word would be.
     pub end: At,
 }
 
 impl Arguments<'_> {
-    /// The word at `index`, or a fault that says what is written instead of it.
+    /// The word at `index`. The fault names what is expected instead.
     pub fn word(&self, index: usize) -> Result<&Word, Fault> {
         self.words.get(index).ok_or_else(|| {
             let usage = self.shape.usage();
@@ -34,7 +34,7 @@ impl Arguments<'_> {
         Ok(&self.word(index)?.text)
     }
 
-    /// A word that is not empty.
+    /// A word that must not be empty.
     pub fn filled(&self, index: usize) -> Result<&str, Fault> {
         let word = self.word(index)?;
         if word.text.is_empty() {
@@ -44,7 +44,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// The words from `index` on as they were written, quotes and all.
+    /// The words from `index` on as written, with their quotes.
     pub fn written(&self, index: usize) -> String {
         written(self.words.get(index..).unwrap_or_default())
     }
@@ -87,7 +87,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// A number that fits 32 bits, as the row's bounds make sure.
+    /// A number that fits into 32 bits, as the row's limits ensure.
     pub fn number_u32(&self) -> Result<u32, Fault> {
         Ok(u32::try_from(self.number()?).unwrap_or(u32::MAX))
     }
@@ -132,8 +132,8 @@ impl Arguments<'_> {
     }
 }
 
-/// The path without `.` and `..` segments, as Apache reads the paths of its configuration; a slash
-/// at the end stays. Sections compare folders by their segments, so each has to have one name.
+/// The path without `.` and `..` segments, as Apache reads the paths of its configuration. A final
+/// slash stays. Sections compare folders by their segments, so each folder must have one name.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -153,9 +153,9 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Words as they were written, quotes and all.
+/// The words as written, with their quotes.
 pub(crate) fn written(words: &[Word]) -> String {
-    // One quoted word is the whole of an expression.
+    // One quoted word is a whole expression.
     if let [word] = words {
         return word.text.clone();
     }

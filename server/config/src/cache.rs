@@ -1,36 +1,37 @@
-//! The response cache's rules for one place, as `mod_cache` words them, and where what it keeps is kept.
+//! The response cache's rules for one location, with mod_cache's directives, and its stores.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CacheRules {
-    /// URL paths, and whether what lies below them is cached; a path that is not outweighs one that is.
+    /// URL paths, and whether their responses are cached. A path that is not cached outweighs one
+    /// that is.
     pub places: Vec<(String, bool)>,
-    /// What a response is fresh for that does not say it, but when it was changed.
+    /// The lifetime of a response that has only a validator.
     pub default_expire: Duration,
     pub max_expire: Duration,
     pub min_expire: Duration,
-    /// Of the time since the last change.
+    /// The fraction of the age, for responses with a Last-Modified.
     pub modified_factor: f64,
-    /// Clients cannot ask for a fresh response.
+    /// Whether a client's Cache-Control is ignored.
     pub ignore_cache_control: bool,
-    /// A response needs no validator to be kept.
+    /// Whether responses without a validator are kept.
     pub ignore_no_last_mod: bool,
     pub ignore_query: bool,
     pub store_private: bool,
     pub store_no_store: bool,
     pub store_expired: bool,
-    /// Fields that are not kept, in lower case.
+    /// Fields that are not stored, in lower case.
     pub ignore_headers: Vec<String>,
-    /// `X-Cache` in responses.
+    /// Whether responses have an `X-Cache` field.
     pub tell: bool,
-    /// One request asks the program, the others wait so long at most; `None`: each asks.
+    /// One request asks the program, and the others wait for at most this time. `None`: each asks.
     pub lock: Option<Duration>,
     pub stale_on_error: bool,
-    /// What a response that says nothing about it may be used for while a newer one is made.
+    /// How long a stale response may be used while a new one is made, if the response does not say.
     pub stale_while_revalidate: Duration,
-    /// Bytes of a body.
+    /// The longest body in bytes.
     pub max_size: u64,
     pub min_size: u64,
 }
@@ -79,7 +80,7 @@ impl CacheRules {
 
     pub(crate) fn change(&mut self, change: &CacheChange) {
         match change.clone() {
-            // An inner section's word about everything in it takes an outer one back.
+            // An inner section's setting for everything replaces outer ones.
             CacheChange::Place(place, cached) => {
                 self.places.retain(|(known, _)| *known != place);
                 self.places.push((place, cached));
@@ -132,12 +133,12 @@ pub enum CacheChange {
     MinSize(u64),
 }
 
-/// Where responses are kept.
+/// The stores of the response cache.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CacheStore {
-    /// `CacheSize`, bytes of memory.
+    /// `CacheSize`: bytes of memory.
     pub memory: u64,
-    /// `CacheRoot`, and the bytes it may hold (`CacheDiskSize`).
+    /// `CacheRoot` and its limit in bytes (`CacheDiskSize`).
     pub folder: Option<PathBuf>,
     pub disk: u64,
     /// `CacheRedis`.

@@ -1,7 +1,7 @@
-//! One change a directive makes to the [`crate::Settings`] of its section.
+//! One change that a directive makes to the [`crate::Settings`] of its section.
 //!
-//! Directives produce changes while a file is read; [`crate::Site::settings`] applies the changes
-//! of every matching section, in Apache's order, when a request needs them.
+//! Directives produce changes while a file is read. [`crate::Site::settings`] applies the changes
+//! of all matching sections in Apache's order when a request needs them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::{
     Requirement, RewriteRule, VariableRule,
 };
 
-/// What `SetHandler` and `AddHandler` name. It becomes a [`crate::Handler`] once all sections are
-/// merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
+/// The handler that `SetHandler` or `AddHandler` names. It becomes a [`crate::Handler`] after all
+/// sections are merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandlerName {
@@ -26,13 +26,13 @@ pub enum HandlerName {
     Psgi,
     /// `proxy:URL`, or a `ProxyPass` of the section.
     Proxy(Arc<Proxied>),
-    /// A name of the site's own, which an `Action` gives a program.
+    /// A name that an `Action` maps to a program.
     Named(String),
-    /// `None`: forget the `SetHandler` of the sections around.
+    /// `None`: removes the `SetHandler` of outer sections.
     Unset,
 }
 
-/// One part of `AuthType` and its family.
+/// One directive about authentication.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum AuthWord {
     Kind(String),
@@ -47,23 +47,24 @@ pub enum Change {
     SetHandler(HandlerName),
     /// Suffix without the dot.
     AddHandler(String, HandlerName),
-    /// `PerlAccessHandler` and its kind: handlers as written.
+    /// `PerlAccessHandler` and its like: handlers as written.
     PerlHandler(Phase, Vec<String>),
     /// `PerlOptions` of a location, bits of [`crate::perl_option`].
     PerlOptions {
         on: u8,
         off: u8,
     },
-    /// `PerlOptions -Authen` of a server, and its contrary.
+    /// `PerlOptions -Authen` of a server, or its opposite.
     PerlWithout(Phase),
     PerlWith(Phase),
     PsgiApp(PathBuf),
     /// Suffix without the dot, and the media type.
     AddType(String, String),
     TypesConfig(Arc<crate::MediaTypes>),
-    /// Replaces the outer list; a second one in the same section adds to the first. Empty: disabled.
+    /// Replaces the outer list. A second line in the same section adds to the first. Empty:
+    /// disabled.
     DirectoryIndex(Vec<String>),
-    /// `Options`, as bits of [`crate::option`]: `clear` forgets what was allowed before.
+    /// `Options`, as bits of [`crate::option`]. `clear` removes the outer options.
     Options {
         clear: bool,
         on: u8,
@@ -85,7 +86,7 @@ pub enum Change {
     /// `None` is Default.
     AcceptPathInfo(Option<bool>),
     PassAuthorization(bool),
-    /// Media type or handler, and the URL path of the program that is given it.
+    /// Media type or handler name, and the URL path of the program.
     Action(String, String),
     ParseHeaders(bool),
     SetEnv(String, String),
@@ -109,19 +110,19 @@ pub enum Change {
     ExpiresActive(bool),
     ExpiresDefault(Expiry),
     ExpiresByType(String, Expiry),
-    /// `AddOutputFilterByType` and what belongs to it.
+    /// `AddOutputFilterByType` and its like.
     Compression(crate::CompressionChange),
     Includes(crate::IncludesChange),
-    /// `CacheEnable` and what belongs to it.
+    /// `CacheEnable` and its like.
     Cache(crate::CacheChange),
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),
     RewriteInherit(bool),
-    /// What a .htaccess may say, as bits of [`crate::overrides`].
+    /// The classes of `AllowOverride`, as bits of [`crate::overrides`].
     AllowOverride(u8),
     AllowOverrideList(Vec<String>),
-    /// `<If>`: more changes, for requests that meet a condition.
+    /// `<If>`: changes for requests that meet a condition.
     If(Arc<Conditional>),
     RequestTimeout(Duration),
     BodyLimit(u64),
@@ -133,7 +134,7 @@ pub enum Change {
     ErrorOverride(Option<Vec<u16>>),
     ProxyTimeout(Duration),
     TunnelTimeout(Duration),
-    /// A back end's URL, and the path it stands for here.
+    /// A back end's URL, and the local path in its place.
     ProxyReverse(String, String),
     CookieDomain(String, String),
     CookiePath(String, String),
@@ -143,7 +144,7 @@ pub enum Change {
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
     TraceParents(bool),
-    /// `LuaAttractRawURL` and its like: the scripts, in place of an outer section's.
+    /// `LuaAttractRawURL` and its like: the scripts, which replace an outer section's.
     Lua(crate::LuaHook, crate::LuaScripts),
     LuaInstructions(u64),
     LuaMemory(u64),
@@ -152,6 +153,6 @@ pub enum Change {
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.
     TlsVariables(bool),
     TlsCertificates(bool),
-    /// The whole header line; `None`: not sent.
+    /// The whole header line. `None`: not sent.
     StrictTransport(Option<String>),
 }

@@ -1,13 +1,13 @@
-//! `<IfModule>`, `<IfDefine>`, `<IfVersion>`: whether what they enclose is read.
+//! `<IfModule>`, `<IfDefine>`, `<IfVersion>`: decides whether the enclosed lines are read.
 
 use crate::environment::Environment;
 use crate::line::Word;
 use crate::problem::Fault;
 
-/// The httpd whose language this is, for `<IfVersion>`.
+/// The version of httpd for `<IfVersion>`.
 pub(crate) const VERSION: [u32; 3] = [2, 4, 66];
 
-/// Whether the condition holds. `name` is the section's, in lower case.
+/// Whether the condition is true. `name` is the section's name in lower case.
 pub(crate) fn holds(
     name: &str,
     opening: &Word,
@@ -61,7 +61,7 @@ fn compare(operator: &str, version: &str) -> Option<bool> {
         *wanted.get_mut(given)? = part.parse().ok()?;
         given += 1;
     }
-    // `2.4` is any 2.4: only the parts that were written count.
+    // `2.4` matches any 2.4: only the written parts are compared.
     let ordering = VERSION[..given].cmp(&wanted[..given]);
     Some(match operator {
         "=" | "==" => ordering.is_eq(),

@@ -1,18 +1,18 @@
-//! What a connection may cost: lengths, times and numbers that the front keeps clients to.
+//! The limits of a connection: lengths, times and numbers.
 
 use std::time::Duration;
 
-/// How fast a client has to send: so many bytes buy it another second.
+/// A client's minimum rate: this many bytes earn another second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MinimumRate {
-    /// Bytes a second; 0 buys nothing.
+    /// Bytes per second. 0 earns nothing.
     pub bytes: u64,
-    /// In all, however fast. `None`: as long as it keeps the rate.
+    /// The longest time in all. `None`: unlimited while the client keeps the rate.
     pub longest: Option<Duration>,
 }
 
 impl MinimumRate {
-    /// How long may be taken in all, when `first` is given and so many bytes have come.
+    /// The time allowed in all, from `first` and the number of received bytes.
     pub fn allowance(&self, first: Duration, received: u64) -> Duration {
         let bought = received.saturating_mul(1000).checked_div(self.bytes);
         let bought = Duration::from_millis(bought.unwrap_or(0));
@@ -21,7 +21,7 @@ impl MinimumRate {
     }
 }
 
-/// What a connection may cost.
+/// The limits of a connection.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ConnectionLimits {
     /// `LimitRequestLine`, bytes.
@@ -30,30 +30,30 @@ pub struct ConnectionLimits {
     pub fields: usize,
     /// `LimitRequestFieldSize`, bytes.
     pub field_size: usize,
-    /// All of the header block, bytes.
+    /// The whole header section, in bytes.
     pub header_size: usize,
-    /// `RequestReadTimeout handshake=`: until TLS stands.
+    /// `RequestReadTimeout handshake=`: the limit of the TLS handshake.
     pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
     /// Its `MinRate=`.
     pub header_rate: MinimumRate,
-    /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
+    /// `RequestReadTimeout body=`: the request ends after this long without a byte.
     pub body_timeout: Duration,
     pub body_rate: MinimumRate,
-    /// Without the client taking a byte for this long the connection is closed (`Timeout`).
+    /// `Timeout`: the connection closes if the client reads nothing for this long.
     pub write_timeout: Duration,
     /// `KeepAliveTimeout`; `None` is `KeepAlive Off`.
     pub keep_alive: Option<Duration>,
     /// `MaxKeepAliveRequests`; 0 is no limit.
     pub keep_alive_requests: u64,
-    /// `MaxConnections`: open client connections.
+    /// `MaxConnections`: the most open client connections.
     pub connections: usize,
     /// `RemoteIPProxyProtocol`.
     pub proxy_protocol: bool,
     /// `MaxConnectionsPerClient`; 0 is no limit.
     pub connections_per_client: u32,
-    /// `ClientPrefixIPv6`: the bits of an IPv6 address that name a client to be counted.
+    /// `ClientPrefixIPv6`: the leading bits of an IPv6 address that identify a client.
     pub client_prefix: u8,
     /// `ListenBacklog`.
     pub backlog: u32,

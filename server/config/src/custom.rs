@@ -1,8 +1,8 @@
-//! Directives that the site's own Perl modules define (`PerlLoadModule`, `Apache2::Module::add`).
+//! Directives that the site's Perl modules define (`PerlLoadModule`, `Apache2::Module::add`).
 //!
-//! A [`CustomDirective`] is what a module says of a directive, a [`CustomUse`] one line of the configuration that
-//! uses it. The callbacks are Perl: they run while the configuration is read, again in each zygote, and for the lines
-//! of a .htaccess in the worker. Perl's side is Mehari::Directives.
+//! A [`CustomDirective`] is a definition, and a [`CustomUse`] is a line of the configuration. The
+//! Perl callbacks run while the configuration is read, again in each zygote, and for a .htaccess in
+//! the worker. Perl's side is Mehari::Directives.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,8 @@ use crate::line::Word;
 use crate::problem::{At, Fault};
 use crate::{overrides, Overrides};
 
-/// The section, .htaccess or server whose lines change one object of a module's.
+/// Numbers the sections, .htaccess files and servers; the lines of each change one object of a
+/// module.
 static NEXT_CONTAINER: AtomicU64 = AtomicU64::new(1);
 
 pub(crate) fn next_container() -> u64 {
@@ -20,13 +21,13 @@ pub(crate) fn next_container() -> u64 {
 /// A directive as its module defines it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CustomDirective {
-    /// As the module writes it; without the `<` of a section.
+    /// The name as the module writes it, without the `<` of a section.
     pub name: String,
     pub is_section: bool,
     pub takes: Takes,
-    /// Apache's `req_override`: where it may stand, as bits.
+    /// Apache's `req_override`: the allowed places, as bits.
     pub places: u32,
-    /// What the module says is expected; may be empty.
+    /// The module's description of the expected arguments. May be empty.
     pub expected: String,
     pub module: String,
 }
@@ -34,18 +35,18 @@ pub struct CustomDirective {
 /// Apache's `args_how`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub enum Takes {
-    /// All behind the name, as it is written.
+    /// The whole text behind the name, as written.
     Raw,
     Flag,
-    /// So many words, both included; `odd`: not two (TAKE13).
+    /// This many words, limits included. `odd`: but not two (TAKE13).
     Words {
         least: usize,
         most: usize,
         odd: bool,
     },
-    /// Any number, the callback is called for each.
+    /// Any number; the callback runs for each.
     Each,
-    /// One, and any number: the callback is called for each with the first.
+    /// One, then any number; the callback runs for each with the first.
     EachSecond,
 }
 
@@ -59,7 +60,7 @@ const OR_ALL: u32 = 31;
 const IN_SECTIONS: u32 = 64;
 const IN_SERVER: u32 = 128;
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Clone, Copy)]
 pub(crate) enum Standing<'a> {
     Server,
@@ -68,7 +69,7 @@ pub(crate) enum Standing<'a> {
 }
 
 impl Standing<'_> {
-    /// As `$parms->override` has it: what a directive may be that stands here.
+    /// `$parms->override`: the directives that may stand here, as bits.
     pub fn bits(&self) -> u32 {
         match self {
             Standing::Server => IN_SERVER | OR_OPTIONS | OR_FILE_INFO | OR_INDEXES,
@@ -90,27 +91,28 @@ impl Standing<'_> {
 /// One line (or section) of the configuration that uses a custom directive.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CustomUse {
-    /// Lines of one container change one object.
+    /// The number of the container. Its lines change one object.
     pub container: u64,
-    /// Number of the host it stands in.
+    /// The number of the host.
     pub server: u32,
     pub file: String,
     pub line: u32,
-    /// The path or pattern of its section; empty outside of sections.
+    /// The path or pattern of the section. Empty outside of sections.
     pub path: String,
-    /// [`Standing::bits`] of where it stands.
+    /// [`Standing::bits`] of the place.
     pub standing: u32,
     pub name: String,
-    /// Words, or one text where the directive takes all as it is written.
+    /// Words, or one text for a directive that takes the line as written.
     pub arguments: Vec<String>,
-    /// Of a section: the lines within it.
+    /// The lines of a section.
     pub lines: Vec<String>,
-    /// Of a .htaccess: no zygote knows of it, the worker is told.
+    /// Whether the line is from a .htaccess: then the worker, not the zygote, gets it.
     pub is_late: bool,
 }
 
 impl CustomUse {
-    /// As Perl is told it: fields of a line each, `a` before an argument and `l` before a line of a section.
+    /// The text for Perl: one field per line, `a` before an argument and `l` before a line of a
+    /// section.
     pub fn text(&self) -> String {
         let plain = |text: &str| text.replace(['\n', '\0'], " ");
         let mut text = format!(
@@ -134,7 +136,8 @@ impl CustomUse {
 }
 
 impl CustomDirective {
-    /// As the perl of a reading tells it: name, args_how by number, req_override, module, what is expected.
+    /// Reads a definition from the configuring perl: name, args_how by number, req_override,
+    /// module, expected arguments.
     pub fn from_text(text: &str) -> Option<CustomDirective> {
         let mut fields = text.splitn(5, '\n');
         let name = fields.next()?;
@@ -157,7 +160,7 @@ impl CustomDirective {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Whether it may stand there, and why not.
+    /// Checks that the directive may stand there.
     pub(crate) fn check_place(&self, name: &Word, standing: Standing) -> Result<(), Fault> {
         if self.places & standing.bits() != 0 {
             return Ok(());
@@ -175,7 +178,7 @@ impl CustomDirective {
         Err(Fault::new(name.at, message))
     }
 
-    /// The arguments of a line; `raw` is all behind the name.
+    /// The arguments of a line. `raw` is the text behind the name.
     pub(crate) fn arguments(
         &self,
         raw: &str,

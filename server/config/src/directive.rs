@@ -1,7 +1,7 @@
-//! One row of the directive table, and what its parts mean.
+//! One row of the directive table.
 //!
 //! The rows are in [`crate::DIRECTIVES`]. The parser, the defaults, `mehari directives`,
-//! docs/directives.md and the tuner all read them, so a directive is described in one place.
+//! docs/directives.md and the tuner read them, so each directive is described in one place.
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
@@ -9,7 +9,7 @@ use crate::problem::Fault;
 use crate::team::TeamDraft;
 use crate::{Change, Host, Site};
 
-/// Directives that belong together: a heading in the documentation.
+/// Related directives, under one heading of the documentation.
 pub struct Group {
     pub title: &'static str,
     pub rows: &'static [Directive],
@@ -19,16 +19,16 @@ pub struct Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Outside any section only.
+    /// Outside of sections only.
     Server,
-    /// Like `Server`, and in `<VirtualHost>` too, where Apache knows it and it has nothing to do:
-    /// the main server's holds for all hosts.
+    /// Like `Server`. In a `<VirtualHost>` it is accepted, as in Apache, but has no effect, because
+    /// the main server's line applies to all hosts.
     Shared,
-    /// Outside any section and in `<VirtualHost>`.
+    /// Outside of sections and in `<VirtualHost>`.
     Host,
-    /// Like `Host`, in one with workers of its own: `PerlOptions +Clone` or `+Parent`.
+    /// Like `Host`, but only in a host with its own workers: `PerlOptions +Clone` or `+Parent`.
     Team,
-    /// Like `Host`, in one with a Perl of its own: `PerlOptions +Parent`.
+    /// Like `Host`, but only in a host with its own Perl: `PerlOptions +Parent`.
     Perl,
     /// Outside and inside sections.
     Everywhere,
@@ -47,7 +47,7 @@ pub enum Shape {
     Choice(&'static [&'static str]),
     /// One file or folder, relative to `ServerRoot`.
     Path,
-    /// As the usage says: at least and at most so many words.
+    /// Words as in the usage, with the least and the greatest number.
     Words {
         usage: &'static str,
         least: usize,
@@ -55,19 +55,18 @@ pub enum Shape {
     },
 }
 
-/// What a directive acts on: the site for what is the server's, `changes` for what a section may
-/// change.
+/// What a directive changes: the site for server settings, `changes` for settings of a section.
 pub(crate) struct Target<'a> {
     pub site: &'a mut Site,
-    /// The main server, or the virtual host the line stands in.
+    /// The main server, or the virtual host of the line.
     pub host: &'a mut Host,
-    /// What that host says of its Perl and its workers.
+    /// The host's Perl and worker settings.
     pub team: &'a mut TeamDraft,
     pub changes: &'a mut Vec<Change>,
     pub in_section: bool,
-    /// Of the section the line stands in.
+    /// The scope of the line's section.
     pub scope: Option<crate::Scope>,
-    /// In a `<VirtualHost>`.
+    /// Whether the line is in a `<VirtualHost>`.
     pub in_host: bool,
     pub environment: &'a mut Environment,
 }
@@ -78,25 +77,25 @@ pub(crate) type Apply = fn(&mut Target, &Arguments) -> Result<(), Fault>;
 #[derive(Clone, Copy)]
 pub struct Directive {
     pub name: &'static str,
-    /// Older or other names for the same.
+    /// Older or other names of the directive.
     pub aliases: &'static [&'static str],
     pub place: Place,
     pub shape: Shape,
-    /// Its arguments when it is not written; empty when there are none.
+    /// The default arguments. Empty: none.
     pub default: &'static str,
-    /// What holds without it, where that is not an argument.
+    /// The default behaviour, if no argument expresses it.
     pub otherwise: &'static str,
     pub unit: &'static str,
     pub about: &'static str,
-    /// Classes of `AllowOverride` that let it stand in a .htaccess; 0: none does.
+    /// The `AllowOverride` classes that allow the directive in a .htaccess. 0: none.
     pub overrides: u8,
-    /// Least and most a tuner may try.
+    /// The least and the greatest value for a tuner.
     pub tune: Option<(u64, u64)>,
-    /// Why it has nothing to do here.
+    /// Why the directive has no effect here.
     pub ignored: Option<&'static str>,
-    /// Arguments that are right, for the documentation and the row's test.
+    /// Valid arguments, for the documentation and the row's test.
     pub example: &'static str,
-    /// Arguments that are wrong.
+    /// Invalid arguments.
     pub wrong: &'static str,
     pub(crate) apply: Apply,
 }
@@ -148,7 +147,7 @@ impl Directive {
         row
     }
 
-    /// Understood, and nothing to do: any arguments, anywhere.
+    /// A directive that is accepted anywhere with any arguments and has no effect.
     pub(crate) const fn ignored(name: &'static str, reason: &'static str) -> Directive {
         const ANY: Shape = Shape::Words {
             usage: "...",
@@ -161,25 +160,25 @@ impl Directive {
         row
     }
 
-    /// Of the whole server, and passed over in a virtual host.
+    /// Of the whole server; ignored in a virtual host.
     pub(crate) const fn shared(mut self) -> Directive {
         self.place = Place::Shared;
         self
     }
 
-    /// May stand in a `<VirtualHost>` too, if that has workers of its own.
+    /// Also allowed in a `<VirtualHost>` with its own workers.
     pub(crate) const fn of_team(mut self) -> Directive {
         self.place = Place::Team;
         self
     }
 
-    /// May stand in a `<VirtualHost>` too, if that has a Perl of its own.
+    /// Also allowed in a `<VirtualHost>` with its own Perl.
     pub(crate) const fn of_perl(mut self) -> Directive {
         self.place = Place::Perl;
         self
     }
 
-    /// May stand in a .htaccess where `AllowOverride` names one of these classes.
+    /// Also allowed in a .htaccess if `AllowOverride` names one of these classes.
     pub(crate) const fn htaccess(mut self, classes: u8) -> Directive {
         self.overrides = classes;
         self
@@ -217,7 +216,7 @@ impl Directive {
         self
     }
 
-    /// How it is written.
+    /// The directive with its arguments, as documented.
     pub fn usage(&self) -> String {
         format!("{} {}", self.name, self.shape.usage())
     }
@@ -259,7 +258,7 @@ impl Shape {
         }
     }
 
-    /// The arguments as a reader is told to write them.
+    /// The arguments, as documented.
     pub fn usage(&self) -> String {
         match self {
             Shape::Flag => "On|Off".into(),
@@ -281,7 +280,7 @@ impl Shape {
         }
     }
 
-    /// Whether there are as many words as the shape wants, and each that has a type is of it.
+    /// Checks the number of words and the type of each.
     pub(crate) fn check(&self, arguments: &Arguments) -> Result<(), Fault> {
         let (least, most) = self.count();
         let words = arguments.words;

@@ -1,7 +1,7 @@
-//! The directive table: every directive Mehari knows, described once.
+//! The directive table: every directive that Mehari knows, described once.
 //!
-//! One file a group. A row says how a directive is written, what it means, its default, what a
-//! tuner may try, and names the function that applies it, which stands below the rows.
+//! One file per group. A row gives a directive's usage, meaning, default and range for a tuner, and
+//! names the function that applies the directive, which stands below the rows.
 
 use crate::directive::Group;
 
@@ -62,7 +62,7 @@ pub const DIRECTIVES: &[Group] = &[
     ignored::GROUP,
 ];
 
-/// What each group's file begins from.
+/// Imports for the file of each group.
 mod row {
     pub(super) use crate::arguments::Arguments;
     pub(super) use crate::directive::{Directive, Group, Shape, Target};

@@ -1,10 +1,10 @@
-//! The table for readers: docs/directives.md and `mehari directives --json`.
+//! The table as documentation: docs/directives.md and `mehari directives --json`.
 
 use serde_json::{json, Value};
 
 use crate::{Directive, Place, Shape, DIRECTIVES, REFUSED, SECTIONS};
 
-/// Every directive with all that is known of it; a part that does not apply is null.
+/// Every directive with all its properties. A property that does not apply is null.
 pub fn directives_json() -> Value {
     let mut all = Vec::new();
     for group in DIRECTIVES {

@@ -1,4 +1,4 @@
-//! What the parser remembers between lines that is not part of the site.
+//! The parser's state between lines that is not part of the site.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,20 +11,20 @@ use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 /// Asked for by `Include`; the reader takes it after the directive has been applied.
 pub(crate) struct IncludeRequest {
     pub pattern: String,
-    /// `IncludeOptional`: nothing found is nothing wrong.
+    /// `IncludeOptional`: no file is no problem.
     pub optional: bool,
     pub at: At,
 }
 
-/// The back ends' URLs that a `<Proxy>` section is about.
+/// The URLs of a `<Proxy>` section.
 pub(crate) enum ProxiedUrls {
-    /// `<Proxy URL>`: those that begin with it; in lower case.
+    /// `<Proxy URL>`: URLs with this beginning, in lower case.
     Below(String),
     /// `<ProxyMatch REGEX>`.
     Matching(crate::Pattern),
 }
 
-/// Asked for by `Use`.
+/// A request of `Use`.
 pub(crate) struct UseRequest {
     pub name: String,
     pub values: Vec<String>,
@@ -37,27 +37,27 @@ pub(crate) struct Environment {
     pub definitions: Definitions,
     pub include: Option<IncludeRequest>,
     pub used: Option<UseRequest>,
-    /// A macro that `UndefMacro` names.
+    /// The macro that `UndefMacro` names.
     pub forgotten: Option<String>,
-    /// `RewriteCond` lines that wait for their rule.
+    /// `RewriteCond` lines before their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preloaded)>,
-    /// The number of the host whose line is being applied.
+    /// The number of the current line's host.
     pub host: u32,
-    /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
+    /// `LogFormat` by nickname. The format without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,
-    /// How many of them perl has loaded already, for `<Perl>` sections.
+    /// How many of the preloads perl has already loaded, for `<Perl>` sections.
     pub loaded_here: usize,
     /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.
     pub authorizers: BTreeMap<String, String>,
     pub authenticators: BTreeMap<String, String>,
-    /// `<Proxy URL>` and `<ProxyMatch REGEX>`: which URLs, and the section's lines.
+    /// `<Proxy URL>` and `<ProxyMatch REGEX>`: the URLs and the section's changes.
     pub proxied: Vec<(ProxiedUrls, Vec<crate::Change>)>,
-    /// Some Perl was not run, so that it is not known which directives there are.
+    /// Whether some Perl was not run, so the directives are not fully known.
     pub is_partly_unknown: bool,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
-    /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
+    /// `KeepAlive Off` outweighs a later `KeepAliveTimeout`.
     pub keep_alive_off: bool,
     /// Handler names that only an `Action` can explain, and what is wrong where none does.
     pub wants_action: Vec<(String, Fault)>,
@@ -65,12 +65,12 @@ pub(crate) struct Environment {
     pub balancer: Option<String>,
     /// Upstreams that the directive being applied named.
     pub named: Vec<(String, At)>,
-    /// What the directive being applied wants to be told about it.
+    /// The current directive's message about itself.
     pub note: Option<(NoteKind, String)>,
 }
 
 impl Environment {
-    /// Makes `<IfModule>` find the module, unless a site can do without it.
+    /// Makes the module present for `<IfModule>`, unless a site can do without it.
     pub fn load_module(&mut self, identifier: &str) {
         match self.definitions.load_module(identifier) {
             Loading::StoodInFor => self.ignore("Mehari does this module's work itself"),
@@ -88,7 +88,7 @@ impl Environment {
         self.note = Some((NoteKind::Remark, message.into()));
     }
 
-    /// Says that this use of the directive has nothing to do.
+    /// Notes that this use of the directive has no effect.
     pub fn ignore(&mut self, reason: impl Into<String>) {
         self.note = Some((NoteKind::Ignored, reason.into()));
     }
@@ -106,7 +106,7 @@ impl Environment {
     }
 }
 
-/// A `PerlRequire` file: under `ServerRoot` when it is there, else to be found in @INC.
+/// A `PerlRequire` file: under `ServerRoot` if it exists there, else to be found in @INC.
 pub(crate) fn required_file(server_root: &std::path::Path, text: &str) -> PathBuf {
     let below_root = server_root.join(text);
     if below_root.is_file() {

@@ -1,6 +1,6 @@
-//! Expressions: what `<If>`, `Require expr` and `expr=` hold (Apache's ap_expr, the usual part).
+//! Expressions of `<If>`, `Require expr` and `expr=` (the usual part of Apache's ap_expr).
 //!
-//! Parsed once with the configuration; [`Expression::holds`] is asked for each request.
+//! They are parsed once with the configuration. [`Expression::holds`] evaluates one for a request.
 
 mod parse;
 
@@ -27,7 +27,7 @@ pub(crate) enum Node {
     Not(Box<Node>),
     And(Box<Node>, Box<Node>),
     Or(Box<Node>, Box<Node>),
-    /// Strings as bytes, or whole numbers.
+    /// Compares strings as bytes, or whole numbers.
     Compare {
         left: Text,
         operator: Operator,
@@ -75,7 +75,7 @@ pub(crate) enum Test {
 }
 
 impl Expression {
-    /// The error says what was expected.
+    /// The error names what was expected.
     pub fn parse(text: &str) -> Result<Expression, String> {
         let (root, terms) = parse::parse(text)?;
         Ok(Expression {
@@ -85,7 +85,8 @@ impl Expression {
         })
     }
 
-    /// Whether it has more terms than an expression may: who walks through it must not run out of stack.
+    /// Whether the expression has too many terms. A limit keeps its evaluation from exhausting the
+    /// stack.
     pub(crate) fn is_too_long(&self) -> bool {
         self.terms > MOST_TERMS
     }
@@ -222,7 +223,7 @@ impl Operator {
 }
 
 impl Test {
-    /// The test a letter stands for.
+    /// The test of a letter.
     pub(crate) fn of_letter(letter: char) -> Option<Test> {
         Some(match letter {
             'd' => Test::Folder,
@@ -239,7 +240,7 @@ impl Test {
         })
     }
 
-    /// Tests of files look at the disk: a configuration that asks for them pays for them.
+    /// Tests of files read the disk, which a configuration with such tests pays for.
     pub(crate) fn passes(self, text: &[u8], facts: &dyn Facts) -> bool {
         let path = Path::new(OsStr::from_bytes(text));
         let metadata = || std::fs::metadata(path).ok();

@@ -1,8 +1,8 @@
-//! What happens to a response's body on its way out: compression, as `mod_deflate` and `mod_brotli` word it.
+//! Output filters: compression, with the directives of `mod_deflate` and `mod_brotli`.
 
 use std::path::PathBuf;
 
-/// A content coding the server can make.
+/// A content coding that the server can produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coding {
@@ -12,10 +12,10 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Best first.
+    /// All codings, the best first.
     pub const ALL: [Coding; 3] = [Coding::Brotli, Coding::Zstandard, Coding::Gzip];
 
-    /// The name of the registry (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
+    /// The registered name (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
     pub fn name(self) -> &'static str {
         match self {
             Coding::Brotli => "br",
@@ -32,7 +32,7 @@ impl Coding {
         }
     }
 
-    /// The variable of a request that keeps it from being used.
+    /// The variable of a request that forbids the coding.
     pub fn prohibition(self) -> &'static str {
         match self {
             Coding::Brotli => "no-brotli",
@@ -41,7 +41,7 @@ impl Coding {
         }
     }
 
-    /// Words for the filter, the table's own first.
+    /// The filters' names, the documented one first.
     pub(crate) const FILTERS: [(&'static str, Coding); 6] = [
         ("DEFLATE", Coding::Gzip),
         ("BROTLI_COMPRESS", Coding::Brotli),
@@ -52,12 +52,12 @@ impl Coding {
     ];
 }
 
-/// What becomes of the entity tag of a body that is compressed while it is sent.
+/// The change of the entity tag of a body that is compressed while it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum TagRule {
-    /// `W/` before it: the same page in other bytes (RFC 9110 section 8.8.1).
+    /// A prefix `W/`: the same page in other bytes (RFC 9110 section 8.8.1).
     Weak,
-    /// `"x-gzip"`.
+    /// A suffix: `"x-gzip"`.
     AddSuffix,
     NoChange,
     Remove,
@@ -76,21 +76,21 @@ impl TagRule {
     }
 }
 
-/// How responses of one place are compressed.
+/// How responses of one location are compressed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Compression {
-    /// `SetOutputFilter`: whatever the type.
+    /// `SetOutputFilter`: for every type.
     pub always: Vec<Coding>,
-    /// `AddOutputFilterByType`: media type in lower case; `text/*` stands for all of its kind.
+    /// `AddOutputFilterByType`: the media type in lower case. `text/*` means all types of text.
     pub by_type: Vec<(String, Vec<Coding>)>,
-    /// `AddOutputFilter`: suffix without the dot, in lower case.
+    /// `AddOutputFilter`: the suffix without the dot, in lower case.
     pub by_suffix: Vec<(String, Vec<Coding>)>,
     pub gzip_level: u32,
     pub brotli_quality: u32,
     pub zstd_level: u32,
     pub gzip_tag: TagRule,
     pub brotli_tag: TagRule,
-    /// `CompressionMinLength`: a shorter body is sent as it is.
+    /// `CompressionMinLength`: shorter bodies are not compressed.
     pub least: u64,
 }
 
@@ -130,7 +130,7 @@ impl Compression {
         }
     }
 
-    /// Whether a response of this media type, from a file of this name, may have this coding.
+    /// Whether a response with this media type and file name may have this coding.
     pub fn offers(&self, coding: Coding, media_type: &str, file: &[u8]) -> bool {
         let is_type = |known: &str| {
             let bare = media_type.split(';').next().unwrap_or_default().trim();
@@ -203,12 +203,12 @@ pub enum CompressionChange {
     Least(u64),
 }
 
-/// Where compressed files are kept.
+/// The stores of compressed files.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct VariantStore {
-    /// `CompressionCacheSize`, bytes of memory; 0: nothing is kept there.
+    /// `CompressionCacheSize`: bytes of memory. 0: none.
     pub memory: u64,
-    /// `CompressionCacheRoot`, and the bytes it may hold (`CompressionCacheDiskSize`).
+    /// `CompressionCacheRoot` and its limit in bytes (`CompressionCacheDiskSize`).
     pub folder: Option<PathBuf>,
     pub disk: u64,
 }

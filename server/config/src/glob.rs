@@ -1,9 +1,9 @@
-//! Shell patterns: `*`, `?` and `[set]`, matched without an allocation.
+//! Shell patterns (`*`, `?` and `[set]`), matched without an allocation.
 //!
-//! Used by `<Files>`, `<Directory>` and `<Location>` with wildcards and by `Include`. A pattern is
-//! always matched within one path segment.
+//! `<Files>`, `<Directory>`, `<Location>` and `Include` use them. A pattern always matches within
+//! one path segment. Crates for patterns allocate or match across segments.
 
-/// Whether `text` has a character that makes it a pattern.
+/// Whether `text` contains a wildcard.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
@@ -11,7 +11,7 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 /// Whether one segment matches one pattern.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to go on from when a match fails behind the last `*`: the only backtracking needed.
+    // Where to continue after a mismatch behind the last `*`. No other backtracking is needed.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&b'*') {
@@ -31,7 +31,7 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// The width of the pattern's first element when it matches `byte`.
+/// The width of the pattern's first element if it matches `byte`.
 fn matches_one(pattern: &[u8], byte: u8) -> Option<usize> {
     match *pattern.first()? {
         b'?' => Some(1),
@@ -46,11 +46,12 @@ fn matches_one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// The members of a `[set]`, whether it is negated, and its width after the `[`. `None`: not closed.
+/// The members of a `[set]`, whether it is negated, and its width after the `[`. `None`: it is not
+/// closed.
 fn set(pattern: &[u8]) -> Option<(&[u8], bool, usize)> {
     let negated = matches!(pattern.first(), Some(b'!' | b'^'));
     let start = usize::from(negated);
-    // A `]` that comes first is a member.
+    // A `]` in the first place is a member.
     let end = pattern
         .iter()
         .skip(start + 1)

@@ -1,25 +1,24 @@
-//! Whether settings let a request in, as far as that can be told without one: what a place asks of those who
-//! come, compared with what another place asks.
+//! Compares the access rules of two locations, and decides whether settings admit every request.
 
 use crate::{Phase, Settings};
 
-/// The phases in which Perl has a say about access.
+/// The phases in which Perl decides about access.
 const PHASES: [Phase; 3] = [Phase::Access, Phase::Authen, Phase::Authz];
 
 impl Settings {
-    /// Who may come here depends on the request.
+    /// Whether access here depends on the request.
     pub fn is_guarded(&self) -> bool {
         self.rules.denied().is_none() || self.is_guarded_by_perl()
     }
 
-    /// Whether a request has to be looked at before its handler may answer.
+    /// Whether a request must be checked before its handler runs.
     pub fn look_first(&self) -> bool {
-        // Where one of two is enough, Perl may take away what the rules alone would grant.
+        // With `Satisfy Any` Perl may refuse what the rules alone would grant.
         let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
         by_perl || self.rules.look_first()
     }
 
-    /// Perl handlers have a say in it.
+    /// Whether Perl handlers decide about access.
     pub fn is_guarded_by_perl(&self) -> bool {
         let asks_user = (self.rules.require.as_ref()).is_some_and(|rule| rule.asks_user());
         PHASES
@@ -27,7 +26,7 @@ impl Settings {
             .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
     }
 
-    /// Whoever is let in here is let in there, and as the same user.
+    /// Whether every client admitted here is admitted there, as the same user.
     pub fn guards_as(&self, other: &Settings) -> bool {
         let (rules, others) = (&self.rules, &other.rules);
         rules.require == others.require

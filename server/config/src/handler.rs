@@ -1,25 +1,25 @@
-//! What answers a request: the handlers, and the rungs that Perl is run on.
+//! The handlers, and the rungs on which Perl runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::Proxied;
 
-/// How a piece of Perl is run. See DESIGN "The ladder".
+/// How a piece of Perl runs. See README.md, "The ladder".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rung {
-    /// A process of its own for each request: any executable, CGI/1.1.
+    /// One process per request: any executable, CGI/1.1.
     Cgi,
     /// A fork of a warmed interpreter, run once.
     Fork,
-    /// A fork of a warmed interpreter whose memory is put back after each request.
+    /// A fork of a warmed interpreter, restored after each request.
     Rewind,
-    /// Compiled, run and its namespace flushed, in a worker.
+    /// In a worker: compiled, run, and its namespace flushed.
     PerlRun,
-    /// Compiled once, called for each request, in a worker.
+    /// In a worker: compiled once, called for each request.
     Registry,
-    /// Registry's speed where it is proved clean, `Fork` where it is not.
+    /// Runs as `Fork` unless the script is proved clean.
     Auto,
 }
 
@@ -33,7 +33,7 @@ impl Rung {
         Rung::Auto,
     ];
 
-    /// As the command line and `PerlPreloadScript` write it.
+    /// The name on the command line and in `PerlPreloadScript`.
     pub fn name(self) -> &'static str {
         match self {
             Rung::Cgi => "cgi",
@@ -50,7 +50,7 @@ impl Rung {
         all.find(|rung| rung.name().eq_ignore_ascii_case(name))
     }
 
-    /// The rung a `PerlResponseHandler` stands for; `None`: the site's own handler.
+    /// The rung of a `PerlResponseHandler`. `None`: the site's own handler.
     pub fn of_handler(name: &str) -> Option<Rung> {
         let name = name.trim_start_matches(['+', '-']);
         let name = name.strip_suffix("::handler").unwrap_or(name);
@@ -75,28 +75,28 @@ impl Rung {
     }
 }
 
-/// What answers a request.
+/// The handler of a request.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handler {
     /// The file itself.
     File,
-    /// The file is a program, run on this rung.
+    /// The file is a program and runs on this rung.
     Script(Rung),
     /// `PerlResponseHandler My::Module` under `SetHandler modperl` or `perl-script`.
     Perl {
-        /// As written: `My::Module`, `My::Module::sub`, `My::Module->method`.
+        /// The name as written: `My::Module`, `My::Module::sub`, `My::Module->method`.
         name: String,
         /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
         perl_script: bool,
     },
-    /// The server itself, about itself.
+    /// The server's report about itself.
     Report(Report),
     /// `SetHandler psgi` with this application file.
     Psgi(PathBuf),
     /// A back end.
     Proxy(Arc<Proxied>),
-    /// A name of the site's own: the program of its `Action` answers.
+    /// A name that an `Action` maps to a program.
     Named(String),
 }
 
@@ -109,25 +109,25 @@ impl Handler {
     }
 }
 
-/// What the server says about itself, by its `SetHandler`.
+/// The server's reports about itself, each with its `SetHandler`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
-    /// `server-status`: Apache's page, and its `?auto`.
+    /// `server-status`: Apache's page, also with `?auto`.
     Status,
-    /// `server-info`: what stands in for modules, and the configuration as it was read.
+    /// `server-info`: the replaced modules, and the configuration as read.
     Info,
     /// `metrics`: for Prometheus and OpenMetrics collectors.
     Metrics,
-    /// `health-live`: it answers.
+    /// `health-live`: the server responds.
     Live,
-    /// `health-ready`: there are workers, and it is not stopping.
+    /// `health-ready`: there are workers, and the server is not stopping.
     Ready,
     /// `upload-progress`, `upload-progress-xml`, `upload-progress-json`.
     Uploads(UploadFormat),
 }
 
-/// How progress is written: as lighttpd 1.5 and nginx's module did, as lighttpd 1.4 did, as JSON.
+/// The format of upload progress: lighttpd 1.5's and nginx's, lighttpd 1.4's, or JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UploadFormat {

@@ -1,7 +1,7 @@
-//! One host of a site: the main server, or a `<VirtualHost>`; and which of them a request is for.
+//! One host of a site (the main server or a `<VirtualHost>`), and the choice of a request's host.
 //!
-//! A virtual host goes on from the main server: what it does not say is inherited when all files
-//! have been read ([`Host::inherit`]), whatever the order of the lines.
+//! A virtual host inherits the main server's settings after all files have been read
+//! ([`Host::inherit`]), whatever the order of the lines.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,33 +11,33 @@ use crate::{
     TeamMark, TlsSettings, UserDirs,
 };
 
-/// What an encoded slash in a path is.
+/// The meaning of an encoded slash in a path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EncodedSlashes {
     #[default]
     Refused,
     Decoded,
-    /// `%2F`, as it came.
+    /// The slash stays `%2F`.
     Kept,
 }
 
-/// What one host answers with.
+/// The settings of one host.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Host {
-    /// Its number within the site; 0 is the main server.
+    /// The host's number within the site. 0 is the main server.
     pub number: u32,
-    /// What its `<VirtualHost>` says; empty for the main server.
+    /// The addresses of `<VirtualHost>`. Empty for the main server.
     pub addresses: Vec<HostAddress>,
-    /// `ServerName`; `None`: the request's Host, else the local address.
+    /// `ServerName`. `None`: the request's Host, else the local address.
     pub server_name: Option<String>,
-    /// The port behind it.
+    /// The port of `ServerName`.
     pub server_port: Option<u16>,
-    /// `UseCanonicalName On`: that is what the server calls itself, whatever a client asked for.
+    /// `UseCanonicalName On`: `ServerName` is used whatever the client requested.
     pub(crate) canonical: Option<bool>,
-    /// `UseCanonicalPhysicalPort On`: the port of the connection counts more than `ServerName`'s.
+    /// `UseCanonicalPhysicalPort On`: the connection's port precedes `ServerName`'s.
     pub(crate) physical_port: Option<bool>,
-    /// `ServerAlias`, in lower case: further names, which may have wildcards.
+    /// `ServerAlias` in lower case: further names, possibly with wildcards.
     pub names: Vec<String>,
     pub server_admin: Option<String>,
     pub document_root: PathBuf,
@@ -50,28 +50,28 @@ pub struct Host {
     pub passes: Vec<Pass>,
     /// The settings outside any section.
     pub base: Settings,
-    /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
+    /// In the order in which they were closed. [`Host::settings`] knows the order of merging.
     pub sections: Vec<Section>,
     pub own_logs: HostLogs,
-    /// What is asked of a request before it is mapped to a file.
+    /// Rules that apply before a request is mapped to a file.
     pub rules: HostRules,
     pub tls: TlsSettings,
-    /// Whose workers serve it.
+    /// The team that serves the host.
     pub team: TeamMark,
-    /// Which of the site's Perls they run.
+    /// The index of the host's Perl in the site.
     #[serde(skip)]
     pub perl: usize,
-    /// The handler words outside any section, which sections go on from.
+    /// The handler names outside of sections, from which sections continue.
     #[serde(skip)]
     pub(crate) base_handlers: crate::merge::HandlerWords,
-    /// Handlers that start-up code pushed, once a zygote has told.
+    /// Handlers that start-up code pushed, reported by a zygote.
     #[serde(skip)]
     pub(crate) pushed: crate::merge::Pushed,
     #[serde(skip)]
     pub(crate) merged: crate::merge::Merged,
 }
 
-/// Logs of a virtual host's own; `None` and empty are the main server's.
+/// The logs of a virtual host. `None` and empty mean the main server's.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HostLogs {
     pub access: Vec<AccessLogSettings>,
@@ -79,7 +79,7 @@ pub struct HostLogs {
     pub level: Option<LogLevel>,
 }
 
-/// An address of `<VirtualHost>`; `None` stands for any.
+/// An address of `<VirtualHost>`. `None` matches any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct HostAddress {
     pub ip: Option<IpAddr>,
@@ -87,7 +87,7 @@ pub struct HostAddress {
 }
 
 impl Host {
-    /// A virtual host that has said nothing yet.
+    /// An empty virtual host.
     pub(crate) fn virtual_host(addresses: Vec<HostAddress>, empty: Settings) -> Host {
         Host {
             number: 0,
@@ -116,8 +116,8 @@ impl Host {
         }
     }
 
-    /// Takes from the main server what this host does not say: its own aliases are looked at
-    /// first, its own sections are merged last.
+    /// Inherits the main server's settings. The host's aliases are tried first, and its sections
+    /// are merged last.
     pub(crate) fn inherit(&mut self, main: &Host) {
         if self.document_root.as_os_str().is_empty() {
             self.document_root.clone_from(&main.document_root);
@@ -145,7 +145,7 @@ impl Host {
         self.canonical.unwrap_or(false)
     }
 
-    /// Whether a path is nobody's, which may hold an encoded slash.
+    /// Whether the host refuses a path with an encoded slash.
     pub fn refuses(&self, encoded_slash: bool) -> bool {
         encoded_slash && self.encoded_slashes() == EncodedSlashes::Refused
     }
@@ -158,25 +158,25 @@ impl Host {
         self.physical_port.unwrap_or(false)
     }
 
-    /// What logs and reports call it: its `ServerName`, else its addresses.
+    /// The name in logs and reports: `ServerName`, else the addresses.
     pub fn name(&self) -> String {
         let addresses = || self.addresses.iter().map(HostAddress::to_string);
         let named = self.server_name.clone();
         named.unwrap_or_else(|| addresses().collect::<Vec<String>>().join(" "))
     }
 
-    /// The settings outside of sections, as a request gets them that no section is about.
+    /// The settings of a request that no section matches.
     pub fn base_settings(&self) -> std::sync::Arc<Settings> {
         self.settings("", None)
     }
 
-    /// A PerlProcessConnectionHandler speaks with clients: their connections are given to workers.
+    /// Whether a PerlProcessConnectionHandler serves the connections, so that workers get them.
     pub fn gives_connections(&self) -> bool {
         let settings = self.base_settings();
         !settings.perl.of(crate::Phase::ProcessConnection).is_empty()
     }
 
-    /// Whether a request for this name (in lower case, without port) is for this host.
+    /// Whether this name (in lower case, without port) is a name of the host.
     fn is_called(&self, name: &str) -> bool {
         let own = self.server_name.as_deref();
         own.is_some_and(|own| own.eq_ignore_ascii_case(name))
@@ -187,7 +187,7 @@ impl Host {
     }
 }
 
-/// As `<VirtualHost>` writes it.
+/// As in `<VirtualHost>`.
 impl std::fmt::Display for HostAddress {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.ip {
@@ -203,7 +203,7 @@ impl std::fmt::Display for HostAddress {
 }
 
 impl HostAddress {
-    /// How well it fits an address: `None` not at all, and an address tells more than a port.
+    /// How well the address matches. `None`: not at all. An address outweighs a port.
     fn fit(&self, ip: Option<IpAddr>, port: u16, any_port: bool) -> Option<u8> {
         let address = match (self.ip, ip) {
             (None, _) => 0,
@@ -228,7 +228,7 @@ impl Site {
         }
     }
 
-    /// Some host speaks with its clients itself.
+    /// Whether any host serves its connections itself.
     pub fn gives_connections(&self) -> bool {
         self.all_hosts().any(Host::gives_connections)
     }
@@ -238,11 +238,11 @@ impl Site {
         std::iter::once(&self.main).chain(&self.hosts)
     }
 
-    /// Which host answers a request that came to this local address for this name (without port;
-    /// whatever its case): as in Apache, among the hosts of the most specific address the first
-    /// that is called so, else the first; without any the main server.
+    /// The host for a request to this local address and this name (without port, in any case). As
+    /// in Apache: among the hosts with the most specific address, the first with this name, else
+    /// the first. Without such a host, the main server.
     ///
-    /// Looks at every host: the caller remembers the answer.
+    /// The function examines every host, so the caller remembers the answer.
     pub fn host_for(&self, ip: Option<IpAddr>, port: u16, name: &[u8]) -> u32 {
         let fit = |host: &Host| {
             let addresses = host.addresses.iter();
@@ -263,9 +263,10 @@ impl Site {
 }
 
 impl crate::Site {
-    /// What is no mistake in the configuration and yet unlikely to be meant: told at the start and by `mehari check`.
+    /// Configurations that are valid but probably not intended. The start and `mehari check` report
+    /// them.
     pub fn doubts(&self) -> Vec<String> {
-        // A site that needs no files has the folder nobody named.
+        // A site without files has the default folder.
         let unnamed = self.server_root.join("htdocs");
         std::iter::once(&self.main)
             .chain(&self.hosts)

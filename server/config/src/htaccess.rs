@@ -1,4 +1,4 @@
-//! .htaccess: what a folder's own file changes, read once and kept by the front.
+//! .htaccess files: read once and kept by the front.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,26 +8,26 @@ use crate::{overrides, Change, Host, Problems, Scope, Section, Site};
 
 static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
-/// One .htaccess file that has been read.
+/// One .htaccess file.
 #[derive(Debug)]
 pub struct Htaccess {
-    /// No two readings share a number.
+    /// A number that no other reading has.
     pub(crate) serial: u64,
-    /// The folder's own changes, then its `<Files>`.
+    /// The folder's changes, then its `<Files>`.
     pub(crate) sections: Vec<Section>,
 }
 
-/// What the .htaccess of a folder may say.
+/// The directives that a folder's .htaccess may use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     /// Bits of [`overrides`].
     pub classes: u8,
-    /// `AllowOverrideList`: these directives too, in lower case.
+    /// `AllowOverrideList`: further directives, in lower case.
     pub names: Vec<String>,
 }
 
 impl Overrides {
-    /// `AllowOverride None`: the file is not looked for.
+    /// `AllowOverride None`: the file is not read.
     pub fn is_none(&self) -> bool {
         self.classes == 0 && self.names.is_empty()
     }
@@ -42,7 +42,7 @@ impl Overrides {
 }
 
 impl Host {
-    /// Whether any section of this host says `AllowOverride` at all: without one no folder is looked into.
+    /// Whether any section of this host has `AllowOverride`. Otherwise no folder is examined.
     pub fn allows_htaccess(&self) -> bool {
         let says = |change: &Change| match change {
             Change::AllowOverride(classes) => *classes != 0,
@@ -54,7 +54,7 @@ impl Host {
             .any(|section| section.changes.iter().any(says))
     }
 
-    /// What the .htaccess of this folder may say.
+    /// The directives that this folder's .htaccess may use.
     pub fn overrides(&self, folder: &Path) -> Overrides {
         let mut found: Vec<&Section> = self
             .sections
@@ -97,7 +97,7 @@ impl Site {
     }
 }
 
-/// The words of `AllowOverride`.
+/// The bit of a class of `AllowOverride`.
 pub(crate) fn class(word: &str) -> Option<u8> {
     Some(match word.to_ascii_lowercase().as_str() {
         "none" => 0,
@@ -127,7 +127,7 @@ pub(crate) fn class_names(classes: u8) -> String {
     names.join(" or ")
 }
 
-/// The folder of a section that stands for a .htaccess.
+/// The section for a folder's .htaccess.
 pub(crate) fn section(folder: &Path) -> Section {
     Section {
         scope: Scope::Directory(PathBuf::from(folder)),

@@ -1,15 +1,15 @@
-//! `Include` and `IncludeOptional`: the files a path, a pattern or a folder stands for.
+//! `Include` and `IncludeOptional`: the files of a path, a pattern or a folder.
 
 use std::path::{Path, PathBuf};
 
 use crate::glob;
 
-/// Enough for any site; what stops a pattern over a whole disk, and files that include each other
-/// over and over.
+/// The most files. Enough for any site; stops a pattern over a whole disk and files that include
+/// each other.
 pub(crate) const MOST_FILES: usize = 10_000;
 
-/// The files `pattern` (relative to `root`) stands for, sorted; a folder is everything below it.
-/// Errors are one line for the reader.
+/// The files of `pattern` (relative to `root`), sorted. A folder means everything below it. Errors
+/// are one line of text.
 pub(crate) fn files(root: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let whole = root.join(pattern);
     let mut found = vec![PathBuf::from("/")];
@@ -29,7 +29,7 @@ pub(crate) fn files(root: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> 
     Ok(files)
 }
 
-/// One segment further: what exists of `part` in each folder.
+/// Goes one segment further: what matches `part` in each folder.
 fn step(folders: &[PathBuf], part: &std::ffi::OsStr) -> Vec<PathBuf> {
     let pattern = part.to_string_lossy();
     if !glob::is_pattern(&pattern) {

@@ -1,11 +1,11 @@
 //! Server-side includes (mod_include): which files are parsed, and how.
 
-/// `Options Includes`, the filter INCLUDES and what belongs to it.
+/// `Options Includes`, the filter INCLUDES and their settings.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Includes {
-    /// `Options Includes` or `IncludesNOEXEC`: without it files go out as they are.
+    /// `Options Includes` or `IncludesNOEXEC`. Without it files are sent unparsed.
     pub allowed: bool,
-    /// Pages may run commands.
+    /// Whether pages may run commands.
     pub may_exec: bool,
     /// `SetOutputFilter INCLUDES`
     pub always: bool,
@@ -21,14 +21,14 @@ pub struct Includes {
     pub undefined: Option<String>,
 }
 
-/// `XBitHack`: whether HTML files that their owner may execute are parsed.
+/// `XBitHack`: whether HTML files with the owner's execute permission are parsed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ByMode {
     #[default]
     Off,
     On,
-    /// Where their group may too, the answer has the file's Last-Modified.
+    /// With the group's execute permission too, the response has the file's Last-Modified.
     Full,
 }
 
@@ -51,7 +51,7 @@ impl Includes {
         !self.allowed || (none && self.by_mode == ByMode::Off)
     }
 
-    /// `mode` is asked for where it matters.
+    /// Calls `mode` only if the mode matters.
     pub fn are_for(
         &self,
         file: &[u8],
@@ -62,7 +62,7 @@ impl Includes {
             return false;
         }
         let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        // As for types, any suffix of a name counts.
+        // Any suffix of a name counts, as for types.
         let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
         let has = |suffix: &[u8]| {
             let mut known = self.suffixes.iter();

@@ -1,38 +1,39 @@
-//! Perl while a configuration is read: `<Perl>` sections and files that call `add_config` make directives.
+//! Perl while a configuration is read: `<Perl>` sections and files that call `add_config` make
+//! directives.
 //!
-//! The reader knows no Perl. Whoever loads a site brings an [`Interpreter`]; the pool has one that runs the
-//! site's own perl for as long as the reading takes.
+//! The reader knows no Perl, so the caller supplies an [`Interpreter`]. The pool's implementation
+//! runs the site's own perl while the configuration is read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::{CustomDirective, CustomUse, PerlSettings};
 
-/// What the perl is to do next, in the order of the configuration.
+/// The next errand for the perl, in the order of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Errand<'a> {
     /// `PerlModule`
     Module(&'a str),
     /// `PerlRequire` and its kind: a file.
     Require(&'a str),
-    /// The code of a section; the name is `FILE:LINE` of its first line.
+    /// The code of a section. The name is `FILE:LINE` of its first line.
     Section { name: &'a str, code: &'a str },
-    /// A line of a directive that a module defined: its callback.
+    /// A line with a directive of a module: runs its callback.
     Directive(&'a CustomUse),
 }
 
-/// What an errand left.
+/// The result of an errand.
 #[derive(Debug, Default, PartialEq)]
 pub struct Made {
-    /// Lines of configuration, to be read in its place.
+    /// Lines of configuration, to be read in the errand's place.
     pub lines: Vec<String>,
-    /// Directives that may be written from here on.
+    /// Directives that the following lines may use.
     pub directives: Vec<CustomDirective>,
-    /// The errand was not run: nobody knows what it would have made.
+    /// The errand was not run, so its result is unknown.
     pub is_unknown: bool,
 }
 
-/// What a reading has said so far of the perl and of what it may ask.
+/// The settings of a perl that are known so far.
 #[derive(Debug, Clone, Copy)]
 pub struct Ground<'a> {
     /// The number of the host whose Perl it is.
@@ -43,7 +44,7 @@ pub struct Ground<'a> {
     pub defines: &'a BTreeMap<String, String>,
 }
 
-/// Runs no Perl: for readers of a configuration's text alone.
+/// Runs no Perl, for readers of a configuration's text only.
 #[derive(Debug, Default)]
 pub struct Unasked;
 
@@ -57,7 +58,7 @@ impl Interpreter for Unasked {
 }
 
 pub trait Interpreter {
-    /// Runs an errand in the perl that `ground` tells of; all errands of a reading and a host are one process's. Answers what
-    /// it made, or why it failed, in one line.
+    /// Runs an errand in the perl that `ground` describes. All errands of one reading and host run
+    /// in one process. Returns the result, or the failure in one line.
     fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String>;
 }

@@ -1,8 +1,9 @@
-//! Configuration: the directive table, and the typed [`Site`] it fills. Knows no HTTP and no Perl.
+//! Configuration: the directive table, and the typed [`Site`] that it fills. Knows no HTTP and no
+//! Perl.
 //!
-//! [`Site::load`] reads Apache's httpd.conf language, [`Site::zero`] makes a site of a folder or a
-//! program, [`Site::defaults`] is what both start from. The server then asks [`Site::map`] and
-//! [`Site::settings`]; it never sees a directive.
+//! [`Site::load`] reads Apache's httpd.conf language, [`Site::zero`] makes a site from a folder or
+//! a program, and both start from [`Site::defaults`]. The server then calls [`Site::map`] and
+//! [`Site::settings`] and never sees a directive.
 
 mod access;
 mod arguments;
@@ -114,7 +115,7 @@ pub fn distance(a: &str, b: &str) -> usize {
     strsim::damerau_levenshtein(a, b)
 }
 
-/// The name nearest to `word`, case aside, when it is near enough to be meant.
+/// The nearest of the names, ignoring case, if it is near enough.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let near_enough = (word.chars().count() / 3).clamp(1, 4);

@@ -1,20 +1,20 @@
-//! Lines and words of the httpd.conf language, each character knowing its place.
+//! Lines and words of the httpd.conf language, with the position of each character.
 //!
-//! A logical line is a line and its continuations, with variables put in. Words are split at
-//! blanks; quotes keep blanks and are taken off.
+//! A logical line is a line and its continuations, with variables replaced. Blanks separate words.
+//! Quotes protect blanks and are removed.
 
 use crate::environment::Environment;
 use crate::problem::{At, Fault};
 
-/// Longest logical line, in characters, after variables are put in: what stops a definition that
-/// doubles itself.
+/// The longest logical line in characters, with variables replaced. Stops a definition that doubles
+/// itself.
 const LONGEST: usize = 64 * 1024;
 
-/// A word and where it begins.
+/// A word and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Word {
     pub text: String,
-    /// The quotes it was written in.
+    /// The kind of quotes around it.
     pub quote: Option<char>,
     pub at: At,
 }
@@ -64,7 +64,7 @@ impl Iterator for Lines<'_> {
     }
 }
 
-/// A line without the blanks around it; `None` when nothing or a comment is left.
+/// A line without surrounding blanks. `None`: the line is empty or a comment.
 pub(crate) fn content(line: &[Character]) -> Option<&[Character]> {
     let start = line.iter().position(|(c, _)| !c.is_whitespace())?;
     let end = line.iter().rposition(|(c, _)| !c.is_whitespace())? + 1;
@@ -77,7 +77,7 @@ pub(crate) fn text(line: &[Character]) -> String {
     line.iter().map(|(character, _)| character).collect()
 }
 
-/// Refuses what no directive can mean: bytes that are not UTF-8, control characters.
+/// Refuses bytes that are not UTF-8 and control characters.
 pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
     let strange = |c: char| c == char::REPLACEMENT_CHARACTER || (c.is_control() && c != '\t');
     match line.iter().find(|(character, _)| strange(*character)) {
@@ -93,7 +93,7 @@ pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
     }
 }
 
-/// The line with every `${NAME}` replaced. What is put in has the place of its `$`.
+/// The line with every `${NAME}` replaced. The value has the position of its `$`.
 pub(crate) fn expand(
     line: &[Character],
     environment: &Environment,
@@ -129,7 +129,7 @@ pub(crate) fn expand(
     Ok(expanded)
 }
 
-/// The name, when the text begins with `${NAME}`.
+/// The name, if the text begins with `${NAME}`.
 fn variable(text: &[Character]) -> Option<String> {
     let [('$', _), ('{', _), rest @ ..] = text else {
         return None;
@@ -140,7 +140,7 @@ fn variable(text: &[Character]) -> Option<String> {
     is_name.then_some(name)
 }
 
-/// What stands before the first blank: the name of a directive.
+/// The text before the first blank: the name of a directive.
 pub(crate) fn first_word(line: &[Character]) -> Word {
     let end = line.iter().position(|(c, _)| c.is_whitespace());
     Word {
@@ -172,7 +172,7 @@ pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
     Ok(words)
 }
 
-/// A quoted word and its width. A backslash takes the meaning off the quote and off itself only.
+/// A quoted word and its width. A backslash escapes only the quote and itself.
 fn quoted(line: &[Character]) -> Result<(String, usize), Fault> {
     let (quote, at) = line[0];
     let mut text = String::new();

@@ -1,7 +1,7 @@
-//! Reading an httpd.conf and what it includes into a [`Site`].
+//! Reads an httpd.conf and its included files into a [`Site`].
 //!
-//! The reader goes on behind every fault, so that all problems are told at once. What a line
-//! means is the table's business (`directives/`); here are files, sections and conditions.
+//! The reader continues after every fault, so all problems are reported at once. The table
+//! (`directives/`) gives lines their meaning. This module handles files, sections and conditions.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -34,20 +34,20 @@ use perl::PerlBlock;
 use sections::{Open, OpenKind};
 use teams::OwnLine;
 
-/// No configuration file is longer; a device or a database might be.
+/// The longest configuration file. Stops a device or a database.
 const LONGEST_FILE: u64 = 16 << 20;
-/// How much of the processor reading a .htaccess may take, and after how many problems nobody reads on.
+/// The most processor time for a .htaccess, and the number of problems after which reading stops.
 const LONGEST_READING: Duration = Duration::from_secs(5);
 const MOST_PROBLEMS: usize = 100;
 
 impl Site {
-    /// Reads `conf` with the names of `-D` defined (`NAME` or `NAME=VALUE`). `ServerRoot` is the
-    /// folder of `conf` until the directive says otherwise.
+    /// Reads `conf` with the names of `-D` (`NAME` or `NAME=VALUE`). `ServerRoot` is the folder of
+    /// `conf` until the directive changes it.
     pub fn load(conf: &Path, defines: &[String]) -> Result<Site, Problems> {
         Reader::new(defines, None).load(conf)
     }
 
-    /// The same, with a perl for `<Perl>` sections and for files that call `add_config`.
+    /// Reads `conf`, with a perl for `<Perl>` sections and files that call `add_config`.
     pub fn load_with(
         conf: &Path,
         defines: &[String],
@@ -60,45 +60,45 @@ impl Site {
 struct Reader<'a> {
     site: Site,
     main: Draft,
-    /// The `<VirtualHost>` that is open.
+    /// The open `<VirtualHost>`.
     host: Option<Draft>,
-    /// Those that were closed.
+    /// The closed ones.
     hosts: Vec<Draft>,
     environment: Environment,
     open: Vec<Open>,
     problems: Vec<Problem>,
     notes: Vec<Note>,
     file: PathBuf,
-    /// The files on the way from the first to this one, by their real paths.
+    /// The files from the first to this one, by their real paths.
     reading: Vec<PathBuf>,
-    /// `SetHandler psgi` with no `PSGIApp` beside it.
+    /// `SetHandler psgi` without a `PSGIApp`.
     without_app: Vec<(PathBuf, At)>,
-    /// What `<ElseIf>` and `<Else>` go on from, by the depth they stand at.
+    /// The conditions before `<ElseIf>` and `<Else>`, by depth.
     conditions: std::collections::BTreeMap<usize, crate::Expression>,
-    /// Set while a .htaccess is read: what it may say.
+    /// While a .htaccess is read: the directives that it may use.
     htaccess: Option<crate::Overrides>,
     /// Where upstreams were named.
     named: Vec<(String, PathBuf, At)>,
-    /// Handler names that only an `Action` can explain.
+    /// Handler names that need an `Action`.
     wants_action: Vec<(String, PathBuf, Fault)>,
-    /// Lines are another language's until this one.
+    /// Lines are in another language until this one.
     foreign_until: Option<&'static str>,
     macros: std::collections::BTreeMap<String, macros::Macro>,
-    /// The `<Macro>` that is open.
+    /// The open `<Macro>`.
     drafting: Option<macros::Macro>,
-    /// Those that are being used, from the outermost on.
+    /// The macros in use, from the outermost on.
     using: Vec<String>,
     perl_block: Option<PerlBlock>,
     custom_section: Option<CustomSection>,
     interpreter: Option<&'a mut dyn Interpreter>,
 }
 
-/// A host that is being read, and what its lines outside of sections change.
+/// A host that is being read, and its changes outside of sections.
 struct Draft {
     host: Host,
     base: Vec<Change>,
     team: TeamDraft,
-    /// Lines that want something of the host's own.
+    /// Lines that need the host's own workers or Perl.
     own_lines: Vec<OwnLine>,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
         self.read_text(&String::from_utf8_lossy(&bytes));
     }
 
-    /// A .htaccess may have become a pipe just now: nobody waits for who writes to that.
+    /// A .htaccess may have become a pipe. The reader must not wait for its writer.
     fn open_file(&self, path: &Path) -> std::io::Result<File> {
         let mut options = OpenOptions::new();
         if self.htaccess.is_some() {
@@ -227,7 +227,8 @@ impl<'a> Reader<'a> {
         self.refuse_left_open(outer);
     }
 
-    /// Of a .htaccess, which is read while requests wait: its owner is not the server's.
+    /// Limits the reading of a .htaccess, for which requests wait and whose owner is not the
+    /// server's.
     fn is_too_much(&mut self, began: Duration) -> bool {
         let is_slow = work().saturating_sub(began) > LONGEST_READING;
         if is_slow {
@@ -239,7 +240,7 @@ impl<'a> Reader<'a> {
         is_slow || self.problems.len() >= MOST_PROBLEMS
     }
 
-    /// Tells of sections that were opened since and are open yet.
+    /// Reports sections that were opened in this file and are still open.
     fn refuse_left_open(&mut self, outer: usize) {
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
@@ -260,8 +261,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Perl documentation in between (`=over apache` to `=back` within it is configuration), and
-    /// `<Perl>` blocks.
+    /// Skips Perl documentation (in which `=over apache` to `=back` is configuration) and `<Perl>`
+    /// blocks.
     fn skip_foreign(&mut self, characters: &[Character]) -> bool {
         let text = line::text(characters).to_ascii_lowercase();
         let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
@@ -349,7 +350,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The processor's time this thread has had: who has to wait for it reads no longer.
+/// The processor time of this thread.
 fn work() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(

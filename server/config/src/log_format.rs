@@ -1,8 +1,8 @@
-//! `LogFormat`: Apache's escapes (mod_log_config, "Custom Log Formats") read into items, and what they need.
+//! `LogFormat`: parses Apache's escapes (mod_log_config, "Custom Log Formats") into items.
 
 use std::sync::Arc;
 
-/// An access line, piece by piece.
+/// The format of an access line, in pieces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogFormat {
     /// As written.
@@ -15,21 +15,21 @@ pub enum LogItem {
     Text(String),
     Field {
         field: LogField,
-        /// `%400,501{...}`: for these statuses only, or (true) for all but these.
+        /// `%400,501{...}`: only for these statuses, or (true) for all others.
         statuses: Option<(bool, Vec<u16>)>,
-        /// `%<s`: of the request as it came, not of where the server led it.
+        /// `%<s`: of the client's request, not of an internal redirect.
         original: bool,
     },
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogField {
-    /// Its name where that was looked up, else its address.
+    /// The client's name if it was looked up, else its address.
     ClientName,
     ClientAddress,
     PeerAddress,
     LocalAddress,
-    /// True: none is `0`, else `-`.
+    /// True: an empty body is `0`, else `-`.
     BodyBytes(bool),
     Cookie(String),
     /// `%D`, `%T`, `%{ms}T`.
@@ -40,7 +40,7 @@ pub enum LogField {
     RequestField(String),
     ResponseField(String),
     KeptAlive,
-    /// What nobody can know here: remote logname, notes of modules.
+    /// Values that are never known here: remote logname, notes of modules.
     Nothing,
     RequestId,
     Method,
@@ -61,13 +61,13 @@ pub enum LogField {
     BytesIn,
     BytesOut,
     BytesBoth,
-    /// `%{VARIABLE}x`: of the TLS connection.
+    /// `%{VARIABLE}x`: a variable of the TLS connection.
     Tls(String),
-    /// `%{queue}Q`: microseconds it waited for a worker.
+    /// `%{queue}Q`: microseconds of waiting for a worker.
     Queued,
     /// `%{backend}Q`: microseconds from there to the head of the response.
     Backend,
-    /// `%{cache}Q`: what the response cache did.
+    /// `%{cache}Q`: the response cache's result.
     Cache,
 }
 
@@ -78,7 +78,7 @@ pub enum TimeUnit {
     Microseconds,
 }
 
-/// When the request arrived, or (`end`) when its response was complete.
+/// When the request arrived or (`end`) its response was complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogTime {
     pub end: bool,
@@ -88,11 +88,11 @@ pub struct LogTime {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimeStyle {
     Clf,
-    /// Since 1970, whole.
+    /// Whole units since 1970.
     Epoch(TimeUnit),
-    /// The part below a second: three digits, or six.
+    /// The fraction of a second: three or six digits.
     Fraction(TimeUnit),
-    /// As strftime(3) has it.
+    /// A format of strftime(3).
     Custom(String),
 }
 
@@ -103,10 +103,10 @@ pub(crate) fn as_text<S: serde::Serializer>(
     out.serialize_str(&format.text)
 }
 
-/// What has to be kept of a request until its line is written. Nothing is, unless a log asks for it.
+/// The facts of a request that its access line needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogNeeds {
-    /// Anything that is not in the combined format.
+    /// Whether anything outside of the combined format is needed.
     pub more: bool,
     pub request_fields: bool,
     pub response_fields: bool,
@@ -130,7 +130,7 @@ impl LogNeeds {
 }
 
 impl crate::Site {
-    /// Whether times of requests are to be counted for `SetHandler metrics` or `server-status`.
+    /// Whether the times of requests are counted for `SetHandler metrics` or `server-status`.
     pub fn is_metered(&self) -> bool {
         let counts = |settings: &crate::Settings| {
             use crate::Report::{Metrics, Status};
@@ -145,7 +145,7 @@ impl crate::Site {
         })
     }
 
-    /// What any of its access logs needs.
+    /// The union of what the access logs need.
     pub fn log_needs(&self) -> LogNeeds {
         let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);
         let all = self.logs.access.iter().chain(hosts);
@@ -155,7 +155,7 @@ impl crate::Site {
 }
 
 impl LogFormat {
-    /// The error is what was expected, and where in the text.
+    /// The error names what was expected and its position.
     pub fn parse(text: &str) -> Result<Arc<LogFormat>, String> {
         let (mut items, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
@@ -213,7 +213,8 @@ impl LogFormat {
     }
 }
 
-/// What follows a `%`: modifiers, an argument in braces, a letter. Answers how much of the text that was.
+/// Parses the text behind a `%`: modifiers, an argument in braces, a letter. Returns the item and
+/// its length.
 fn directive(text: &str) -> Result<(usize, LogItem), String> {
     let (mut statuses, mut original, mut argument) = (None, None, None);
     let mut at = 0;
@@ -245,7 +246,7 @@ fn directive(text: &str) -> Result<(usize, LogItem), String> {
         },
     };
     let field = field(letter, argument)?;
-    // Apache's %s, %U, %T, %D and %r are of the first request unless `>` is there.
+    // As in Apache, %s, %U, %T, %D and %r refer to the first request unless there is a `>`.
     let first_by_default = matches!(letter, "s" | "U" | "T" | "D" | "r");
     Ok((
         at + length,

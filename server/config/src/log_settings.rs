@@ -1,4 +1,4 @@
-//! Where the logs go, in which format, and from which level on.
+//! The logs' destinations, formats and levels.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ pub enum LogTarget {
     Stderr,
     Off,
     File(PathBuf),
-    /// A program that is given the lines on its standard input.
+    /// A program that reads the lines from its standard input.
     Pipe(LogProgram),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LogProgram {
     pub command: String,
-    /// `|$command`: the shell reads it.
+    /// `|$command`: a shell runs it.
     pub by_shell: bool,
 }
 
@@ -48,7 +48,7 @@ impl AccessFormat {
 pub struct AccessLogSettings {
     pub target: LogTarget,
     pub format: AccessFormat,
-    /// `env=NAME` (true: it is set) or `env=!NAME`.
+    /// `env=NAME` (true: it must be set) or `env=!NAME`.
     pub condition: Option<(bool, String)>,
 }
 
@@ -72,7 +72,7 @@ impl AccessLogSettings {
 
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct LogSettings {
-    /// Each is given every request; empty: there is no access log.
+    /// Each log gets every request. Empty: there is no access log.
     pub access: Vec<AccessLogSettings>,
     pub error: LogTarget,
     pub level: LogLevel,

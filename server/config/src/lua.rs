@@ -1,11 +1,11 @@
-//! Scripts of a place, as the front reads them.
+//! The Lua scripts of a location.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::{Change, Host, Site};
 
-/// When scripts are asked about a request.
+/// When scripts run for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LuaHook {
@@ -17,10 +17,10 @@ pub enum LuaHook {
     ResponseStart,
 }
 
-/// In the order they are asked.
+/// Scripts in the order in which they run.
 pub type LuaScripts = Arc<[PathBuf]>;
 
-/// What holds for scripts in one place.
+/// The settings of scripts in one location.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct LuaSettings {
     #[serde(serialize_with = "paths")]
@@ -50,7 +50,7 @@ impl LuaSettings {
 }
 
 impl Site {
-    /// Whether any request may meet a script.
+    /// Whether any request may run a script.
     pub fn has_lua(&self) -> bool {
         let of_host = |host: &Host| {
             let lua = &host.base.lua;

@@ -1,4 +1,4 @@
-//! From a URL path to a file path: `Alias`, `ScriptAlias`, `DocumentRoot`. Looks at no file.
+//! Maps a URL path to a file path: `Alias`, `ScriptAlias`, `DocumentRoot`. Reads no file.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use crate::{Alias, Host, Matched, Nothing, Piece};
 
-/// Where a URL path leads.
+/// The target of a URL path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapped {
-    /// The file path, which may go on behind a script with its PATH_INFO. Keeps a closing slash.
+    /// The file path, which may continue behind a script with its PATH_INFO. Keeps a final slash.
     pub file: PathBuf,
-    /// A `ScriptAlias`: what is found there is a CGI program.
+    /// A `ScriptAlias`: the file is a CGI program.
     pub script: bool,
-    /// An `AliasMatch` has made a name with a dot in front that neither the path nor the configuration has: `..`, or
-    /// a file that is never shown.
+    /// Whether an `AliasMatch` has made a hidden name that stands neither in the path nor in the
+    /// configuration: `..`, or a dot file.
     pub uncovers: bool,
     root_length: usize,
 }
 
 impl Mapped {
-    /// The alias's own path or the document root: the part of `file` the client did not choose.
+    /// The alias's folder or the document root: the part of `file` that the client did not choose.
     pub fn root(&self) -> &Path {
         let bytes = &self.file.as_os_str().as_bytes()[..self.root_length];
         Path::new(std::ffi::OsStr::from_bytes(bytes))
@@ -28,8 +28,8 @@ impl Mapped {
 }
 
 impl Host {
-    /// Maps a URL path that has been decoded and normalised (no `.`, `..` or empty segments). The
-    /// first alias that matches wins, in configuration order.
+    /// Maps a decoded and normalised URL path (no `.`, `..` or empty segments). The first matching
+    /// alias applies, in configuration order.
     pub fn map(&self, url_path: &str) -> Mapped {
         for alias in &self.aliases {
             if let Some(mapped) = alias.matched(url_path) {
@@ -44,8 +44,8 @@ impl Host {
 }
 
 impl Host {
-    /// The URL path and the folder of the alias that a path is below: nothing and the document root without one.
-    /// An `AliasMatch` has none.
+    /// The URL path and folder of the path's alias. Without an alias: nothing and the document
+    /// root. An `AliasMatch` has none.
     pub fn context(&self, url_path: &str) -> (&str, &Path) {
         let mut plain = self.aliases.iter();
         match plain.find(|alias| alias.rest(url_path).is_some()) {
@@ -56,7 +56,7 @@ impl Host {
 }
 
 impl Alias {
-    /// `AliasMatch`: the file the pattern makes of a path that matches.
+    /// `AliasMatch`: the file that the pattern makes from a matching path.
     fn matched(&self, url_path: &str) -> Option<Mapped> {
         let (pattern, text) = self.matching.as_ref()?;
         let groups = pattern.groups(url_path.as_bytes())?;
@@ -81,7 +81,7 @@ impl Alias {
         })
     }
 
-    /// What of `url_path` lies behind this alias: empty, or with a slash in front.
+    /// The rest of `url_path` behind this alias: empty, or with a leading slash.
     fn rest<'a>(&self, url_path: &'a str) -> Option<&'a str> {
         if self.matching.is_some() {
             return None;

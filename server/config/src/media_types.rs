@@ -46,14 +46,14 @@ impl MediaTypes {
     }
 }
 
-/// As the number of suffixes: the table itself is the file's.
+/// Serialised as the number of suffixes, because the table itself is in the file.
 impl serde::Serialize for MediaTypes {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0.len() as u64)
     }
 }
 
-/// The type goes into a header field.
+/// Whether the type may stand in a header field.
 fn is_field_value(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_graphic())
 }

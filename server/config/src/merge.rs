@@ -1,8 +1,9 @@
-//! Merging: the settings in force for one request, from the base and every matching section.
+//! Merging: the settings for one request, from the base and every matching section.
 //!
-//! Apache's order: `<Directory>` from the shortest path to the longest, then `<DirectoryMatch>`,
-//! then `<Files>`, then `<Location>`, each in the order of the files. The order does not depend on
-//! the request, so the set of matching sections decides the result, and each set is merged once.
+//! The order is Apache's: `<Directory>` from the shortest path to the longest, `<DirectoryMatch>`,
+//! `<Files>`, `<Location>`, each in the order of the files. The order does not depend on the
+//! request, so the result depends only on the set of matching sections, and each set is merged
+//! once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,13 +18,14 @@ mod words;
 pub(crate) use pushed::Pushed;
 pub(crate) use words::HandlerWords;
 
-/// Sets of up to this many sections are looked up without an allocation.
+/// Up to this many matching sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
 
-/// Two generations of one process never share a number: their workers may see each other's requests.
+/// Numbers are unique across generations, because workers of two generations may get each other's
+/// requests.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// The sets of sections merged so far. A clone starts empty: its owner may differ.
+/// The merged sets of sections. A clone starts empty, because its site may differ.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
@@ -37,14 +39,14 @@ impl Clone for Merged {
 }
 
 impl Host {
-    /// The settings for a request: `url_path` decoded and normalised, `file` the file it was
-    /// mapped to, when there is one. Merged on first use of a set of sections and shared after
-    /// that, so a site must not be changed once it serves.
+    /// The settings for a request. `url_path` is decoded and normalised, `file` is the mapped file,
+    /// if any. The first use of a set of sections merges it, and later uses share the result. A
+    /// site must therefore not change once it serves.
     pub fn settings(&self, url_path: &str, file: Option<&Path>) -> Arc<Settings> {
         self.settings_with(url_path, file, &[])
     }
 
-    /// The same, where these .htaccess files are read too, from the outermost folder on.
+    /// The settings with these .htaccess files, from the outermost folder on.
     pub fn settings_with(
         &self,
         url_path: &str,
@@ -76,7 +78,7 @@ impl Host {
         })
     }
 
-    /// The settings where only this section matches: what `mehari check` tells of it.
+    /// The settings if only this section matches, for `mehari check`.
     pub fn settings_of(&self, section: &Section) -> Settings {
         let mut settings = self.base.clone();
         let mut words = self.base_handlers.clone();
@@ -85,7 +87,7 @@ impl Host {
         settings
     }
 
-    /// The settings after every `<If>` whose condition this request meets.
+    /// The settings after every `<If>` whose condition the request meets.
     pub fn settings_if(&self, settings: &Arc<Settings>, facts: &dyn Facts) -> Arc<Settings> {
         let Some(of) = &settings.matching.0 else {
             return settings.clone();
@@ -104,12 +106,12 @@ impl Host {
                 words.apply(merged, &all[number].changes, "");
                 merged.change_rules(&all[number].changes, None, true);
             }
-            // All have spoken.
+            // All conditions have been evaluated.
             merged.rules.conditionals.clear();
         })
     }
 
-    /// The settings after what the rules that a request has met force on it.
+    /// The settings after the changes that rules force on the request.
     pub fn settings_forced(
         &self,
         settings: &Arc<Settings>,
@@ -127,7 +129,7 @@ impl Host {
         })
     }
 
-    /// What comes of settings that were merged before.
+    /// Merges more changes into merged settings.
     fn merged_behind(
         &self,
         settings: &Settings,
@@ -195,7 +197,7 @@ impl Host {
         }
     }
 
-    /// A .htaccess has the last word in its folder, before the folders below it.
+    /// A .htaccess is merged after its folder's sections and before deeper folders.
     fn merge_with(
         &self,
         settings: &mut Settings,
@@ -220,8 +222,8 @@ impl Host {
     }
 }
 
-/// What tells one merge from another: the sections that match, the .htaccess files, and which of their `<Files>`
-/// match, for two files of one folder differ in that alone.
+/// The key of a merge: the matching sections, the .htaccess files, and which of their `<Files>`
+/// match.
 fn key(
     matching: &[u64],
     htaccess: &[Arc<Htaccess>],
@@ -248,10 +250,10 @@ fn key(
     key
 }
 
-/// Sets of sections kept at most; a site's .htaccess files may change for ever.
+/// The most kept sets. A site's .htaccess files may change for ever.
 const MOST_SETS: usize = 16 * 1024;
 
-/// What `<If>` goes on from: which sections were merged, and the handler words after them.
+/// The state from which `<If>` continues: the merged sections, and the handler names after them.
 #[derive(Debug, Clone, Default)]
 pub struct Matching(Option<Arc<Merger>>);
 
@@ -286,7 +288,7 @@ impl Section {
 }
 
 impl Settings {
-    /// Applies what asks about requests, and what follows from it.
+    /// Applies the changes that look at requests, and their consequences.
     pub(crate) fn change_rules(
         &mut self,
         changes: &[crate::Change],

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// An address and how many of its bits count.
+/// An address and the number of its significant bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Network {
     address: IpAddr,
@@ -10,7 +10,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// `None`: not an address.
+    /// `None`: not a network.
     pub fn parse(text: &str) -> Option<Network> {
         let (address, mask) = match text.split_once('/') {
             Some((address, mask)) => (address, Some(mask)),

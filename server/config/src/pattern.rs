@@ -1,11 +1,11 @@
-//! Regular expressions as Apache's: PCRE's syntax over bytes, bounded in time.
+//! Regular expressions as in Apache: PCRE's syntax over bytes, limited in time.
 //!
-//! What the linear engine cannot say (look-around, backreferences) goes to one that backtracks, with a
-//! bound on its steps; a match that would take more is no match.
+//! Expressions beyond the linear engine (look-around, backreferences) use a backtracking engine
+//! with a limit on its steps. Beyond the limit there is no match.
 
 use std::ops::Range;
 
-/// Steps after which a backtracking match is given up.
+/// The most steps of a backtracking match.
 const MOST_STEPS: usize = 1_000_000;
 /// `$0` to `$9`.
 const MOST_GROUPS: usize = 10;
@@ -23,17 +23,17 @@ enum Engine {
     Backtracking(Box<fancy_regex::Regex>),
 }
 
-/// Where the groups of a match lie; the whole match is number 0.
+/// The positions of a match's groups. Group 0 is the whole match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Groups([Option<Range<usize>>; MOST_GROUPS]);
 
 impl Groups {
-    /// The bytes of a group of the text that was matched.
+    /// The bytes of a group in the matched text.
     pub fn get<'t>(&self, text: &'t [u8], number: usize) -> Option<&'t [u8]> {
         text.get(self.0.get(number)?.clone()?)
     }
 
-    /// Where the whole match lies.
+    /// The position of the whole match.
     pub fn whole(&self) -> Range<usize> {
         self.0[0].clone().unwrap_or(0..0)
     }
@@ -44,7 +44,7 @@ impl Pattern {
         Pattern::compiled(text, false)
     }
 
-    /// Upper and lower case are the same.
+    /// Ignores case.
     pub(crate) fn caseless(text: &str) -> Result<Pattern, String> {
         Pattern::compiled(text, true)
     }
@@ -88,7 +88,7 @@ impl Pattern {
         }
     }
 
-    /// The groups of the first match at or behind `from`.
+    /// The groups of the first match at or after `from`.
     pub fn groups_at(&self, bytes: &[u8], from: usize) -> Option<Groups> {
         let mut groups = Groups::default();
         match &self.engine {
@@ -126,7 +126,7 @@ fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
         .ok()
 }
 
-/// PCRE takes a `{` that begins no repetition for itself.
+/// In PCRE a `{` that begins no repetition is literal.
 fn escape_braces(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

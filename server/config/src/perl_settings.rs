@@ -1,4 +1,4 @@
-//! How a perl is started and what it loads before it serves.
+//! How a perl starts, and what it loads before it serves.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub struct PerlSettings {
     /// `PerlSwitches`: -w, -T, -Idir, -Mmodule, as words.
     pub switches: Vec<String>,
     pub preloads: Vec<Preloaded>,
-    /// `PerlPassEnv` names; `PerlSetEnv` at server level.
+    /// The names of `PerlPassEnv`. `set_env`: the server's `PerlSetEnv`.
     pub pass_env: Vec<String>,
     pub set_env: Vec<(String, String)>,
 }

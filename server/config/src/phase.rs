@@ -1,9 +1,9 @@
-//! Perl's part of the settings: handlers by phase, options, and the text a worker is told them by.
+//! Perl's part of the settings: handlers by phase, options, and the text for the worker.
 //!
-//! The text is a list of records, each a kind, then a name and a value that end with NUL: `h` a handler
-//! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `e` an error document of
-//! this server, `c` a container of custom directives (or a line of it), `t` a text by name.
-//! perl/xs/phases/settings.c reads it, once for each [`crate::Settings::id`].
+//! The text is a list of records. Each has a kind, then a name and a value that end with NUL: `h` a
+//! handler of a phase, `v` a variable for `dir_config`, `o` options by number, `e` an error
+//! document of this server, `c` a container of custom directives or a line of it, `t` a text by
+//! name. `settings.c` in perl/xs parses it once per [`crate::Settings::id`].
 
 use std::sync::Arc;
 
@@ -28,9 +28,9 @@ pub enum Phase {
     Response,
     Log,
     Cleanup,
-    /// Of a connection, before its first request that a worker sees.
+    /// Of a connection, before the first request of the connection that a worker sees.
     PreConnection,
-    /// Of a connection: speaks with the client instead of the front.
+    /// Of a connection: serves the client instead of the front.
     ProcessConnection,
     ChildInit,
     ChildExit,
@@ -62,7 +62,7 @@ impl Phase {
         Phase::PostConfig,
     ];
 
-    /// The directive that names its handlers.
+    /// The directive for its handlers.
     pub fn directive(self) -> &'static str {
         match self {
             Phase::PostReadRequest => "PerlPostReadRequestHandler",
@@ -94,24 +94,24 @@ impl Phase {
         all.find(|phase| phase.directive() == directive)
     }
 
-    /// As `PerlOptions` calls it: `Authen`.
+    /// The name in `PerlOptions`: `Authen`.
     pub fn option(self) -> &'static str {
         let name = self.directive();
         &name["Perl".len()..name.len() - "Handler".len()]
     }
 
-    /// Runs for no request: for the server as a whole, or for a worker.
+    /// Whether the phase belongs to the server or a worker instead of a request.
     fn is_of_a_servers_life(self) -> bool {
         self >= Phase::ChildInit
     }
 
-    /// Runs for every request that has a handler of it, whatever answers.
+    /// Whether the phase runs for every request with a handler, whatever responds.
     fn is_of_a_request(self) -> bool {
         self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup | Phase::PreConnection)
     }
 }
 
-/// `PerlOptions` of a location, as bits; perl/xs/phases/settings.h has the same.
+/// `PerlOptions` of a location, as bits. `settings.h` in perl/xs has the same bits.
 pub mod option {
     pub const PARSE_HEADERS: u8 = 1;
     pub const SETUP_ENV: u8 = 2;
@@ -130,40 +130,41 @@ pub mod option {
     }
 }
 
-/// Perl's part of the settings in force for one request.
+/// Perl's part of the settings for one request.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct PerlPart {
-    /// As written, in the order they run.
+    /// The handlers as written, in order.
     pub handlers: Vec<(Phase, Vec<String>)>,
-    /// `PerlOptions`: switched on and switched off here or further out; in neither, the handler decides.
+    /// `PerlOptions` that are switched on or off here or further out. Otherwise the handler
+    /// decides.
     pub options_on: u8,
     pub options_off: u8,
     /// `PerlOptions -Enable` or `-Authen` of the server: phases without Perl.
     pub disabled: Vec<Phase>,
     /// The path of the last section that matched.
     pub location: String,
-    /// What the directives of Perl modules say here, from the outermost section on.
+    /// The uses of Perl modules' directives, from the outermost section on.
     pub custom: Vec<Container>,
     #[serde(skip)]
     pub told: Told,
 }
 
-/// The lines of one section that use directives of Perl modules.
+/// The lines of one section with directives of Perl modules.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Container {
     pub number: u64,
-    /// Those of a .htaccess, which no zygote knows of.
+    /// Lines of a .htaccess, which no zygote has seen.
     pub late: Vec<Arc<crate::CustomUse>>,
 }
 
-/// What the worker is told; made once the settings are merged and equal whatever it is.
+/// The text for the worker. Made after merging, and ignored in comparisons.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
-    /// Empty: the worker has nothing to know.
+    /// Empty: the worker needs nothing.
     pub text: Arc<[u8]>,
-    /// Some handler runs in a phase other than the response.
+    /// Whether a handler runs in a phase other than the response.
     pub runs_phases: bool,
-    /// Some output filter sees what is answered.
+    /// Whether an output filter processes responses.
     pub filters_output: bool,
 }
 
@@ -183,8 +184,8 @@ impl PerlPart {
         }
     }
 
-    /// Applies the changes of one section: its handlers of a phase replace those further out, or with
-    /// `MergeHandlers` follow them (mod_perl's modperl_config_dir_merge).
+    /// Applies the changes of one section. Its handlers of a phase replace those of outer sections,
+    /// or follow them with `MergeHandlers` (mod_perl's modperl_config_dir_merge).
     pub(crate) fn apply(&mut self, changes: &[Change], location: &str) {
         for change in changes {
             match change {

@@ -1,7 +1,7 @@
-//! What the zygote loads before it forks workers, when, and which line asks for it.
+//! What the zygote loads before it forks workers, in which order, and for which line.
 //!
-//! Directives say it to the [`crate::environment::Environment`]; the zygote does it in order, and what fails there is
-//! told as a [`Problem`] of its line.
+//! Directives add preloads to the [`crate::environment::Environment`]. The zygote loads them in
+//! order, and a failure becomes a [`Problem`] of its line.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use crate::{Problem, Rung};
 
-/// One thing the zygote loads before it forks. In mod_perl's order: `PerlConfigRequire`,
-/// `PerlRequire`, `PerlModule`, `PerlPostConfigRequire`, then handlers, then scripts and applications.
+/// One thing to load before the fork. The order is mod_perl's: `PerlConfigRequire`, `PerlRequire`,
+/// `PerlModule`, `PerlPostConfigRequire`, then handlers, then scripts and applications.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preload {
     /// `PerlModule Name`
     Module(String),
-    /// `PerlRequire file`: absolute, or to be found in @INC.
+    /// `PerlRequire file`: an absolute path, or to be found in @INC.
     Require(PathBuf),
-    /// What a phase's directive names; its module is loaded.
+    /// The handler of a phase, whose module is loaded.
     Handler(String),
     /// A script compiled before the fork: rung and file.
     Script(Rung, PathBuf),
@@ -26,15 +26,15 @@ pub enum Preload {
     Psgi(PathBuf),
     /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
     Section { name: String, code: String },
-    /// A line of a directive that a Perl module defined.
+    /// A line with a directive of a Perl module.
     Directive(Arc<crate::CustomUse>),
 }
 
 impl Preload {
-    /// The handler of a phase as written; `None`: nothing of it is loaded before its first request.
+    /// The handler of a phase as written. `None`: nothing loads before its first request.
     ///
-    /// That is what `-` asks for, as in mod_perl. An object's variable may be filled by a worker's PerlChildInitHandler,
-    /// and a rung is no module.
+    /// A `-` asks for this, as in mod_perl. It also applies to objects, which a worker's
+    /// PerlChildInitHandler may create, and to rungs, which are no modules.
     pub(crate) fn of_handler(name: &str) -> Option<Preload> {
         let waits = name.starts_with(['-', '$']) || Rung::of_handler(name).is_some();
         (!waits).then(|| Preload::Handler(name.to_string()))
@@ -57,7 +57,7 @@ impl fmt::Display for Preload {
     }
 }
 
-/// A preload and the line that asked for it; without a file, it was the command line.
+/// A preload and its line. Without a file, it comes from the command line.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct Place {
     pub file: PathBuf,
@@ -71,7 +71,7 @@ pub struct Preloaded {
     pub what: Preload,
     #[serde(skip)]
     pub place: Place,
-    /// The number of the host whose lines ask for it.
+    /// The number of the line's host.
     #[serde(skip)]
     pub host: u32,
 }
@@ -87,7 +87,7 @@ impl From<Preload> for Preloaded {
 }
 
 impl Preloaded {
-    /// That it could not be loaded, in Perl's words.
+    /// The problem that it could not be loaded, with Perl's message.
     pub fn problem(&self, reason: &str) -> Problem {
         let Place { file, line, column } = self.place.clone();
         let reason = reason.trim_end().replace('\n', "\n    ");
@@ -96,7 +96,7 @@ impl Preloaded {
             line,
             column,
             message: match self.what {
-                // It names itself.
+                // Perl's message already names it.
                 Preload::Handler(_) => reason,
                 _ => format!("{} cannot be loaded: {reason}", self.what),
             },
@@ -104,10 +104,10 @@ impl Preloaded {
     }
 }
 
-/// When a preload is loaded; mod_perl's order, whatever the order of the lines.
+/// When a preload is loaded: mod_perl's order, whatever the order of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PreloadStage {
-    /// Loaded while the configuration was read: in the order of the lines.
+    /// Loaded while the configuration was read, in the order of the lines.
     Loaded,
     ConfigRequire,
     Require,

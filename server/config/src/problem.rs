@@ -1,19 +1,19 @@
-//! What is wrong with a configuration, and what is worth knowing about one.
+//! Problems of a configuration, and notes about one.
 //!
-//! Reading never stops at the first problem: [`Problems`] holds all of them in the order of the
-//! files, and prints each as `file:line:column: message`.
+//! Reading never stops at the first problem. [`Problems`] holds all of them in the order of the
+//! files and prints each as `file:line:column: message`.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A place within the file that is being read. Lines and columns count from 1, columns in characters.
+/// A position in the current file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct At {
     pub line: u32,
     pub column: u32,
 }
 
-/// A problem before it is known in which file: what parsers and directives answer.
+/// A problem without its file, as parsers and directives return it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
     pub at: At,
@@ -28,13 +28,14 @@ impl Fault {
         }
     }
 
-    /// The same fault where words behind the directive look like a comment: they are arguments, as in Apache.
+    /// The fault with a note that the last arguments look like a comment, which must stand on its
+    /// own line.
     pub fn of_a_comment(mut self) -> Fault {
         self.message.push_str("; a comment needs a line of its own");
         self
     }
 
-    /// The same fault with the nearest name that would have been understood.
+    /// The fault with the nearest known name.
     pub fn or_nearest<'a>(mut self, word: &str, names: impl Iterator<Item = &'a str>) -> Fault {
         if let Some(name) = crate::nearest(word, names) {
             self.message.push_str(&format!("; did you mean `{name}`?"));
@@ -43,14 +44,14 @@ impl Fault {
     }
 }
 
-/// One thing wrong, and where.
+/// One problem and its position.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Problem {
-    /// Empty when none is to blame: the command line, the machine.
+    /// Empty if no file is to blame, but the command line or the machine.
     pub file: PathBuf,
-    /// From 1; 0 when the whole file is meant.
+    /// From 1. 0 means the whole file.
     pub line: u32,
-    /// In characters from 1; 0 when the whole file is meant.
+    /// In characters, from 1. 0 means the whole file.
     pub column: u32,
     pub message: String,
 }
@@ -68,7 +69,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong with no line of any file.
+/// A problem of no particular line.
 impl From<String> for Problem {
     fn from(message: String) -> Problem {
         Problem {
@@ -80,19 +81,19 @@ impl From<String> for Problem {
     }
 }
 
-/// What became of a directive that is not wrong.
+/// The result of a directive that is not wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoteKind {
-    /// It does what it says.
+    /// The directive has its effect.
     Honoured,
-    /// It is understood and has nothing to do here; the message says why.
+    /// The directive is valid but has no effect here. The message says why.
     Ignored,
-    /// It is honoured in a way the writer should know about.
+    /// The directive has its effect in a way that its author should know.
     Remark,
 }
 
-/// A directive that was read, and what became of it.
+/// A directive that was read, and its result.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Note {
     pub file: PathBuf,
@@ -117,11 +118,11 @@ impl fmt::Display for Note {
     }
 }
 
-/// Everything wrong with a configuration. Never empty as an error.
+/// All problems of a configuration. Never empty as an error.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Problems {
     pub problems: Vec<Problem>,
-    /// What was read besides, for `mehari check`.
+    /// The other directives, for `mehari check`.
     pub notes: Vec<Note>,
 }
 

@@ -1,18 +1,19 @@
-//! What a configuration says about TLS towards back ends (`https://`): whom the server believes, and who it says it is.
+//! TLS to back ends (`https://`): the trusted authorities, and the server's own certificate.
 //!
-//! Back ends are shared by all hosts, so there is one such rule for the server.
+//! All hosts share the back ends, so there is one such setting for the server.
 
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ProxyTls {
-    /// `SSLProxyVerify`; `None`: a back end has to prove who it is.
+    /// `SSLProxyVerify`. `None`: back ends must authenticate.
     pub verify: Option<bool>,
-    /// `SSLProxyCheckPeerName`; `None`: its certificate has to be for the name in its URL.
+    /// `SSLProxyCheckPeerName`. `None`: the certificate must be for the name in the URL.
     pub check_name: Option<bool>,
-    /// `SSLProxyCACertificateFile`; `None`: the authorities the system trusts.
+    /// `SSLProxyCACertificateFile`. `None`: the system's authorities.
     pub authorities: Option<PathBuf>,
-    /// `SSLProxyMachineCertificateFile`: the server's own certificate and key, for back ends that ask.
+    /// `SSLProxyMachineCertificateFile`: the server's certificate and key, for back ends that
+    /// request one.
     pub identity: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a Redis or Valkey server is.
+//! The address of a Redis or Valkey server.
 
 use std::path::PathBuf;
 
@@ -72,7 +72,7 @@ impl std::fmt::Display for RedisServer {
     }
 }
 
-/// Percent codes resolved; `Some(None)`: nothing is there.
+/// The decoded text. `Some(None)`: empty.
 fn decoded(text: &str) -> Option<Option<String>> {
     let bytes = mehari_text::percent::decode(text.as_bytes())?;
     let text = String::from_utf8(bytes).ok()?;

@@ -1,4 +1,4 @@
-//! mod_remoteip's rules: which proxies are believed about who asks.
+//! mod_remoteip's rules: the proxies that are trusted to name their client.
 
 use crate::Network;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ pub struct RemoteAddress {
 }
 
 impl RemoteAddress {
-    /// Texts that are no networks are left out.
+    /// Ignores texts that are not networks.
     pub fn new(header: &str, proxies: &[&str]) -> RemoteAddress {
         RemoteAddress {
             header: header.to_string(),

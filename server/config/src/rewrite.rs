@@ -1,4 +1,4 @@
-//! `RewriteRule` and `RewriteCond`: what they hold, and how their arguments are read.
+//! `RewriteRule` and `RewriteCond`: their contents and the parsing of their arguments.
 //!
 //! The front runs them (`front::rewriting`). In a server or virtual host they see the URL path, in a
 //! `<Directory>` or .htaccess what lies behind the folder.
@@ -17,23 +17,23 @@ pub(crate) use flags::Wishes;
 pub use flags::{Escape, Flags, Forced};
 pub use map::RewriteMap;
 
-/// All that one scope says about rewriting.
+/// The rewriting settings of one scope.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Rewriting {
-    /// `RewriteEngine`; `None` is not said.
+    /// `RewriteEngine`. `None`: not configured.
     pub engine: Option<bool>,
     pub rules: Vec<Arc<RewriteRule>>,
     /// `RewriteBase`, for a folder.
     pub base: Option<String>,
-    /// `RewriteOptions Inherit`: the outer scope's rules run after these.
+    /// `RewriteOptions Inherit`: the rules of outer scopes run after these.
     pub inherit: bool,
-    /// The folder of the section or .htaccess the rules stand in, with a closing slash.
+    /// The folder of the rules' section or .htaccess, with a final slash.
     pub folder: Option<PathBuf>,
 }
 
 impl Rewriting {
-    /// Applies one scope's changes. A scope with rules of its own takes the place of those further
-    /// out, unless it inherits them.
+    /// Applies one scope's changes. A scope with rules replaces the outer rules unless it inherits
+    /// them.
     pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>) {
         let mut own = Rewriting::default();
         let mut speaks = false;
@@ -62,7 +62,7 @@ impl Rewriting {
         self.engine == Some(true) && !self.rules.is_empty()
     }
 
-    /// Whether some rule chooses a handler or a media type.
+    /// Whether a rule sets a handler or a media type.
     pub(crate) fn forces(&self) -> bool {
         self.is_on() && self.rules.iter().any(|rule| rule.flags.forced.is_some())
     }
@@ -73,7 +73,7 @@ pub struct RewriteRule {
     pub conditions: Vec<RewriteCondition>,
     pub pattern: Pattern,
     pub negated: bool,
-    /// `None`: `-`, nothing is replaced.
+    /// `None`: `-`, which replaces nothing.
     pub substitution: Option<Text>,
     /// `[P]`
     pub back_end: Option<BackEndStart>,
@@ -81,8 +81,8 @@ pub struct RewriteRule {
 }
 
 impl RewriteRule {
-    /// The arguments of `RewriteRule`; an error says which word is wrong, and why. The wishes are for
-    /// the directive to see to.
+    /// Parses the arguments of `RewriteRule`. An error says which word is wrong and why. The caller
+    /// handles the wishes.
     pub(crate) fn parse(
         words: &[&str],
         conditions: Vec<RewriteCondition>,
@@ -109,14 +109,14 @@ impl RewriteRule {
         Ok((rule, wishes))
     }
 
-    /// The scheme and host of a substitution, if they are written out: a client shall not choose them.
+    /// The scheme and host of a substitution, if they are literal: clients must not choose them.
     pub(crate) fn fixed_origin(&self) -> Option<&str> {
         let pieces = self.substitution.as_ref()?.pieces();
         let Some(Piece::Literal(start)) = pieces.first() else {
             return None;
         };
         let start = std::str::from_utf8(start).ok()?;
-        // A socket's own path comes before its `|`.
+        // The path of a Unix socket precedes its `|`.
         let url = start.rfind('|').map_or(0, |at| at + 1);
         let host = url + start[url..].find("://")? + 3;
         match start[host..].find('/') {
@@ -126,12 +126,13 @@ impl RewriteRule {
     }
 }
 
-/// Where a `[P]` leads.
+/// The target of a `[P]`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BackEndStart {
     /// The name of its [`crate::Upstream`].
     pub upstream: String,
-    /// Bytes of the substitution that stand for it; the path on the back end follows.
+    /// Length of the substitution's beginning that names the back end. The path on the back end
+    /// follows.
     pub length: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Rules that look at a request: variables from its fields, redirects, header rules, expiry.
+//! Rules that look at a request: variables, redirects, header rules, expiry.
 
 mod expires;
 
@@ -17,14 +17,14 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct VariableRule {
     pub when: When,
-    /// What is set, or with `None` taken away.
+    /// The value to set. `None`: the variable is removed.
     pub sets: Vec<(String, Option<Text>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
-    /// A field of the request, or `Remote_Addr`, `Request_URI` and the like, or a variable.
+    /// A field of the request, `Remote_Addr`, `Request_URI` and the like, or a variable.
     Attribute(String, Pattern),
     Expression(Expression),
 }
@@ -34,21 +34,21 @@ pub enum When {
 pub struct RedirectRule {
     pub status: u16,
     pub from: From,
-    /// `None`: the status alone (410, 404).
+    /// `None`: only the status (410, 404).
     pub to: Option<Text>,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
-    /// Everything here.
+    /// All paths here.
     Everything,
-    /// A URL path and what is below it.
+    /// A URL path and everything below it.
     Below(String),
     Match(Pattern),
 }
 
-/// What of a path lies behind a rule's, for those that append it.
+/// The rest of a path behind a rule's path, for rules that append it.
 pub enum Rest<'p> {
     Behind(&'p [u8]),
     Groups(Box<Groups>),
@@ -71,7 +71,7 @@ impl RedirectRule {
 /// `Header` and `RequestHeader`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HeaderRule {
-    /// `always`: errors too. Otherwise 2xx and 3xx only, as Apache's onsuccess table mostly is.
+    /// `always`: also errors. Otherwise only 2xx and 3xx, as mostly in Apache's onsuccess table.
     pub always: bool,
     pub action: HeaderAction,
     pub name: String,
@@ -98,7 +98,7 @@ pub enum HeaderAction {
 pub enum HeaderValue {
     None,
     Text(Text),
-    /// `edit`: what is replaced, and by what.
+    /// `edit`: the pattern and its replacement.
     Edit(Pattern, Text),
 }
 
@@ -110,14 +110,14 @@ pub enum Condition {
     Expression(Expression),
 }
 
-/// `<If>`: what it changes for requests that meet its condition.
+/// `<If>`: changes for requests that meet its condition.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Conditional {
     pub condition: Expression,
     pub changes: Vec<Change>,
 }
 
-/// What a host has of rules before a request is mapped to a file.
+/// A host's rules that apply before a request is mapped to a file.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HostRules {
     pub variables: Vec<Arc<VariableRule>>,
@@ -130,12 +130,12 @@ pub struct HostRules {
 }
 
 impl HostRules {
-    /// Nothing to do before a request is mapped.
+    /// Whether no rule applies before mapping.
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty() && !self.rewriting.is_on() && self.redirects.is_empty()
     }
 
-    /// Takes the main server's: redirects behind the host's own, rules only if they are inherited.
+    /// Inherits the main server's redirects, after the host's own, and its rules if configured.
     pub(crate) fn inherit(&mut self, main: &HostRules) {
         let own = std::mem::replace(&mut self.variables, main.variables.clone());
         self.variables.extend(own);
@@ -152,7 +152,7 @@ impl HostRules {
         }
     }
 
-    /// What a host's lines outside of sections say.
+    /// Applies the host's lines outside of sections.
     pub(crate) fn apply(&mut self, changes: &[Change]) {
         self.rewriting.apply(changes, None);
         for change in changes {
@@ -166,7 +166,7 @@ impl HostRules {
     }
 }
 
-/// The settings that ask about a request, after merging.
+/// The merged settings that look at a request.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Rules {
     pub require: Option<Requirement>,
@@ -184,8 +184,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Applies one section's changes; `folder` is a `<Directory>`'s or a .htaccess's own. What a host
-    /// says outside of sections about variables, redirects and rewriting is [`HostRules`]' business.
+    /// Applies one section's changes. `folder` is that of a `<Directory>` or .htaccess. Variables,
+    /// redirects and rewriting outside of sections belong to [`HostRules`].
     pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>, in_section: bool) {
         self.apply_access(changes);
         if in_section {
@@ -207,11 +207,11 @@ impl Rules {
                 _ => {}
             }
         }
-        // The innermost section's are looked at first.
+        // The innermost section's redirects come first.
         self.redirects.splice(..0, redirects);
     }
 
-    /// One section's access words replace those further out.
+    /// A section's access rules replace those of outer sections.
     fn apply_access(&mut self, changes: &[Change]) {
         let mut required = Vec::new();
         let mut allow_deny = None;
@@ -245,10 +245,10 @@ impl Rules {
         }
     }
 
-    /// Whether access is refused whoever asks; `None`: it depends on the request.
+    /// Whether every client is refused. `None`: it depends on the request.
     pub(crate) fn denied(&self) -> Option<bool> {
         let required = match &self.require {
-            // Who says how users are known and not who may come has made a mistake: see the gate.
+            // An `AuthType` without `Require` is a mistake: see the access phase.
             None => self.authentication.kind.is_none().then_some(true),
             Some(requirement) => requirement.constant(),
         };
@@ -269,7 +269,7 @@ impl Rules {
         require.is_some_and(|requirement| requirement.asks_user())
     }
 
-    /// Whether a request has to be looked at before its handler may answer.
+    /// Whether a request must be checked before its handler runs.
     pub fn look_first(&self) -> bool {
         self.denied().is_none()
             || self.lookups != NameLookups::Off
@@ -280,13 +280,13 @@ impl Rules {
             || !self.conditionals.is_empty()
     }
 
-    /// Whether a response has to be looked at before it is sent.
+    /// Whether a response must be examined before it is sent.
     pub fn look_at_response(&self) -> bool {
         !self.headers.is_empty() || self.expires.active
     }
 }
 
-/// What file names tell, beside `AddType` and `AddHandler`.
+/// Properties by file name, besides `AddType` and `AddHandler`.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Media {
     /// Suffix without the dot, in lower case, and the content coding.
@@ -294,10 +294,10 @@ pub struct Media {
     pub charsets: Vec<(String, String)>,
     pub default_charset: Option<String>,
     pub force_type: Option<String>,
-    /// `TypesConfig`, in the place of the built-in table.
+    /// `TypesConfig`, in place of the built-in table.
     pub types: Option<std::sync::Arc<crate::MediaTypes>>,
-    /// Suffixes whose built-in type is forgotten.
+    /// Suffixes whose built-in type is removed.
     pub removed_types: Vec<String>,
-    /// Media type or handler, and the URL path of the program that is given it.
+    /// Media type or handler name, and the URL path of the program.
     pub actions: Vec<(String, String)>,
 }

@@ -1,11 +1,11 @@
-//! Which requests a section is for.
+//! The requests that a section matches.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::{glob, Scope, Section};
 
-/// As the section's opening line.
+/// As in the section's opening line.
 impl std::fmt::Display for Scope {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -20,7 +20,7 @@ impl std::fmt::Display for Scope {
 }
 
 impl Scope {
-    /// What `$r->location` tells of it: the path or pattern it is written with.
+    /// The path or pattern, for `$r->location`.
     pub(crate) fn path(&self) -> std::borrow::Cow<'_, str> {
         match self {
             Scope::Directory(path) => path.to_string_lossy(),
@@ -38,7 +38,7 @@ impl Section {
         self.within.as_ref().is_none_or(is_around) && self.scope.matches(url_path, file)
     }
 
-    /// Where the section comes when sections are merged; sections of one rank keep their order.
+    /// The section's rank in merging. Sections of one rank keep their order.
     pub(crate) fn rank(&self) -> (u8, usize) {
         match &self.scope {
             Scope::Directory(path) => (0, depth(path)),
@@ -48,8 +48,7 @@ impl Section {
         }
     }
 
-    /// `<Files>` sections come in the order of the folders they stand in: none, the folder's
-    /// depth, and patterns last.
+    /// The rank of a `<Files>` section by its enclosing folder: none, then by depth, patterns last.
     fn depth_around(&self) -> usize {
         match &self.within {
             None => 0,
@@ -83,8 +82,8 @@ impl Scope {
     }
 }
 
-/// A plain location is a prefix that ends on a segment boundary; one with wildcards is the whole
-/// path, as in Apache.
+/// A plain location is a prefix that ends on a segment boundary. A location with wildcards matches
+/// the whole path, as in Apache.
 fn location_matches(location: &str, url_path: &str) -> bool {
     if glob::is_pattern(location) {
         let mut patterns = location.split('/');
@@ -104,7 +103,7 @@ fn location_matches(location: &str, url_path: &str) -> bool {
     }
 }
 
-/// Whether `file` is `directory` or below it; a segment of `directory` may be a pattern.
+/// Whether `file` is `directory` or below it. Segments of `directory` may be patterns.
 fn is_inside(directory: &Path, file: &Path) -> bool {
     let mut parts = segments(file.as_os_str().as_bytes());
     segments(directory.as_os_str().as_bytes()).all(|pattern| {

@@ -1,4 +1,4 @@
-//! Sections: their names, and the scope an opening line stands for.
+//! Sections: their names, and the scopes of opening lines.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -135,8 +135,8 @@ pub const SECTIONS: &[SectionKind] = &[
     ),
 ];
 
-/// The scope a `<Directory>`, `<Files>` or `<Location>` line, or its Match form, stands for.
-/// `name` is in lower case.
+/// The scope of a `<Directory>`, `<Files>` or `<Location>` line or of its Match form. `name` is in
+/// lower case.
 pub(crate) fn scope(
     name: &str,
     opening: &Word,
@@ -187,7 +187,7 @@ pub(crate) fn scope(
 }
 
 /// The addresses of `<VirtualHost>`: `*:80`, `10.0.0.1:80`, `[::1]:80`, `_default_:443`, `*`, or a
-/// host name, which is looked up once, here.
+/// host name, which is looked up once here.
 pub(crate) fn addresses(opening: &Word, words: &[Word]) -> Result<Vec<HostAddress>, Fault> {
     if words.is_empty() {
         let message = "an argument is missing; expected `<VirtualHost ADDRESS[:PORT]...>`";
@@ -245,6 +245,6 @@ fn address(text: &str) -> Result<Vec<HostAddress>, String> {
 }
 
 fn folder(server_root: &Path, text: &str) -> PathBuf {
-    // Without a closing slash, so that two ways to write a folder are one.
+    // Without a final slash, so that a folder has one name.
     plain(&server_root.join(text)).components().collect()
 }

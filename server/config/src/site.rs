@@ -1,7 +1,7 @@
-//! The typed meaning of a configuration: what the rest of the server reads.
+//! The typed configuration that the rest of the server reads.
 //!
-//! The parser fills a [`Site`]; the command line and the zero-configuration mode fill one too.
-//! Nothing here knows httpd.conf's syntax, HTTP or Perl.
+//! The parser, the command line and the zero-configuration mode fill a [`Site`]. This module knows
+//! no httpd.conf syntax, HTTP or Perl.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::{
     ConnectionLimits, Handler, LogSettings, PerlSettings, ProxySettings, Rung, Team, Upstream,
 };
 
-/// The settings in force for one request, after every matching section has been merged.
-/// Each part names its readers.
+/// The settings for one request, after all matching sections have been merged. Each part names its
+/// readers.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Settings {
-    /// Equal settings of one site have the same number; settings of two sites never have. Workers
-    /// know settings by it.
+    /// Equal settings of one site have the same number. Settings of two sites never have. Workers
+    /// identify settings by it.
     pub id: u32,
     #[serde(flatten)]
     pub handlers: HandlerSettings,
@@ -31,37 +31,37 @@ pub struct Settings {
     pub tls: TlsRules,
     #[serde(flatten)]
     pub tracking: Tracking,
-    /// What Perl has to do with a request besides answering it.
+    /// Perl's part besides the response.
     pub perl: crate::PerlPart,
     pub media: crate::Media,
     pub rules: crate::Rules,
-    /// The rules refuse every request, whoever sends it.
+    /// The rules refuse every request.
     pub denied: bool,
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
     pub proxy: ProxySettings,
     pub lua: crate::LuaSettings,
-    /// `CacheEnable` and what belongs to it.
+    /// `CacheEnable` and its settings.
     pub cache: crate::CacheRules,
-    /// The sections these settings were merged from, where `<If>` may change them further.
+    /// The merged sections, from which `<If>` continues.
     #[serde(skip)]
     pub(crate) matching: crate::merge::Matching,
 }
 
-/// What answers for a file; the router reads it.
+/// The handlers. The router reads them.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HandlerSettings {
     /// `SetHandler`. `None`: the file's name and mode decide (`Site::by_name`).
     #[serde(rename = "handler")]
     pub set: Option<Handler>,
-    /// `AddHandler`: suffix without the dot, in lower case, and what runs such a file.
+    /// `AddHandler`: the suffix without the dot, in lower case, and its handler.
     #[serde(rename = "add_handler")]
     pub by_suffix: Vec<(String, Handler)>,
     /// `Options ExecCGI`: scripts may run here.
     pub exec_cgi: bool,
 }
 
-/// Which file belongs to a path, and how it is sent; the router and the file handler read it.
+/// The mapping to files and their sending. The router and the file handler read it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FileSettings {
     /// `AddType`: suffix without the dot, in lower case, and the media type.
@@ -70,17 +70,17 @@ pub struct FileSettings {
     pub directory_index: Vec<String>,
     /// `Options FollowSymLinks` and its like.
     pub links: Links,
-    /// `Options Indexes`: a folder without an index is listed.
+    /// `Options Indexes`: a folder without an index has a listing.
     pub listed: bool,
     /// `Options MultiViews`.
     pub multi_views: bool,
     pub directory_slash: bool,
-    /// Large files are read and written instead of sent from the page cache.
+    /// Whether large files are read and written instead of sent from the page cache.
     #[serde(rename = "copy_files")]
     pub copied: bool,
-    /// `FallbackResource`: the URL path that answers where no file does.
+    /// `FallbackResource`: the URL path that answers if there is no file.
     pub fallback: Option<String>,
-    /// `None`: scripts take the rest of the path, files do not.
+    /// `None`: scripts take the rest of the path, other files do not.
     pub accept_path_info: Option<bool>,
 }
 
@@ -100,17 +100,17 @@ impl Default for FileSettings {
     }
 }
 
-/// What a program learns beside the request; the handlers that run programs read it.
+/// What a program learns besides the request. The handlers that run programs read it.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct ProgramSettings {
-    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output starts with its header
+    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output begins with a header
     /// block. See [`Settings::parses_headers`].
     pub parse_headers: bool,
-    /// `PerlSetEnv`, `SetEnv`, `PassEnv` resolved, in order.
+    /// The resolved `PerlSetEnv`, `SetEnv` and `PassEnv`, in order.
     pub set_env: Vec<(String, String)>,
     /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
     pub set_var: Vec<(String, Vec<String>)>,
-    /// `CGIPassAuth`: programs see the client's password, or token, in HTTP_AUTHORIZATION.
+    /// `CGIPassAuth`: programs see the client's credentials in HTTP_AUTHORIZATION.
     pub pass_authorization: bool,
     /// `SSLOptions +StdEnvVars`: programs see the variables of the TLS connection.
     pub tls_variables: bool,
@@ -118,13 +118,13 @@ pub struct ProgramSettings {
     pub tls_certificates: bool,
 }
 
-/// What one request may take.
+/// Limits of one request.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct RequestLimits {
-    /// Longest a request may run in Perl or a CGI program (`Timeout`).
+    /// The longest time a request may run in Perl or a CGI program (`Timeout`).
     #[serde(rename = "request_timeout")]
     pub timeout: Duration,
-    /// Largest request body, bytes (`LimitRequestBody`); 0 is no limit.
+    /// The largest request body in bytes (`LimitRequestBody`). 0 means no limit.
     #[serde(rename = "body_limit")]
     pub body: u64,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
@@ -138,29 +138,29 @@ pub struct OutputSettings {
     pub includes: crate::Includes,
 }
 
-/// What a location asks of its connections, and says to clients, about TLS.
+/// TLS requirements of a location, and what it tells clients about TLS.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct TlsRules {
-    /// `SSLRequireSSL`: a request without TLS is answered 403.
+    /// `SSLRequireSSL`: requests without TLS get 403.
     #[serde(rename = "require_tls")]
     pub required: bool,
     /// The header line of Strict-Transport-Security.
     pub strict_transport: Option<String>,
 }
 
-/// How requests are followed through systems and while they arrive.
+/// Tracing and upload progress.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Tracking {
     /// `TrackUploads`.
     #[serde(rename = "track_uploads")]
     pub uploads: bool,
-    /// `CreateTraceParent`: a request that comes without a traceparent gets one.
+    /// `CreateTraceParent`: a request without a traceparent gets one.
     pub trace_parents: bool,
 }
 
 impl Settings {
-    /// Whether a script on this rung prints its own header block. Under `registry` and `perlrun`
-    /// it must be asked for, as in mod_perl; the other rungs are CGI's world, where it always does.
+    /// Whether a script on this rung prints its own header block. `registry` and `perlrun` need the
+    /// option, as in mod_perl. On the other rungs, which follow CGI, it always does.
     pub fn parses_headers(&self, rung: Rung) -> bool {
         match rung {
             Rung::Registry | Rung::PerlRun => self.programs.parse_headers,
@@ -175,7 +175,7 @@ impl Settings {
 pub enum Links {
     #[default]
     Followed,
-    /// If the link and what it leads to belong to the same user.
+    /// Only if the link and its target have the same owner.
     OfOneOwner,
     Refused,
 }
@@ -188,11 +188,11 @@ pub mod option {
     pub const INDEXES: u8 = 8;
     pub const MULTI_VIEWS: u8 = 16;
     pub const INCLUDES: u8 = 32;
-    /// `Includes`, where `IncludesNOEXEC` is `INCLUDES` alone.
+    /// `Includes`. `IncludesNOEXEC` is `INCLUDES` alone.
     pub const INCLUDES_EXEC: u8 = 64;
 }
 
-/// What `AllowOverride` lets a .htaccess say, as bits.
+/// The classes of `AllowOverride`, as bits.
 pub mod overrides {
     pub const AUTH: u8 = 1;
     pub const FILE_INFO: u8 = 2;
@@ -206,7 +206,7 @@ pub mod overrides {
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Section {
     pub scope: Scope,
-    /// The `<Directory>` or `<DirectoryMatch>` this `<Files>` stands in.
+    /// The enclosing `<Directory>` or `<DirectoryMatch>` of a `<Files>`.
     pub within: Option<Scope>,
     /// Applied in order by [`Site::settings`].
     pub changes: Vec<crate::Change>,
@@ -233,14 +233,14 @@ pub enum Scope {
 pub struct Alias {
     /// A URL path, or with `AliasMatch` a regular expression.
     pub url: String,
-    /// `AliasMatch`: what the path must match, and the path with `$1` and so on.
+    /// `AliasMatch`: the pattern, and the path with `$1` and so on.
     pub matching: Option<(crate::Pattern, crate::Text)>,
     pub path: PathBuf,
-    /// `ScriptAlias`: everything under it is a CGI program.
+    /// `ScriptAlias`: everything below is a CGI program.
     pub script: bool,
 }
 
-/// Everything `mehari serve` needs to know.
+/// The whole configuration of `mehari serve`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
     /// In order. Empty: the command line's default.
@@ -295,7 +295,7 @@ pub struct ProcessSettings {
 pub struct Source {
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,
-    /// What became of each directive read; remarks and ignored ones are worth a log line at start.
+    /// The result of each directive. The start logs remarks and ignored directives.
     pub notes: Vec<crate::Note>,
     /// The lines as they were read, with the file and number of each, for Apache2::Directive.
     #[serde(skip)]

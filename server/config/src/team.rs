@@ -1,7 +1,8 @@
-//! Teams: whose workers serve a host, which Perl they run, and how many there may be.
+//! Teams: the workers of a host, their Perl, and their number.
 //!
-//! Team 0 is the main server's and serves every host that asks for none. `PerlOptions +Clone` gives a virtual host
-//! workers of its own, of the main server's Perl; `+Parent` gives it a Perl of its own as well.
+//! Team 0 belongs to the main server and serves every host without its own team. `PerlOptions
+//! +Clone` gives a virtual host its own workers of the main server's Perl. `+Parent` also gives it
+//! its own Perl.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::{PerlSettings, Preloaded, Site};
 /// What a `<VirtualHost>` has for itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Own {
-    /// It shares the main server's workers.
+    /// The host shares the main server's workers.
     #[default]
     Nothing,
     /// `PerlOptions +Clone`
@@ -19,7 +20,8 @@ pub(crate) enum Own {
     Perl,
 }
 
-/// Who a team is. The same across reloads, where its place in [`Site::teams`] may be another; 0 is the main server's.
+/// The identity of a team. It stays the same across reloads, while the index in [`Site::teams`] may
+/// change. 0 is the main server's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct TeamMark(pub u32);
 
@@ -27,15 +29,16 @@ pub struct TeamMark(pub u32);
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Team {
     pub mark: TeamMark,
-    /// The virtual host it is of, by its `ServerName` or address; empty: the main server's.
+    /// The virtual host, by its `ServerName` or address. Empty: the main server.
     pub name: String,
-    /// Which of [`Site::perls`] they are forked from.
+    /// The index in [`Site::perls`] of the team's Perl.
     pub perl: usize,
-    /// As its host says it; see [`Site::policy`].
+    /// The numbers as the host says them; see [`Site::policy`].
     pub workers: WorkerPolicy,
 }
 
-/// `StartServers` and its family. A number that was not configured is `None`: the pool decides and says why.
+/// `StartServers` and its like. `None`: not configured, so the pool chooses a number and gives its
+/// reason.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct WorkerPolicy {
     pub start: Option<u32>,
@@ -43,19 +46,20 @@ pub struct WorkerPolicy {
     pub max_spare: Option<u32>,
     /// `MaxRequestWorkers`, alias `MaxClients`.
     pub max: Option<u32>,
-    /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: requests a worker serves, +-20 %; `None` or 0 is no limit.
+    /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: requests per worker, plus or minus 20
+    /// %. `None` or 0: no limit.
     pub max_requests: Option<u32>,
     /// `WorkerQueue`: requests that may wait for a worker.
     pub queue: u32,
-    /// `WorkerQueueTimeout`: how long one may wait.
+    /// `WorkerQueueTimeout`: how long a request may wait.
     pub queue_timeout: Duration,
-    /// `WorkerDepth`: requests a worker may hold that it has not begun, 1 to 4.
+    /// `WorkerDepth`: requests, 1 to 4, that a worker may hold without having started them.
     pub depth: u32,
-    /// `GracefulShutdownTimeout`: how long a stop waits for requests under way.
+    /// `GracefulShutdownTimeout`: how long a stop waits for running requests.
     pub stop_timeout: Duration,
 }
 
-/// What a host says of its Perl and its workers, until all has been read.
+/// A host's Perl and worker settings while the configuration is read.
 #[derive(Default)]
 pub(crate) struct TeamDraft {
     pub own: Own,
@@ -66,7 +70,8 @@ pub(crate) struct TeamDraft {
 }
 
 impl TeamDraft {
-    /// The Perl of a host with `+Parent`: its own modules and switches, and beside its own environment the main server's.
+    /// The Perl of a host with `+Parent`: its own modules and switches, and both environments, its
+    /// own and the main server's.
     pub fn perl_beside(&self, main: &PerlSettings, preloads: Vec<Preloaded>) -> PerlSettings {
         let own = &self.perl;
         let inherits = self.inherits_switches && own.switches.is_empty();
@@ -90,7 +95,7 @@ fn joined<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
 }
 
 impl TeamMark {
-    /// A mark of the name (FNV-1a) that none of the others has, and never the main server's.
+    /// A mark of the name (FNV-1a) that differs from all others and from the main server's.
     pub(crate) fn beside(others: &[Team], name: &str) -> TeamMark {
         let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -118,7 +123,7 @@ impl Site {
         &mut self.teams[0].workers
     }
 
-    /// The numbers of a team: what its host does not say, the main server's lines do.
+    /// The numbers of a team. Those that its host does not set are the main server's.
     pub fn policy(&self, team: &Team) -> WorkerPolicy {
         let (own, main) = (&team.workers, self.workers().clone());
         WorkerPolicy {
@@ -131,7 +136,7 @@ impl Site {
         }
     }
 
-    /// The host that a Perl of its own was asked for by; `None`: it is the main server's.
+    /// The host with this Perl of its own. `None`: the main server's Perl.
     pub fn owner_of(&self, perl: usize) -> Option<&str> {
         let mut teams = self.teams.iter();
         let owner = teams.find(|team| perl > 0 && team.perl == perl);

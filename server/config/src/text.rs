@@ -1,7 +1,7 @@
-//! Texts that are put together for each request: `%{NAME}`, `$1`, `%1`, `${map:key}`, functions.
+//! Texts with parts that change per request: `%{NAME}`, `$1`, `%1`, `${map:key}`, functions.
 //!
-//! Expressions, rewriting and header rules share the pieces; each has its own way to write them. What
-//! a piece stands for is asked of the [`Facts`] of a request.
+//! Expressions, rewriting and header rules share the pieces, but each writes them differently. The
+//! [`Facts`] of a request give the values.
 
 mod parse;
 
@@ -11,20 +11,20 @@ use std::sync::Arc;
 pub(crate) use parse::variable;
 use parse::{Dialect, Parser};
 
-/// What a request says when it is asked.
+/// The facts of a request.
 pub trait Facts {
-    /// Appends what the piece stands for: nothing where there is nothing.
+    /// Appends the value of the piece, which may be empty.
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
 }
 
-/// Facts where there is no request.
+/// Facts without a request.
 pub struct Nothing;
 
 impl Facts for Nothing {
     fn put(&self, _: &Piece, _: &mut Vec<u8>) {}
 }
 
-/// A text with pieces that differ from request to request.
+/// A text with pieces that differ between requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text {
     pub(crate) written: String,
@@ -44,11 +44,11 @@ pub enum Piece {
     Environment(String),
     /// `%{SSL:NAME}` and `%{NAME}s` of header rules.
     Tls(String),
-    /// `%{LA-U:NAME}`, `%{LA-F:NAME}`: as it will be later in the request.
+    /// `%{LA-U:NAME}`, `%{LA-F:NAME}`: the value later in the request.
     Ahead(String),
-    /// `$N`: of the last match of the rule or the expression.
+    /// `$N`: a group of the last match of the rule or the expression.
     Group(usize),
-    /// `%N`: of the last condition of the rule.
+    /// `%N`: a group of the last condition of the rule.
     Condition(usize),
     /// `${map:key|default}`.
     Map {
@@ -58,7 +58,7 @@ pub enum Piece {
     },
     /// `tolower(...)`.
     Call(Function, Text),
-    /// `%t`: when the request came; `%D`: how long it has taken so far.
+    /// `%t`: the request's arrival. `%D`: the time since then.
     Time,
     Duration,
 }
@@ -104,8 +104,9 @@ impl Text {
         }
     }
 
-    /// Whether the text itself, whatever its pieces stand for, has this segment of a path. `.` and `..` count where
-    /// they stand between two slashes of one literal: elsewhere it is the pieces that make segments of them.
+    /// Whether the literal text contains this path segment, whatever the pieces' values are. `.`
+    /// and `..` count only between two slashes of one literal, because otherwise the pieces make
+    /// the segment.
     pub fn has_segment(&self, segment: &[u8]) -> bool {
         let is_dots = matches!(segment, b"." | b"..");
         self.pieces.iter().any(|piece| {
@@ -121,22 +122,23 @@ impl Text {
         })
     }
 
-    /// As rewriting writes it: `%{NAME}`, `%{ENV:NAME}`, `%{HTTP:Name}`, `$1`, `%1`, `${map:key|default}`.
+    /// In rewriting's syntax: `%{NAME}`, `%{ENV:NAME}`, `%{HTTP:Name}`, `$1`, `%1`,
+    /// `${map:key|default}`.
     pub(crate) fn rewriting(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Rewriting)
     }
 
-    /// As expressions write it within quotes: `%{NAME}`, `%{req:Name}`, `$1`.
+    /// In the syntax of quoted text in expressions: `%{NAME}`, `%{req:Name}`, `$1`.
     pub(crate) fn expression(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Expression)
     }
 
-    /// As `Header` writes it: `%{NAME}e`, `%{NAME}s`, `%t`, `%D`, `%%`.
+    /// In `Header`'s syntax: `%{NAME}e`, `%{NAME}s`, `%t`, `%D`, `%%`.
     pub(crate) fn header(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Header)
     }
 
-    /// As `SetEnvIf` and the Match directives write it: `$1` only.
+    /// In the syntax of `SetEnvIf` and the Match directives: only `$1`.
     pub(crate) fn groups(text: &str) -> Text {
         let mut parser = Parser { rest: text };
         parser.whole(text, Dialect::Groups).unwrap_or_default()
@@ -146,7 +148,7 @@ impl Text {
         &self.pieces
     }
 
-    /// Whether it is the same for every request.
+    /// Whether the text is the same for every request.
     pub fn is_fixed(&self) -> bool {
         self.pieces
             .iter()
@@ -184,7 +186,7 @@ impl serde::Serialize for Text {
     }
 }
 
-/// Groups of the last match over the facts of a request.
+/// The groups of the last match, over the facts of a request.
 pub struct Matched<'f> {
     pub facts: &'f dyn Facts,
     pub groups: Option<(Arc<[u8]>, crate::Groups)>,
@@ -202,7 +204,7 @@ impl Facts for Matched<'_> {
 }
 
 impl crate::Pattern {
-    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
+    /// `to` with `$1` to `$9` replaced by the groups. `None`: no match.
     pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
         let groups = self.groups(bytes)?;
         let matched = Matched {

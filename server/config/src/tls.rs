@@ -1,20 +1,20 @@
-//! What a configuration says about TLS: which addresses speak it, with which certificates, to whom.
+//! TLS settings: which addresses use TLS, with which certificates, and for which clients.
 //!
-//! Filled by the rows of `directives/tls.rs`; the front turns it into its library's terms.
+//! The rows of `directives/tls.rs` fill them. `mehari_net` translates them for its library.
 
 use std::path::PathBuf;
 
-/// One address to take connections at.
+/// One address of `Listen`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Listen {
     /// `host:port`, `[v6]:port`, `unix:/path`, or `*:port` for every address of either family.
     pub address: String,
-    /// TLS is spoken there. `None`: not said; see [`crate::Site::is_secure`].
+    /// Whether the address uses TLS. `None`: not configured; see [`crate::Site::is_secure`].
     pub secure: Option<bool>,
 }
 
 impl Listen {
-    /// As the command line writes it: an address, or one behind `https://` or `http://`.
+    /// Reads the command line's form: an address, optionally behind `https://` or `http://`.
     pub fn parse(text: &str) -> Listen {
         let bare = |text: &str| text.strip_suffix('/').unwrap_or(text).to_string();
         match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
@@ -34,12 +34,12 @@ impl Listen {
     }
 }
 
-/// A certificate and where its key is. Several may stand side by side, of different key types.
+/// A certificate and its key. There may be several with different key types.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct CertificateFiles {
-    /// The server's certificate in PEM, and after it, if they are there, those that lead to the root.
+    /// The server's certificate in PEM, optionally followed by its chain.
     pub certificate: PathBuf,
-    /// `None`: the key stands in the certificate's file.
+    /// `None`: the key is in the certificate's file.
     pub key: Option<PathBuf>,
 }
 
@@ -57,34 +57,34 @@ pub enum TlsVersion {
 pub enum ClientCertificates {
     #[default]
     None,
-    /// A client may come without one; one it shows must be good.
+    /// A client may come without a certificate. A certificate that it sends must be valid.
     Optional,
     Require,
 }
 
-/// The TLS side of a host; what is `None` or empty is the main server's.
+/// The TLS settings of a host. `None` and empty mean the main server's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TlsSettings {
-    /// `SSLEngine On`: addresses that do not say otherwise speak TLS.
+    /// `SSLEngine On`: addresses without their own setting use TLS.
     pub engine: Option<bool>,
     pub certificates: Vec<CertificateFiles>,
-    /// `SSLCertificateChainFile`: what follows each certificate on the way to its root.
+    /// `SSLCertificateChainFile`: the certificates between each certificate and its root.
     pub chain: Option<PathBuf>,
     pub versions: Vec<TlsVersion>,
-    /// `SSLCipherSuite`, by their registered names (`TLS_...`), best first. Empty: the library's.
+    /// `SSLCipherSuite` by registered names (`TLS_...`), best first. Empty: the library's choice.
     pub ciphers: Vec<&'static str>,
     /// `SSLHonorCipherOrder`.
     pub own_order: Option<bool>,
     /// `SSLSessionTickets`.
     pub tickets: Option<bool>,
     pub clients: Option<ClientCertificates>,
-    /// `SSLCACertificateFile`: who may sign clients' certificates.
+    /// `SSLCACertificateFile`: the authorities that may sign clients' certificates.
     pub client_roots: Option<PathBuf>,
     /// `SSLCARevocationFile`.
     pub client_revocations: Option<PathBuf>,
-    /// `SSLStaplingFile`: an OCSP answer in DER, kept fresh by another program.
+    /// `SSLStaplingFile`: an OCSP response in DER, renewed by another program.
     pub staple: Option<PathBuf>,
-    /// `Protocols`: HTTP/2 is offered.
+    /// `Protocols`: whether HTTP/2 is offered.
     pub http2: Option<bool>,
 }
 
@@ -111,12 +111,12 @@ impl TlsSettings {
         self.client_revocations = self.client_revocations.take().or(main.client_revocations);
     }
 
-    /// Whether and how clients are asked for certificates.
+    /// Whether and how certificates are requested from clients.
     pub fn clients(&self) -> ClientCertificates {
         self.clients.unwrap_or_default()
     }
 
-    /// Whether a client that was let in under `other` would be let in here by the same rules.
+    /// Whether a client that `other` admits is admitted here by the same rules.
     pub fn trusts_as(&self, other: &TlsSettings) -> bool {
         self.clients() == other.clients()
             && (self.clients() == ClientCertificates::None
@@ -124,7 +124,7 @@ impl TlsSettings {
                     && self.client_revocations == other.client_revocations))
     }
 
-    /// Every file that is read, for watching them.
+    /// All files of these settings, for watching them.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let pairs = self.certificates.iter();
         pairs
@@ -137,9 +137,9 @@ impl TlsSettings {
 }
 
 impl crate::Site {
-    /// Whether connections at this address begin with TLS: its own word, else `SSLEngine` (of a
-    /// virtual host for that port, or of the main server), else that it is port 443 and there is
-    /// a certificate.
+    /// Whether connections at this address begin with TLS: by the address's own setting, else by
+    /// `SSLEngine` (of a virtual host for the port, or of the main server), else if it is port 443
+    /// and there is a certificate.
     pub fn is_secure(&self, listen: &Listen) -> bool {
         let port = listen.address.rsplit_once(':');
         let port: Option<u16> = port.and_then(|(_, port)| port.parse().ok());

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A rule's own: what is counted for it is counted under this number.
+/// The number of a rule, under which its requests are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct RuleNumber(u32);
 
@@ -16,28 +16,28 @@ impl RuleNumber {
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum TrafficRule {
-    /// `MaxConcurrentReqs`; no limit takes an outer one back. No methods: all.
+    /// `MaxConcurrentReqs`. No limit removes an outer one. No methods: all.
     Concurrent {
         number: RuleNumber,
         limit: Option<u32>,
         methods: Vec<String>,
     },
-    /// `ClientRequestRate`; `None` takes an outer one back.
+    /// `ClientRequestRate`. `None` removes an outer one.
     Rate(Option<RateRule>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct RateRule {
     pub number: RuleNumber,
-    /// A request is earned each time this has passed.
+    /// A client earns a request per interval.
     pub interval: Duration,
     pub burst: u32,
-    /// How long a request that is too early may be held back.
+    /// How long an early request may be delayed.
     pub delay: Duration,
 }
 
 impl TrafficRule {
-    /// Whether an inner rule takes the place of this one.
+    /// Whether an inner rule replaces this one.
     pub(crate) fn is_replaced_by(&self, inner: &TrafficRule) -> bool {
         match (self, inner) {
             (TrafficRule::Rate(_), TrafficRule::Rate(_)) => true,

@@ -1,10 +1,10 @@
-//! Back ends as the configuration describes them: what `ProxyPass`, `<Proxy balancer://...>`,
-//! `SetHandler "proxy:..."` and `FastCgiServer` come to. Settings only; `mehari_upstream` uses them.
+//! Back ends as configured by `ProxyPass`, `<Proxy balancer://...>`, `SetHandler "proxy:..."` and
+//! `FastCgiServer`. Settings only; `mehari_upstream` uses them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is spoken with a back end.
+/// The protocol of a back end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speech {
@@ -46,24 +46,24 @@ impl std::fmt::Display for BackEndAddress {
     }
 }
 
-/// How a balancer chooses among its members.
+/// A balancer's method of choosing a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Any member, as often as its load factor says: lighttpd 1.5's round robin.
+    /// Any member, weighted by its load factor: lighttpd 1.5's round robin.
     Random,
     /// One after the other, smoothly weighted.
     RoundRobin,
-    /// Shortest queue first: the fewest requests in flight for its load factor.
+    /// The shortest queue: the fewest running requests relative to the load factor.
     Sqf,
     /// The same member for the same host and path (rendezvous hashing).
     Carp,
-    /// The least expected time: what requests took lately, times those in flight.
+    /// The least expected time: recent response time times running requests.
     LeastTime,
 }
 
 impl Method {
-    /// Apache's names mean what comes nearest.
+    /// Apache's names mean the nearest method.
     pub const NAMES: [(&'static str, Method); 8] = [
         ("random", Method::Random),
         ("round-robin", Method::RoundRobin),
@@ -81,7 +81,7 @@ impl Method {
     }
 }
 
-/// What a balancer may do with a member.
+/// A member's role in its balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
@@ -89,50 +89,50 @@ pub enum Standing {
     Enabled,
     /// Gets no request (`status=+D`).
     Disabled,
-    /// Gets requests that stick to it and no others (`status=+N`).
+    /// Gets only the requests of its sessions (`status=+N`).
     Draining,
-    /// Gets requests while no ordinary member can take any (`status=+H`).
+    /// Gets requests while no ordinary member is available (`status=+H`).
     HotSpare,
 }
 
-/// One back end: a `BalancerMember`, or what a `ProxyPass` names itself.
+/// One back end: a `BalancerMember`, or the target of a `ProxyPass`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BackEnd {
     pub speech: Speech,
-    /// Within TLS: `https://`.
+    /// Uses TLS: `https://`.
     pub secure: bool,
     pub address: BackEndAddress,
-    /// The path of its URL, put before what is asked for; empty or beginning with a slash.
+    /// The path of its URL, a prefix of every requested path. Empty, or with a leading slash.
     pub path: String,
     /// The value of its Host field unless the client's is kept.
     pub host: String,
-    /// `route=`: what a session's name ends with when it sticks to this member.
+    /// `route=`: the end of the name of sessions that belong to this member.
     pub route: Option<String>,
     /// `loadfactor=`, 1.0 is usual.
     pub weight: f64,
-    /// `max=`: requests at once; 0 is no limit.
+    /// `max=`: the most running requests. 0 means no limit.
     pub max: usize,
-    /// `smax=`: idle connections kept.
+    /// `smax=`: the most idle connections.
     pub idle: usize,
-    /// `ttl=`: how long one is kept idle.
+    /// `ttl=`: how long a connection may be idle.
     pub idle_time: Duration,
-    /// `disablereuse=`, `keepalive=`: false opens a connection for each request.
+    /// `disablereuse=`, `keepalive=`: false opens a connection per request.
     pub reuse: bool,
-    /// `retry=`: longest pause before a failed member is tried again.
+    /// `retry=`: the longest pause before a failed member is tested.
     pub retry: Duration,
-    /// `timeout=`: without a byte for this long the request is given up. `None`: `ProxyTimeout`.
+    /// `timeout=`: the request ends after this long without a byte. `None`: `ProxyTimeout`.
     pub timeout: Option<Duration>,
     /// `connectiontimeout=`
     pub connect_timeout: Duration,
     pub standing: Standing,
-    /// `slowstart=`: how long a member that came back gets less than its share.
+    /// `slowstart=`: how long a returning member gets a reduced share.
     pub slow_start: Duration,
-    /// `failontimeout=`: a request that times out counts as a failure of the member.
+    /// `failontimeout=`: a timeout counts as a failure of the member.
     pub fail_on_timeout: bool,
 }
 
 impl BackEnd {
-    /// A back end of which no more is said than where it is.
+    /// A back end with default parameters.
     pub fn new(speech: Speech, address: BackEndAddress, host: String) -> BackEnd {
         BackEnd {
             speech,
@@ -171,7 +171,7 @@ impl BackEnd {
         }
     }
 
-    /// As URLs name it: what tells members apart.
+    /// The name in URLs, which identifies the member.
     pub fn name(&self) -> String {
         match &self.address {
             BackEndAddress::Unix(path) => {
@@ -182,29 +182,31 @@ impl BackEnd {
     }
 }
 
-/// `hcinterval=`, `hcuri=`, `hcpasses=`, `hcfails=`: asking a member whether it is well.
+/// `hcinterval=`, `hcuri=`, `hcpasses=`, `hcfails=`: health checks.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HealthCheck {
     pub every: Duration,
-    /// What is asked for by GET; empty: being connected is enough.
+    /// The URL of a GET. Empty: a connection is enough.
     pub uri: String,
     pub passes: u32,
     pub fails: u32,
 }
 
-/// `FastCgiServer`: a program that is started and watched, and listens on the back end's socket.
+/// `FastCgiServer`: a program that the server starts and watches. It listens on the back end's
+/// socket.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Program {
     pub file: PathBuf,
     pub arguments: Vec<String>,
     pub processes: usize,
     pub environment: Vec<(String, String)>,
-    /// Where it runs; `None`: where the server does.
+    /// The working directory. `None`: the server's.
     pub folder: Option<PathBuf>,
 }
 
 impl Program {
-    /// How long a process of the Lua pool works for one request: a bit longer than the front waits for it.
+    /// Sets how long a process of the Lua pool may work on a request: a bit longer than the front
+    /// waits.
     pub(crate) fn limit(&mut self, seconds: u64) {
         if self.arguments == ["lua-pool"] {
             let limit = ["--timeout".into(), seconds.to_string()];
@@ -213,7 +215,7 @@ impl Program {
     }
 }
 
-/// Back ends that stand for each other: a balancer, or one alone.
+/// A balancer, or a single back end.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Upstream {
     /// `balancer://name`, or the URL of the one back end.
@@ -222,20 +224,20 @@ pub struct Upstream {
     pub method: Method,
     /// `stickysession=`: the cookie or parameter that names a route.
     pub sticky: Option<String>,
-    /// `nofailover=`: a session whose member is gone is refused.
+    /// `nofailover=`: a session without its member is refused.
     pub no_failover: bool,
     /// `backlog=`: requests that may wait while every member is busy.
     pub queue: usize,
-    /// `timeout=` of a balancer: how long one may wait.
+    /// `timeout=` of a balancer: how long a request may wait.
     pub queue_timeout: Duration,
-    /// `maxattempts=`: members tried for one request beside the first.
+    /// `maxattempts=`: the number of further members for one request.
     pub attempts: usize,
     pub health: Option<HealthCheck>,
     pub program: Option<Program>,
 }
 
 impl Upstream {
-    /// All members speak the same.
+    /// The protocol of all members.
     pub fn speech(&self) -> Speech {
         self.members
             .first()
@@ -243,10 +245,11 @@ impl Upstream {
     }
 }
 
-/// The name of the upstream that runs scripts of `SetHandler lua`.
+/// The name of the upstream of `SetHandler lua`.
 pub const LUA_POOL: &str = "lua:";
 
-/// The name of the upstream that says how scripts of `SetHandler fcgid-script` are run: each is a program of its own.
+/// The name of the upstream with the settings of `SetHandler fcgid-script`, where each script is a
+/// program.
 pub const FCGID: &str = "fcgid:";
 
 impl crate::Site {
@@ -259,16 +262,16 @@ impl crate::Site {
     }
 }
 
-/// What stands for a URL path on a back end.
+/// The mapping of a URL path to a back end.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Proxied {
     /// The name of its [`Upstream`].
     pub upstream: String,
-    /// The URL path that is replaced; for a `Match` form the expression.
+    /// The URL path that is replaced, or the expression of a `Match` form.
     pub from: PassFrom,
-    /// What it is replaced by. `None` (`SetHandler`): the whole path stays.
+    /// The replacement. `None` (`SetHandler`): the whole path stays.
     pub to: Option<String>,
-    /// `nocanon`: the rest of the path goes on as it was sent.
+    /// `nocanon`: the rest of the path is sent as received.
     pub raw: bool,
 }
 
@@ -289,7 +292,7 @@ pub enum PassFrom {
     Match(crate::Pattern),
 }
 
-/// `ProxyPass` outside of sections: the first that matches decides. `to` is `None` for `!`.
+/// `ProxyPass` outside of sections. The first matching line applies. `to` is `None` for `!`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pass {
     pub from: PassFrom,
@@ -297,7 +300,7 @@ pub struct Pass {
 }
 
 impl PassFrom {
-    /// Whether the decoded path is meant.
+    /// Whether the decoded path matches.
     pub fn matches(&self, path: &[u8]) -> bool {
         match self {
             PassFrom::Prefix(prefix) => rest(prefix.as_bytes(), path).is_some(),
@@ -307,7 +310,7 @@ impl PassFrom {
 }
 
 impl Proxied {
-    /// The path on the back end for a path of ours; `None`: it is not ours after all.
+    /// The path on the back end. `None`: the path does not match.
     pub fn path(&self, path: &[u8]) -> Option<Vec<u8>> {
         let Some(to) = &self.to else {
             return Some(path.to_vec());
@@ -322,46 +325,47 @@ impl Proxied {
     }
 }
 
-/// What of `path` lies behind `prefix`, which ends on a segment boundary unless it ends with a slash.
+/// The rest of `path` behind `prefix`. Unless the prefix ends with a slash, it must end on a
+/// segment boundary.
 fn rest<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let rest = path.strip_prefix(prefix)?;
     let whole = prefix.ends_with(b"/") || rest.is_empty() || rest.starts_with(b"/");
     whole.then_some(rest)
 }
 
-/// What happens to headers on the way to a back end and back, and how long it may take.
+/// The treatment of headers to and from back ends, and the time limits.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ProxySettings {
     /// `ProxyPreserveHost`
     pub preserve_host: bool,
     /// `ProxyAddHeaders`: X-Forwarded-For, -Host, -Proto and -Server.
     pub add_headers: bool,
-    /// `ProxyAddForwarded`: Forwarded (RFC 7239) beside them.
+    /// `ProxyAddForwarded`: Forwarded too (RFC 7239).
     pub add_forwarded: bool,
     /// `ProxyForwarded`
     pub forwarded: Forwarded,
-    /// `ProxyErrorOverride`: statuses that get a page of our own. `Some` of nothing: all from 400 on.
+    /// `ProxyErrorOverride`: the statuses with this server's page. Empty: all from 400 on.
     pub error_override: Option<Vec<u16>>,
     /// `ProxyTimeout`; `None`: `Timeout`.
     pub timeout: Option<Duration>,
     /// `ProxyWebsocketIdleTimeout`; `None`: no limit.
     pub tunnel_timeout: Option<Duration>,
-    /// `ProxyPassReverse`: what a Location begins with, and what it then begins with instead.
+    /// `ProxyPassReverse`: the beginning of a Location, and its replacement.
     pub reverse: Vec<(String, String)>,
     pub cookie_domain: Vec<(String, String)>,
     pub cookie_path: Vec<(String, String)>,
-    /// `XSendFile On`, and the folders files may be in.
+    /// `XSendFile On`, and the allowed folders.
     pub send_file: bool,
     pub send_file_roots: Vec<PathBuf>,
 }
 
-/// What becomes of what a client says about those it came through.
+/// The treatment of a client's statements about earlier clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Forwarded {
-    /// X-Forwarded-* are appended to.
+    /// X-Forwarded-* are extended.
     Append,
-    /// X-Forwarded-* and Forwarded are replaced: there is nobody before us who may be believed.
+    /// X-Forwarded-* and Forwarded are replaced, because no trusted proxy is before us.
     Replace,
 }
 

@@ -1,11 +1,11 @@
-//! `UserDir`: where the pages of the machine's users are, `/~NAME/...`.
+//! `UserDir`: the pages of the machine's users, `/~NAME/...`.
 
 /// What the directives of one host say.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct UserDirs {
-    /// Looked at in order: the first that is there counts, else the last.
+    /// In order: the first existing folder is used, else the last.
     pub places: Vec<UserPlace>,
-    /// `disabled` without names: nobody but those enabled.
+    /// `disabled` without names: only the enabled users have pages.
     pub off: bool,
     pub disabled: Vec<String>,
     pub enabled: Vec<String>,
@@ -14,11 +14,11 @@ pub struct UserDirs {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UserPlace {
-    /// Below the user's home.
+    /// A folder below the user's home.
     Home(String),
-    /// `/home/*/www`: the name stands for the star.
+    /// `/home/*/www`: the name replaces the star.
     Pattern(String),
-    /// `/usr/web`: the name is a folder of it.
+    /// `/usr/web`: the folder contains one folder per name.
     Below(String),
 }
 
@@ -27,19 +27,19 @@ impl UserDirs {
         !self.places.is_empty()
     }
 
-    /// Some place is below users' homes.
+    /// Whether a place is below users' homes.
     pub fn ask_homes(&self) -> bool {
         let mut places = self.places.iter();
         places.any(|place| matches!(place, UserPlace::Home(_)))
     }
 
-    /// The name and what lies behind it, of a path that is for a user who has pages.
+    /// The name and the rest of a path, if the user has pages.
     pub fn asked<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
         let rest = path.strip_prefix("/~")?;
         let end = rest.find('/').unwrap_or(rest.len());
         let (name, rest) = rest.split_at(end);
         let is_one = |names: &[String]| names.iter().any(|known| known == name);
-        // Accounts begin with a letter or `_`; `.` and `..` are no names.
+        // Account names begin with a letter or `_`. `.` and `..` are no names.
         let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let is_on = !is_one(&self.disabled) && (!self.off || is_one(&self.enabled));
         (is_name && is_on).then_some((name, rest))
@@ -47,7 +47,7 @@ impl UserDirs {
 }
 
 impl UserPlace {
-    /// `home` is asked for where it matters.
+    /// Calls `home` only if the home matters.
     pub fn folder(&self, name: &str, home: impl FnOnce() -> Option<String>) -> Option<String> {
         let joined = |folder: &str, name: &str| format!("{}/{name}", folder.trim_end_matches('/'));
         Some(match self {

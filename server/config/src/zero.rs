@@ -1,4 +1,4 @@
-//! Zero configuration: the site a folder, a PSGI application or a script stands for.
+//! Zero configuration: the site of a folder, a PSGI application or a script.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -87,8 +87,8 @@ fn is_script(file: &Path) -> io::Result<bool> {
 }
 
 impl Settings {
-    /// Whether a file that begins with these bytes names perl in its first line, `#!/usr/bin/perl`
-    /// or `#!/usr/bin/env perl`.
+    /// Whether a file with this beginning names perl in its first line, `#!/usr/bin/perl` or
+    /// `#!/usr/bin/env perl`.
     pub fn is_perl_shebang(start: &[u8]) -> bool {
         let line = start
             .split(|byte| *byte == b'\n')

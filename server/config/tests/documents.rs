@@ -1,9 +1,9 @@
-//! What the documents show as a configuration is one.
+//! The configurations in the documents are valid.
 
 use mehari_config::Site;
 use std::path::Path;
 
-/// The blocks of a document that are said to be Apache's language, and the lines that they begin at.
+/// The blocks of a document in Apache's language, with the numbers of their first lines.
 fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut block: Option<(usize, String)> = None;

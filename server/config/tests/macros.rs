@@ -39,7 +39,7 @@ fn macro_is_read_again_with_other_words_wherever_it_is_used() {
     assert_eq!(names, [Some("one.example"), Some("two.example")]);
     assert_eq!(site.hosts[1].document_root, Path::new("/srv/two"));
     assert_eq!(site.main.server_admin.as_deref(), Some("again@example.org"));
-    // `$namely` is a word of its own only where it is a parameter.
+    // `$namely` is a different word where `$name` is a parameter.
     let closed = site.hosts[0].settings("/", Some(Path::new("/srv/one/one.examplely/x")));
     assert!(closed.denied);
     assert!(
@@ -90,7 +90,7 @@ fn what_is_wrong_with_a_macro_is_told_where_it_stands_and_where_it_is_used() {
             "{text}: {told:?}"
         );
     }
-    // What is not used is not read.
+    // An unused macro is not read.
     assert_eq!(
         problems("<Macro Site>\nNonsense\n</Macro>\n"),
         Vec::<String>::new()

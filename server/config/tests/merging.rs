@@ -1,4 +1,4 @@
-//! Which sections are in force for a request, in which order, and what asking costs.
+//! The sections of a request, their order, and the cost of looking them up.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,7 +12,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting what this thread asks for.
+/// The system's allocator with a count of this thread's allocations.
 struct Counting;
 
 // SAFETY: every call goes to the system's allocator unchanged; the counter allocates nothing.

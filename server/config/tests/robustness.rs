@@ -1,4 +1,4 @@
-//! Whatever a file holds, reading it ends in a site or in problems with a place: no panic, no hang.
+//! Reading any file ends in a site or in problems with positions: no panic, no endless loop.
 
 use mehari_config::{Directive, Site, SECTIONS};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn check(bytes: &[u8]) {
     }
 }
 
-/// A line made of the language's own words, so that the parser gets further than the first.
+/// A line of the language's own words, so that the parser gets beyond the first word.
 fn line() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = Directive::all()
         .filter(|row| !row.name.starts_with("Include"))
@@ -129,7 +129,7 @@ fn what_nests_without_end_is_told() {
         let first = &found.problems[0];
         assert!(first.message.contains("expected"), "{shown}: {first}");
     }
-    // What people write has room.
+    // What people write is within the limits.
     for text in [
         nested("<IfModule !mod_none.c>\n", "", "</IfModule>\n", 30),
         chain(5),

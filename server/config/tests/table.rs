@@ -11,7 +11,7 @@ fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     Site::load_with(&file, &[], &mut Reading)
 }
 
-/// A perl that knows one mistake.
+/// A perl that reports one error.
 struct Reading;
 
 impl Interpreter for Reading {
@@ -23,10 +23,10 @@ impl Interpreter for Reading {
     }
 }
 
-/// What a row needs around it to be right by itself.
+/// The lines that a row needs around it to be valid.
 fn surroundings(row: &Directive) -> &'static str {
     match row.name {
-        // The example names files that do not exist; the failure is the file's, not the row's.
+        // The example names files that do not exist, so they are not read.
         "Include" | "Use" => "<IfDefine NEVER>\n%\n</IfDefine>\n",
         _ => "%\n",
     }
@@ -218,7 +218,7 @@ fn the_documentation_is_what_the_table_says() {
     }
 }
 
-/// The list is what Apache's server-info page names with every module of Debian 12 loaded.
+/// The list is that of Apache's server-info page with every module of Debian 12 loaded.
 #[test]
 fn every_directive_of_apache_is_a_row_a_section_or_refused_with_its_reason() {
     let list = include_str!("golden/apache-directives.txt");
@@ -241,7 +241,7 @@ fn every_directive_of_apache_is_a_row_a_section_or_refused_with_its_reason() {
                     || name.eq_ignore_ascii_case("perl")
                     || is_refused(name)
             }
-            // `Error` is a problem wherever it is read: its text is the message.
+            // `Error` is always a problem: its text is the message.
             None if name == "Error" => true,
             None => Directive::named(name).is_some() != is_refused(name),
         };

@@ -1,9 +1,9 @@
-//! The older words: `Order`, `Allow` and `Deny`.
+//! The older access directives: `Order`, `Allow` and `Deny`.
 
 use super::{Methods, NameTest, Visitor};
 use crate::Network;
 
-/// Which of `Allow` and `Deny` has the last word.
+/// Which of `Allow` and `Deny` is evaluated last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub enum Order {
     #[default]
@@ -11,15 +11,15 @@ pub enum Order {
     AllowDeny,
 }
 
-/// Whom an `Allow` or a `Deny` is about.
+/// The clients of an `Allow` or a `Deny`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
     All,
     Addresses(Vec<Network>),
-    /// A name, or the end of one.
+    /// A host name or the end of one.
     Named(NameTest),
-    /// `env=NAME` or, without it set, `env=!NAME`.
+    /// `env=NAME`, or `env=!NAME` if the variable must not be set.
     Environment {
         name: String,
         set: bool,
@@ -35,7 +35,7 @@ pub struct AllowDeny {
 }
 
 impl AllowDeny {
-    /// `None`: it depends on a name that is not known.
+    /// `None`: the result depends on a name that is not known.
     pub fn grants(&self, visitor: &Visitor<'_>) -> Option<bool> {
         let about = |rules: &[(Option<Methods>, From)]| {
             let asked = rules.iter().filter(|(methods, _)| {
@@ -60,7 +60,7 @@ impl AllowDeny {
         }
     }
 
-    /// The answer, when it is the same for every request.
+    /// The result, if it is the same for every request.
     pub fn constant(&self) -> Option<bool> {
         let all = |rules: &[(Option<Methods>, From)]| {
             let mut found = Some(false);

@@ -1,8 +1,8 @@
-//! How a user is known: `AuthType` and what belongs to it.
+//! Authentication: `AuthType` and its directives.
 
 use std::time::Duration;
 
-/// `AuthType` and its family; `None` is not said.
+/// `AuthType` and its directives. `None`: not configured.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Authentication {
     pub kind: Option<String>,
@@ -37,7 +37,7 @@ impl DigestAlgorithm {
         }
     }
 
-    /// Of a hash, in hexadecimal.
+    /// The length of a hash in hexadecimal digits.
     pub fn digits(self) -> usize {
         match self {
             DigestAlgorithm::Md5 => 32,
@@ -49,11 +49,11 @@ impl DigestAlgorithm {
 /// The `AuthDigest...` directives.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct DigestWords {
-    /// `AuthDigestAlgorithm`, as written; empty is MD5.
+    /// `AuthDigestAlgorithm` as written. Empty means MD5.
     pub algorithms: Vec<DigestAlgorithm>,
-    /// `AuthDigestQop none`: the form of RFC 2069 is asked for and taken.
+    /// `AuthDigestQop none`: uses the form of RFC 2069.
     pub without_quality: bool,
-    /// `AuthDigestNonceLifetime` in seconds; below zero for ever.
+    /// `AuthDigestNonceLifetime` in seconds. A negative value means for ever.
     pub nonce_lifetime: Option<i64>,
     /// `AuthDigestNcCheck`
     pub uncounted: bool,
@@ -62,7 +62,7 @@ pub struct DigestWords {
 }
 
 impl DigestWords {
-    /// What is asked for, the best first.
+    /// The algorithms of the challenge, the best first.
     pub fn algorithms(&self) -> &[DigestAlgorithm] {
         match self.algorithms.as_slice() {
             [] => &[DigestAlgorithm::Md5],
@@ -70,14 +70,14 @@ impl DigestWords {
         }
     }
 
-    /// Of a nonce; zero is for one request, `None` for ever.
+    /// The lifetime of a nonce. Zero: for one request. `None`: for ever.
     pub fn life(&self) -> Option<Duration> {
         const USUAL: i64 = 300;
         let seconds = self.nonce_lifetime.unwrap_or(USUAL);
         u64::try_from(seconds).ok().map(Duration::from_secs)
     }
 
-    /// Whether a count of a nonce is taken once.
+    /// Whether each count of a nonce is accepted only once.
     pub fn counts(&self) -> bool {
         !self.uncounted
     }
@@ -96,7 +96,7 @@ impl Authentication {
         }
     }
 
-    /// Whether the front itself can find out who the user is, by passwords or by proofs.
+    /// Whether the front itself authenticates users (Basic or Digest).
     pub fn is_basic(&self) -> bool {
         self.is_of_kind("basic")
     }

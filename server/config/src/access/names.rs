@@ -1,17 +1,18 @@
-//! Names of clients: what is asked of them. Who finds them out is told by [`super::Visitor::is_named`].
+//! Tests of clients' names. [`super::Visitor::is_named`] evaluates them.
 
-/// What a `Require` or an `Allow` wants to know of a client's name.
+/// A test of a client's name by `Require` or `Allow`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameTest {
-    /// The name of its address, which leads back to that address, is one of these or ends with one.
+    /// The client's name, which must resolve to its address, equals one of these or ends with one.
     Host(Vec<String>),
-    /// Its address is one of those that these names stand for.
+    /// The client's address is among the addresses of these names.
     ForwardDns(Vec<String>),
 }
 
 impl NameTest {
-    /// Whether a host of this name is meant: `example.org` means `www.example.org` too, and not `myexample.org`.
+    /// Whether the test covers this name: `example.org` covers `www.example.org`, but not
+    /// `myexample.org`.
     pub fn is_about(&self, name: &str) -> bool {
         let ends_with = |domain: &String| {
             let Some(start) = name.len().checked_sub(domain.len()) else {
@@ -28,14 +29,14 @@ impl NameTest {
     }
 }
 
-/// `HostnameLookups`: whether every client's name is looked up, whoever asks.
+/// `HostnameLookups`: whether every client's name is looked up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NameLookups {
     #[default]
     Off,
     On,
-    /// Only a name that leads back to the address counts.
+    /// The name must resolve to the client's address.
     Double,
 }
 

@@ -1,19 +1,20 @@
-//! A requirement as the worker is told of it, where Perl decides who the user is: what asks for users as it is
-//! written, and in the place of everything else a number, whose verdict comes with each request.
+//! A requirement as text for the worker, if Perl decides about users. Parts about users are written
+//! out. All other parts become numbers, and each request carries their results.
 //!
-//! Lines from the outside in, a container followed by what it holds: `granted`, `denied`, `valid-user`, `user NAME...`, `group NAME...`,
-//! `perl HANDLER TAB WORDS`, `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/phases/requirement.c reads them.
+//! The lines go from the outside in, and a container precedes its parts: `granted`, `denied`,
+//! `valid-user`, `user NAME...`, `group NAME...`, `perl HANDLER TAB WORDS`, `known N`, `not`,
+//! `limit N`, `any K`, `all K`, `none K`. `requirement.c` in perl/xs reads them.
 
 use super::{any, every, Methods, Requirement, Verdict, Visitor};
 
-/// Verdicts that a request carries: two bits each. What is beyond counts as denied.
+/// The most results that a request carries, two bits each. Further ones count as denied.
 const MOST: usize = 32;
 
 enum Node<'r> {
     Said(String),
-    /// Opens a container; how many nodes it holds.
+    /// Opens a container with this number of nodes.
     Open(&'static str, usize),
-    /// What is known without a user.
+    /// A part that needs no user.
     Whole(&'r Requirement),
     Several(Kind, Vec<&'r Requirement>),
     Limit(&'r Methods),
@@ -43,7 +44,7 @@ impl Requirement {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The verdicts that go with one request.
+    /// The results for one request.
     pub fn known(&self, visitor: &Visitor<'_>) -> u64 {
         let verdicts = self.nodes().into_iter().filter_map(|node| match node {
             Node::Said(_) | Node::Open(..) => None,
@@ -108,7 +109,7 @@ impl Requirement {
     }
 }
 
-/// What of a container asks for no user is one node.
+/// The parts of a container that need no user form one node.
 fn contained<'r>(
     word: &'static str,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! Who may ask: `Require`, the older `Order`, `Allow`, `Deny`, and basic authentication.
+//! Access: `Require`, the older `Order`, `Allow`, `Deny`, and basic authentication.
 
 use super::row::*;
 use crate::overrides::{AUTH, LIMIT};
@@ -188,7 +188,7 @@ fn require(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// The requirement whose name stands at `at`.
+/// Reads the requirement that begins at word `at`.
 fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requirement, Fault> {
     const KINDS: &[&str] = &[
         "all",
@@ -254,7 +254,8 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
     })
 }
 
-/// A name of a host or the end of one: what could not be a name is a slip, and nobody would fit it.
+/// A host name or the end of one. An impossible name is a mistake, because no client could match
+/// it.
 fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let name = arguments.filled(index)?;
     let fits = |c: char| c.is_alphanumeric() || "-_.".contains(c);

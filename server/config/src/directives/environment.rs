@@ -1,4 +1,4 @@
-//! What a program finds in %ENV and in `$r->dir_config`.
+//! The contents of %ENV and of `$r->dir_config`.
 
 use std::sync::Arc;
 

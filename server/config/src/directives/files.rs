@@ -1,4 +1,4 @@
-//! What is said about files: their types, codings and character sets.
+//! Properties of files: types, codings and character sets.
 
 use super::paths::url_path;
 use std::sync::Arc;
@@ -220,7 +220,7 @@ fn token<'a>(arguments: &'a Arguments, what: &str) -> Result<&'a str, Fault> {
 }
 
 fn default_charset(target: &mut Target, arguments: &Arguments) -> Applied {
-    // Apache takes any text; what a header field cannot carry is refused.
+    // Apache takes any text. A text that a header field cannot carry is refused.
     let text = arguments.filled(0)?;
     if !text.chars().all(|c| c.is_ascii_graphic()) || text.contains(['/', '"', '\\']) {
         let message = format!("expected On, Off or a character set such as utf-8, not `{text}`");

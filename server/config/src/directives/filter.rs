@@ -1,4 +1,5 @@
-//! Output filters: compression (and which files are parsed for includes), by `mod_filter`'s, `mod_deflate`'s and `mod_brotli`'s names.
+//! Output filters: compression and the filter of server-side includes, with the directives of
+//! `mod_filter`, `mod_deflate` and `mod_brotli`.
 
 use super::includes;
 use super::row::*;
@@ -226,7 +227,7 @@ fn has_includes(arguments: &Arguments) -> Result<bool, Fault> {
     Ok(words.any(|word| word.eq_ignore_ascii_case("INCLUDES")))
 }
 
-/// The codings among the filters of the first argument, `;` between them.
+/// The codings among the filters of the first argument, separated by `;`.
 fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
     let mut codings = Vec::new();
     for word in arguments

@@ -1,4 +1,4 @@
-//! What answers a request: handlers, their rungs, and what scripts are allowed.
+//! Handlers, their rungs, and the permissions of scripts.
 
 use super::files::suffix;
 use super::includes;
@@ -122,7 +122,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// The handler of server-side includes, before there was a filter.
+/// The handler of server-side includes, which is older than the filter.
 fn is_parsed(arguments: &Arguments) -> Result<bool, Fault> {
     Ok(arguments.filled(0)?.eq_ignore_ascii_case("server-parsed"))
 }
@@ -135,7 +135,7 @@ fn handler_name(
     named(target, arguments, (0, arguments.text(0)?), may_be_unset)
 }
 
-/// The handler of this name, which stands in the argument of this number.
+/// The handler with the name in this argument.
 pub(super) fn named(
     target: &mut Target,
     arguments: &Arguments,
@@ -194,7 +194,7 @@ pub(super) fn named(
             HandlerName::Named(text.to_string())
         }
         _ => {
-            // An `Action` of this name may follow: whether one does is known at the end.
+            // An `Action` of this name may follow; the end of the configuration tells.
             let message = format!(
                 "expected {} or the name of an Action, not `{text}`",
                 NAMES.join(", ")
@@ -210,7 +210,7 @@ pub(super) fn named(
     })
 }
 
-/// PHP's way to name a handler: `application/x-httpd-php`.
+/// Whether a handler is named as PHP names its own: `application/x-httpd-php`.
 fn is_media_type(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     text.split_once('/').is_some_and(|(kind, name)| {
@@ -252,7 +252,7 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
             .unwrap_or(0);
         return Err(arguments.fault(mixed, "expected every option with `+` or `-`, or none"));
     }
-    // A list without signs replaces what was allowed before.
+    // A list without signs replaces the outer list.
     let (mut on, mut off) = (0, 0);
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);

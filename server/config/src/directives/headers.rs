@@ -1,4 +1,4 @@
-//! Header fields of requests and responses, and how long responses stay fresh.
+//! Header fields of requests and responses, and the lifetime of responses.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Apache's words that have nothing to do here, and why. They are accepted, so that a site's
-//! configuration need not be edited, and `mehari check` tells each with its reason.
+//! Directives of Apache that have no effect here, with reasons. They are accepted so that a site
+//! need not edit its configuration. `mehari check` lists them.
 
 use super::row::*;
 

@@ -1,4 +1,4 @@
-//! What a connection and a request may cost.
+//! Limits of connections and requests.
 
 use std::time::Duration;
 
@@ -198,7 +198,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
             let (first, rate) = read_pace(value)?;
             let limits = &mut target.site.limits;
             match stage {
-                // It has no length that could be slow.
+                // A handshake has no length, so it has no rate.
                 "handshake" => limits.handshake_timeout = rate.longest.unwrap_or(first),
                 "header" => (limits.header_timeout, limits.header_rate) = (first, rate),
                 "body" if rate.bytes == 0 => {
@@ -223,7 +223,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// Bytes a second of a body, unless something else is said: Apache's own example.
+/// The default minimum rate of bodies in bytes per second, from Apache's example.
 const LEAST_OF_BODIES: u64 = 500;
 
 /// `20`, `20-40`, `20-40,minrate=500`
@@ -241,7 +241,7 @@ fn read_pace(value: &str) -> Option<(Duration, MinimumRate)> {
     if longest.is_some_and(|longest| longest < first) {
         return None;
     }
-    // Without a rate nothing is bought: the whole time is given at once.
+    // Without a rate the whole time is given at once.
     match (longest, bytes) {
         (Some(longest), 0) => Some((longest, MinimumRate::default())),
         _ => Some((first, MinimumRate { bytes, longest })),

@@ -1,4 +1,4 @@
-//! Logs: where they go, how an access line looks, what is worth an error line.
+//! Logs: their destinations, the format of access lines, the error level.
 
 use super::row::*;
 use crate::{AccessFormat, AccessLogSettings, LogFormat, LogLevel, LogProgram, LogTarget};
@@ -152,7 +152,8 @@ fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// By nickname, as it is written, or what `LogFormat` without a nickname said.
+/// The format with this nickname, the format as written, or that of a `LogFormat` without a
+/// nickname.
 fn named_format(target: &Target, arguments: &Arguments) -> Result<AccessFormat, Fault> {
     let known = &target.environment.log_formats;
     let Some(word) = arguments.words.get(1) else {

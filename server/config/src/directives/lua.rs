@@ -1,4 +1,4 @@
-//! Lua: scripts that decide about a request in the server itself, and processes that run others.
+//! Lua: scripts that run in the server, and processes for other scripts.
 
 use super::row::*;
 use crate::{LuaHook, LuaScripts};

@@ -343,7 +343,7 @@ fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// `UserDir http://other/*`: the name stands for the star; what follows that is dropped, as in Apache.
+/// `UserDir http://other/*`: the name replaces the star, and the rest is dropped, as in Apache.
 fn users_elsewhere(target: &mut Target, arguments: &Arguments, url: &str) -> Applied {
     let Some((start, _)) = url.split_once('*') else {
         let message = format!("expected a URL with `*` for the user's name, not `{url}`");

@@ -1,4 +1,4 @@
-//! Perl itself: which one, its switches, and what is loaded before the workers are forked.
+//! Perl itself: the interpreter, its switches, and what loads before the workers are forked.
 
 use super::handlers::is_package;
 use super::row::*;
@@ -214,7 +214,7 @@ fn scripts(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// One option by a directive of its own, as mod_perl 1 had it.
+/// An option as a directive of its own, as in mod_perl 1.
 fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
     let wanted = arguments.flag()?;
     if bit == perl_option::PARSE_HEADERS {
@@ -228,7 +228,7 @@ fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
     Ok(())
 }
 
-/// `PerlOptions`: bits of a location, and outside of sections which phases may run Perl.
+/// `PerlOptions`: bits of a location, and outside of sections the phases without Perl.
 fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     let signed = |text: &str| text.starts_with(['+', '-']);
     let replaces = arguments.words.iter().any(|word| !signed(&word.text));
@@ -254,8 +254,8 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// An option of the server: `-Enable` and `-Authen` take Perl out of phases, `+Clone` and `+Parent` give a virtual host
-/// something of its own; the others change nothing.
+/// An option of the server. `-Enable` and `-Authen` disable Perl in phases, `+Clone` and `+Parent`
+/// give a virtual host its own workers or Perl. The others have no effect.
 fn server_option(
     target: &mut Target,
     arguments: &Arguments,
@@ -310,7 +310,7 @@ fn server_option(
     Ok(())
 }
 
-/// `+Parent` is `+Clone` and more; without the one there is not the other.
+/// `+Parent` implies `+Clone`, so `-Clone` removes both.
 fn own(target: &mut Target, what: Own, wanted: bool) {
     let own = &mut target.team.own;
     match (target.in_host, wanted) {

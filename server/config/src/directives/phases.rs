@@ -1,4 +1,4 @@
-//! Perl handlers, a row for each phase of a request and of a server's life.
+//! Perl handlers: a row for each phase of a request and of the server's life.
 
 use super::handlers::is_package;
 use super::row::*;
@@ -132,7 +132,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// Checks the handlers of a line and stacks them.
+/// Checks the handlers of a line and adds them.
 pub(super) fn push(target: &mut Target, arguments: &Arguments, phase: Phase) -> Applied {
     let mut names = Vec::new();
     for index in 0..arguments.words.len() {

@@ -1,4 +1,4 @@
-//! Perl beside the phases of a request: what decides a `Require` or knows passwords by a name, and handlers of connections.
+//! Named Perl handlers for `Require` and `AuthBasicProvider`, and handlers of connections.
 
 use super::handlers::is_package;
 use super::phases::push;
@@ -86,7 +86,7 @@ fn provider(target: &mut Target, arguments: &Arguments) -> Result<(String, Strin
     Ok((arguments.filled(0)?.to_string(), handler))
 }
 
-/// `AuthBasicProvider`: a name stands for a handler, which becomes one of the Authen phase.
+/// `AuthBasicProvider`: the name refers to a handler, which becomes one of the Authen phase.
 pub(super) fn of_passwords(target: &mut Target, arguments: &Arguments) -> Applied {
     let mut handlers = Vec::new();
     for index in 0..arguments.words.len() {

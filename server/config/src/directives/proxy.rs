@@ -1,4 +1,4 @@
-//! Back ends: which URL paths they answer, how they are chosen, and what becomes of headers.
+//! Back ends: their URL paths, the choice among them, and the treatment of headers.
 
 mod members;
 pub(super) mod passes;

@@ -1,4 +1,4 @@
-//! TLS towards back ends, by the names of mod_ssl.
+//! TLS to back ends, with mod_ssl's directives.
 
 use super::row::*;
 
@@ -64,7 +64,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// One value for the whole server, wherever it is written.
+/// Sets a value that the whole server shares, wherever it is written.
 fn once<T: PartialEq>(field: &mut Option<T>, value: T, arguments: &Arguments) -> Applied {
     match field {
         Some(known) if *known != value => Err(arguments.fault(

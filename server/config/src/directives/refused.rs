@@ -1,7 +1,8 @@
-//! Apache's directives that Mehari refuses, by module, each with the reason.
+//! The directives of Apache that Mehari refuses, by module, with reasons.
 //!
-//! A configuration that uses one gets the reason instead of a guess at a misspelt name. The page of
-//! directives lists them. The names are those that Apache 2.4 and its modules in Debian register.
+//! A configuration with one of them gets the reason instead of a suggested spelling.
+//! docs/directives.md lists them. The names are those that Apache 2.4 and its modules in Debian
+//! register.
 
 /// The directives of one module that are refused.
 pub struct Refused {
@@ -11,7 +12,7 @@ pub struct Refused {
     pub directives: &'static [&'static str],
 }
 
-/// The refused directive of this name, whatever its case, with what is said of its module.
+/// The refused directive of this name in any case, and its module.
 pub(crate) fn named(name: &str) -> Option<&'static Refused> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     REFUSED

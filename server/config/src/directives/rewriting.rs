@@ -1,4 +1,4 @@
-//! Other paths and places for a request: redirects and rewriting.
+//! Redirects and rewriting.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The server: where it listens, who it is, what else is read.
+//! The server: its addresses, names and users, and included files.
 
 use super::row::*;
 use crate::environment::{IncludeRequest, UseRequest};
@@ -251,7 +251,7 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// A setting of the whole host: in a section it is noted that it does nothing.
+/// A setting of the whole host. Inside a section it has no effect, which is noted.
 fn of_the_host(target: &mut Target) -> bool {
     if target.in_section {
         target

@@ -1,4 +1,4 @@
-//! TLS: certificates, versions, clients' certificates, by the names of mod_ssl.
+//! TLS: certificates, versions, clients' certificates, with mod_ssl's directives.
 
 use super::row::*;
 use crate::{CertificateFiles, ClientCertificates, TlsVersion};
@@ -219,7 +219,7 @@ fn certificate_key(target: &mut Target, arguments: &Arguments) -> Applied {
     let mut pairs = target.host.tls.certificates.iter_mut();
     match pairs.find(|pair| pair.key.is_none()) {
         Some(pair) => pair.key = Some(key),
-        // The certificate may follow: its row finds the key waiting.
+        // The certificate may follow; its row then takes the waiting key.
         None => target.environment.waiting_keys.push(key),
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Traffic rules: how much one place, one client or one address may ask for at a time.
+//! Traffic rules: limits per location, client and address.
 
 use super::row::*;
 use crate::arguments::duration;

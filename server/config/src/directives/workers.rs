@@ -1,4 +1,4 @@
-//! How many workers there are and what may wait for them: the prefork family.
+//! The number of workers and the limits of their queue: the prefork directives.
 
 use super::row::*;
 use crate::WorkerPolicy;
@@ -204,7 +204,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// A number of mod_perl's interpreter pool, which a virtual host has for itself.
+/// A number of mod_perl's interpreter pool, for a virtual host.
 const fn interpreters(
     name: &'static str,
     shape: Shape,
@@ -216,7 +216,7 @@ const fn interpreters(
         .of_team()
 }
 
-/// The main server's interpreters are its workers, which the prefork family counts.
+/// The main server's interpreters are its workers, which the prefork directives count.
 fn of_a_host<'t>(target: &'t mut Target) -> Option<&'t mut WorkerPolicy> {
     if !target.in_host {
         let message =

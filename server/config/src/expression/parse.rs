@@ -1,4 +1,4 @@
-//! Reading an expression: words and operators, by recursive descent with a bound on its depth.
+//! Parser of expressions: recursive descent with a limited depth.
 
 use super::{Node, Operator, Test, MOST_TERMS};
 use crate::network::Network;
@@ -7,7 +7,7 @@ use crate::Pattern;
 
 const DEEPEST: usize = 64;
 
-/// With how many terms it has.
+/// Returns the expression with its number of terms.
 pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
     let mut parser = Parser {
         rest: text,
@@ -28,12 +28,13 @@ pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
 struct Parser<'t> {
     rest: &'t str,
     depth: usize,
-    /// Terms read so far.
+    /// The number of terms read so far.
     terms: usize,
 }
 
 impl<'t> Parser<'t> {
-    /// Whether the rest, behind blanks, begins with `start`; empty: whether nothing is left.
+    /// Whether the rest, after blanks, begins with `start`. With an empty `start`: whether nothing
+    /// is left.
     fn next_is(&mut self, start: &str) -> bool {
         self.rest = self.rest.trim_start();
         if start.is_empty() {
@@ -51,7 +52,7 @@ impl<'t> Parser<'t> {
         is_next
     }
 
-    /// Takes a word such as `-eq` that must end where it ends.
+    /// Takes a word such as `-eq` if it ends at a word boundary.
     fn take_word(&mut self, word: &str) -> bool {
         let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         if self.next_is(word) && ends(&self.rest[word.len()..]) {
@@ -284,7 +285,7 @@ impl<'t> Parser<'t> {
         .map_err(wrong)
     }
 
-    /// A word, and the words a `.` joins to it.
+    /// A word and the words that `.` joins to it.
     fn word(&mut self) -> Result<Text, String> {
         let mut text = self.part()?;
         while self.next_is(".") && !self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! Lines that Perl answers for: custom directives and sections, `PerlLoadModule`, and `Perl` with code behind it.
+//! Lines for Perl: custom directives and sections, `PerlLoadModule`, and `Perl` with code.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{Change, Errand, NoteKind, Preload, Preloaded, Scope};
 
-/// A custom section that is open.
+/// An open custom section.
 pub(super) struct CustomSection {
     directive: Arc<CustomDirective>,
     at: At,
     raw: String,
     words: Vec<Word>,
-    /// The lines within, as they are written.
+    /// The lines inside, as written.
     lines: Vec<String>,
-    /// Sections within it of the same name.
+    /// Nested sections of the same name.
     depth: usize,
 }
 
@@ -136,7 +136,7 @@ impl Reader<'_> {
         scoped.map_or(String::new(), |scope: &Scope| scope.path().into_owned())
     }
 
-    /// `<Name ...>` of a module's.
+    /// Opens a module's section `<Name ...>`.
     pub(super) fn open_custom(
         &mut self,
         name: &Word,
@@ -162,7 +162,8 @@ impl Reader<'_> {
         Some(Ok(()))
     }
 
-    /// A line within a custom section: kept until the section is closed. False: no such section is open.
+    /// Keeps a line of a custom section until the section closes. Returns false if no such section
+    /// is open.
     pub(super) fn collect_custom(&mut self, content: &[Character]) -> bool {
         let Some(section) = &mut self.custom_section else {
             return false;
@@ -219,7 +220,7 @@ impl Reader<'_> {
     }
 }
 
-/// Directives that are done with once they are read: Apache's tree does not have them.
+/// Directives that only control the reading. Apache's tree does not contain them.
 const OVER_WHEN_READ: &[&str] = &[
     "Include",
     "IncludeOptional",
@@ -231,7 +232,7 @@ const OVER_WHEN_READ: &[&str] = &[
 ];
 
 impl Reader<'_> {
-    /// Keeps a line for Apache2::Directive. `name` is its directive's, empty for a section.
+    /// Keeps a line for Apache2::Directive. `name` is its directive; empty for a section.
     pub(super) fn record(&mut self, name: &str, content: &[Character]) {
         if OVER_WHEN_READ.contains(&name) {
             return;
@@ -248,7 +249,7 @@ impl Reader<'_> {
     }
 }
 
-/// All behind the name, as it is written.
+/// The text behind the name, as written.
 fn behind_name(content: &[Character], name: &str) -> String {
     let width = name.chars().count();
     let behind = content.get(width..).unwrap_or_default();

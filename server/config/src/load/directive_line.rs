@@ -1,4 +1,4 @@
-//! A line of the table's: where it may stand, what it is applied to, and what is said of it.
+//! A line with a directive of the table: its allowed place, its effect, and notes about it.
 
 use super::{htaccess, unknown, OpenKind, Reader};
 use crate::arguments::Arguments;
@@ -14,7 +14,7 @@ impl Reader<'_> {
             Some(row) => row,
             None => match self.custom(&name.text) {
                 Some(directive) => return self.custom_line(directive, &name, content),
-                // What was not run may have made it.
+                // Perl that was not run may have defined it.
                 None if self.environment.is_partly_unknown => return Ok(()),
                 None => {
                     return Err(unknown::fault(
@@ -94,7 +94,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The section a directive must not stand in.
+    /// The section in which a directive must not stand.
     fn misplaced(&self, row: &Directive) -> Option<&str> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {

@@ -1,4 +1,4 @@
-//! The end of reading: what can only be checked when all is known, and the site.
+//! The end of reading: checks that need the whole configuration.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::problem::{At, Fault};
 use crate::{Change, HandlerName, Host, Problem, Problems, Site};
 
 impl Draft {
-    /// The host; a virtual one goes on from the main server.
+    /// Finishes the host. A virtual host inherits from the main server.
     fn finish(self, main: Option<&Host>) -> Host {
         let Draft { mut host, base, .. } = self;
         host.rules.apply(&base);
@@ -22,7 +22,7 @@ impl Draft {
 }
 
 impl Reader<'_> {
-    /// What can only be known at the end.
+    /// Makes the checks that need the whole configuration.
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();
         self.check_own_lines();
@@ -41,7 +41,7 @@ impl Reader<'_> {
         if !problems.is_empty() {
             let place = |file: &PathBuf| site.source.files.iter().position(|known| known == file);
             problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
-            // A file that is included twice has its problems once.
+            // Reports the problems of a file that is included twice only once.
             problems.dedup();
             return Err(Problems { problems, notes });
         }
@@ -75,7 +75,7 @@ impl Reader<'_> {
         Ok(site)
     }
 
-    /// A balancer that is named and has no members would answer nothing.
+    /// A named balancer without members is a problem.
     fn check_upstreams(&mut self) {
         for (name, file, at) in std::mem::take(&mut self.named) {
             let known = self.site.upstream(&name);
@@ -96,7 +96,7 @@ impl Reader<'_> {
             .retain(|upstream| !upstream.members.is_empty());
     }
 
-    /// A handler name that is neither the server's nor an `Action`'s is a mistake.
+    /// A handler name that neither the server nor an `Action` knows is a problem.
     pub(super) fn check_handler_names(&mut self) {
         for (name, file, fault) in std::mem::take(&mut self.wants_action) {
             if !self
@@ -138,7 +138,7 @@ impl Reader<'_> {
         }
     }
 
-    /// In a host with workers of its own each number is its own, else the main server's.
+    /// Checks the numbers of each team. A host with its own workers inherits missing numbers.
     fn check_spare_workers(&mut self) {
         let main = &self.main.team.workers;
         let main = (main.min_spare, main.max_spare);
@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether changes name the psgi handler and bring no application.
+/// Whether the changes name the psgi handler without an application.
 pub(super) fn wants_app(changes: &[Change]) -> bool {
     let names_psgi = |change: &Change| {
         matches!(

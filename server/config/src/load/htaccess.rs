@@ -1,4 +1,4 @@
-//! Reading a .htaccess: the same language within one folder, as far as `AllowOverride` lets it.
+//! Reads a .htaccess: the same language within one folder, restricted by `AllowOverride`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::{Open, OpenKind, Reader};
 use crate::problem::{At, Fault};
 use crate::{htaccess, Overrides, Problems, Section, Site};
 
-/// The sections of the file: the folder's own first.
+/// The sections of the file, the folder's own first.
 pub(crate) fn read_htaccess(
     site: &Site,
     file: &Path,
@@ -50,7 +50,7 @@ pub(crate) fn read_htaccess(
 }
 
 impl Reader<'_> {
-    /// The server speaks with back ends that it knows from its start.
+    /// Back ends must be known from the start.
     fn refuse_new_back_ends(&mut self, site: &Site) {
         for (name, file, at) in std::mem::take(&mut self.named) {
             if site.upstream(&name).is_none() {
@@ -64,7 +64,7 @@ impl Reader<'_> {
     }
 }
 
-/// Why a directive cannot stand in the file.
+/// Why a directive may not stand in the file.
 pub(super) fn refusal(row: &crate::Directive, may: &Overrides) -> String {
     match row.overrides {
         0 => format!(

@@ -1,7 +1,8 @@
-//! `<Macro NAME PARAMETER...>` and `Use NAME VALUE...`: lines that are read again with other words in them.
+//! `<Macro NAME PARAMETER...>` and `Use NAME VALUE...`: lines that are read with parameters
+//! replaced.
 //!
-//! A macro's lines keep their places, so that what is wrong in one is told where it stands; a second problem
-//! tells where it was used.
+//! A macro's lines keep their positions, so a problem names the line in the macro. A second problem
+//! names the line of `Use`.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use crate::environment::UseRequest;
 use crate::line::{self, Character};
 use crate::problem::{At, Fault};
 
-/// Macros that use macros, at most.
+/// The deepest nesting of macros.
 const DEPTH: usize = 32;
 
 pub(super) struct Macro {
@@ -19,7 +20,7 @@ pub(super) struct Macro {
     lines: Vec<Vec<Character>>,
     file: PathBuf,
     at: At,
-    /// Of `<Macro>` sections within it that are open.
+    /// The number of open `<Macro>` sections inside it.
     depth: usize,
 }
 
@@ -81,7 +82,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Tells of a macro that its file does not close.
+    /// Reports a macro that its file does not close.
     pub(super) fn refuse_open_macro(&mut self) {
         if let Some(draft) = self.drafting.take() {
             let message = "<Macro> is not closed; expected </Macro> in the same file";
@@ -93,7 +94,7 @@ impl Reader<'_> {
         self.macros.remove(&name.to_ascii_lowercase());
     }
 
-    /// Reads a macro's lines with these values in the place of its parameters.
+    /// Reads a macro's lines with these values in place of its parameters.
     pub(super) fn use_macro(&mut self, request: UseRequest) -> Result<(), Fault> {
         let UseRequest { name, values, at } = request;
         let lower = name.to_ascii_lowercase();
@@ -149,7 +150,7 @@ impl Reader<'_> {
     }
 }
 
-/// Parameters with their values, the longest first: `$name` goes before `$na`.
+/// Parameters with their values, the longest first, so `$name` precedes `$na`.
 fn pairs<'a>(parameters: &'a [String], values: &'a [String]) -> Vec<(&'a str, &'a str)> {
     let parameters = parameters.iter().map(String::as_str);
     let mut pairs: Vec<_> = parameters.zip(values.iter().map(String::as_str)).collect();

@@ -1,6 +1,6 @@
-//! Sections that stand within others: `<RequireAll>` and its like, `<Limit>`, `<If>`.
+//! Sections inside others: `<RequireAll>` and its like, `<Limit>`, `<If>`.
 //!
-//! Each gathers the changes of its lines, and when it is closed hands them on to what it stands in.
+//! Each collects the changes of its lines. When it closes, it passes them to the enclosing section.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::line::Word;
 use crate::problem::Fault;
 use crate::{Change, Conditional, Expression, Methods, Requirement};
 
-/// What kind of section it is.
+/// The kind of the section.
 pub(super) enum Part {
     RequireAny,
     RequireAll,
@@ -19,7 +19,7 @@ pub(super) enum Part {
 }
 
 impl Reader<'_> {
-    /// What an opening line opens, if it is one of these. `name` is in lower case.
+    /// The section that an opening line begins, if it is one of these. `name` is in lower case.
     pub(super) fn part(
         &mut self,
         lower: &str,
@@ -46,7 +46,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `<ElseIf>` and `<Else>` hold where those before them in the same place do not.
+    /// `<ElseIf>` and `<Else>` are true if the conditions before them in the same place are false.
     fn condition(&mut self, lower: &str, name: &Word, words: &[Word]) -> Result<Expression, Fault> {
         let own = match (lower, words) {
             ("else", []) => Expression::always(),
@@ -90,7 +90,7 @@ impl Reader<'_> {
 }
 
 impl Part {
-    /// What the enclosing section is changed by.
+    /// The resulting changes of the enclosing section.
     pub(super) fn close(self, changes: Vec<Change>) -> Vec<Change> {
         match self {
             Part::RequireAny => gather(changes, Requirement::Any),
@@ -129,7 +129,7 @@ fn limit(change: Change, methods: &Methods) -> Change {
     }
 }
 
-/// An `<If>` within is one more of the same place, whose condition has both.
+/// A nested `<If>` becomes one with both conditions.
 fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
     let mut own = Vec::new();
     let mut inner = Vec::new();

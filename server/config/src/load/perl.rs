@@ -1,4 +1,4 @@
-//! `<Perl>` sections: run when they are read, and what they say is read in their place.
+//! `<Perl>` sections: they run when they are read, and their directives are read in their place.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) struct PerlBlock {
 }
 
 impl Reader<'_> {
-    /// One more line of the section under way.
+    /// Takes one more line of the section.
     pub(super) fn collect_perl(&mut self, characters: &[Character]) {
         if let Some(block) = &mut self.perl_block {
             block.code.push_str(&line::text(characters));
@@ -23,7 +23,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The section is complete: its code runs here, and in every zygote at its place among the preloads.
+    /// Runs the complete section here, and in every zygote in its place among the preloads.
     pub(super) fn run_perl(&mut self) {
         if let Some(block) = self.perl_block.take() {
             let name = format!("{}:{}", self.file.display(), block.at.line + 1);
@@ -31,7 +31,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Runs code whose first line is `name`, FILE:LINE.
+    /// Runs code. Its first line is `name`, as FILE:LINE.
     pub(super) fn run_section(&mut self, name: String, code: String, at: At) {
         if let Err(fault) = self.catch_up(at) {
             return self.refuse(fault);
@@ -53,8 +53,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A preload that was just read: once perl runs it is loaded at once, as in mod_perl; before that, only what
-    /// makes directives is worth starting perl for.
+    /// Handles a preload that was just read. Once perl runs, the preload is loaded at once, as in
+    /// mod_perl. Before that, perl starts only for files that make directives.
     pub(super) fn preload_was_read(&mut self, at: At, defines: bool) {
         let starts_perl = || {
             if defines {
@@ -70,7 +70,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The preloads behind the first `known` ones are this line's.
+    /// The preloads after the first `known` ones belong to this line.
     pub(super) fn place_preloads(&mut self, known: usize, at: At) {
         for (_, preload) in self.environment.preloads.iter_mut().skip(known) {
             preload.place = PreloadPlace {
@@ -81,7 +81,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Loads what was to be preloaded so far and is not loaded here, and reads what it says.
+    /// Loads the preloads that are not loaded yet, and reads their directives.
     fn catch_up(&mut self, at: At) -> Result<(), Fault> {
         if self.environment.loaded_here == 0 {
             self.environment.preloads.sort_by_key(|(stage, _)| *stage);
@@ -107,7 +107,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// From now on preloads keep the order of the lines, behind those that perl has loaded.
+    /// From now on preloads keep the order of their lines, after those that perl has loaded.
     fn perl_is_ahead(&mut self) {
         self.environment.loaded_here = self.environment.preloads.len();
         for (stage, _) in &mut self.environment.preloads {
@@ -117,7 +117,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Runs it in the Perl that serves the host of this number.
+    /// Runs the errand in the Perl of this host.
     pub(super) fn run_errand(
         &mut self,
         host: u32,
@@ -149,7 +149,7 @@ impl Reader<'_> {
         Ok(made.lines)
     }
 
-    /// Reads lines that Perl made: whatever is wrong with one is told at `at`.
+    /// Reads lines that Perl made. Problems are reported at `at`.
     pub(super) fn read_made(&mut self, lines: &[String], at: At) {
         let text = lines.join("\n");
         let outer = self.open.len();
@@ -179,7 +179,7 @@ fn is_maker(preload: &Preload) -> bool {
     matches!(preload, Preload::Require(file) if mentions_add_config(file))
 }
 
-/// A file that makes directives; to start perl for any other would only cost time.
+/// Whether a file makes directives. Starting perl for other files would only cost time.
 fn mentions_add_config(file: &std::path::Path) -> bool {
     std::fs::read(file).is_ok_and(|text| text.windows(10).any(|word| word == b"add_config"))
 }

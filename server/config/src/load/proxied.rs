@@ -1,10 +1,11 @@
-//! `<Proxy URL>` and `<ProxyMatch REGEX>`: their lines hold for the paths that lead to such a URL.
+//! `<Proxy URL>` and `<ProxyMatch REGEX>`: their lines apply to paths that are proxied to such a
+//! URL.
 
 use super::Draft;
 use crate::environment::ProxiedUrls;
 use crate::{Change, HandlerName, PassFrom, Proxied, Scope, Section};
 
-/// Puts the lines of the sections where requests are proxied to such a URL.
+/// Applies the lines of the sections where requests are proxied to such a URL.
 pub(super) fn apply(draft: &mut Draft, proxied: &[(ProxiedUrls, Vec<Change>)]) {
     for (urls, changes) in proxied {
         for section in &mut draft.host.sections {
@@ -31,7 +32,7 @@ fn leads_to(change: &Change, urls: &ProxiedUrls) -> bool {
     matches!(change, Change::SetHandler(HandlerName::Proxy(to)) if is_at(to, urls))
 }
 
-/// A `*` at the end of the section's URL changes nothing: URLs are compared by their beginning.
+/// URLs are compared by their beginning, so a final `*` of the section's URL has no effect.
 fn is_at(to: &Proxied, urls: &ProxiedUrls) -> bool {
     let whole = format!("{}{}", to.upstream, to.to.as_deref().unwrap_or("/"));
     match urls {

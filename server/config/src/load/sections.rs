@@ -1,4 +1,4 @@
-//! Section lines: what opens, what closes, and what is read in between.
+//! Section lines: opening, closing, and the kinds of sections.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use crate::problem::{At, Fault};
 use crate::{condition, section, Change, Pattern};
 use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
-/// Sections within sections: who walks through what comes of them must not run out of stack.
+/// The deepest nesting of sections, which keeps later walks from exhausting the stack.
 const DEEPEST: usize = 64;
 
-/// An opened section that waits for its closing line.
+/// An open section.
 pub(super) struct Open {
-    /// As written, for messages.
+    /// The name as written, for messages.
     pub name: String,
     pub file: PathBuf,
     pub at: At,
@@ -23,17 +23,17 @@ pub(super) struct Open {
 }
 
 pub(super) enum OpenKind {
-    /// Its lines count: a condition that holds.
+    /// A true condition: its lines count.
     Read,
-    /// Its lines are a virtual host's.
+    /// The lines of a virtual host.
     Host,
-    /// Its lines do not count.
+    /// A false condition: its lines are skipped.
     Skip,
-    /// Its lines change a scope.
+    /// The lines of a scope.
     Scoped(Section),
-    /// Its lines change what it stands in, in their own way.
+    /// The lines change the enclosing section in their own way.
     Part(Part, Vec<crate::Change>),
-    /// `<Proxy>`: its lines are about a balancer, or about who may ask for back ends at all.
+    /// `<Proxy>`: the lines concern a balancer, or access to back ends in general.
     Proxy(Vec<Change>),
 }
 
@@ -97,8 +97,8 @@ impl Reader<'_> {
         fault.map_or(Ok(()), Err)
     }
 
-    /// What an opening line opens. Beside a fault it is something harmless, so that what is inside
-    /// is still read for its own faults.
+    /// The kind of section that a line opens. A faulty line opens a harmless one, so the lines
+    /// inside are still checked.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
         if let Some(part) = self.part(lower, name, words) {
             let parts = self.open.iter();
@@ -201,8 +201,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Who may ask is decided by `<Location>` here: `<Proxy>` may only say that everyone may, unless it names a URL,
-    /// which stands for the paths that lead there.
+    /// `<Location>` decides about access here, so `<Proxy>` may only admit everybody. A `<Proxy>`
+    /// with a URL applies to the paths that lead there.
     fn close_proxy(&mut self, changes: Vec<Change>, at: At) -> Result<(), Fault> {
         self.environment.balancer = None;
         if let Some((_, known)) = self
@@ -230,8 +230,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Its lines are Perl, which may look like anything: they are passed over even where a
-    /// condition does not hold.
+    /// A section of Perl code, which may look like anything: skipped even inside a false condition.
     fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
         self.foreign_until = Some("</perl>");
         if !self.is_skipping() {
@@ -293,7 +292,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The changes of the innermost section that is open, or of the host.
+    /// The changes of the innermost open section, or of the host.
     pub(super) fn innermost(&mut self) -> &mut Vec<crate::Change> {
         let open = self.open.iter_mut().rev();
         let innermost = open.into_iter().find_map(|open| match &mut open.kind {
@@ -305,7 +304,7 @@ impl Reader<'_> {
         innermost.unwrap_or(&mut draft.base)
     }
 
-    /// Closes what was left open, from the innermost on.
+    /// Closes the sections that were left open, the innermost first.
     pub(super) fn close_down_to(&mut self, depth: usize) {
         let mut closed = self.open.drain(depth.min(self.open.len())..);
         if closed.any(|open| matches!(open.kind, OpenKind::Host)) {
@@ -322,8 +321,8 @@ impl Reader<'_> {
                     "expected </{}>, which line {} opened, not </{name}>",
                     open.name, open.at.line
                 );
-                // Either a section further out is meant and the inner ones were left open, or
-                // the name is wrong and the innermost is meant.
+                // Either an outer section is meant and the inner ones were left open, or the name
+                // is wrong and the innermost is meant.
                 let innermost = self.open.len() - 1;
                 let meant = self.open.iter().rposition(here).unwrap_or(innermost);
                 self.close_down_to(meant);

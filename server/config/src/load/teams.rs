@@ -1,4 +1,4 @@
-//! Which hosts have workers or a Perl of their own: known when everything has been read.
+//! Finds the hosts with their own workers or Perl, after everything has been read.
 
 use super::{Draft, Reader};
 use crate::directive::Place;
@@ -7,18 +7,18 @@ use crate::problem::{At, Fault};
 use crate::team::{Own, TeamDraft};
 use crate::{Directive, PerlSettings, Preloaded, Problem, Team, TeamMark};
 
-/// A line of a host that only one with something of its own may say.
+/// A line that only a host with its own workers or Perl may have.
 pub(super) struct OwnLine {
     row: &'static Directive,
     file: std::path::PathBuf,
     at: At,
 }
 
-/// What the preloads of a reading are, with the time each is due.
+/// The preloads of a reading, with the stage of each.
 type Preloads = Vec<(PreloadStage, Preloaded)>;
 
 impl Reader<'_> {
-    /// Remembers a line of a virtual host that asks for workers or a Perl of its own.
+    /// Remembers a line of a virtual host that needs its own workers or Perl.
     pub(super) fn note_own_line(&mut self, row: &'static Directive, at: At) {
         if let (Place::Team | Place::Perl, Some(host)) = (row.place, &mut self.host) {
             host.own_lines.push(OwnLine {
@@ -29,7 +29,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `+Parent` behind a line whose Perl has run already would leave it in the main server's.
+    /// After a line whose Perl has run, `+Parent` would come too late.
     pub(super) fn check_own_perl(&self, had: Own, at: At) -> Result<(), Fault> {
         let own = self.host.as_ref().map_or(had, |host| host.team.own);
         let number = self.host_number();
@@ -43,7 +43,7 @@ impl Reader<'_> {
         }
     }
 
-    /// As the finished site will number the host that is open.
+    /// The number that the open host will have in the site.
     pub(super) fn host_number(&self) -> u32 {
         match self.host {
             Some(_) => self.hosts.len() as u32 + 1,
@@ -51,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The host whose Perl a host's lines run in: itself with `+Parent`, else the main server.
+    /// The host whose Perl runs a host's lines: itself with `+Parent`, else the main server.
     pub(super) fn perl_of(&self, number: u32) -> (u32, PerlSettings) {
         let main = &self.main.team.perl;
         let closed = (number as usize).checked_sub(1);
@@ -62,7 +62,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Lines that stand in a host which has nothing of its own.
+    /// Reports lines in a host without its own workers or Perl.
     pub(super) fn check_own_lines(&mut self) {
         for host in &self.hosts {
             let own = host.team.own;
@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 }
 
-/// The Perls and the teams of the site; each host is told which are its own.
+/// Makes the Perls and the teams of the site, and tells each host which are its own.
 pub(super) fn muster(
     main: &mut Draft,
     hosts: &mut [Draft],
@@ -94,7 +94,7 @@ pub(super) fn muster(
 ) -> (Vec<PerlSettings>, Vec<Team>) {
     preloads.sort_by_key(|(stage, _)| *stage);
     let TeamDraft { perl, workers, .. } = std::mem::take(&mut main.team);
-    // What a host without a Perl of its own says is added to the main server's for the main server's alone.
+    // The lines of a host without its own Perl are added to the main server's.
     let mut perls = vec![perl.clone()];
     let mut teams = vec![Team {
         workers,

@@ -1,4 +1,4 @@
-//! A name that is in no row of the table: a directive of Apache that is refused, or a misspelt name.
+//! Unknown names: a directive of Apache that is refused, or a misspelt name.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::line::{self, Character, Word};
 use crate::problem::Fault;
 use crate::{CustomDirective, Directive};
 
-/// An unknown name: why Mehari refuses the directive, or the nearest name.
+/// The fault for an unknown name: why the directive is refused, or the nearest name.
 pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDirective>]) -> Fault {
     if name.text.eq_ignore_ascii_case("Error") {
         return stopped_by_its_writer(name, content);
@@ -25,7 +25,7 @@ pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDire
     fault.or_nearest(&name.text, all)
 }
 
-/// `Error "TEXT"`: the configuration itself says that it must not be used as it is.
+/// `Error "TEXT"`: the configuration itself forbids its use.
 fn stopped_by_its_writer(name: &Word, content: &[Character]) -> Fault {
     let words = line::words(content).unwrap_or_default();
     let text: Vec<&str> = words.iter().skip(1).map(|word| &*word.text).collect();

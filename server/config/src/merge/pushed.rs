@@ -1,10 +1,10 @@
-//! Handlers that start-up code gives a server (`$s->push_handlers`): the zygote tells of them once it has loaded.
+//! Handlers that start-up code adds to a server (`$s->push_handlers`), reported by the zygote.
 
 use std::sync::{PoisonError, RwLock};
 
 use crate::{Host, Phase, Settings, Site};
 
-/// Handlers outside of all sections as start-up code left them. A clone starts empty.
+/// The handlers outside of sections after start-up code. A clone starts empty.
 #[derive(Debug, Default)]
 pub(crate) struct Pushed(RwLock<Vec<(Phase, Vec<String>)>>);
 
@@ -15,8 +15,9 @@ impl Clone for Pushed {
 }
 
 impl Site {
-    /// `$s->push_handlers` of start-up code of one Perl: from now on these are the handlers of a phase outside of
-    /// sections. A virtual host that has the main server's has them too. What another Perl serves is not touched.
+    /// `$s->push_handlers` in the start-up code of one Perl: sets the handlers of a phase outside
+    /// of sections. Virtual hosts that inherit the main server's handlers get them too. Hosts of
+    /// other Perls do not change.
     pub fn push_handlers(&self, perl: usize, host: u32, phase: Phase, handlers: Vec<String>) {
         let before = self.host(host).base.perl.of(phase);
         for other in self.all_hosts().filter(|other| other.perl == perl) {
@@ -52,7 +53,7 @@ impl Host {
         known.clear();
     }
 
-    /// What sections go on from.
+    /// The settings from which sections continue.
     pub(super) fn unmerged(&self) -> Settings {
         let mut settings = self.base.clone();
         let pushed = self.pushed.0.read().unwrap_or_else(PoisonError::into_inner);

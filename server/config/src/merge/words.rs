@@ -1,10 +1,10 @@
-//! What one section's changes do to the settings.
+//! Applies one section's changes to the settings.
 
 use std::path::PathBuf;
 
 use crate::{option, Change, Handler, HandlerName, Links, Media, Phase, Rung, Settings};
 
-/// What names a handler, kept apart until every section has spoken.
+/// The handler names, kept apart until all sections are merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct HandlerWords {
     set: Option<HandlerName>,
@@ -13,7 +13,7 @@ pub(crate) struct HandlerWords {
 }
 
 impl HandlerWords {
-    /// Applies one section's changes, then binds the handler names to what is known by then.
+    /// Applies one section's changes, then binds the handler names.
     pub fn apply(&mut self, settings: &mut Settings, changes: &[Change], location: &str) {
         settings.perl.apply(changes, location);
         let mut index_begun = false;
@@ -68,7 +68,7 @@ impl HandlerWords {
                         Some(rung) => Handler::Script(rung),
                         None => Handler::perl(one, perl_script),
                     },
-                    // Stacked: the worker is told all of them.
+                    // Several handlers: the worker gets all of them.
                     [first, ..] => Handler::perl(first, perl_script),
                 }
             }
@@ -77,7 +77,7 @@ impl HandlerWords {
 }
 
 impl Settings {
-    /// The changes that concern one field and nothing else.
+    /// Changes of one field only.
     fn change(&mut self, change: &Change) {
         match change {
             Change::AddType(suffix, media_type) => {
@@ -145,7 +145,7 @@ impl Settings {
             Change::Lua(..) | Change::LuaInstructions(_) | Change::LuaMemory(_) => {
                 self.lua.change(change)
             }
-            // The others are bound in `HandlerWords::apply`, or are `Media`'s or `Rules`'.
+            // The others are bound in `HandlerWords::apply`, or belong to `Media` or `Rules`.
             other => self.media.change(other),
         }
     }
@@ -169,7 +169,7 @@ impl Settings {
         set(option::MULTI_VIEWS, &mut self.files.multi_views);
         set(option::INCLUDES, &mut self.output.includes.allowed);
         set(option::INCLUDES_EXEC, &mut self.output.includes.may_exec);
-        // IncludesNOEXEC takes away what an outer Includes allowed.
+        // IncludesNOEXEC removes the commands that an outer Includes allows.
         let parsed_only = on & (option::INCLUDES | option::INCLUDES_EXEC) == option::INCLUDES;
         self.output.includes.may_exec &= !parsed_only && self.output.includes.allowed;
         let (mut followed, mut of_owner) = (

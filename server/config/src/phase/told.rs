@@ -1,20 +1,20 @@
-//! The text a worker is told its settings by, and a zygote its servers: records as the module above says.
+//! Encodes settings for workers and servers for zygotes, as records (see the module above).
 
 use super::{option, Phase, Told};
 use crate::{AllowDeny, Host, Requirement, Settings, Site, TeamMark};
 
 impl Settings {
-    /// Some Perl handler wants the request, whatever answers it.
+    /// Whether a Perl handler takes part in the request, whatever responds.
     pub fn runs_phases(&self) -> bool {
         self.perl.told.runs_phases
     }
 
-    /// Filters in Perl see what is answered here, a file's bytes as well.
+    /// Whether Perl filters process responses here, including files.
     pub fn filters_output(&self) -> bool {
         self.perl.told.filters_output
     }
 
-    /// Writes down what the worker is told.
+    /// Encodes the text for the worker.
     pub(crate) fn tell(&mut self) {
         self.perl.told = Told {
             runs_phases: self.has_phases(),
@@ -49,7 +49,7 @@ impl Settings {
         }
     }
 
-    /// Where nothing else is for Perl, the location makes no difference.
+    /// If nothing else concerns Perl, the location makes no difference.
     pub(crate) fn forget_location(&mut self) {
         let perl = &self.perl;
         let silent = perl.handlers.is_empty() && perl.options_on | perl.options_off == 0;
@@ -74,7 +74,7 @@ impl Settings {
             | bit(self.files.multi_views, 128)
     }
 
-    /// With the handlers of those phases and names that `has` says yes to.
+    /// Includes the handlers for which `has` returns true.
     fn perl_text(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
         let perl = &self.perl;
         let mut text = Text::default();
@@ -101,11 +101,11 @@ impl Settings {
                 &perl.options_off.to_string(),
             );
         }
-        // Perl may say who comes: what is wanted of those goes with it.
+        // Perl may authenticate users, so the text includes the requirements for them.
         if self.has_phases() {
             self.put_access(&mut text);
         }
-        // A program of this server's may answer in the same worker.
+        // An error document of this server may run in the same worker.
         for (status, document) in &self.error_documents {
             if document.starts_with('/') {
                 text.put(b'e', &status.to_string(), document);
@@ -129,8 +129,8 @@ impl Settings {
     }
 }
 
-/// The part of `Require` that is about users, a line for each way to meet it; `other` for what only a Perl handler
-/// can say yes to.
+/// The user part of `Require`, one line per alternative. `other` stands for what only a Perl
+/// handler can grant.
 fn about_users(requirement: &Requirement) -> String {
     match requirement {
         Requirement::ValidUser => "valid-user".to_string(),
@@ -146,11 +146,12 @@ fn about_users(requirement: &Requirement) -> String {
 }
 
 impl Site {
-    /// What the Perl of this number is told of a server itself, when its zygote starts: handlers of its life,
-    /// variables for `$s->dir_config`, names. Records as in the settings' text.
+    /// A server's settings for the Perl of this number: handlers of its life, variables for
+    /// `$s->dir_config`, names. The zygote gets them at its start, as records like those of
+    /// settings.
     pub fn told_of(&self, host: &Host, perl: usize) -> Vec<u8> {
-        // Handlers of a server's life are run by the Perl that serves it; those a host has of the main server's, by
-        // that one's.
+        // The Perl that serves a host runs the handlers of the host's life. Inherited handlers run
+        // in the main server's Perl.
         let inherited = |phase: Phase, name: &str| {
             host.perl > 0 && self.main.base.perl.of(phase).iter().any(|one| one == name)
         };
@@ -165,7 +166,7 @@ impl Site {
         text.0
     }
 
-    /// For `$s->timeout` and its like; times in microseconds, as APR's.
+    /// For `$s->timeout` and its like. Times are in microseconds, as in APR.
     fn tell_limits(&self, host: &Host, text: &mut Text) {
         let limits = &self.limits;
         let kept = limits.keep_alive;
@@ -187,7 +188,7 @@ impl Site {
 }
 
 impl Host {
-    /// `PerlOptions` of the server that are on.
+    /// The server's `PerlOptions` that are on.
     fn perl_options(&self) -> Vec<&'static str> {
         let perl = &self.base.perl;
         let is_on = |phase: &Phase| !perl.disabled.contains(phase);
@@ -209,7 +210,7 @@ impl Host {
         options
     }
 
-    /// The port is its own, else the first that is listened at.
+    /// The port is its own, or else the first `Listen` port.
     fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Text {
         let mut text = Text(self.base.perl_text(has));
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
@@ -226,7 +227,7 @@ impl Host {
     }
 }
 
-/// Records, as the module's head says.
+/// Writes records, as the module above describes them.
 #[derive(Default)]
 pub(crate) struct Text(pub Vec<u8>);
 

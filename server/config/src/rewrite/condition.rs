@@ -1,4 +1,4 @@
-//! `RewriteCond`: what has to hold for a rule.
+//! `RewriteCond`: a condition of a rule.
 
 use crate::expression::{Operator, Test};
 use crate::{Expression, Pattern, Piece, Text};
@@ -11,9 +11,9 @@ pub struct RewriteCondition {
     pub subject: Text,
     pub check: Check,
     pub negated: bool,
-    /// `[OR]`: it or the next one.
+    /// `[OR]`: this condition or the next.
     pub or_next: bool,
-    /// `[NV]`: caches are not told of the fields it looks at.
+    /// `[NV]`: its fields do not appear in Vary.
     pub unvaried: bool,
 }
 
@@ -63,7 +63,7 @@ impl Comparison {
 }
 
 impl RewriteCondition {
-    /// The request's fields that it looks at and that caches have to know of: the host they know.
+    /// The request fields that the condition reads and that Vary must name, except the host.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         let pieces = self.subject.pieces().iter().filter(|_| !self.unvaried);
         pieces.filter_map(|piece| match piece {
@@ -80,7 +80,7 @@ impl RewriteCondition {
         })
     }
 
-    /// The arguments of `RewriteCond`; an error says which word is wrong, and why.
+    /// Parses the arguments of `RewriteCond`. An error says which word is wrong and why.
     pub(crate) fn parse(words: &[&str]) -> Result<RewriteCondition, (usize, String)> {
         let mut caseless = false;
         let mut or_next = false;
@@ -142,7 +142,7 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
     if let [b'-', letter] = pattern.as_bytes() {
         let letter = match *letter as char {
             'U' => return Ok(Check::Path),
-            // As a subrequest would find it: as a file.
+            // A subrequest would find a file.
             'F' => 'f',
             letter => letter,
         };

@@ -18,28 +18,28 @@ pub struct Flags {
     pub discard_query: bool,
     pub query_last: bool,
     pub no_escape: bool,
-    /// `UnsafeAllow3F`: what is put in may begin the query.
+    /// `UnsafeAllow3F`: inserted text may begin the query.
     pub question_marks: bool,
     pub chain: bool,
     pub skip: u32,
-    /// `N`: from the first rule again, so often at most.
+    /// `N`: restart at the first rule, at most this often.
     pub next: Option<u32>,
     pub environment: Vec<(String, Option<Text>)>,
     pub cookies: Vec<Text>,
-    /// `H` and `T`: for the request as the rules leave it.
+    /// `H` and `T`: set for the rewritten request.
     pub forced: Option<Arc<Forced>>,
     pub discard_path_info: bool,
     pub escape: Option<Escape>,
-    /// `UnsafePrefixStat`: what is put in may name a folder of the disk.
+    /// `UnsafePrefixStat`: inserted text may name a folder of the disk.
     pub any_start: bool,
     pub no_subrequest: bool,
 }
 
-/// What `[H=]` and `[T=]` change for the requests their rule is about.
+/// The handler and type that `[H=]` and `[T=]` set.
 #[derive(Debug, PartialEq, serde::Serialize)]
 pub struct Forced {
     pub changes: Vec<Change>,
-    /// Tells it from every other that was ever read.
+    /// A number that no other rule has.
     #[serde(skip)]
     pub(crate) serial: u64,
 }
@@ -52,7 +52,7 @@ impl Forced {
     }
 }
 
-/// Rounds of `[N]` when the rule does not say.
+/// The default number of rounds of `[N]`.
 const ROUNDS: u32 = 32;
 
 /// `[NAME,NAME=VALUE,...]`.
@@ -70,7 +70,7 @@ pub(super) fn flag_list(text: &str) -> Result<Vec<(&str, &str)>, String> {
         .collect())
 }
 
-/// What is left of a list once [`Flags`] has heard it: what needs to know more than the words.
+/// The flags that [`Flags`] leaves to the directive, because they need more than their words.
 #[derive(Default)]
 pub(crate) struct Wishes {
     pub caseless: bool,
@@ -82,10 +82,10 @@ pub(crate) struct Wishes {
     pub media_type: Option<String>,
 }
 
-/// `[B]` and its kin: what of a group is percent-encoded where it is put in.
+/// `[B]` and its like: what is percent-encoded when a group is inserted.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Escape {
-    /// `B=CHARACTERS`: these alone.
+    /// `B=CHARACTERS`: only these.
     pub only: Option<Vec<u8>>,
     /// `BNE=CHARACTERS`: never these.
     pub but: Vec<u8>,
@@ -243,7 +243,7 @@ fn number(name: &str, value: &str) -> Result<u32, String> {
         .map_err(|_| format!("expected a number behind {name}=, not `{value}`"))
 }
 
-/// 302 where none is said. Beyond 3xx the substitution is dropped and the status answered.
+/// The default is 302. A status outside of 3xx is answered without the substitution.
 fn redirect_status(value: &str) -> Result<u16, String> {
     match value.to_ascii_lowercase().as_str() {
         "" | "temp" => Ok(302),

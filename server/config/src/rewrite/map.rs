@@ -1,11 +1,11 @@
-//! `RewriteMap`: where `${name:key}` is looked up.
+//! `RewriteMap`: the source of `${name:key}`.
 
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RewriteMap {
-    /// `txt:FILE`, and with `rnd:FILE` one of the values that `|` parts.
+    /// `txt:FILE`, or `rnd:FILE` with alternatives separated by `|`.
     File { path: PathBuf, random: bool },
     /// `dbm=sdbm:FILE`: the file of pages, FILE.pag.
     Sdbm(PathBuf),
@@ -16,7 +16,7 @@ pub enum RewriteMap {
 }
 
 impl RewriteMap {
-    /// `rest`: words of a program's behind the first.
+    /// `rest`: the words of a program after the first.
     pub(crate) fn parse(text: &str, rest: &[&str], root: &Path) -> Result<RewriteMap, String> {
         let (kind, place) = text.split_once(':').unwrap_or(("txt", text));
         if place.is_empty() {

@@ -1,14 +1,14 @@
-//! `Expires` and its kin: for how long what a place answers stays fresh.
+//! `Expires` and its like: how long a location's responses stay fresh.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// `ExpiresActive On` and what goes with it.
+/// `ExpiresActive On` and its settings.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Expires {
     pub active: bool,
     pub default: Option<Expiry>,
-    /// By media type in lower case; `text/*` stands for all of its kind.
+    /// By media type in lower case. `text/*` means all types of text.
     pub by_type: BTreeMap<String, Expiry>,
 }
 
@@ -26,7 +26,7 @@ pub enum Base {
 }
 
 impl Expires {
-    /// What holds for a media type, parameters aside.
+    /// The lifetime of a media type, ignoring parameters.
     pub fn of(&self, media_type: &[u8]) -> Option<Expiry> {
         let media_type = String::from_utf8_lossy(media_type).to_ascii_lowercase();
         let bare = media_type.split(';').next().unwrap_or_default().trim();

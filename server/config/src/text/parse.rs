@@ -1,8 +1,8 @@
-//! Reading texts: each dialect has its own way to write the pieces.
+//! Parses texts. Each dialect writes the pieces differently.
 
 use super::{Function, Piece, Text};
 
-/// Maps within the keys of maps.
+/// The deepest nesting of maps in keys of maps.
 const DEEPEST: usize = 16;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -58,7 +58,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// The piece the rest begins with, taken; `None`: a plain character.
+    /// Takes the piece at the beginning of the rest. `None`: a plain character.
     fn piece(&mut self, dialect: Dialect) -> Result<Option<Piece>, String> {
         let rest = self.rest;
         let digit = |at: usize| (*rest.as_bytes().get(at)? as char).to_digit(10);
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What is between the brace at `start - 1` and its partner, which is taken.
+    /// Takes the text between the brace at `start - 1` and its partner.
     fn braced(&mut self, start: usize) -> Result<&'t str, String> {
         let mut depth = 1;
         for (at, byte) in self.rest.bytes().enumerate().skip(start) {
@@ -151,7 +151,7 @@ pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     };
     let name = name.to_string();
     Ok(match kind.to_ascii_lowercase().as_str() {
-        // `v` is mod_include's name for it.
+        // `v` is mod_include's name.
         "env" | "reqenv" | "v" => Piece::Environment(name),
         "http" | "req" | "req_novary" => Piece::Field(name),
         "resp" => Piece::Response(name),
@@ -191,7 +191,7 @@ fn map(inner: &str) -> Result<Piece, String> {
     })
 }
 
-/// The variables expressions and rewriting know. `HTTP_` and the rest of a field's name are more.
+/// The variables of expressions and rewriting, besides `HTTP_` with the name of a field.
 const VARIABLES: &[&str] = &[
     "REQUEST_METHOD",
     "REQUEST_SCHEME",

@@ -1,4 +1,4 @@
-//! Who may ask.
+//! Access rules.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What files come to: conditions, variables, includes, sections, directives.
+//! Loading of files: conditions, variables, includes, sections, directives.
 
 use std::fs::{create_dir_all, write};
 use std::path::Path;

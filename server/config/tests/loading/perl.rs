@@ -1,4 +1,4 @@
-//! What is for Perl: handlers, what is loaded first, options, variables.
+//! Perl's directives: handlers, preloads, options, variables.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How files are read: conditions, variables, includes, and problems.
+//! Reading of files: conditions, variables, includes, and problems.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Virtual hosts with workers and with a Perl of their own.
+//! Virtual hosts with their own workers and their own Perl.
 
 use super::*;
 
@@ -88,7 +88,7 @@ fn lines_about_workers_want_a_host_that_has_some() {
         "PerlOptions +Clone\nPerlSwitches -w\nMaxClients 3\n",
     ));
     assert_eq!(told.len(), 1, "{told:?}");
-    // The order does not matter, and what is taken back was not asked for.
+    // The order does not matter, and an option that is taken back has no effect.
     site(&inside(
         "PerlSwitches -w\nPerlModule A\nPerlOptions +Parent\n",
     ));

@@ -1,4 +1,4 @@
-//! The server's own lines, and whole configurations as they are found.
+//! The server's own lines, and whole configurations from practice.
 
 use super::*;
 

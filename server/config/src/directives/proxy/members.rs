@@ -79,7 +79,7 @@ pub fn set(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// The balancer a line is about, and the index of the word behind its name.
+/// The balancer of a line, and the index of the word behind its name.
 fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), Fault> {
     let first = arguments.filled(0)?;
     if first
@@ -94,7 +94,7 @@ fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), F
     }
 }
 
-/// The upstream of this name, made if there is none.
+/// The upstream of this name. Creates it if necessary.
 pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
     let known = site
         .back_ends
@@ -148,7 +148,7 @@ pub fn member_parameter(member: &mut BackEnd, arguments: &Arguments, index: usiz
         "disablereuse" => member.reuse = !value.flag()?,
         "enablereuse" => member.reuse = value.flag()?,
         "status" => member.standing = standing(&value, member.standing)?,
-        // Connections are kept, and what a back end says goes on at once, without being asked to.
+        // These have no effect: connections are always kept, and responses are forwarded at once.
         _ => {}
     }
     Ok(())
@@ -178,7 +178,7 @@ pub fn balancer_parameter(upstream: &mut Upstream, arguments: &Arguments, index:
             })?;
         }
         "stickysession" => {
-            // Apache allows one name for the cookie and one for the parameter.
+            // Apache allows one name for the cookie and another for the parameter.
             let name = value.text.split('|').next().unwrap_or_default();
             upstream.sticky = Some(name.to_string());
         }
@@ -238,7 +238,7 @@ fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
 struct Value<'a> {
     arguments: &'a Arguments<'a>,
     index: usize,
-    /// In lower case, one of those that are known here.
+    /// The known name in lower case.
     name: String,
     text: &'a str,
 }

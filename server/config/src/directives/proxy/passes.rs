@@ -1,4 +1,4 @@
-//! `ProxyPass` and its relatives: from a URL path to a back end and back.
+//! `ProxyPass` and its relatives: mapping URL paths to back ends and back.
 
 use super::super::row::*;
 use super::members;
@@ -103,7 +103,7 @@ fn proxied(
     })
 }
 
-/// Remembers where an upstream was named, in case nothing says what it is.
+/// Remembers where an upstream was named, in case it is never defined.
 fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &str) {
     let at = arguments
         .words
@@ -112,7 +112,7 @@ fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &st
     target.environment.named.push((upstream.to_string(), at));
 }
 
-/// The upstream of one back end alone; its name.
+/// An upstream with a single back end. Returns its name.
 fn alone(site: &mut Site, member: BackEnd) -> String {
     let name = member.name();
     let upstream = members::upstream(site, &name);
@@ -137,7 +137,7 @@ pub fn handler(
     })
 }
 
-/// The upstream of a URL that stands in the argument of this number.
+/// The upstream of the URL in this argument.
 pub fn upstream(
     target: &mut Target,
     arguments: &Arguments,

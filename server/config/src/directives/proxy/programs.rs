@@ -1,4 +1,4 @@
-//! `FastCgiServer`: FastCGI programs that this server starts itself.
+//! `FastCgiServer`: FastCGI programs that this server starts.
 
 use super::super::row::*;
 use super::members;
@@ -42,25 +42,25 @@ fn keep(upstream: &mut Upstream, program: Program) {
     let mut member = members::back_end(super::url::Url {
         speech: Speech::FastCgi,
         secure: false,
-        // Its name; where it listens is decided when it is started.
+        // The program's name. Its address is chosen when it starts.
         address: BackEndAddress::Unix(program.file.clone()),
         host: "localhost".into(),
         path: String::new(),
     });
-    // A process of such a program has one connection at a time, and serves nobody else meanwhile.
+    // A process serves one connection at a time.
     member.max = program.processes;
     member.idle = program.processes;
     upstream.members = vec![BackEnd { ..member }];
     upstream.program = Some(program);
 }
 
-/// The processes of `SetHandler lua`, so many or as many as there are.
+/// The processes of `SetHandler lua`: the given number, or the current one.
 pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
     const PROCESSES: usize = 2;
     let upstream = members::upstream(site, LUA_POOL);
     let known = upstream.program.as_ref().map(|known| known.processes);
     let program = Program {
-        // This very program; where nobody can say which that is, starting it says so.
+        // This program itself. If its path is unknown, the start reports it.
         file: std::env::current_exe().unwrap_or_else(|_| "mehari".into()),
         arguments: vec!["lua-pool".into()],
         processes: processes.or(known).unwrap_or(PROCESSES),
@@ -70,7 +70,7 @@ pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
     keep(upstream, program);
 }
 
-/// What `SetHandler lua` leads to.
+/// The handler of `SetHandler lua`.
 pub fn lua_handler(site: &mut Site) -> Proxied {
     lua_pool(site, None);
     Proxied {
@@ -81,9 +81,9 @@ pub fn lua_handler(site: &mut Site) -> Proxied {
     }
 }
 
-/// How scripts of `SetHandler fcgid-script` are run.
+/// The settings for scripts of `SetHandler fcgid-script`.
 pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
-    /// As mod_fcgid's FcgidMinProcessesPerClass.
+    /// mod_fcgid's default of FcgidMinProcessesPerClass.
     const PROCESSES: usize = 3;
     let upstream = members::upstream(site, FCGID);
     let mut program = upstream.program.take().unwrap_or(Program {
@@ -97,7 +97,7 @@ pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
     keep(upstream, program);
 }
 
-/// What `SetHandler fcgid-script` leads to.
+/// The handler of `SetHandler fcgid-script`.
 pub fn script_handler(site: &mut Site) -> Proxied {
     scripts(site, |_| ());
     Proxied {
@@ -108,7 +108,7 @@ pub fn script_handler(site: &mut Site) -> Proxied {
     }
 }
 
-/// `FcgidInitialEnv NAME [VALUE]`: without a value the server's own.
+/// `FcgidInitialEnv NAME [VALUE]`. Without a value the server's variable is used.
 pub fn initial_environment(target: &mut Target, arguments: &Arguments) -> Applied {
     let name = arguments.filled(0)?.to_string();
     let value = match arguments.words.get(1) {

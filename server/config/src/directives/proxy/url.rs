@@ -8,20 +8,20 @@ use std::path::PathBuf;
 const EXPECTED: &str =
     "http(s)://HOST[:PORT][/PATH], fcgi:, scgi: or uwsgi://HOST:PORT[/PATH] or unix:/SOCKET|http://HOST[/PATH]";
 
-/// A URL taken apart.
+/// The parts of a URL.
 pub struct Url {
     pub speech: Speech,
     pub secure: bool,
     pub address: BackEndAddress,
-    /// Host and port as the Host field says them.
+    /// Host and port, as in a Host field.
     pub host: String,
     /// Empty, or beginning with a slash.
     pub path: String,
 }
 
-/// What a `ProxyPass` or a handler names.
+/// The target of a `ProxyPass` or a handler.
 pub enum Place {
-    /// `balancer://name`, and the path behind it.
+    /// `balancer://name` and the path behind it.
     Balancer(String, String),
     BackEnd(Url),
     /// `fcgi:///usr/bin/php-cgi`: a `FastCgiServer`.
@@ -76,7 +76,7 @@ pub fn back_end(arguments: &Arguments, index: usize, text: &str) -> Result<Url, 
     })
 }
 
-/// What is spoken, whether within TLS, and the URL behind its scheme.
+/// The protocol, whether it uses TLS, and the URL behind its scheme.
 fn speech(url: &str) -> Option<(Speech, bool, &str)> {
     const SCHEMES: [(&str, Speech, bool); 7] = [
         ("http://", Speech::Http, false),
@@ -92,7 +92,7 @@ fn speech(url: &str) -> Option<(Speech, bool, &str)> {
         .find_map(|(scheme, speech, secure)| Some((speech, secure, strip(url, scheme)?)))
 }
 
-/// Apache's.
+/// Apache's default port.
 fn default_port(speech: Speech, secure: bool) -> u16 {
     match speech {
         Speech::Http if secure => 443,

@@ -1,8 +1,8 @@
-//! `SSLCipherSuite`: OpenSSL's list, as far as it names what is offered here.
+//! `SSLCipherSuite`: OpenSSL's list, restricted to the ciphers of the library.
 
 use super::super::row::*;
 
-/// OpenSSL's name (for TLS 1.3 the same as the registered one) and the registered name.
+/// OpenSSL's name (for TLS 1.3 the registered one) and the registered name.
 const KNOWN: [(&str, &str); 9] = [
     ("TLS_AES_256_GCM_SHA384", "TLS13_AES_256_GCM_SHA384"),
     ("TLS_AES_128_GCM_SHA256", "TLS13_AES_128_GCM_SHA256"),
@@ -36,7 +36,7 @@ const KNOWN: [(&str, &str); 9] = [
     ),
 ];
 
-/// Words that stand for groups in which all of ours are.
+/// Names of groups that include all of the library's ciphers.
 const GROUPS: [&str; 12] = [
     "all",
     "default",
@@ -99,8 +99,8 @@ pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// A list for TLS 1.3 leaves the others as they are, and the other way round, as in mod_ssl: a list
-/// without the TLS 1.3 names does not take them away.
+/// As in mod_ssl, a list for TLS 1.3 does not affect older versions, and a list without TLS 1.3
+/// names does not remove them.
 fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, has_group: bool) {
     let is_13 = |name: &&'static str| name.starts_with("TLS13_");
     let names_13 = only_13 || named.iter().any(is_13);
@@ -112,7 +112,7 @@ fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, h
         .filter(|name| !kept.contains(name))
         .filter(|name| {
             if is_13(name) {
-                // Nothing said about this version: all of it.
+                // The list does not mention this version, so all its ciphers stay.
                 has_group || !kept.iter().any(is_13)
             } else {
                 (has_group && names_12) || !kept.iter().any(|kept| !is_13(kept))
