@@ -1,7 +1,7 @@
 //! Shell patterns (`*`, `?` and `[set]`), matched without an allocation.
 //!
 //! `<Files>`, `<Directory>`, `<Location>` and `Include` use them. A pattern always matches within
-//! one path segment. Crates for patterns allocate or match across segments.
+//! one path segment.
 
 /// Whether `text` contains a wildcard.
 pub(crate) fn is_pattern(text: &str) -> bool {
