@@ -142,7 +142,11 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let path = url_path(arguments, 1)?;
                 let name = arguments.filled(0)?.to_string();
-                target.environment.definitions.actions.insert(name.to_ascii_lowercase());
+                target
+                    .environment
+                    .definitions
+                    .actions
+                    .insert(name.to_ascii_lowercase());
                 target.changes.push(Change::Action(name, path));
                 Ok(())
             },

@@ -179,7 +179,11 @@ pub const GROUP: Group = Group {
             words("NAME", 1, 1),
             "Removes a defined name.",
             |target, arguments| {
-                target.environment.definitions.names.remove(arguments.filled(0)?);
+                target
+                    .environment
+                    .definitions
+                    .names
+                    .remove(arguments.filled(0)?);
                 Ok(())
             },
         )
