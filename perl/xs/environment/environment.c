@@ -193,8 +193,9 @@ static void drop_foreign(pTHX_ HV *env)
   live_count = 0;
 }
 
-static bool is_bare; /* nothing of a request is in %ENV */
+static bool is_bare; /* nothing of a request is in %ENV but `PerlSetEnv` of its place */
 static bool is_without_api; /* nor that there is mod_perl's API */
+static mehari_table *early; /* what handlers before the response have stored in %ENV; NULL: none ever has */
 
 /* PATH, TZ and the like: put back with magic when a script changed them, for C libraries read them too. */
 static void store_base(pTHX_ HV *env)
@@ -317,42 +318,126 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
     bool is_passed_on = false;
     for (int i = 0; i < base_count && !is_passed_on; i++)
       is_passed_on = sv_eq(base[i].key, hv_iterkeysv(entry));
-    if (is_passed_on || mehari_table_find(table, key) || !SvOK(HeVAL(entry)))
+    /* As in mod_perl: what is stored in %ENV before the response is of %ENV alone. */
+    bool is_early = early && mehari_table_find(early, key);
+    if (is_passed_on || is_early || mehari_table_find(table, key) || !SvOK(HeVAL(entry)))
       continue;
     value.at = SvPV_nomg(HeVAL(entry), value.length);
     mehari_table_add(table, key, value);
   }
 }
 
-static void forget(pTHX_ bool without_api)
+static bool is_as_forgotten(pTHX_ HV *env, bool without_api)
 {
-  if (is_bare && is_without_api == without_api)
-    return;
+  STRLEN expected = base_count + (without_api ? 0 : 2);
+  return is_bare && is_without_api == without_api && av_top_index(loose) < 0 && HvUSEDKEYS(env) == expected;
+}
+
+/* What `PerlSetEnv` has set for the place. What is set for the whole server is there already. */
+static void set_place(pTHX_ HV *env, const mehari_job *place)
+{
+  const mehari_request *frame = place->frame;
+  int end = frame->set_env_count + frame->perl_set_env_count;
+  for (int i = frame->set_env_count; i < end && i < frame->variable_count; i++) {
+    mehari_text name = mehari_job_text(place, place->variables[i].name), value = mehari_job_text(place, place->variables[i].value);
+    SV **known = hv_fetch(env, name.at, name.length, 0);
+    if (!known || !SvPOK(*known) || SvCUR(*known) != value.length || memNE(SvPVX(*known), value.at, value.length))
+      mehari_environment_set(aTHX_ name, value);
+  }
+}
+
+static void forget(pTHX_ bool without_api, const mehari_job *place)
+{
   HV *env = GvHVn(PL_envgv);
   U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
   SvFLAGS(env) &= ~magic;
-  hv_clear(env);
-  av_clear(loose);
-  live_count = 0;
+  bool is_clean = is_as_forgotten(aTHX_ env, without_api);
+  if (!is_clean) {
+    hv_clear(env);
+    av_clear(loose);
+    live_count = 0;
+  }
   store_base(aTHX_ env);
-  if (!without_api) {
+  if (!is_clean && !without_api) {
     store(aTHX_ env, mod_perl.key, mod_perl.hash, MOD_PERL, sizeof MOD_PERL - 1);
     store(aTHX_ env, mod_perl_version.key, mod_perl_version.hash, "2", 1);
   }
+  if (place)
+    set_place(aTHX_ env, place);
   is_bare = true;
   is_without_api = without_api;
   SvFLAGS(env) |= magic;
 }
 
-/* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */
-void mehari_environment_forget(pTHX) { forget(aTHX_ false); }
+/* Handlers without `SetupEnv` see what the server passes on, `PerlSetEnv` of their place, and nothing of a request. */
+void mehari_environment_forget(pTHX_ const mehari_job *place) { forget(aTHX_ false, place); }
 
 /* PSGI applications likewise; the API of mod_perl is not theirs, and modules would take its name for an offer. */
-void mehari_environment_of_process(pTHX) { forget(aTHX_ true); }
+void mehari_environment_of_process(pTHX) { forget(aTHX_ true, NULL); }
+
+/* ---- what handlers before the response store in %ENV ---- */
+
+const mehari_table *mehari_environment_early(void) { return early; }
+
+void mehari_environment_forget_early(void)
+{
+  if (early)
+    mehari_table_clear(early);
+}
+
+static bool is_base(pTHX_ SV *key, SV *value)
+{
+  for (int i = 0; i < base_count; i++)
+    if (sv_eq(base[i].key, key))
+      return !value || sv_eq(base[i].value, value);
+  return false;
+}
+
+static bool is_known(pTHX_ SV *key, SV *value)
+{
+  if (is_base(aTHX_ key, value) || sv_eq(key, mod_perl.key) || sv_eq(key, mod_perl_version.key))
+    return true;
+  for (SSize_t i = 0; i <= av_top_index(loose); i++)
+    if (sv_eq(AvARRAY(loose)[i], key))
+      return true;
+  return false;
+}
+
+void mehari_environment_note_early(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  HE *entry;
+  if (!is_bare)
+    return;
+  hv_iterinit(env);
+  while ((entry = hv_iternext(env))) {
+    SV *key = hv_iterkeysv(entry), *value = HeVAL(entry);
+    mehari_text name, text;
+    if (!SvOK(value) || is_known(aTHX_ key, value))
+      continue;
+    name.at = SvPV(key, name.length);
+    text.at = SvPV_nomg(value, text.length);
+    if (!early)
+      early = mehari_table_new();
+    mehari_table_set(early, name, text);
+  }
+}
+
+/* What the request itself has under the name goes before it. */
+void mehari_environment_set_early(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  for (int i = 0; early && i < early->count; i++) {
+    mehari_text name = {early->entries[i].name, early->entries[i].name_length};
+    SV *key = sv_2mortal(newSVpvn(name.at, name.length));
+    if (is_base(aTHX_ key, NULL) || !hv_exists_ent(env, key, 0))
+      mehari_environment_set(aTHX_ name, (mehari_text){early->entries[i].value, early->entries[i].value_length});
+  }
+}
 
 void mehari_environment_without_request(pTHX)
 {
-  mehari_environment_forget(aTHX);
+  forget(aTHX_ false, NULL);
   if (!mehari_now.frame->variable_count)
     return;
   set_variables(aTHX_ GvHVn(PL_envgv));

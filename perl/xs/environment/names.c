@@ -33,8 +33,11 @@ STRLEN mehari_variable_name(char *into, size_t room, mehari_text field)
   if (room < prefix || field.length > room - prefix)
     return 0;
   memcpy(into, "HTTP_", prefix);
-  for (STRLEN i = 0; i < field.length; i++)
+  for (STRLEN i = 0; i < field.length; i++) {
+    if (field.at[i] != '-' && !isALPHANUMERIC_A(field.at[i]))
+      return 0;
     into[prefix + i] = field.at[i] == '-' ? '_' : toUPPER(field.at[i]);
+  }
   return prefix + field.length;
 }
 

@@ -15,6 +15,6 @@ typedef struct {
 void mehari_pin_make(pTHX_ mehari_pin *this, const char *name, STRLEN length);
 mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length); /* NULL: there are too many */
 mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length); /* of a header field; NULL: it has none */
-STRLEN mehari_variable_name(char *into, size_t room, mehari_text field); /* 0: the name is too long for the room */
+STRLEN mehari_variable_name(char *into, size_t room, mehari_text field); /* 0: the field has none, as in Apache: `X_Y` would stand for `X-Y` */
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ static mehari_bell *bell;
 static char *ring;
 static int descriptors = -1, bell_event = -1, box_file = -1;
 static bool unpublished;
+static const mehari_request *opened; /* the frame of the request that was taken last */
 /* What we know ourselves, for a script that writes over the mailbox: requests taken, and the last one of each slot. */
 static uint32_t taken;
 static uint64_t last_of_slot[MEHARI_SLOTS];
@@ -56,10 +58,8 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
 int mehari_mailbox_file(void) { return box_file; }
 _Atomic uint32_t *mehari_mailbox_child(void) { return &box->child; }
 
-uint32_t mehari_mailbox_offset(const mehari_request *frame)
-{
-  return (uint32_t)((const char *)frame - (const char *)box);
-}
+uint32_t mehari_mailbox_offset(void) { return (uint32_t)((const char *)opened - (const char *)box); }
+bool mehari_mailbox_holds(const mehari_request *frame) { return frame == opened; }
 
 static bool frame_is_sound(const mehari_request *frame, uint32_t most)
 {
@@ -114,10 +114,7 @@ static int receive_body_file(uint64_t id)
 
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
 {
-  mehari_now.frame = frame;
-  mehari_now.base = (const char *)frame;
-  mehari_now.fields = (const mehari_pair *)(frame + 1);
-  mehari_now.variables = mehari_now.fields + frame->field_count;
+  mehari_job_read(&mehari_now, frame);
   mehari_now.body = NULL;
   mehari_now.body_length = 0;
   mehari_now.body_file = body_file;
@@ -126,6 +123,19 @@ void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
     mehari_now.body = body.at;
     mehari_now.body_length = body.length;
   }
+}
+
+/* The file came from another process, which may have run anything. */
+bool mehari_mailbox_adopt_carried(int file)
+{
+  struct stat about;
+  size_t size = fstat(file, &about) == 0 ? (size_t)about.st_size : 0;
+  const mehari_request *frame = size < sizeof *frame ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (frame == MAP_FAILED || size > UINT32_MAX || !frame_is_sound(frame, (uint32_t)size))
+    return false;
+  mehari_job_read(&mehari_now, frame);
+  return true;
 }
 
 void mehari_mailbox_map_body(void)
@@ -157,6 +167,7 @@ void mehari_mailbox_replace_body(mehari_text body)
 
 static void open_job(const mehari_request *frame)
 {
+  opened = frame;
   mehari_mailbox_adopt(frame, frame->body_kind == MEHARI_BODY_FILE ? receive_body_file(frame->request_id) : -1);
   mehari_mailbox_map_body();
 }

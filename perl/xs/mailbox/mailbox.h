@@ -26,9 +26,11 @@ void mehari_mailbox_forget(void); /* the request's process has said it is done *
 void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
+bool mehari_mailbox_adopt_carried(int file); /* the rest of that request is read from a frame in a file; the file is closed */
 int mehari_mailbox_file(void);
 _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
-uint32_t mehari_mailbox_offset(const mehari_request *frame);
+uint32_t mehari_mailbox_offset(void); /* of the slot that holds the request which the worker has taken */
+bool mehari_mailbox_holds(const mehari_request *frame); /* it is that slot's */
 const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 void mehari_mailbox_replace_body(mehari_text body); /* by what the input filters made of it */
@@ -41,6 +43,13 @@ static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span spa
   if (span.offset > length || span.length > length - span.offset)
     return (mehari_text){"", 0};
   return (mehari_text){job->base + span.offset, span.length};
+}
+static inline void mehari_job_read(mehari_job *job, const mehari_request *frame)
+{
+  job->frame = frame;
+  job->base = (const char *)frame;
+  job->fields = (const mehari_pair *)(frame + 1);
+  job->variables = job->fields + frame->field_count;
 }
 static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
 static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }

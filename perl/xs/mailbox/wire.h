@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 6u
+#define MEHARI_VERSION 7u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -132,6 +132,7 @@ typedef struct {
   uint16_t server;        /* the number of the virtual host; 0: the main server */
   uint16_t redirect_status; /* why the server led the request here from another path: 200, or the status this is the page of; 0: it did not */
   uint16_t depth;           /* how many internal redirects and includes led here */
+  uint16_t set_env_count, perl_set_env_count; /* variables: those of SetEnv, those of PerlSetEnv, all others */
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 
@@ -175,6 +176,8 @@ enum {
 #define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
 #define MEHARI_PASS_FIELDS 'h'   /* the fields of the request as handlers have left it, all: name, NUL, value, NUL ... */
 #define MEHARI_PASS_VARIABLES 'v' /* variables that handlers have set, likewise */
+#define MEHARI_PASS_REMOVED 'x' /* names of variables that handlers have taken out, a NUL behind each */
+#define MEHARI_PASS_QUERY 'q'   /* the query that handlers have set */
 #define MEHARI_PASS_LISTENS 'w'  /* the worker waits to hear what the answer was: a mehari_outcome in the answer's place */
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {

@@ -178,8 +178,12 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 /* Likewise of a request made within another, which the front has not stopped at its own gate. */
 int mehari_rec_admit(pTHX_ mehari_rec *rec)
 {
-  if (rec->settings && rec->settings->runs_phases)
-    return mehari_rec_prepare(aTHX_ rec);
+  if (rec->settings && rec->settings->runs_phases) {
+    mehari_rec_open_phases(rec);
+    int status = mehari_rec_prepare(aTHX_ rec);
+    mehari_rec_close_phases(aTHX_ rec);
+    return status;
+  }
   return rec->job.frame->access_status ? rec->job.frame->access_status : DECLINED;
 }
 

@@ -92,6 +92,20 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   }
   if (SvCUR(pairs))
     add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+  SvCUR_set(pairs, 0);
+  for (int i = 0; i < rec->came.frame->variable_count; i++) {
+    mehari_text name = mehari_job_text(&rec->came, rec->came.variables[i].name);
+    if (!mehari_table_find(variables, name)) {
+      sv_catpvn(pairs, name.at, name.length);
+      sv_catpvn(pairs, "", 1);
+    }
+  }
+  if (SvCUR(pairs))
+    add_part(payload, MEHARI_PASS_REMOVED, SvPVX(pairs), SvCUR(pairs));
+  if (mehari_is_changed(rec, MEHARI_REC_ARGS)) {
+    mehari_text query = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_ARGS]);
+    add_part(payload, MEHARI_PASS_QUERY, query.at, query.length);
+  }
 }
 
 #define TEXT_TYPE "text/html; charset=iso-8859-1"

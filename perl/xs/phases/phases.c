@@ -129,6 +129,7 @@ static void export_text(pTHX_ mehari_rec *rec, int which, const char *name)
 /* Who the user is, and `subprocess_env` as handlers before the response left it. */
 void mehari_rec_export_variables(pTHX_ mehari_rec *rec)
 {
+  mehari_environment_set_early(aTHX);
   export_text(aTHX_ rec, MEHARI_REC_USER, "REMOTE_USER");
   export_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, "AUTH_TYPE");
   if (!rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled)
@@ -145,8 +146,10 @@ void mehari_rec_open_environment(pTHX_ mehari_rec *rec)
   if (mehari_rec_option(rec, MEHARI_OPTION_SETUP_ENV)) {
     mehari_environment_begin(aTHX);
     mehari_rec_export_variables(aTHX_ rec);
-  } else
-    mehari_environment_forget(aTHX);
+  } else {
+    mehari_environment_forget(aTHX_ rec->restated ? &rec->came : &rec->job);
+    mehari_environment_set_early(aTHX);
+  }
 }
 
 static void open_script_environment(pTHX_ mehari_rec *rec)
@@ -177,9 +180,7 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
   U8 task = rec->job.frame->task;
   if (mehari_output_is_complete())
     return true;
-  /* A child of the rungs `fork` and `rewind` reads the frame in the mailbox. */
-  if (task != MEHARI_TASK_FORK && task != MEHARI_TASK_REWIND)
-    mehari_rec_restate(aTHX_ rec);
+  mehari_rec_restate(aTHX_ rec);
   mehari_filters_begin(aTHX_ rec);
   if (mehari_rec_is_perls(aTHX_ rec, task)) {
     run_handlers(aTHX_ rec);
@@ -291,7 +292,10 @@ bool mehari_phases_serve(pTHX)
   mehari_input_refused = false;
   int status = mehari_connection_serve(aTHX_ rec);
   if (status == DECLINED && rec->settings && rec->settings->runs_phases) {
+    mehari_environment_forget(aTHX_ &rec->job);
+    mehari_rec_open_phases(rec);
     status = mehari_rec_prepare(aTHX_ rec);
+    mehari_rec_close_phases(aTHX_ rec);
     if (!mehari_output_is_complete())
       mehari_rec_tell_user(aTHX_ rec);
   }

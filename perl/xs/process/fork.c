@@ -4,12 +4,14 @@
  * may have run anything), keeps the last ones, and orders a child for each request. The child answers
  * through the worker's own mailbox; the worker waits for its end.
  */
+#define _GNU_SOURCE
 #include "process/process.h"
 #include "mailbox/mailbox.h"
 #include "response/response.h"
 #include "script/script.h"
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -94,19 +96,49 @@ static template *find_template(const char *file, uint64_t mark, bool to_rewind)
   return start_template(oldest, file, mark, to_rewind) ? oldest : NULL;
 }
 
-static bool send_order(int socket, bool to_its_end)
+/* A file with the request as handlers have left it, which only this process has; -1: there is no room for one. */
+static int file_of_frame(void)
 {
-  mehari_order now = {mehari_mailbox_offset(mehari_now.frame), mehari_now.body_file >= 0, to_its_end};
+  const mehari_request *frame = mehari_now.frame;
+  int file = memfd_create("mehari-request", MFD_CLOEXEC);
+  if (file < 0 || write(file, frame, frame->length) == (ssize_t)frame->length)
+    return file;
+  close(file);
+  return -1;
+}
+
+static bool send_with_files(int socket, mehari_order now, const int *files, int count)
+{
   struct iovec bytes = {&now, sizeof now};
-  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+  union { struct cmsghdr header; char space[CMSG_SPACE(2 * sizeof(int))]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
-  if (now.has_body_file) {
+  if (count) {
     message.msg_control = control.space;
-    message.msg_controllen = sizeof control.space;
-    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
-    memcpy(CMSG_DATA(&control.header), &mehari_now.body_file, sizeof(int));
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(count * sizeof(int))};
+    memcpy(CMSG_DATA(&control.header), files, count * sizeof(int));
   }
   return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof now;
+}
+
+static bool send_order(int socket, bool to_its_end)
+{
+  mehari_order now = {mehari_mailbox_offset(), mehari_now.body_file >= 0, !mehari_mailbox_holds(mehari_now.frame), to_its_end};
+  int files[2], count = 0, frame = -1;
+  if (now.has_body_file)
+    files[count++] = mehari_now.body_file;
+  if (now.carries_frame) {
+    frame = file_of_frame();
+    if (frame < 0) {
+      mehari_logf(MEHARI_LOG_ERROR, "what handlers have made of the request cannot be given to its process: %s", strerror(errno));
+      return false;
+    }
+    files[count++] = frame;
+  }
+  bool sent = send_with_files(socket, now, files, count);
+  if (frame >= 0)
+    close(frame);
+  return sent;
 }
 
 /* The child has ended: what of its response is missing is ours to say. */

@@ -21,6 +21,7 @@ void mehari_fork_forward(int signal); /* from the stack's signal handler */
 typedef struct {
   uint32_t frame; /* offset in the mailbox */
   bool has_body_file;
+  bool carries_frame; /* its own, in a file: the request as handlers have left it */
   bool to_its_end; /* nobody else has anything to do for the request: the child puts its DONE */
 } mehari_order;
 typedef struct {

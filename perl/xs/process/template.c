@@ -28,21 +28,28 @@ static pid_t template_pid;
 static bool rewinds;        /* its child serves more than one request */
 static const char *as_fork; /* why it does not though it is to; NULL: it is not to, or does */
 
-static bool receive_order(mehari_order *order, int *body_file)
+/* What comes with an order: -1 where it does not. */
+typedef struct {
+  int body, frame;
+} order_files;
+
+static bool receive_order(mehari_order *order, order_files *files)
 {
+  int received[2] = {-1, -1}, count = 0;
   struct iovec bytes = {order, sizeof *order};
-  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof received)]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
   ssize_t got;
   do
     got = recvmsg(orders, &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
-  *body_file = -1;
   if (got != sizeof *order)
     return false;
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  if (header && header->cmsg_type == SCM_RIGHTS)
-    memcpy(body_file, CMSG_DATA(header), sizeof *body_file);
+  if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len <= CMSG_LEN(sizeof received))
+    memcpy(received, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+  files->body = order->has_body_file ? received[count++] : -1;
+  files->frame = order->carries_frame ? received[count] : -1;
   return true;
 }
 
@@ -157,19 +164,21 @@ static void await_request(pTHX_ mehari_script *script, const char *file) __attri
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
   mehari_order order;
-  int body_file;
+  order_files files;
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template nobody sees it end */
   if (rewinds) {
     setpgid(0, 0);
     mehari_rewind_begin(aTHX);
     forget_turn();
   }
-  if (getppid() != template_pid || !receive_order(&order, &body_file))
+  if (getppid() != template_pid || !receive_order(&order, &files))
     _exit(0);
   to_its_end = order.to_its_end;
-  mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), body_file);
+  mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
   atomic_store(&turn->request, mehari_now.frame->request_id);
   atomic_store(&turn->phase, WORKS);
+  if (order.carries_frame && !mehari_mailbox_adopt_carried(files.frame))
+    _exit(71);
   atomic_store(mehari_mailbox_child(), getpid());
   mehari_serving = serves = true;
   mehari_mailbox_map_body();
@@ -180,11 +189,13 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
 static void refuse_request(void)
 {
   mehari_order order;
-  int body_file;
-  if (!receive_order(&order, &body_file))
+  order_files files;
+  if (!receive_order(&order, &files))
     _exit(0);
-  if (body_file >= 0)
-    close(body_file);
+  if (files.body >= 0)
+    close(files.body);
+  if (files.frame >= 0)
+    close(files.frame);
   atomic_store(&turn->request, mehari_mailbox_frame(order.frame)->request_id);
   tell_end(-1, -1);
 }

@@ -6,6 +6,7 @@
 #include "request/record.h"
 #include "api/form.h"
 #include "interpreter/interpreter.h"
+#include "environment/environment.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
 #include "phases/settings.h"
@@ -30,6 +31,7 @@ mehari_rec *mehari_rec_begin(pTHX)
   if (mehari_now.frame->redirect_status >= 400)
     served.status = mehari_now.frame->redirect_status;
   mehari_subrequests_running = 0;
+  mehari_environment_forget_early();
   newest = mehari_rec_now = &served;
   return &served;
 }
@@ -50,10 +52,7 @@ static void forget_text(pTHX_ mehari_rec *rec, int which)
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
 {
   static const int of_the_path[] = {MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_PATH_INFO, MEHARI_REC_HANDLER};
-  rec->job.frame = frame;
-  rec->job.base = (const char *)frame;
-  rec->job.fields = (const mehari_pair *)(frame + 1);
-  rec->job.variables = rec->job.fields + frame->field_count;
+  mehari_job_read(&rec->job, frame);
   rec->settings = mehari_settings_find(aTHX_ frame->settings_id, mehari_job_text(&rec->job, frame->text[MEHARI_TEXT_SETTINGS]));
   for (size_t i = 0; i < C_ARRAY_LENGTH(of_the_path); i++)
     forget_text(aTHX_ rec, of_the_path[i]);
@@ -139,7 +138,8 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   const mehari_job *job = &rec->job;
   int count = which == MEHARI_TABLE_HEADERS_IN ? job->frame->field_count : which == MEHARI_TABLE_SUBPROCESS_ENV ? job->frame->variable_count : 0;
   const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? job->fields : job->variables;
-  for (int i = 0; i < count; i++) {
+  bool waits = which == MEHARI_TABLE_SUBPROCESS_ENV && rec->is_early;
+  for (int i = waits ? job->frame->set_env_count : 0; i < count; i++) {
     mehari_text name = mehari_job_text(job, pairs[i].name), value = mehari_job_text(job, pairs[i].value);
     /* A field that is there twice is one, as in Apache; cookies have a separator of their own (RFC 9113, 8.2.3). */
     if (which == MEHARI_TABLE_HEADERS_IN)
@@ -148,6 +148,23 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
       mehari_table_add(held->table, name, value);
   }
   return held->table;
+}
+
+void mehari_rec_open_phases(mehari_rec *rec) { rec->is_early = true; }
+
+void mehari_rec_close_phases(pTHX_ mehari_rec *rec)
+{
+  const mehari_job *job = &rec->job;
+  if (!rec->is_early)
+    return;
+  rec->is_early = false;
+  if (rec == mehari_rec_now && !rec->main)
+    mehari_environment_note_early(aTHX);
+  if (!rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled)
+    return;
+  mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = 0; i < job->frame->set_env_count && i < job->frame->variable_count; i++)
+    mehari_table_set(table, mehari_job_text(job, job->variables[i].name), mehari_job_text(job, job->variables[i].value));
 }
 
 SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which)
@@ -249,7 +266,7 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->own_frame = NULL;
   rec->changed = 0;
   rec->status = 0;
-  rec->is_admitted = rec->is_unmerged = rec->listens = rec->is_told = false;
+  rec->is_admitted = rec->is_early = rec->is_unmerged = rec->listens = rec->is_told = false;
 }
 
 void mehari_request_drop(pTHX)

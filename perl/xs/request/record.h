@@ -46,6 +46,7 @@ struct mehari_rec {
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
   bool is_admitted; /* whoever asks may */
+  bool is_early; /* handlers before the response run: as in Apache, `SetEnv` comes after them */
   bool is_unmerged; /* `location_merge` has not found its location */
   SV *user_told; /* whom the front knows to be asking; NULL: nobody was told of */
   bool listens; /* it was handed back, and its log wants to know what came of it */
@@ -74,6 +75,8 @@ typedef struct {
 } mehari_question;
 /* What would answer that; like this request otherwise. NULL: nothing can be said. Free it, or give it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
+void mehari_rec_open_phases(mehari_rec *rec);
+void mehari_rec_close_phases(pTHX_ mehari_rec *rec); /* the variables of `SetEnv` are set */
 /* What handlers have made of its fields, variables, method and query is from here on its frame, for whatever answers it. */
 void mehari_rec_restate(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);

@@ -6,6 +6,7 @@
 #include "request/record.h"
 #include "api/api.h"
 #include "environment/names.h"
+#include "environment/environment.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
 
@@ -74,10 +75,34 @@ static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
   return mehari_job_text(&rec->job, rec->job.frame->text[which]);
 }
 
-static bool is_changed(const mehari_rec *rec)
+/* Who the user is, and what handlers have stored in %ENV. A script in this process has that from the record; a process of
+ * its own has it from its frame. */
+static const mehari_table *further_variables(pTHX_ mehari_rec *rec)
+{
+  static const struct { int text; const char *name; } known[] = {{MEHARI_REC_USER, "REMOTE_USER"}, {MEHARI_REC_AUTH_TYPE, "AUTH_TYPE"}};
+  static mehari_table *further;
+  if (!further)
+    further = mehari_table_new();
+  mehari_table_clear(further);
+  if (!mehari_task_is_program(rec->job.frame->task))
+    return further;
+  const mehari_table *early = mehari_environment_early();
+  for (int i = 0; early && i < early->count; i++) {
+    const mehari_entry *entry = &early->entries[i];
+    mehari_table_add(further, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
+  }
+  for (size_t i = 0; i < C_ARRAY_LENGTH(known); i++) {
+    SV *value = mehari_is_changed(rec, known[i].text) ? rec->texts[known[i].text] : NULL;
+    if (value)
+      mehari_table_set(further, (mehari_text){known[i].name, strlen(known[i].name)}, mehari_text_of(aTHX_ value));
+  }
+  return further;
+}
+
+static bool is_changed(pTHX_ mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
-  return mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) ||
+  return further_variables(aTHX_ rec)->count || mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], job, job->fields, job->frame->field_count) ||
          !is_as_it_came(&rec->tables[MEHARI_TABLE_SUBPROCESS_ENV], job, job->variables, job->frame->variable_count);
 }
@@ -85,17 +110,20 @@ static bool is_changed(const mehari_rec *rec)
 static mehari_request *restated(pTHX_ mehari_rec *rec)
 {
   const mehari_table *fields = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
-  if (fields->count > UINT16_MAX || variables->count > UINT16_MAX)
+  const mehari_table *further = further_variables(aTHX_ rec);
+  if (fields->count > UINT16_MAX || variables->count + further->count > UINT16_MAX)
     return NULL;
-  size_t head = sizeof(mehari_request) + (size_t)(fields->count + variables->count) * sizeof(mehari_pair), texts = 0;
+  size_t head = sizeof(mehari_request), texts = 0;
   for (int i = 0; i < MEHARI_TEXT_COUNT; i++)
     texts += text_of(aTHX_ rec, i).length;
   char *room;
-  Newx(room, head + texts + size_of(fields) + size_of(variables), char);
+  Newx(room, head + texts + size_of(further) + size_of(fields) + size_of(variables), char);
+  head += (size_t)(fields->count + further->count + variables->count) * sizeof(mehari_pair);
   writer into = {(mehari_request *)room, head};
   *into.frame = *rec->job.frame;
   into.frame->field_count = fields->count;
-  into.frame->variable_count = variables->count;
+  into.frame->variable_count = further->count + variables->count;
+  into.frame->set_env_count = into.frame->perl_set_env_count = 0;
   into.frame->body = (mehari_span){0, 0};
   for (int i = 0; i < MEHARI_TEXT_COUNT; i++) {
     mehari_text text = text_of(aTHX_ rec, i);
@@ -103,17 +131,10 @@ static mehari_request *restated(pTHX_ mehari_rec *rec)
   }
   mehari_pair *pairs = (mehari_pair *)(into.frame + 1);
   put_table(&into, pairs, fields);
-  put_table(&into, pairs + fields->count, variables);
+  put_table(&into, pairs + fields->count, further);
+  put_table(&into, pairs + fields->count + further->count, variables);
   into.frame->length = into.at;
   return into.frame;
-}
-
-static void read_from(mehari_job *job, const mehari_request *frame)
-{
-  job->frame = frame;
-  job->base = (const char *)frame;
-  job->fields = (const mehari_pair *)(frame + 1);
-  job->variables = job->fields + frame->field_count;
 }
 
 /* A handler that asked for `subprocess_env` found the variables of the fields there as they came: they are no word of its own. */
@@ -136,14 +157,14 @@ void mehari_rec_restate(pTHX_ mehari_rec *rec)
   if (rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled &&
       !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], &rec->job, rec->job.fields, rec->job.frame->field_count))
     forget_echoes(rec);
-  mehari_request *frame = is_changed(rec) ? restated(aTHX_ rec) : NULL;
+  mehari_request *frame = is_changed(aTHX_ rec) ? restated(aTHX_ rec) : NULL;
   if (!frame)
     return;
   if (!rec->restated)
     rec->came = rec->job;
-  read_from(&rec->job, frame);
+  mehari_job_read(&rec->job, frame);
   if (rec == mehari_rec_now)
-    read_from(&mehari_now, frame);
+    mehari_job_read(&mehari_now, frame);
   /* The frame before may be read until here. */
   Safefree(rec->restated);
   rec->restated = frame;
@@ -154,7 +175,7 @@ void mehari_rec_forget_restated(mehari_rec *rec)
   if (!rec->restated)
     return;
   if (mehari_now.frame == rec->restated)
-    read_from(&mehari_now, rec->came.frame);
+    mehari_job_read(&mehari_now, rec->came.frame);
   rec->job = rec->came;
   Safefree(rec->restated);
   rec->restated = NULL;

@@ -130,6 +130,7 @@ impl Rig {
             media_type: b"",
             fields: request.fields,
             variables: &[(b"COLOUR", b"red")],
+            configured: (0, 0),
             settings: (0, b""),
             access_status: 0,
             led: Default::default(),

@@ -90,6 +90,8 @@ pub enum Change {
     Action(String, String),
     ParseHeaders(bool),
     SetEnv(String, String),
+    /// `PerlSetEnv` and `PerlPassEnv`.
+    PerlSetEnv(String, String),
     UnsetEnv(String),
     SetVar(String, String),
     AddVar(String, String),

@@ -108,6 +108,8 @@ pub struct ProgramSettings {
     pub parse_headers: bool,
     /// The resolved `PerlSetEnv`, `SetEnv` and `PassEnv`, in order.
     pub set_env: Vec<(String, String)>,
+    /// The names in `set_env` that `PerlSetEnv` and `PerlPassEnv` set: Perl alone sees them.
+    pub perl_env: Vec<String>,
     /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
     pub set_var: Vec<(String, Vec<String>)>,
     /// `CGIPassAuth`: programs see the client's credentials in HTTP_AUTHORIZATION.

@@ -87,9 +87,14 @@ impl<'a> Request<'a> {
         status.filter(|status| *status >= 400)
     }
 
-    /// What follows the `?`, not decoded.
+    /// What follows the `?`, not decoded, or what Perl's handlers have put in its place.
     pub fn query(&self) -> &'a [u8] {
-        query_of(self.resource)
+        match self.notes {
+            Some(Notes {
+                query: Some(query), ..
+            }) => query,
+            _ => query_of(self.resource),
+        }
     }
 
     /// The first field of this name.

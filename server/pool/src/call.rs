@@ -90,8 +90,10 @@ pub struct Call<'a> {
     /// Header fields in order of arrival, with names as sent. Never `Proxy`, hop-by-hop fields or
     /// names with `_`.
     pub fields: &'a [(&'a [u8], &'a [u8])],
-    /// Variables of the configuration (`SetEnv`, `PerlSetEnv`).
+    /// Variables of the configuration: those of `SetEnv` first, then those of `PerlSetEnv`, then all others.
     pub variables: &'a [(&'a [u8], &'a [u8])],
+    /// How many of the variables `SetEnv` has set, and how many `PerlSetEnv`.
+    pub configured: (u16, u16),
     /// Perl's part of the settings in force, and its number. Empty: none.
     pub settings: (u32, &'a [u8]),
     /// The status with which the front refuses the request in the access phase. 0: no refusal.
@@ -197,9 +199,21 @@ pub struct Passed {
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// Variables that handlers have set (`subprocess_env`).
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Names of variables that handlers have taken out.
+    pub removed: Vec<Vec<u8>>,
+    /// The query that handlers have set; `None`: as it came.
+    pub query: Option<Vec<u8>>,
     /// Whether the worker waits for the outcome: [`crate::Exchange::tell`].
     pub listens: bool,
     pub user: Option<Box<Named>>,
+}
+
+impl Passed {
+    /// Handlers have changed the request.
+    pub fn restates(&self) -> bool {
+        let says_variables = !self.variables.is_empty() || !self.removed.is_empty();
+        self.fields.is_some() || self.query.is_some() || says_variables
+    }
 }
 
 /// The user, according to a handler.

@@ -111,6 +111,8 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         access_status: call.access_status,
         redirect_status: call.led.status,
         depth: call.led.depth,
+        set_env_count: call.configured.0,
+        perl_set_env_count: call.configured.1,
         file_mark: call.file_mark,
         known: call.known,
         login: login(call.login).0,

@@ -76,6 +76,11 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
         let header = match *kind {
             record::PASS_TYPE => Some("Content-Type"),
             record::PASS_TARGET => Some("internal_redirect"),
+            record::PASS_QUERY if part.contains(&b' ') => {
+                refused.get_or_insert(Malformed::Control("args".into()));
+                None
+            }
+            record::PASS_QUERY => Some("args"),
             record::PASS_DOCUMENT if part.starts_with(b"http") => Some("custom_response"),
             _ => None,
         };
@@ -97,6 +102,13 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
                 Err(why) => refused = refused.or(Some(why)),
             },
             record::PASS_VARIABLES => passed.variables = pairs(part)?,
+            record::PASS_REMOVED => {
+                let names = part
+                    .split(|byte| *byte == 0)
+                    .filter(|name| !name.is_empty());
+                passed.removed = names.map(<[u8]>::to_vec).collect();
+            }
+            record::PASS_QUERY => passed.query = Some(part.to_vec()),
             record::PASS_FILE => passed.file = Some(part.to_vec()),
             record::PASS_TYPE => passed.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => passed.document = Some(part.to_vec()),

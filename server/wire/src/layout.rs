@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -189,6 +189,9 @@ pub struct Request {
     pub redirect_status: u16,
     /// How many internal redirects and includes led to this request.
     pub depth: u16,
+    /// Variables come in this order: those of `SetEnv`, those of `PerlSetEnv`, all others.
+    pub set_env_count: u16,
+    pub perl_set_env_count: u16,
     pub text: [Span; TEXT_COUNT],
 }
 
@@ -266,6 +269,10 @@ pub mod record {
     pub const PASS_FIELDS: u8 = b'h';
     /// Variables that handlers have set, likewise.
     pub const PASS_VARIABLES: u8 = b'v';
+    /// Names of variables that handlers have taken out, a NUL behind each.
+    pub const PASS_REMOVED: u8 = b'x';
+    /// The query that handlers have set.
+    pub const PASS_QUERY: u8 = b'q';
     /// Detail of `END`: the response is incomplete.
     pub const END_BROKEN: u16 = 1;
     /// Detail of `END`: the front does not wait for other processes that hold the tap.

@@ -5,7 +5,7 @@ use super::*;
 const MODULE: &str = r#"
 use Apache2::SubRequest ();
 sub name { my $r = shift; $r->ap_auth_type('Ticket'); $r->user('ann'); 0 }
-sub note { my $r = shift; $r->subprocess_env(NOTED => 'by a handler'); $r->subprocess_env(SITE => 'changed'); 0 }
+sub note { my $r = shift; $r->subprocess_env(NOTED => 'by a handler'); $r->subprocess_env(SITE => 'too early'); 0 }
 sub run {
     my $r = shift;
     $r->content_type('text/plain');
@@ -48,7 +48,7 @@ fn application_knows_what_the_phases_before_it_found_out() {
     for _ in 0..2 {
         assert_eq!(
             server.get("/app/known?a").expect(200),
-            "REMOTE_USER=ann AUTH_TYPE=Ticket NOTED=by a handler SITE=changed QUERY_STRING=a"
+            "REMOTE_USER=ann AUTH_TYPE=Ticket NOTED=by a handler SITE=one QUERY_STRING=a"
         );
         assert_eq!(
             server.get("/app?b").expect(200),
@@ -68,7 +68,7 @@ fn application_answers_within_another_request() {
         ("/run?/app/dies", " after 500 200".to_owned()),
         (
             "/run?/app/known?c",
-            "REMOTE_USER=ann AUTH_TYPE=Ticket NOTED=by a handler SITE=changed QUERY_STRING=c after 0 200".to_owned(),
+            "REMOTE_USER=ann AUTH_TYPE=Ticket NOTED=by a handler SITE=one QUERY_STRING=c after 0 200".to_owned(),
         ),
     ] {
         let answer = server.get(target);

@@ -81,20 +81,20 @@ pub const GROUP: Group = Group {
             "PassEnv",
             words("NAME...", 1, ANY),
             "Passes variables of the server's environment to programs.",
-            pass_env,
+            |target, arguments| pass_env(target, arguments, Change::SetEnv),
         )
         .htaccess(FILE_INFO)
         .example("PATH", "A=B"),
         Directive::everywhere(
             "PerlSetEnv",
             words("NAME VALUE", 2, 2),
-            "Sets a variable in %ENV; outside of sections, before modules load.",
+            "Sets a variable in %ENV for Perl; outside of sections, before modules load. A CGI program sees the variable only if Perl handlers run before the program.",
             |target, arguments| {
                 let (name, value) = name_and_value(arguments)?;
                 if !target.in_section {
                     target.team.perl.set_env.push((name.clone(), value.clone()));
                 }
-                target.changes.push(Change::SetEnv(name, value));
+                target.changes.push(Change::PerlSetEnv(name, value));
                 Ok(())
             },
         )
@@ -111,7 +111,7 @@ pub const GROUP: Group = Group {
                         target.team.perl.pass_env.push(name);
                     }
                 }
-                pass_env(target, arguments)
+                pass_env(target, arguments, Change::PerlSetEnv)
             },
         )
         .example("PATH", "A=B"),
@@ -164,11 +164,15 @@ fn name_and_value(arguments: &Arguments) -> Result<(String, String), Fault> {
     Ok((name(arguments, 0)?, value.to_string()))
 }
 
-fn pass_env(target: &mut Target, arguments: &Arguments) -> Applied {
+fn pass_env(
+    target: &mut Target,
+    arguments: &Arguments,
+    change: fn(String, String) -> Change,
+) -> Applied {
     for index in 0..arguments.words.len() {
         let name = name(arguments, index)?;
         match std::env::var(&name) {
-            Ok(value) => target.changes.push(Change::SetEnv(name, value)),
+            Ok(value) => target.changes.push(change(name, value)),
             Err(_) => target.environment.remark(format!(
                 "`{name}` is not set (as text) in the server's environment"
             )),

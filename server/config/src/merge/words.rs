@@ -85,7 +85,16 @@ impl Settings {
             }
             Change::Options { clear, on, off } => self.allow(*clear, *on, *off),
             Change::ParseHeaders(on) => self.programs.parse_headers = *on,
-            Change::SetEnv(name, value) => put(&mut self.programs.set_env, name, value.clone()),
+            Change::SetEnv(name, value) => {
+                self.programs.perl_env.retain(|known| known != name);
+                put(&mut self.programs.set_env, name, value.clone());
+            }
+            Change::PerlSetEnv(name, value) => {
+                if !self.programs.perl_env.contains(name) {
+                    self.programs.perl_env.push(name.clone());
+                }
+                put(&mut self.programs.set_env, name, value.clone());
+            }
             Change::UnsetEnv(name) => self.programs.set_env.retain(|(known, _)| known != name),
             Change::SetVar(name, value) => {
                 put(&mut self.programs.set_var, name, vec![value.clone()])

@@ -9,6 +9,18 @@ impl Settings {
         self.perl.told.runs_phases
     }
 
+    /// Some Perl handler of the place itself runs before the response.
+    pub fn runs_phases_of_place(&self) -> bool {
+        let of_a_place = |phase: &Phase| (Phase::HeaderParser..=Phase::Fixup).contains(phase);
+        let mut phases = Phase::ALL.into_iter().filter(of_a_place);
+        phases.any(|phase| !self.perl.of(phase).is_empty())
+    }
+
+    /// `PerlSetEnv` or `PerlPassEnv` has set the variable, which programs in other languages do not see.
+    pub fn is_for_perl(&self, name: &str) -> bool {
+        self.programs.perl_env.iter().any(|known| known == name)
+    }
+
     /// Whether Perl filters process responses here, including files.
     pub fn filters_output(&self) -> bool {
         self.perl.told.filters_output

@@ -4,7 +4,7 @@ use crate::content::media;
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
 use crate::routing::{Outcome, Route};
 use crate::shared::{PerlExchange, PerlPool};
-use mehari_config::{Handler, Rung, Site};
+use mehari_config::{Handler, Host, Rung, Settings, Site};
 use mehari_pool::{Body, Call, Led, Login, Task};
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
@@ -46,12 +46,14 @@ pub fn with_call<T>(
     let (certificates, status);
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
-    let mut variables: Table = settings
-        .programs
-        .set_env
-        .iter()
-        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
-        .collect();
+    let host = site.host(route.host);
+    let mut variables: Table = configured(settings, |name| !settings.is_for_perl(name)).collect();
+    let set_env = variables.len();
+    if !settings.programs.perl_env.is_empty() {
+        let reaches = |name: &str| settings.is_for_perl(name) && perl_sees(route, host, name);
+        variables.extend(configured(settings, reaches));
+    }
+    let perl_set_env = variables.len() - set_env;
     if let Some(session) = &request.peer.tls {
         if let Some(name) = &session.name {
             variables.push((b"SSL_TLS_SNI", name.as_bytes()));
@@ -66,9 +68,11 @@ pub fn with_call<T>(
         }
     }
     if let Some(notes) = request.notes {
-        for (name, value) in &notes.variables {
-            variables.push((name, value));
-        }
+        // As in Apache, `SetEnv` comes after `SetEnvIf` and rewriting.
+        let is_set = |name: &[u8]| variables[..set_env].iter().any(|(set, _)| *set == name);
+        let noted = notes.variables.iter().filter(|(name, _)| !is_set(name));
+        let noted: Table = noted.map(|(name, value)| (&**name, &**value)).collect();
+        variables.extend(noted);
         // Where Perl has a say in who the user is, the worker sees to these itself.
         let is_known = !settings.runs_phases();
         notes
@@ -91,7 +95,6 @@ pub fn with_call<T>(
             .into_iter()
             .for_each(|value| variables.push((b"HTTP_AUTHORIZATION", value)));
     }
-    let host = site.host(route.host);
     let admin = host.server_admin.as_deref();
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
@@ -134,6 +137,7 @@ pub fn with_call<T>(
         document_root: host.document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
+        configured: (set_env as u16, perl_set_env as u16),
         settings: told(route),
         access_status: match request.notes {
             _ if settings.denied && !settings.runs_phases() => 403,
@@ -152,6 +156,24 @@ pub fn with_call<T>(
         request_id: request.id,
         body,
     })
+}
+
+/// Those variables of the configuration whose name is `wanted`.
+fn configured<'s>(
+    settings: &'s Settings,
+    wanted: impl Fn(&str) -> bool + 's,
+) -> impl Iterator<Item = Field<'s>> {
+    let set = settings.programs.set_env.iter();
+    set.filter(move |(name, _)| wanted(name))
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+}
+
+/// As mod_perl does it, a variable of `PerlSetEnv` is set by the first handler of Perl's that runs. Where that is a
+/// handler of the whole server, the variable has to be the server's too.
+fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
+    is_for_perl(route)
+        || route.settings.runs_phases_of_place()
+        || (route.settings.runs_phases() && host.base.is_for_perl(name))
 }
 
 /// A rule of the configuration that leads a request on does so before any handler has seen it: to Perl that is its first path.

@@ -228,9 +228,9 @@ impl RequestContext {
     /// Perl's handlers have left the answer to the front.
     pub fn note_passed(&mut self, passed: &mut Passed) {
         self.note_user(passed.user.take());
-        if passed.fields.is_some() || !passed.variables.is_empty() {
+        if passed.restates() {
             let notes = self.notes.get_or_insert_with(Default::default);
-            notes.restate(passed.fields.take(), std::mem::take(&mut passed.variables));
+            notes.restate(passed);
         }
         if passed.status >= 400 {
             self.error_lines.clone_from(&passed.lines);

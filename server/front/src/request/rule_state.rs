@@ -4,7 +4,7 @@
 use crate::request::Redirect;
 use mehari_auth::passwords::Credentials;
 use mehari_config::{Forced, Phase, Proxied, Settings};
-use mehari_pool::{Login, Named};
+use mehari_pool::{Login, Named, Passed};
 use mehari_resolve::names::{self, Question};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct Notes {
     pub checked: Vec<Checked>,
     /// The request's fields, once `RequestHeader` has changed them.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    /// The query, once Perl's handlers have set another one.
+    pub query: Option<Vec<u8>>,
     /// Header lines that go with the answer whatever it is: cookies of rules.
     pub lines: Vec<u8>,
     /// The status the front refuses with, where a Perl handler has a say in it.
@@ -166,13 +168,13 @@ impl Notes {
     }
 
     /// Perl's handlers have changed the request: whatever answers it sees it as they left it.
-    pub fn restate(
-        &mut self,
-        fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
-        variables: Vec<(Vec<u8>, Vec<u8>)>,
-    ) {
-        self.fields = fields.or(self.fields.take());
-        for (name, value) in variables {
+    pub fn restate(&mut self, passed: &mut Passed) {
+        self.fields = passed.fields.take().or(self.fields.take());
+        self.query = passed.query.take().or(self.query.take());
+        for name in &passed.removed {
+            self.unset(name);
+        }
+        for (name, value) in std::mem::take(&mut passed.variables) {
             self.set(&name, value);
         }
     }
@@ -191,6 +193,7 @@ impl Notes {
     pub fn led_on(&mut self) {
         self.leave_place();
         self.destination = None;
+        self.query = None;
         self.rewritten_in_folder = false;
         self.forced.clear();
     }

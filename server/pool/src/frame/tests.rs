@@ -31,6 +31,7 @@ fn frame() -> Vec<u8> {
         media_type: b"",
         fields: &[(b"Host", b"example.org"), (b"Cookie", b"a=b")],
         variables: &[(b"SITE", b"one")],
+        configured: (0, 0),
         settings: (0, b""),
         access_status: 0,
         led: Default::default(),

@@ -26,6 +26,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         media_type: b"",
         fields,
         variables: &[(b"COLOUR", b"red")],
+        configured: (0, 0),
         settings: (0, b""),
         access_status: 0,
         led: Default::default(),
