@@ -5,6 +5,7 @@
  * looked, and no class is new, the program left none; else every value there is is looked at.
  */
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 
 typedef struct {
   HV *stash;
@@ -52,18 +53,15 @@ static void each_instance(pTHX_ void (*see)(pTHX_ SV *object, void *argument), v
 {
   HV *last = NULL;
   bool wanted = false;
-  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
-    SV *end = &arena[SvREFCNT(arena)];
-    for (SV *each = arena + 1; each < end; each++) {
-      if (SvTYPE(each) == (svtype)SVTYPEMASK || !SvREFCNT(each) || SvTYPE(each) < SVt_PVMG || !SvOBJECT(each) || SvTYPE(each) == SVt_PVIO || !SvSTASH(each))
-        continue;
-      if (SvSTASH(each) != last) {
-        last = SvSTASH(each);
-        wanted = has_destructor(aTHX_ last);
-      }
-      if (wanted)
-        see(aTHX_ each, argument);
+  MEHARI_EACH_VALUE(each) {
+    if (SvTYPE(each) < SVt_PVMG || !SvOBJECT(each) || SvTYPE(each) == SVt_PVIO || !SvSTASH(each))
+      continue;
+    if (SvSTASH(each) != last) {
+      last = SvSTASH(each);
+      wanted = has_destructor(aTHX_ last);
     }
+    if (wanted)
+      see(aTHX_ each, argument);
   }
 }
 

@@ -2,6 +2,7 @@
  * the worker; what `die` leaves is ours to report.
  */
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "response/response.h"
 #include "script/script.h"
@@ -11,42 +12,30 @@ volatile bool mehari_running_perl;
 
 mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status)
 {
-  dJMPENV;
+  MEHARI_JUMP_LEVEL;
   int jumped;
   volatile mehari_outcome outcome = MEHARI_RAN;
-  I32 scope = PL_scopestack_ix;
-  SSize_t mark = PL_markstack_ptr - PL_markstack, stack = PL_stack_sp - PL_stack_base;
+  mehari_depth depth = mehari_depth_now(aTHX);
   bool outermost = !mehari_running_perl;
   mehari_running_perl = true;
-  JMPENV_PUSH(jumped);
+  MEHARI_JUMP_ENTER(jumped);
   switch (jumped) {
-  case 0:
+  case MEHARI_JUMPED_NOT:
     body(aTHX_ argument);
     break;
-  case 3: /* a `die` caught by an `eval` of the ops this level runs */
-    if (PL_restartop) {
-      PL_restartjmpenv = NULL;
-      PL_op = PL_restartop;
-      PL_restartop = NULL;
+  case MEHARI_JUMPED_BY_DIE: /* a `die` caught by an `eval` of the ops this level runs */
+    if (mehari_resume_after_eval(aTHX)) {
       CALLRUNOPS(aTHX);
       break;
     }
     /* fall through */
-  default: /* 2: exit, which has unwound everything but the mark stack */
-    while (PL_scopestack_ix > scope)
-      LEAVE;
-    FREETMPS;
-    SvREFCNT_dec(PL_curstash);
-    PL_curstash = (HV *)SvREFCNT_inc_simple((SV *)PL_defstash);
-    PL_curcop = &PL_compiling;
-    PL_op = NULL;
-    PL_markstack_ptr = PL_markstack + mark;
-    PL_stack_sp = PL_stack_base + stack;
+  default: /* MEHARI_JUMPED_BY_EXIT */
+    mehari_unwind(aTHX_ depth);
     outcome = MEHARI_EXITED;
     if (exit_status)
       *exit_status = STATUS_EXIT;
   }
-  JMPENV_POP;
+  MEHARI_JUMP_LEAVE;
   if (outermost)
     mehari_running_perl = false;
   return outcome;

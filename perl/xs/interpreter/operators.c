@@ -2,6 +2,7 @@
  * these before it compiles anything of the site's.
  */
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"
@@ -22,8 +23,9 @@ static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), 
 /* The IO of the first argument of the operator about to run. */
 static IO *first_argument_io(pTHX)
 {
-  SV *first = PL_stack_base[*PL_markstack_ptr + 1];
-  return first && isGV_with_GP(first) ? GvIO((GV *)first) : NULL;
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  return count > 0 && arguments[0] && isGV_with_GP(arguments[0]) ? GvIO((GV *)arguments[0]) : NULL;
 }
 
 /* The operators that start a process: it gets %ENV as it is now. */
@@ -40,8 +42,10 @@ static OP *spawn(pTHX_ OP *(*perl)(pTHX))
 /* `open` starts a process only when its mode or name has a pipe. */
 static bool opens_a_pipe(pTHX)
 {
-  for (SV **at = PL_stack_base + *PL_markstack_ptr + 2; at <= PL_stack_sp && at <= PL_stack_base + *PL_markstack_ptr + 3; at++)
-    if (SvPOK(*at) && memchr(SvPVX(*at), '|', SvCUR(*at)))
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  for (SSize_t i = 1; i < count && i <= 2; i++)
+    if (SvPOK(arguments[i]) && memchr(SvPVX(arguments[i]), '|', SvCUR(arguments[i])))
       return true;
   return false;
 }
@@ -60,11 +64,12 @@ static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
 /* `open F, "command |"` or `open F, "-|", ...` */
 static bool opens_for_reading(pTHX)
 {
-  SV **mode = PL_stack_base + *PL_markstack_ptr + 2;
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
   STRLEN length;
-  if (mode > PL_stack_sp || !SvPOK(*mode))
+  if (count < 2 || !SvPOK(arguments[1]))
     return false;
-  const char *text = SvPV_const(*mode, length);
+  const char *text = SvPV_const(arguments[1], length);
   while (length && isSPACE(text[length - 1]))
     length--;
   return length && text[length - 1] == '|' && text[0] != '|';
@@ -73,8 +78,9 @@ static bool opens_for_reading(pTHX)
 /* `open F, "<&=", 5`: closing F closes descriptor 5, whosever it is. */
 static bool opens_a_number(pTHX)
 {
-  SV **mode = PL_stack_base + *PL_markstack_ptr + 2;
-  return mode <= PL_stack_sp && SvPOK(*mode) && memmem(SvPVX(*mode), SvCUR(*mode), "&=", 2);
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  return count > 1 && SvPOK(arguments[1]) && memmem(SvPVX(arguments[1]), SvCUR(arguments[1]), "&=", 2);
 }
 
 static OP *run_open(pTHX)
@@ -99,8 +105,8 @@ static OP *run_syswrite(pTHX)
   PerlIO *handle = io && !SvRMAGICAL((SV *)io) ? IoOFP(io) : NULL;
   if (!handle || !mehari_is_output(handle) || PerlIO_isutf8(handle))
     return perl_syswrite(aTHX);
-  SV **arguments = PL_stack_base + *PL_markstack_ptr + 1;
-  SSize_t count = PL_stack_sp - arguments + 1;
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
   /* `&CORE::syswrite` leaves a null for what was not given. */
   SV *wanted = count > 2 ? arguments[2] : NULL, *from = count > 3 ? arguments[3] : NULL;
   STRLEN size;
@@ -172,7 +178,7 @@ static OP *run_syscall(pTHX)
 /* The end of a file that was loaded, or of a string eval. */
 static OP *run_leaveeval(pTHX)
 {
-  bool was_loaded = CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE;
+  bool was_loaded = mehari_leaves_loaded_file(aTHX);
   OP *next = perl_leaveeval(aTHX);
   if (was_loaded && !mehari_in_thread(aTHX))
     mehari_watch_loaded(aTHX);
@@ -227,29 +233,23 @@ static void in_forking_parent(void)
   mehari_may_have_spawned = true;
 }
 
-static void replace(int op, OP *(*with)(pTHX), OP *(**original)(pTHX))
-{
-  *original = PL_ppaddr[op];
-  PL_ppaddr[op] = with;
-}
-
 void mehari_operators_install(pTHX)
 {
   PERL_UNUSED_CONTEXT;
-  replace(OP_OPEN, run_open, &perl_open);
-  replace(OP_SYSWRITE, run_syswrite, &perl_syswrite);
-  replace(OP_SYSREAD, run_sysread, &perl_sysread);
-  replace(OP_CHDIR, run_chdir, &perl_chdir);
-  replace(OP_UMASK, run_umask, &perl_umask);
-  replace(OP_EXEC, run_exec, &perl_exec);
-  replace(OP_SYSTEM, run_system, &perl_system);
-  replace(OP_BACKTICK, run_backtick, &perl_backtick);
-  replace(OP_FORK, run_fork, &perl_fork);
-  replace(OP_EXIT, run_exit, &perl_exit);
-  replace(OP_CHROOT, run_chroot, &perl_chroot);
-  replace(OP_SETPGRP, run_setpgrp, &perl_setpgrp);
-  replace(OP_SETPRIORITY, run_setpriority, &perl_setpriority);
-  replace(OP_SYSCALL, run_syscall, &perl_syscall);
-  replace(OP_LEAVEEVAL, run_leaveeval, &perl_leaveeval);
+  mehari_replace_operator(OP_OPEN, run_open, &perl_open);
+  mehari_replace_operator(OP_SYSWRITE, run_syswrite, &perl_syswrite);
+  mehari_replace_operator(OP_SYSREAD, run_sysread, &perl_sysread);
+  mehari_replace_operator(OP_CHDIR, run_chdir, &perl_chdir);
+  mehari_replace_operator(OP_UMASK, run_umask, &perl_umask);
+  mehari_replace_operator(OP_EXEC, run_exec, &perl_exec);
+  mehari_replace_operator(OP_SYSTEM, run_system, &perl_system);
+  mehari_replace_operator(OP_BACKTICK, run_backtick, &perl_backtick);
+  mehari_replace_operator(OP_FORK, run_fork, &perl_fork);
+  mehari_replace_operator(OP_EXIT, run_exit, &perl_exit);
+  mehari_replace_operator(OP_CHROOT, run_chroot, &perl_chroot);
+  mehari_replace_operator(OP_SETPGRP, run_setpgrp, &perl_setpgrp);
+  mehari_replace_operator(OP_SETPRIORITY, run_setpriority, &perl_setpriority);
+  mehari_replace_operator(OP_SYSCALL, run_syscall, &perl_syscall);
+  mehari_replace_operator(OP_LEAVEEVAL, run_leaveeval, &perl_leaveeval);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

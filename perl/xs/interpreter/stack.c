@@ -2,6 +2,7 @@
  * handler just before the front kills it. Reads memory only; a torn frame ends the listing.
  */
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "process/process.h"
 #include <signal.h>
 #include <unistd.h>
@@ -67,16 +68,15 @@ static void list_stack(int signal)
   put_number(getpid());
   put_string(": the request ran past its time limit; Perl was at ");
   put_place(PL_curcop);
-  for (const PERL_SI *info = PL_curstackinfo; info; info = info->si_prev)
-    for (I32 at = info->si_cxix; at >= 0; at--) {
-      const PERL_CONTEXT *frame = &info->si_cxstack[at];
-      if (CxTYPE(frame) != CXt_SUB)
-        continue;
-      put_string(", in ");
-      put_name(aTHX_ frame->blk_sub.cv);
-      put_string(" called at ");
-      put_place(frame->blk_oldcop);
-    }
+  mehari_calls calls = mehari_calls_now(aTHX);
+  CV *code;
+  const COP *caller;
+  while (mehari_next_call(&calls, &code, &caller)) {
+    put_string(", in ");
+    put_name(aTHX_ code);
+    put_string(" called at ");
+    put_place(caller);
+  }
   put_string("\n");
   (void)!write(2, text, filled);
   /* The front is about to kill this process: a `sleep` that returned early must not let the script go on. */

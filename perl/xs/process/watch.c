@@ -4,6 +4,7 @@
  */
 #include "process/process.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "stdio/standard.h"
 #include <errno.h>
@@ -80,8 +81,9 @@ static struct {
 /* A fresh process has none of our descriptors: to the script they are not open. */
 static bool names_own(pTHX_ int argument)
 {
-  SV **first = PL_stack_base + *PL_markstack_ptr + 1;
-  return argument >= 0 && first + argument <= PL_stack_sp && is_own(SvIV(first[argument]));
+  SSize_t count;
+  SV **arguments = mehari_arguments(aTHX_ &count);
+  return argument >= 0 && argument < count && is_own(SvIV(arguments[argument]));
 }
 
 /* In a thread the sub is a copy, known by its name. */

@@ -4,6 +4,7 @@
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
 #include "phases/settings.h"
@@ -47,7 +48,7 @@ static void remember_state(pTHX)
   for (SSize_t i = 0; i <= av_top_index(GvAVn(PL_incgv)); i++)
     av_push(at_start.include, newSVsv(AvARRAY(GvAVn(PL_incgv))[i]));
   for (int i = 0; i < SIG_SIZE; i++)
-    at_start.signals[i] = PL_psig_ptr && PL_psig_ptr[i] ? newSVsv(PL_psig_ptr[i]) : NULL;
+    at_start.signals[i] = mehari_signal_handler(aTHX_ i) ? newSVsv(mehari_signal_handler(aTHX_ i)) : NULL;
 }
 
 /* Folders, but for the code and objects that @INC may hold too. */
@@ -94,10 +95,11 @@ static void restore_signal(pTHX_ const char *name, SV *before)
 
 static void restore_signals(pTHX)
 {
-  if (!PL_psig_ptr)
+  SV **now = mehari_signal_handlers(aTHX);
+  if (!now)
     return;
   for (int i = 1; i < SIG_SIZE; i++)
-    if (PL_psig_ptr[i] != at_start.signals[i] && !mehari_is_same_handler(PL_psig_ptr[i], at_start.signals[i]))
+    if (now[i] != at_start.signals[i] && !mehari_is_same_handler(now[i], at_start.signals[i]))
       restore_signal(aTHX_ PL_sig_name[i], at_start.signals[i]);
 }
 
@@ -207,7 +209,7 @@ static void serve(pTHX)
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event)
 {
   prctl(PR_SET_NAME, name);
-  PL_srand_called = FALSE;
+  mehari_forget_random_seed(aTHX);
   mehari_in_child = false;
   mehari_mailbox_attach(mailbox, descriptors, bell, bell_event);
   mehari_errors_open(aTHX);

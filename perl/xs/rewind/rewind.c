@@ -7,6 +7,7 @@
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"
+#include "interpreter/perl_internals.h"
 #include <gnu/libc-version.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -43,7 +44,7 @@ const char *mehari_rewind_open(pTHX)
     return refusal;
   SV **compares = hv_fetchs(get_hv("Mehari::Server::fact", GV_ADD), "compare", 0);
   own->compares = compares && SvTRUE(*compares);
-  own->arguments = (uint64_t)(uintptr_t)PL_origargv[0] & ~(MEHARI_PAGE - 1);
+  own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
   mehari_rewind_tidy(aTHX);
   refusal = mehari_rewind_lay_out(own);
@@ -144,7 +145,7 @@ void mehari_rewind_begin(pTHX)
   if ((uint64_t)(uintptr_t)sbrk(0) != own->brk || !mehari_rewind_read_mappings(own))
     give_up("the template's memory has grown");
   for (int i = 0; i < SIG_SIZE; i++)
-    handlers[i] = PL_psig_ptr ? PL_psig_ptr[i] : NULL;
+    handlers[i] = mehari_signal_handler(aTHX_ i);
   see_rseq();
   mehari_rewind_see_process(own);
   mehari_rewind_see_sizes(own);
@@ -158,7 +159,7 @@ void mehari_rewind_begin(pTHX)
 static void see_handlers(pTHX)
 {
   for (int i = 32; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
-    if (!PL_psig_ptr || PL_psig_ptr[i] != handlers[i])
+    if (mehari_signal_handler(aTHX_ i) != handlers[i])
       own->doubtful_signals |= UINT64_C(1) << (i - 1);
 }
 

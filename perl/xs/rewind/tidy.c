@@ -3,6 +3,7 @@
  */
 #include "mehari.h"
 #include "rewind/state.h"
+#include "interpreter/perl_internals.h"
 #include <malloc.h>
 
 #define LARGEST ((size_t)512 << 10)
@@ -31,7 +32,5 @@ void mehari_rewind_tidy(pTHX)
     use_up(size, top);
   for (size_t size = 2040; top && size >= 24; size -= 16)
     use_up(size, top);
-  PL_sv_root = NULL;
-  for (int i = 0; i < PERL_ARENA_ROOTS_SIZE; i++)
-    PL_body_roots[i] = NULL;
+  mehari_forget_free_values(aTHX);
 }

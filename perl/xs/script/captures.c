@@ -1,5 +1,6 @@
 /* File-scoped lexicals of a script that its named subs captured at the first run. */
 #include "script/script.h"
+#include "interpreter/perl_internals.h"
 
 static bool is_inside(CV *inner, CV *outer)
 {
@@ -13,26 +14,22 @@ static bool is_inside(CV *inner, CV *outer)
 static void remember_captures(pTHX_ mehari_script *script, CV *inner)
 {
   CV *outer = CvOUTSIDE(inner);
-  if (CvISXSUB(inner) || !CvPADLIST(inner) || !outer || CvCLONE(inner) || CvCLONED(inner) || !is_inside(inner, script->code))
+  if (!outer || !mehari_is_plain_sub(inner) || !is_inside(inner, script->code))
     return;
-  PADNAMELIST *names = PadlistNAMES(CvPADLIST(inner));
-  for (PADOFFSET slot = 1; slot <= (PADOFFSET)PadnamelistMAX(names); slot++) {
-    PADNAME *name = PadnamelistARRAY(names)[slot];
-    if (!name || PadnameLEN(name) < 2 || !PadnameOUTER(name) || PadnameIsOUR(name) || PadnameIsSTATE(name) || PadnamePV(name)[0] == '&')
+  for (PADOFFSET slot = 1, last = mehari_last_lexical(inner); slot <= last; slot++) {
+    PADOFFSET from = mehari_captured_from(inner, slot);
+    if (!from)
       continue;
     Renew(script->rebinds, script->rebind_count + 1, mehari_rebind);
-    script->rebinds[script->rebind_count++] = (mehari_rebind){inner, slot, outer, PARENT_PAD_INDEX(name)};
+    script->rebinds[script->rebind_count++] = (mehari_rebind){inner, slot, outer, from};
   }
 }
 
 void mehari_script_find_captures(pTHX_ mehari_script *script)
 {
-  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
-    SV *end = &arena[SvREFCNT(arena)];
-    for (SV *each = arena + 1; each < end; each++)
-      if (SvTYPE(each) == SVt_PVCV && SvREFCNT(each) && (CV *)each != script->code)
-        remember_captures(aTHX_ script, (CV *)each);
-  }
+  MEHARI_EACH_VALUE(each)
+    if (SvTYPE(each) == SVt_PVCV && (CV *)each != script->code)
+      remember_captures(aTHX_ script, (CV *)each);
 }
 
 /* Gives each named sub the variables of the run about to start, as a fresh process would. */
@@ -40,8 +37,8 @@ void mehari_script_rebind(pTHX_ mehari_script *script)
 {
   for (int i = 0; i < script->rebind_count; i++) {
     mehari_rebind *this = &script->rebinds[i];
-    SV *current = PadARRAY(PadlistARRAY(CvPADLIST(this->outer))[1])[this->outer_slot];
-    SV **held = &PadARRAY(PadlistARRAY(CvPADLIST(this->inner))[1])[this->inner_slot];
+    SV *current = *mehari_lexical(this->outer, this->outer_slot);
+    SV **held = mehari_lexical(this->inner, this->inner_slot);
     if (*held == current)
       continue;
     SV *old = *held;

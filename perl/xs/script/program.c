@@ -4,6 +4,7 @@
 #include "script/script.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"
 #include "response/response.h"
@@ -19,15 +20,7 @@ bool mehari_is_program;
 static void run_as_main(pTHX_ void *argument)
 {
   mehari_script *script = argument;
-  PL_main_cv = script->code;
-  PL_main_root = CvROOT(script->code);
-  PL_main_start = CvSTART(script->code);
-  CvDEPTH(script->code) = 1;
-  PL_comppad = PadlistARRAY(CvPADLIST(script->code))[1];
-  PL_curpad = AvARRAY(PL_comppad);
-  /* The block that perl's main program runs in: each statement starts from its stack level. */
-  cx_pushblock(CXt_BLOCK, G_VOID, PL_stack_sp, PL_savestack_ix);
-  PL_op = CvSTART(script->code);
+  mehari_become_main(aTHX_ script->code);
   CALLRUNOPS(aTHX);
 }
 
@@ -58,12 +51,9 @@ void mehari_end_program(pTHX_ void *argument)
   mehari_stdout_flush(aTHX);
   if (mehari_tap_is_open())
     mehari_output_spill(); /* comes before what the processes of open pipes say at their end */
-  CvDEPTH(PL_main_cv) = 0;
+  mehari_leave_main(aTHX);
   if (due || mehari_destructors_due(aTHX)) {
-    dounwind(-1);
-    /* Its body belongs to PL_main_root now: perl frees it once. */
-    CvROOT(PL_main_cv) = NULL;
-    CvSTART(PL_main_cv) = NULL;
+    mehari_give_main_away(aTHX);
     PL_perl_destruct_level = 0; /* objects end; memory need not */
     perl_destruct(aTHX);
   } else
@@ -117,7 +107,7 @@ static void begin(pTHX)
   mehari_in_child = false;
   mehari_may_have_spawned = false;
   mehari_is_program = true;
-  PL_srand_called = FALSE;
+  mehari_forget_random_seed(aTHX);
   time(&PL_basetime);
   mehari_output_begin(aTHX);
   mehari_input_begin(aTHX);
@@ -131,10 +121,8 @@ static int run_script(pTHX_ mehari_script *script)
   int status = 0;
   if (script->warnings)
     PL_dowarn |= G_WARN_ON;
-  if (script->ends_lines) {
-    PL_minus_l = TRUE;
-    PL_ors_sv = newSVpvs("\n");
-  }
+  if (script->ends_lines)
+    mehari_end_lines(aTHX);
   CvROOT(script->code)->op_ppaddr = end_of_program;
   mehari_script_open_data(aTHX_ script);
   mehari_exit_called = false;

@@ -2,6 +2,7 @@
  * done anew for it. BEGIN blocks do; so does a `use` whose arguments have to be worked out.
  */
 #include "script/script.h"
+#include "interpreter/perl_internals.h"
 #include <unistd.h>
 
 static bool pure; /* nothing of the script's own has run: no BEGIN block, no `use` with anything to work out */
@@ -50,7 +51,8 @@ static bool may_load(pTHX_ SV *name)
 
 static OP *load(pTHX_ OP *(*perl)(pTHX))
 {
-  if (!may_load(aTHX_ *PL_stack_sp))
+  dSP;
+  if (!may_load(aTHX_ TOPs))
     lose_purity();
   return perl(aTHX);
 }
@@ -62,10 +64,8 @@ static OP *run_do_file(pTHX) { return load(aTHX_ perl_do_file); }
 void mehari_purity_try(void)
 {
   on_trial = true;
-  perl_require = PL_ppaddr[OP_REQUIRE];
-  perl_do_file = PL_ppaddr[OP_DOFILE];
-  PL_ppaddr[OP_REQUIRE] = run_require;
-  PL_ppaddr[OP_DOFILE] = run_do_file;
+  mehari_replace_operator(OP_REQUIRE, run_require, &perl_require);
+  mehari_replace_operator(OP_DOFILE, run_do_file, &perl_do_file);
 }
 
 static const char *skip_quoted(const char *at, const char *end)
@@ -142,8 +142,11 @@ void mehari_purity_judge(pTHX_ const char *word, STRLEN length)
     return;
   if (is_word(word, length, "BEGIN") || is_word(word, length, "UNITCHECK") || is_word(word, length, "CHECK") || is_word(word, length, "INIT"))
     lose_purity();
-  else if ((is_word(word, length, "use") || is_word(word, length, "no")) && !is_literal_use(PL_parser->bufptr, PL_parser->bufend))
-    lose_purity();
+  else if (is_word(word, length, "use") || is_word(word, length, "no")) {
+    char *end, *rest = mehari_parser_rest(aTHX_ &end);
+    if (!is_literal_use(rest, end))
+      lose_purity();
+  }
 }
 
 void mehari_purity_begin(void) { pure = true; }

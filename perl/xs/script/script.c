@@ -5,6 +5,7 @@
  */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "response/response.h"
 #include <errno.h>
@@ -26,15 +27,15 @@ static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
  * takes from @ARGV and named subs share its lexicals. */
 void mehari_script_top_level(pTHX)
 {
-  if (compiling && PL_compcv)
-    CvFLAGS(PL_compcv) |= CVf_UNIQUE;
+  if (compiling)
+    mehari_compile_as_file(aTHX);
   mehari_purity_begin();
 }
 
 /* The text being read is the script's own, not a module's that it loads or a string it evaluates. */
 static bool is_the_script(pTHX)
 {
-  if (!compiling || mehari_in_thread(aTHX) || PL_parser->rsfp)
+  if (!compiling || mehari_in_thread(aTHX) || mehari_parser_reads_file(aTHX))
     return false;
   const char *file = CopFILE(&PL_compiling);
   return file && strEQ(file, compiling_name);
@@ -49,7 +50,7 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
   mehari_purity_judge(aTHX_ word, length);
   if (!(length == 7 && memEQ(word, "__END__", 7)) && !(length == 8 && memEQ(word, "__DATA__", 8)))
     return next_keyword(aTHX_ word, length, op);
-  char *at = PL_parser->bufptr, *end = PL_parser->bufend, *after = at;
+  char *end, *at = mehari_parser_rest(aTHX_ &end), *after = at;
   while (after < end && isSPACE(*after))
     after++;
   if (after + 1 < end && after[0] == '=' && after[1] == '>')
@@ -65,7 +66,7 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
   data_found = true;
   data_package = word[2] == 'D' ? PL_curstash : NULL;
   data_rest = feed && text_end > feed ? text_end - feed - 1 : 0;
-  PL_parser->bufptr = text_end;
+  mehari_parser_skip_to(aTHX_ text_end);
   *op = newOP(OP_NULL, 0);
   return KEYWORD_PLUGIN_STMT;
 }
@@ -282,7 +283,7 @@ static bool adopt_code(pTHX_ mehari_script *script, mehari_manner manner)
     SvREFCNT_dec(package);
   }
   if (script->code)
-    CvFLAGS(script->code) &= ~CVf_UNIQUE;
+    mehari_compiled_as_sub(script->code);
   return script->code != NULL;
 }
 

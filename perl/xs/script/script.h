@@ -83,8 +83,6 @@ void mehari_set_program_name(pTHX_ const char *file);
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 extern bool mehari_is_program; /* this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
-/* The end of a program took its handles with it. */
-static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
 
 /* program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
 int mehari_program_within(pTHX_ const char *file);

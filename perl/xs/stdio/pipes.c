@@ -5,6 +5,7 @@
  */
 #include "stdio/standard.h"
 #include "response/response.h"
+#include "interpreter/perl_internals.h"
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -41,9 +42,8 @@ static void end(int file)
 void mehari_pipes_conclude(pTHX_ bool may_keep)
 {
   bool flushed = false;
-  for (SSize_t file = 3; PL_fdpid && file <= av_top_index(PL_fdpid); file++) {
-    SV *held = AvARRAY(PL_fdpid)[file];
-    pid_t process = held && SvTYPE(held) == SVt_IV ? (pid_t)SvIVX(held) : 0; /* perl sets no flag */
+  for (int file = 3; file <= mehari_last_pipe(aTHX); file++) {
+    pid_t process = mehari_process_of_pipe(aTHX_ file);
     if (process <= 0 || is_kept(process) || (fcntl(file, F_GETFL) & O_ACCMODE) != O_WRONLY)
       continue;
     if (!flushed) {

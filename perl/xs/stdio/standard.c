@@ -4,6 +4,7 @@
  */
 #include "stdio/standard.h"
 #include "script/script.h"
+#include "interpreter/perl_internals.h"
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -5,6 +5,7 @@
 #include "mailbox/mailbox.h"
 #include "process/process.h"
 #include "script/script.h"
+#include "interpreter/perl_internals.h"
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -5,6 +5,7 @@
  */
 #include "stdio/standard.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"
 #include "response/response.h"
