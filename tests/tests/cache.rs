@@ -19,6 +19,7 @@ close $runs;
 open $runs, '<', $file or die $!;
 my $count = () = <$runs>;
 select undef, undef, undef, 0.4 if -e "$ENV{DOCUMENT_ROOT}/slow.$name";
+sleep 1 if $name eq 'late';
 print "Status: 500\n" if -e "$ENV{DOCUMENT_ROOT}/fail.$name";
 for (@lines) {
     s/\+/ /g;
@@ -465,6 +466,11 @@ fn a_kept_page_says_when_it_was_made() {
     let old = target("old", &[&made, "Cache-Control: max-age=60"]);
     check(&server.get(&old), 1, "MISS");
     check(&server.get(&old), 2, "MISS");
+    let late = target("late", &["Age: 10", "Cache-Control: max-age=40000"]);
+    check(&server.get(&late), 1, "MISS");
+    let hit = server.get(&late);
+    let age = hit.field("Age").and_then(|age| age.parse::<u64>().ok());
+    assert!(age.is_some_and(|age| age >= 11), "{age:?}");
     let undated = target("undated", &["Cache-Control: max-age=60", "ETag: \"e\""]);
     let first = server.get(&undated).field("Date").expect("a Date");
     let hit = server.get(&undated);

@@ -20,4 +20,4 @@ pub use folder::{Filed, Folder};
 pub use index::Index;
 pub use page::{Page, State};
 pub use store::{Found, Store};
-pub use terms::{Refusal, Terms};
+pub use terms::{Arrival, Refusal, Terms};

@@ -173,6 +173,7 @@ impl Shelf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Arrival;
     use crate::Terms;
     use mehari_config::CacheRules;
 
@@ -185,7 +186,18 @@ mod tests {
             lines: lines.to_vec(),
             body: body.into(),
             since: now,
-            terms: Terms::of(&rules, asked, false, 200, lines, now).expect("kept"),
+            terms: Terms::of(
+                &rules,
+                asked,
+                false,
+                200,
+                lines,
+                Arrival {
+                    at: now,
+                    delay: Duration::ZERO,
+                },
+            )
+            .expect("kept"),
             number: 0,
         })
     }

@@ -25,6 +25,15 @@ pub struct Terms {
     pub vary: Varied,
 }
 
+/// The arrival of a response.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    pub at: SystemTime,
+    /// The time from the request to the response (RFC 9111 section 4.2.3), which the response may
+    /// have spent on its way. Zero for a response that the server itself dates at its arrival.
+    pub delay: Duration,
+}
+
 /// Names and values.
 pub type Varied = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -58,8 +67,9 @@ impl Terms {
         has_query: bool,
         status: u16,
         lines: &[u8],
-        now: SystemTime,
+        arrival: Arrival,
     ) -> Result<Terms, Refusal> {
+        let now = arrival.at;
         let control = Control::parse(values(fields(lines), "cache-control"));
         let requested = asked.iter().copied();
         let request = Control::parse(values(requested, "cache-control"));
@@ -91,7 +101,7 @@ impl Terms {
         };
         Ok(Terms {
             lifetime,
-            age: says.age_at(now),
+            age: says.age_at(arrival),
             while_revalidate: beyond(control.while_revalidate, rules.stale_while_revalidate),
             if_error: beyond(control.if_error, if_error),
             ask: control.no_cache,
@@ -167,10 +177,12 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// The age of section 4.2.3: from Age, or from Date if that gives more.
-    fn age_at(&self, now: SystemTime) -> Duration {
-        let apparent = self.date.and_then(|date| now.duration_since(date).ok());
-        self.age.max(apparent.unwrap_or_default())
+    /// The age of section 4.2.3: from Age and the delay, or from Date if that gives more.
+    fn age_at(&self, arrival: Arrival) -> Duration {
+        let apparent = self
+            .date
+            .and_then(|date| arrival.at.duration_since(date).ok());
+        (self.age + arrival.delay).max(apparent.unwrap_or_default())
     }
 
     /// `None`: the response does not say.

@@ -22,7 +22,34 @@ fn judge_by(
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
     let lines = lines.replace(" / ", "\r\n") + "\r\n";
-    Terms::of(rules, &asked, query, status, lines.as_bytes(), now())
+    Terms::of(rules, &asked, query, status, lines.as_bytes(), arrival())
+}
+
+/// Three seconds after the request.
+fn arrival() -> Arrival {
+    Arrival {
+        at: now(),
+        delay: Duration::from_secs(3),
+    }
+}
+
+#[test]
+fn the_age_at_arrival_counts_the_way_of_the_response() {
+    for (lines, age) in [
+        ("Cache-Control: max-age=60", 3),
+        ("Cache-Control: max-age=60 / Age: 10", 13),
+        (
+            "Cache-Control: max-age=60 / Date: Sun, 06 Nov 1994 11:59:58 GMT",
+            3,
+        ),
+        (
+            "Cache-Control: max-age=60 / Date: Sun, 06 Nov 1994 11:59:40 GMT / Age: 10",
+            20,
+        ),
+    ] {
+        let terms = judge(&[], false, 200, lines).expect(lines);
+        assert_eq!(terms.age, Duration::from_secs(age), "{lines}");
+    }
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use super::fills::Fill;
 use super::{key, Cache};
 use crate::routing::Route;
-use mehari_cache::Page;
+use mehari_cache::{field, Arrival, Page};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
 
 /// How long nobody waits for a page whose last response could not be kept.
 pub const UNKEPT: Duration = Duration::from_secs(10);
@@ -15,6 +16,8 @@ pub struct Lease {
     pub key: Rc<[u8]>,
     pub route: Rc<Route>,
     pub has_query: bool,
+    /// When the program was asked.
+    pub asked: Instant,
     pub kind: Kind,
     /// Its number, where others wait for it.
     pub number: Option<u64>,
@@ -48,6 +51,20 @@ impl Drop for Lease {
 }
 
 impl Lease {
+    /// The arrival of its response, now. `said`: the header lines. What gives neither its date nor
+    /// its age is dated at its arrival: then it has spent no time on its way.
+    pub fn arrival(&self, said: &[u8]) -> Arrival {
+        let is_dated = field(said, "date").is_some() || field(said, "age").is_some();
+        Arrival {
+            at: SystemTime::now(),
+            delay: if is_dated {
+                self.asked.elapsed()
+            } else {
+                Duration::ZERO
+            },
+        }
+    }
+
     /// Somebody lost patience and has asked since, or what is behind the page was changed.
     pub fn is_overtaken(&self) -> bool {
         let asks = |number| self.cache.is_asking(&self.key, number);

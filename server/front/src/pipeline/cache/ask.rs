@@ -231,6 +231,7 @@ fn lease(
         key: question.key.clone(),
         route: route.clone(),
         has_query: !request.query().is_empty(),
+        asked: Instant::now(),
         kind,
         number,
         fill: shared.cache.fills.begin(&question.key),

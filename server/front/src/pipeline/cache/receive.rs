@@ -7,7 +7,7 @@ use crate::handlers::{Backend, Captured, HandlerOutcome};
 use crate::pipeline::{headers, RequestContext};
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_cache::{field, fields, Page, Terms};
+use mehari_cache::{field, fields, Arrival, Page, Terms};
 use mehari_http::lines::Lines;
 use mehari_pool::Head;
 use std::rc::Rc;
@@ -34,7 +34,6 @@ pub fn receive(
     (head, lines): (&mut Head, &Lines),
     backend: &mut Backend,
 ) -> Option<HandlerOutcome> {
-    let now = SystemTime::now();
     let route = lease.route.clone();
     let rules = &route.settings.cache;
     let status = head.status;
@@ -51,8 +50,10 @@ pub fn receive(
     let block = [&head.lines[..], &[]];
     let ruled = headers::of_response(shared, context, |give| give(request), status, block);
     let said = ruled.as_deref().unwrap_or(&head.lines);
+    let arrival = lease.arrival(said);
+    let now = arrival.at;
     if let (304, Some(old)) = (status, &old) {
-        let page = freshened(shared, request, &lease, old, said, now);
+        let page = freshened(shared, request, &lease, old, said, arrival);
         return Some(answer::work(
             shared,
             context,
@@ -80,7 +81,14 @@ pub fn receive(
     }
     let length = lines.content_length.or(head.content_length);
     let fits = length.is_none_or(|length| (rules.min_size..=rules.max_size).contains(&length));
-    let terms = Terms::of(rules, request.fields, lease.has_query, status, said, now);
+    let terms = Terms::of(
+        rules,
+        request.fields,
+        lease.has_query,
+        status,
+        said,
+        arrival,
+    );
     match terms {
         Ok(terms) if fits => {
             let page = Page {
@@ -145,10 +153,10 @@ fn freshened(
     lease: &Lease,
     old: &Rc<Page>,
     said: &[u8],
-    now: SystemTime,
+    arrival: Arrival,
 ) -> Rc<Page> {
     let rules = &lease.route.settings.cache;
-    let lines = old.freshened(&dated(said.to_vec(), now));
+    let lines = old.freshened(&dated(said.to_vec(), arrival.at));
     let store = &shared.cache.store;
     match Terms::of(
         rules,
@@ -156,14 +164,14 @@ fn freshened(
         lease.has_query,
         old.status,
         &lines,
-        now,
+        arrival,
     ) {
         Ok(mut terms) => {
             // The request was changed to ask; what chose the page is as it was.
             terms.vary.clone_from(&old.terms.vary);
             let page = Rc::new(Page {
                 lines: without(&lines, &rules.ignore_headers, &OWN),
-                since: now,
+                since: arrival.at,
                 terms,
                 number: store.next_number(),
                 ..(**old).clone()
