@@ -1,7 +1,7 @@
-//! The subcommands: a name, one line of help, and the function that runs it.
+//! The subcommands: each has a name, one line of help, and a function that runs it.
 //!
-//! A command gets its arguments without the program's and its own name and answers the exit
-//! status: 0 done, 1 failed, 2 usage. The binary also answers to a command's name through a link.
+//! The function gets the arguments without the program's and the command's names. It returns the
+//! exit status: 0 success, 1 failure, 2 usage error. A link with a command's name runs the command.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -162,7 +162,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             sayln!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        // Of the server's own.
+        // Only the server itself runs this command.
         Some("lua-pool") => lua_pool::run(arguments.collect()),
         Some(name) => match named(name) {
             Some(command) => (command.run)(arguments.collect()),

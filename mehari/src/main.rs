@@ -1,4 +1,4 @@
-//! `mehari`: one file a subcommand; this is the table of contents.
+//! `mehari`: one file per subcommand. `cli.rs` lists the subcommands.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,8 @@ fn main() -> ExitCode {
     cli::run(std::env::args_os().collect())
 }
 
-/// What panics does not go on half done. LuaJIT raises its errors by unwinding, so `panic = "abort"` cannot say it.
+/// Ends the process after a panic. LuaJIT raises errors by unwinding, so `panic = "abort"` is not
+/// possible.
 fn end_on_panic() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

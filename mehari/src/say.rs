@@ -1,10 +1,10 @@
-//! What a command prints. Whoever reads it may leave early (`mehari bench --json | head`): that ends the command, as it ends any
-//! other in a pipe. What else goes wrong is told, and is a failure.
+//! Output of commands. A reader may leave early (`mehari bench --json | head`), which ends the
+//! command quietly, as usual in a pipe. Any other error is reported and is a failure.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
 
-/// As a shell tells of a command that a broken pipe ended.
+/// The exit status that a shell reports for a broken pipe.
 const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;
 
 pub fn say(text: Arguments<'_>) {
@@ -19,12 +19,12 @@ pub fn say(text: Arguments<'_>) {
     std::process::exit(1);
 }
 
-/// `print!`, but a reader that leaves is no panic.
+/// `print!` without a panic if the reader leaves.
 macro_rules! say {
     ($($text:tt)*) => { $crate::say::say(format_args!($($text)*)) };
 }
 
-/// `println!` likewise.
+/// `println!` without a panic if the reader leaves.
 macro_rules! sayln {
     ($($text:tt)*) => { $crate::say::say(format_args!("{}\n", format_args!($($text)*))) };
 }

@@ -1,4 +1,4 @@
-//! `mehari bench` as its users meet it: bad input, the report, the record, exit statuses.
+//! `mehari bench` as users run it: bad input, the report, the record, exit statuses.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Answers everything with six bytes; counts connections.
+/// Answers every request with six bytes and counts connections.
 fn server() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
@@ -127,7 +127,7 @@ fn the_report_says_what_was_answered_and_nothing_else_is_printed() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    // Two of 2,000 samples lie beyond p99.9: too few to name it.
+    // Only two of 2,000 samples lie beyond p99.9, too few to print it.
     let row = text
         .lines()
         .find(|line| line.starts_with("Response time"))
@@ -164,7 +164,7 @@ fn the_record_is_printed_and_saved_alike() {
 
 #[test]
 fn run_without_an_answer_fails_and_says_why() {
-    // Nobody listens: no answer, hence INVALID.
+    // No server listens, so there is no answer and the run is INVALID.
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", free.local_addr().expect("bound"));
     drop(free);

@@ -8,7 +8,7 @@ use mehari_record::{Event, Machine, Plan, Record};
 use serde_json::Value;
 use support::*;
 
-/// A short load: what is asserted holds whatever the machine's speed.
+/// A short load. The assertions hold at any speed of the machine.
 const SHORT: [&str; 7] = ["-c", "2", "-n", "20", "--warm-up", "0s", "--no-ceiling"];
 
 fn compared(arguments: &[&str]) -> Value {
@@ -25,7 +25,7 @@ fn page_that_sleeps_is_slower_than_one_that_does_not() {
     assert_eq!(result["result"]["primary"], "throughput");
     let blocks = result["blocks"].as_array().unwrap();
     assert_eq!(blocks.len(), 6);
-    // 20 requests of 5 ms by 2 users take 50 ms at the least: 400 a second.
+    // 20 requests of 5 ms by 2 users take at least 50 ms: at most 400 per second.
     for block in blocks {
         for run in block["b"].as_array().unwrap() {
             assert!(run["throughput"].as_f64().unwrap() <= 401.0, "{run}");
@@ -88,7 +88,7 @@ fn server_that_is_not_there_fails_at_the_first_run() {
 fn commands_are_started_found_by_the_url_they_print_and_ended_with_term() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
-    // The recorder serves as a server: it prints its URL, and writes its file only on TERM.
+    // The recorder serves as a server: it prints its URL and writes its file only on TERM.
     let server = |name: &str| {
         let file = folder.path().join(name);
         format!(
@@ -255,7 +255,7 @@ fn matrix_varies_the_load_by_parameters_that_are_not_in_the_template() {
     assert_eq!(completed, [20, 20, 60, 60]);
 }
 
-/// `rate` answers a second for twelve seconds.
+/// Saves a record with `rate` answers per second for twelve seconds.
 fn save(folder: &std::path::Path, name: &str, rate: u64) -> String {
     let mut record = Record::new(Plan::default(), Machine::default(), 1_795_291_200_000_000);
     record.durations.measured_us = 12_000_000;

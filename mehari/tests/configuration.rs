@@ -95,7 +95,7 @@ fn check_tells_every_problem_on_stderr_and_fails() {
     let told = mehari(&["check", "-f", "problems.conf"]);
     assert_eq!(text(&told.stdout), "");
     let stderr = text(&told.stderr);
-    // Here there is a perl: its section, which reads a standard input that is empty, is no problem.
+    // Here a perl runs the section. It reads an empty standard input without a problem.
     let problems: String = golden("problems.txt")
         .split_inclusive('\n')
         .filter(|line| !line.contains("Perl cannot be run"))

@@ -1,4 +1,4 @@
-//! `mehari parity` as users run it, against two small sites that differ where a test wants it.
+//! `mehari parity` as users run it, against two small sites with chosen differences.
 
 #![allow(clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ fn answer(asked: &Asked, session: &str, is_new: bool) -> Answer {
     }
 }
 
-/// Runs with the list in a file of its own.
+/// Runs with the list in a file.
 fn parity(list: &str, more: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("form.txt"), "a=1&b=2").unwrap();

@@ -1,11 +1,11 @@
-//! What commands built on clap and tokio share: one line for a wrong argument, and a runtime.
+//! Shared by commands built on clap and tokio: one-line argument errors, and a runtime.
 
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The options, or the exit status after what clap has to say was printed: help in full, an error
-/// as one line with the nearest right word.
+/// Parses the options. Otherwise prints clap's message (help in full, an error as one line with the
+/// nearest right word) and returns the exit status.
 pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result<O, ExitCode> {
     let all = std::iter::once(OsString::from(command)).chain(arguments);
     O::try_parse_from(all).map_err(|error| {
@@ -22,7 +22,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
     })
 }
 
-/// Where clap would print its help: what could have been said.
+/// The message in place of clap's help when there are no arguments.
 fn nothing_said<O: clap::Parser>() -> String {
     let command = O::command();
     let words: Vec<&str> = command
@@ -35,7 +35,7 @@ fn nothing_said<O: clap::Parser>() -> String {
     )
 }
 
-/// clap tells the error, a tip and the usage in paragraphs; the usage is in `--help`.
+/// Shortens clap's error, tip and usage to one line, because `--help` has the usage.
 fn one_line(text: &str) -> String {
     let told = text.split("\n\nUsage:").next().unwrap_or(text);
     let told = told
@@ -43,7 +43,7 @@ fn one_line(text: &str) -> String {
         .next()
         .unwrap_or(told);
     let mut line = String::new();
-    // That a word which looks like an option may be none is seldom what was meant.
+    // Leaves out clap's tip about words that look like options, which seldom helps.
     let parts = told.lines().map(str::trim);
     for part in parts.filter(|part| !part.is_empty() && !part.starts_with("tip: to pass ")) {
         let part = part
@@ -62,7 +62,7 @@ fn one_line(text: &str) -> String {
     line + " (--help says more)"
 }
 
-/// One thread: what measures or records must not take more of the machine than it needs.
+/// One thread, so that measuring and recording use as little of the machine as possible.
 pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -38,7 +38,7 @@ fn usage(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// An error here means that no load was sent.
+/// An error means that no load was sent.
 fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let plan = plan::from(arguments)?;
     let outputs = Outputs::check(&arguments.output)?;
@@ -64,7 +64,8 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
     Ok(deliver(arguments, &outputs, &record))
 }
 
-/// Prints and saves; after the load, so a failure here is 1, not 2. A server that answered nothing is a failure.
+/// Prints and saves the result. A failure after the load is status 1, not 2. A server without a
+/// single answer is a failure.
 fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCode {
     if arguments.json {
         say!("{}", record.to_json())
@@ -83,7 +84,7 @@ fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCod
     }
 }
 
-/// The first interrupt ends the run and its report is printed; the second ends the program.
+/// The first interrupt ends the run, and its report is printed. The second ends the program.
 fn end_on_interrupt(control: Control) -> std::io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([
         signal_hook::consts::SIGINT,

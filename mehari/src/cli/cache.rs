@@ -18,7 +18,8 @@ struct Cache {
 enum What {
     /// Forget pages. Example: mehari cache purge 'http://www.example.org/news*'
     Purge {
-        /// A URL, or a URL path of any host; `*` at its end means all that begins so. Without a query it means every query.
+        /// A URL, or a URL path of any host; a final `*` matches any rest. Without a query it
+        /// matches every query
         url: String,
         #[command(flatten)]
         options: Options,

@@ -1,7 +1,7 @@
-//! `mehari certificate`: a certificate that this machine signs itself, to try TLS with.
+//! `mehari certificate`: a self-signed certificate for trying TLS.
 //!
 //! Certificate and key go into one file that only its owner can read. `mehari serve --listen
-//! https://...` makes and keeps one by itself when there is none.
+//! https://...` makes and keeps one if there is none.
 
 use super::arguments;
 use clap::Parser;
@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Browsers refuse more than 398 days even of certificates they were told to trust.
+/// Browsers refuse more than 398 days, even for trusted certificates.
 const DAYS: i64 = 397;
 
 #[derive(Parser)]
@@ -27,7 +27,7 @@ struct Options {
     /// Host names and addresses; localhost, 127.0.0.1 and ::1 if none is given.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Where to; an existing file is not overwritten.
+    /// The file to write; an existing file is not overwritten.
     #[arg(long, value_name = "FILE", default_value = "localhost.pem")]
     out: PathBuf,
 }
@@ -49,7 +49,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The certificate this user keeps for localhost, made when there is none.
+/// The user's certificate for localhost. Makes one if there is none.
 pub fn local() -> Result<PathBuf, String> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
@@ -71,7 +71,7 @@ pub fn local() -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// Made lately enough to last for a while.
+/// Whether the certificate is young enough to last for a while.
 fn is_fresh(file: &Path) -> bool {
     let modified = std::fs::metadata(file).and_then(|meta| meta.modified());
     let age = modified.ok().and_then(|time| time.elapsed().ok());

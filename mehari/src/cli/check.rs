@@ -1,6 +1,6 @@
-//! `mehari check`: reads a configuration, or looks at a path, and says what it means.
+//! `mehari check`: reads a configuration, or examines a path, and prints what it means.
 //!
-//! The meaning goes to stdout, problems go to stderr; with `--json` both are one object on stdout.
+//! The meaning goes to stdout and problems to stderr. With `--json` both are one object on stdout.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,10 +35,10 @@ struct Options {
     /// Define a name for <IfDefine> and ${NAME}.
     #[arg(short = 'D', value_name = "NAME[=VALUE]", conflicts_with = "path")]
     define: Vec<String>,
-    /// The folder, script or application `mehari serve PATH` would serve.
+    /// The folder, script or application of `mehari serve PATH`.
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
-    /// Only read: nothing is loaded, no Perl is run, and nothing of this machine is looked at.
+    /// Only read: load nothing, run no Perl, look at nothing else on this machine.
     #[arg(long)]
     text_only: bool,
     /// Print the site and its problems as JSON.
@@ -90,7 +90,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// What can only be known here: files, certificates, the user, and whether Perl loads what it is to load.
+/// Checks that need this machine: files, certificates, the user, and whether Perl loads everything.
 fn look_around(site: Site) -> Result<Site, Refused> {
     let mut findings = Findings::default();
     let identity = findings.look_at_machine(&site);

@@ -1,7 +1,7 @@
 //! `mehari compare`: measures A against B in interleaved blocks, or all rows of a table.
 //!
-//! The load is that of `mehari bench` and takes its options. What is concluded, and when nothing
-//! is, is `mehari_record::versus`; here is who runs when, and how it is told.
+//! The load and its options are those of `mehari bench`. `mehari_record::versus` draws the
+//! conclusion. This module orders the runs and prints the result.
 
 mod interrupt;
 mod matrix;
@@ -47,7 +47,7 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("warm_up", |warm_up| warm_up.default_value("200ms")),
     mut_arg("duration", |duration| duration.help("Stop each run after this time [default: 2s when there is no -n]")),
     mut_arg("json", |json| json.help("Print the comparison as JSON")),
-    // Of bench, and refused here: see `check`.
+    // Options of bench that `check` refuses here.
     mut_arg("url_file", |option| option.hide(true)),
     mut_arg("session_file", |option| option.hide(true)),
     mut_arg("output", |option| option.hide(true)),
@@ -62,28 +62,30 @@ struct Options {
     /// Differences below this many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
     threshold: f64,
-    /// What decides: throughput, mean, p50 or p99 [default: throughput, in an open loop p99]
+    /// The deciding metric: throughput, mean, p50 or p99 [default: throughput, in an open loop p99]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
-    /// Where commands serve: a URL, or the path at the URL they print; given twice, A's and B's
+    /// Where commands serve: a URL, or the path at the URL that they print; given twice, for A and
+    /// for B
     #[arg(long, value_name = "URL", default_value = "/")]
     url: Vec<String>,
     /// How long a command may take to be ready
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = bench::parse::time)]
     start_timeout: Duration,
-    /// A row for each value; {NAME} in the template becomes the value, {NAME:query} a query of so many bytes
+    /// A row per value; {NAME} in the template becomes the value, {NAME:query} a query of this many
+    /// bytes
     #[arg(long = "matrix", value_name = "NAME=A,B,C")]
     matrix: Vec<Parameter>,
     #[command(flatten)]
     load: bench::arguments::Arguments,
 }
 
-/// Why there is no result, and so the exit status.
+/// Why there is no result. Decides the exit status.
 #[derive(Debug)]
 enum Failure {
-    /// Nothing was measured: the request makes no sense.
+    /// Nothing was measured, because the arguments are wrong.
     Usage(String),
-    /// The measurement broke off.
+    /// The measurement was interrupted by an error.
     Failed(String),
 }
 
@@ -182,7 +184,7 @@ impl Options {
 
     fn primary(&self) -> Metric {
         let is_open = self.load.rate.is_some() || !self.load.stages.is_empty();
-        // In an open loop throughput is what was asked for, whatever the server.
+        // In an open loop the throughput is the requested rate, whatever the server.
         let usual = if is_open {
             Metric::P99
         } else {

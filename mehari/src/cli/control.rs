@@ -1,4 +1,4 @@
-//! Talking to a running server through its control socket: what `status`, `reload` and `stop` share.
+//! The client of a running server's control socket, for `status`, `reload`, `stop` and others.
 
 use super::arguments;
 use clap::Parser;
@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A server's answer: one JSON object.
+/// The server's answer: one JSON object.
 pub struct Reply(Value);
 
 impl Reply {
@@ -61,7 +61,8 @@ impl Reply {
     }
 }
 
-/// The folder of control sockets, made for its owner only: `$XDG_RUNTIME_DIR/mehari`, else under /run or /tmp.
+/// The folder of control sockets, private to its owner: `$XDG_RUNTIME_DIR/mehari`, else under /run
+/// or /tmp.
 pub fn folder() -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR") {
@@ -109,7 +110,7 @@ pub fn named_command(word: &'static str, arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Runs one command against the running server and prints what it says.
+/// Sends one command to the running server and prints the answer.
 pub fn command(
     word: &'static str,
     arguments: Vec<OsString>,
@@ -121,7 +122,7 @@ pub fn command(
     }
 }
 
-/// Sends one line to the running server and prints what it says.
+/// Sends one line to the running server and prints the answer.
 pub fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
     let word = line.split(' ').next().unwrap_or_default();
     match ask(options.control.as_deref(), line) {

@@ -1,8 +1,8 @@
-//! httpd's own command line: `mehari -d ROOT -f conf -D NAME -k start`, `-v`, `-V`, `-l`, `-t`, so that init
-//! scripts and test tools that drive an httpd can drive this.
+//! httpd's command line: `mehari -d ROOT -f conf -D NAME -k start`, `-v`, `-V`, `-l`, `-t`, for
+//! init scripts and test tools that drive an httpd.
 //!
-//! What is given here is written down as a configuration of a few lines that includes the site's own; `serve`
-//! reads that, again for every reload. Without `-k` the server stays in the foreground.
+//! The options become a small configuration that includes the site's own. `serve` reads it, again
+//! at each reload. Without `-k` the server stays in the foreground.
 
 use mehari_config::Site;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The httpd whose tools are meant to know this.
+/// The version of httpd for tools that expect one.
 const VERSION: &str = concat!("Apache/2.4.66 (Mehari/", env!("CARGO_PKG_VERSION"), ")");
 const ROOT: &str = "/etc/apache2";
 const CONF: &str = "conf/httpd.conf";
@@ -29,7 +29,7 @@ struct Face {
     say: Option<char>,
 }
 
-/// Whether the first word is httpd's and no command.
+/// Whether the first word is an option of httpd instead of a command.
 pub fn is_meant(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next() == Some('-')
@@ -115,7 +115,7 @@ impl Face {
             .join(self.conf.as_deref().unwrap_or(Path::new(CONF)))
     }
 
-    /// The lines that stand around the site's own configuration.
+    /// Writes the lines before and after the site's own configuration.
     fn written(&self) -> Result<tempfile::NamedTempFile, String> {
         let conf = self.conf();
         if !conf.is_file() {
@@ -128,7 +128,8 @@ impl Face {
         let mut file = tempfile::Builder::new()
             .prefix("mehari-httpd-")
             .suffix(".conf")
-            // A reload reads it again, perhaps as `User`. What is in it stands on the command line as well.
+            // A reload reads it again, perhaps as `User`. The command line shows its contents
+            // anyway.
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
             .tempfile()
             .map_err(failed)?;
@@ -192,7 +193,7 @@ fn directives() -> String {
     text
 }
 
-/// `-t` and `-S`: as httpd, problems and `Syntax OK` go to stderr.
+/// `-t` and `-S`: problems and `Syntax OK` go to stderr, as in httpd.
 fn check(face: &Face, letter: char) -> ExitCode {
     match face.site() {
         Err(problems) => {
@@ -228,7 +229,7 @@ fn obey(face: &Face, arguments: Vec<OsString>) -> ExitCode {
     let done = match face.signal.as_deref() {
         Some("start") if !face.detached => detach(arguments),
         None | Some("start") => return serve(face),
-        // The logs are opened anew as well: httpd's USR1 and HUP do that.
+        // The logs are reopened too, as by httpd's USR1 and HUP.
         Some("restart" | "graceful") => tell(face, &["-USR1", "-HUP"]),
         Some("stop" | "graceful-stop") => tell(face, &["-TERM"]),
         Some(other) => Err(format!(
@@ -246,7 +247,7 @@ fn obey(face: &Face, arguments: Vec<OsString>) -> ExitCode {
 
 fn serve(face: &Face) -> ExitCode {
     if face.detached {
-        // Not of the terminal's session any more; fails only where it is none already.
+        // Leaves the terminal's session. Fails only if the process leads one already.
         let _ = rustix::process::setsid();
     }
     let file = match face.written() {
@@ -265,7 +266,7 @@ fn serve(face: &Face) -> ExitCode {
     super::serve::run(words)
 }
 
-/// Starts the same in the background, and comes back when it serves or has failed.
+/// Starts the same command in the background. Returns when it serves or has failed.
 fn detach(arguments: Vec<OsString>) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)

@@ -1,5 +1,5 @@
-//! `mehari lua-pool`: a process of the Lua pool, as the server starts it. Nobody else has a listening socket where
-//! others have their standard input.
+//! `mehari lua-pool`: a process of the Lua pool. Only the server starts it, with a listening socket
+//! as standard input.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `mehari parity`: asks an old and a new server the same things and tells what differs.
+//! `mehari parity`: sends the same requests to an old and a new server and prints the differences.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -28,15 +28,15 @@ Example:
 Exit status: 0 all the same, 1 something differs, 2 usage."
 )]
 struct Options {
-    /// The server as it is
+    /// The current server
     #[arg(long, value_name = "URL")]
     old: Target,
-    /// The server that is to take its place
+    /// The server that will replace it
     #[arg(long, value_name = "URL")]
     new: Target,
-    /// What to ask for: a list of requests, or a recorded session
+    /// The requests: a list, or a recorded session
     file: PathBuf,
-    /// What matches may differ (its group `v`, if it has one); may be repeated
+    /// Text that matches may differ (its group `v`, if there is one); may be repeated
     #[arg(long = "mask", value_name = "REGEX")]
     masks: Vec<String>,
     /// Do not compare this header field; may be repeated
@@ -102,7 +102,7 @@ fn parity(options: Options) -> Result<Report, String> {
     report
 }
 
-/// A list of requests never begins with a brace, an archive always does.
+/// An archive begins with a brace, a list of requests never does.
 fn requests(options: &Options) -> Result<Archive, String> {
     let path = options.file.display().to_string();
     let text = std::fs::read_to_string(&options.file)

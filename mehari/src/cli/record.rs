@@ -1,4 +1,4 @@
-//! `mehari record`: a small proxy that writes what passes into a session file.
+//! `mehari record`: a small proxy that writes its traffic into a session file.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -22,7 +22,7 @@ use super::arguments;
                   then use the site under http://127.0.0.1:8081/ and end with Ctrl-C."
 )]
 struct Options {
-    /// Where browsers reach the proxy; port 0 takes a free one.
+    /// The proxy's address for browsers; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
     listen: String,
     /// The server to record.
@@ -34,7 +34,7 @@ struct Options {
     /// The session file; an older one is replaced.
     #[arg(short, long, value_name = "FILE", default_value = "session.har")]
     output: PathBuf,
-    /// Megabytes of a body that are kept; larger ones pass unrecorded.
+    /// Megabytes of a body to keep; larger bodies pass unrecorded.
     #[arg(long, value_name = "MB", default_value_t = 16)]
     body_limit: usize,
 }
@@ -58,7 +58,7 @@ async fn record(options: &Options) -> Result<(), String> {
         .await
         .map_err(|cause| format!("cannot listen on `{}`: {cause}", options.listen))?;
     let address = listener.local_addr().map_err(|cause| cause.to_string())?;
-    // Before anything is recorded, so that an hour's session does not end in an error.
+    // A test write before the recording, so that a long session does not end in an error.
     write(&options.output, &Archive::of(Vec::new()))?;
     let stop = ended_by_signal()?;
     sayln!(
@@ -82,7 +82,7 @@ async fn record(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Ready at the first Ctrl-C or TERM; a second one ends the process as usual.
+/// Ready at the first Ctrl-C or TERM. A second one ends the process as usual.
 fn ended_by_signal() -> Result<impl std::future::Future<Output = ()>, String> {
     let told = |kind| signal(kind).map_err(|cause| format!("cannot await signals: {cause}"));
     let mut interrupt = told(SignalKind::interrupt())?;
@@ -95,7 +95,7 @@ fn ended_by_signal() -> Result<impl std::future::Future<Output = ()>, String> {
     })
 }
 
-/// Through a second file, so that the first is never half written.
+/// Writes a second file and renames it, so the file is never half written.
 fn write(path: &Path, archive: &Archive) -> Result<(), String> {
     let refused = |cause: String| format!("cannot write {}: {cause}", path.display());
     let text = serde_json::to_string_pretty(archive).map_err(|cause| refused(cause.to_string()))?;

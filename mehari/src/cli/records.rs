@@ -1,5 +1,5 @@
-//! What `mehari bench` does with saved records: `merge` makes one of several generators',
-//! `export` writes one in other forms. Both are called by `bench`.
+//! `mehari bench merge` joins the records of several generators. `mehari bench export` writes a
+//! record in other formats. `bench` calls both.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ struct Merge {
     /// Records of the generators
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// Write here, in the form of the extension; may be repeated [default: JSON to stdout]
+    /// Write here, in the format of the extension; may be repeated [default: JSON to stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 }
@@ -39,12 +39,12 @@ struct Merge {
 struct Export {
     /// A saved record
     record: PathBuf,
-    /// Write here, in the form of the extension; may be repeated
+    /// Write here, in the format of the extension; may be repeated
     #[arg(short, long, required = true, value_name = "FILE")]
     output: Vec<PathBuf>,
 }
 
-/// `mehari bench merge`, without those two words.
+/// Runs `mehari bench merge`. The arguments lack these two words.
 pub fn run_merge(arguments: Vec<OsString>) -> ExitCode {
     let command = "mehari bench merge";
     let options: Merge = match arguments::parse(command, arguments) {
@@ -65,7 +65,7 @@ pub fn run_merge(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// `mehari bench export`, without those two words.
+/// Runs `mehari bench export`. The arguments lack these two words.
 pub fn run_export(arguments: Vec<OsString>) -> ExitCode {
     let command = "mehari bench export";
     let options: Export = match arguments::parse(command, arguments) {
@@ -92,11 +92,11 @@ fn write_all(command: &str, record: &Record, paths: &[PathBuf]) -> ExitCode {
     }
 }
 
-/// Where a record is to be saved and in which form, found fit before there is one to save.
+/// The files and formats of a record, checked before the run.
 pub struct Outputs(Vec<(PathBuf, Format)>);
 
 impl Outputs {
-    /// An error is one line that says which path will not do.
+    /// An error is one line that names the unusable path.
     pub fn check(paths: &[PathBuf]) -> Result<Outputs, String> {
         let forms = paths.iter().map(|path| {
             let name = path.display();

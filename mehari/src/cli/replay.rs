@@ -21,30 +21,31 @@ use super::records::Outputs;
                   Exit status: 0 all as recorded, 1 something differed or failed, 2 usage."
 )]
 struct Options {
-    /// A HAR 1.2 file, of `mehari record` or of a browser.
+    /// A HAR 1.2 file from `mehari record` or a browser.
     file: PathBuf,
-    /// Play against this server in place of the recorded one.
+    /// Play against this server instead of the recorded one.
     #[arg(long, value_name = "URL")]
     to: Option<Target>,
     /// Accept any certificate of the server.
     #[arg(long)]
     insecure: bool,
-    /// So many users at once, each with its own cookies.
+    /// The number of concurrent users, each with its own cookies.
     #[arg(long, value_name = "N", default_value_t = 1)]
     users: usize,
     /// Seconds over which the users start.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     ramp: Duration,
-    /// Pauses are played so many times faster; `max` leaves them out.
+    /// Play pauses this many times faster; `max` leaves them out.
     #[arg(long, value_name = "X", default_value = "1", value_parser = speed)]
     speed: f64,
-    /// What must be as recorded: status, body, both with a comma, or none.
+    /// What must equal the recording: status, body, both with a comma, or none.
     #[arg(long, value_name = "WHAT", default_value = "status")]
     check: Checks,
     /// Seconds to wait for an answer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     timeout: Duration,
-    /// Save the replay as a record, in the form of the extension: json, csv, gnuplot, hlog or html; may be repeated.
+    /// Save the replay as a record in the format of the extension: json, csv, gnuplot, hlog or
+    /// html; may be repeated.
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Print the report as JSON.
@@ -94,7 +95,7 @@ fn replay(options: Options) -> Result<Report, String> {
         timeout: options.timeout,
     };
     let stop = async {
-        // Where signals cannot be awaited, Ctrl-C ends the process as usual.
+        // Without signal handling, Ctrl-C ends the process as usual.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -121,7 +122,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An infinite speed leaves no pause.
+/// An infinite speed removes all pauses.
 fn speed(text: &str) -> Result<f64, String> {
     match text {
         "max" => Ok(f64::INFINITY),

@@ -1,4 +1,5 @@
-//! `mehari serve`: reads what to serve, binds, loads the first generation, says it is ready, serves.
+//! `mehari serve`: reads the configuration, binds, loads the first generation, prints the ready
+//! line, serves.
 
 use crate::cli::{arguments, certificate};
 use clap::Parser;
@@ -29,7 +30,7 @@ mod watch;
                   HUP (and `mehari reload`) rolls over to a new generation, USR1 reopens the logs."
 )]
 pub struct Options {
-    /// A folder, a script or an application file (.psgi); the current folder if nothing is said.
+    /// A folder, a script or an application file (.psgi); by default the current folder.
     #[arg(value_name = "PATH", conflicts_with = "conf")]
     path: Option<PathBuf>,
     /// A configuration in httpd.conf's language.
@@ -38,7 +39,7 @@ pub struct Options {
     /// Define a name for <IfDefine> and ${NAME}.
     #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
     define: Vec<String>,
-    /// Where to listen: host:port, https://host:port, or unix:/path. Port 0 takes a free one.
+    /// The address: host:port, https://host:port, or unix:/path. Port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<String>,
     /// Certificate and key in one PEM file; `mehari certificate` makes one for localhost.
@@ -47,19 +48,19 @@ pub struct Options {
     /// Workers: a number, or `auto`.
     #[arg(long, value_name = "N|auto")]
     workers: Option<String>,
-    /// How scripts are run: cgi, fork, rewind, perlrun, registry or auto.
+    /// The rung of scripts: cgi, fork, rewind, perlrun, registry or auto.
     #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
     rung: Option<String>,
-    /// A variable of this environment that Perl is to see, as `PerlPassEnv` has it; may be repeated.
+    /// A variable of this environment for Perl, as with `PerlPassEnv`; may be repeated.
     #[arg(long, value_name = "NAME")]
     pass_env: Vec<String>,
-    /// A file that goes when the server does.
+    /// A file to remove when the server ends.
     #[arg(long, value_name = "FILE", hide = true)]
     temporary: Option<PathBuf>,
-    /// Roll over by itself when the configuration or a loaded module changes.
+    /// Reload when the configuration or a loaded module changes.
     #[arg(long)]
     watch: bool,
-    /// The service manager brings the sockets.
+    /// Whether the service manager supplies the sockets.
     #[arg(skip)]
     sockets_given: bool,
     /// The control socket, for `mehari reload|stop|status`.
@@ -102,7 +103,7 @@ pub enum Refusal {
 }
 
 impl Options {
-    /// Reads the configuration anew, with the command line and the environment on top.
+    /// Reads the configuration again and adds the command line and the environment.
     pub fn site(&self) -> Result<Site, Refusal> {
         let rung = self.rung.as_deref().map(rung).transpose()?;
         let mut site = match &self.conf {
@@ -143,7 +144,8 @@ impl Options {
         Ok(site)
     }
 
-    /// `--certificate`, else for a `--listen https://` without any: this machine's own for localhost.
+    /// `--certificate`, else, for a `--listen https://` without a certificate, this machine's own
+    /// for localhost.
     fn apply_certificate(&self, site: &mut Site) -> Result<(), Refusal> {
         let own = |file: PathBuf| CertificateFiles {
             certificate: file,
@@ -161,7 +163,7 @@ impl Options {
         Ok(())
     }
 
-    /// `--workers`, else WEB_CONCURRENCY where the configuration says nothing.
+    /// `--workers`, else WEB_CONCURRENCY if the configuration has no number.
     fn apply_workers(&self, site: &mut Site) -> Result<(), Refusal> {
         let (word, source) = match (&self.workers, std::env::var("WEB_CONCURRENCY")) {
             (Some(word), _) => (word.clone(), "--workers"),

@@ -1,4 +1,4 @@
-//! `mehari status`: what the front and each worker are doing.
+//! `mehari status`: the state of the front and of each worker.
 
 use super::control;
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn show(answer: &Value) -> String {
     text
 }
 
-/// The host of a pool; the main server has no name here.
+/// The host of a team. Empty for the main server.
 fn host_of(team: &Value) -> &str {
     match team["host"].as_str() {
         None | Some("") => "main server",
@@ -79,7 +79,7 @@ fn host_of(team: &Value) -> &str {
     }
 }
 
-/// How many workers a pool has and why, and what ails it.
+/// The number of a team's workers, with reason and problems.
 fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     if is_one_of_many {
         let _ = write!(
@@ -101,7 +101,7 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     }
 }
 
-/// Scripts on the rung `rewind`, a line for each and each worker that runs it.
+/// Scripts on the rung `rewind`: a line for each script and worker.
 fn scripts(scripts: &Value, text: &mut String) {
     let scripts: Vec<&Value> = scripts.as_array().into_iter().flatten().collect();
     if scripts.is_empty() {

@@ -8,13 +8,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// Answers every path with its own name; paths with `slow` after 5 ms, with `missing` as 404, with
-/// `count` differently each time. One thread a connection, for as long as the test runs.
+/// Answers every path with its name: paths with `slow` after 5 ms, with `missing` as 404, with
+/// `count` differently each time. One thread per connection while the test runs.
 pub fn site() -> SocketAddr {
     site_that(usual)
 }
 
-/// Answers as told: path, cookies and the request's number on its connection to status, header lines and body.
+/// Answers by a function from path, cookies and the request's number on its connection to status,
+/// header lines and body.
 pub fn site_that(answer: fn(&Asked) -> Answer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -130,7 +131,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Status 2 and one line that says `why`.
+/// Asserts status 2 and one line that contains `why`.
 pub fn assert_refused(arguments: &[&str], why: &str) {
     let output = run(arguments);
     let said = stderr(&output);

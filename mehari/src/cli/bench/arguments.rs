@@ -30,19 +30,20 @@ pub struct Arguments {
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
-    /// Closed loop: so many users, each asking again when it is answered. Open loop: the most connections
+    /// Closed loop: the number of users, each waiting for its answer. Open loop: the most
+    /// connections
     #[arg(short = 'c', long, value_name = "N")]
     pub connections: Option<usize>,
-    /// Open loop: arrivals a second, whatever the server does
+    /// Open loop: arrivals per second, whatever the server does
     #[arg(long, value_name = "RATE", value_parser = parse::rate, conflicts_with = "stages")]
     pub rate: Option<f64>,
-    /// How open-loop arrivals are spaced
+    /// Spacing of open-loop arrivals
     #[arg(long, value_enum, default_value = "poisson")]
     pub arrivals: ArrivalsName,
     /// Open loop in stages: TIME:RATE/s or TIME:FROM/s..TO/s; may be repeated
     #[arg(long = "stage", value_name = "STAGE", value_parser = parse::stage)]
     pub stages: Vec<Stage>,
-    /// Stop after so many requests (sessions, with --session)
+    /// Stop after this many requests (sessions, with --session)
     #[arg(short = 'n', long, value_name = "N")]
     pub requests: Option<u64>,
     /// Stop after this time [default: 10s when there is no -n and no --stage]
@@ -51,7 +52,7 @@ pub struct Arguments {
     /// Send load for this time before counting
     #[arg(long, value_name = "TIME", value_parser = parse::time, default_value = "0s")]
     pub warm_up: Duration,
-    /// Fails a request that has no whole answer by then
+    /// Fail a request without a whole answer after this time
     #[arg(long, value_name = "TIME", value_parser = parse::time, default_value = "30s")]
     pub timeout: Duration,
     /// Seed of random arrivals and choices
@@ -76,7 +77,7 @@ pub struct Arguments {
     /// Basic authentication
     #[arg(long, value_name = "USER:PASSWORD")]
     pub basic: Option<String>,
-    /// A list of requests, one a line: [WEIGHT] [METHOD] URL
+    /// A list of requests, one per line: [WEIGHT] [METHOD] URL
     #[arg(long = "urls", value_name = "FILE")]
     pub url_file: Option<PathBuf>,
     /// A session script; see docs/bench.md
@@ -89,7 +90,7 @@ pub struct Arguments {
     /// HTTP/2, by ALPN for https and with prior knowledge for http
     #[arg(long)]
     pub http2: bool,
-    /// HTTP/2 streams at once on each connection
+    /// Concurrent HTTP/2 streams per connection
     #[arg(long, value_name = "N", requires = "http2", default_value_t = 1)]
     pub streams: usize,
     /// Accept any certificate
@@ -104,10 +105,10 @@ pub struct Arguments {
     /// Slow clients: 33.6kbps, 4200B/s
     #[arg(long, value_name = "SPEED", value_parser = parse::speed)]
     pub throttle: Option<u64>,
-    /// Connect from this address; may be repeated, then in turn
+    /// Connect from this address; several addresses take turns
     #[arg(long = "source", value_name = "ADDRESS")]
     pub sources: Vec<IpAddr>,
-    /// Event loops [default: one for each 64 connections or 25,000 requests a second, at most one a core]
+    /// Event loops [default: one per 64 connections or 25,000 requests/s, at most one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
@@ -120,10 +121,11 @@ pub struct Arguments {
     /// Print the record as JSON
     #[arg(long)]
     pub json: bool,
-    /// Save the record, in the form of the extension: json, csv, gnuplot, hlog or html; may be repeated
+    /// Save the record in the format of the extension: json, csv, gnuplot, hlog or html; may be
+    /// repeated
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
-    /// Begin at this time: RFC 3339, or seconds since 1970
+    /// Start at this time: RFC 3339, or seconds since 1970
     #[arg(long, value_name = "TIME", value_parser = parse::start_time)]
     pub start_at: Option<SystemTime>,
     /// No live view

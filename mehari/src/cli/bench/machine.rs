@@ -1,4 +1,4 @@
-//! `mehari bench machine`: what of this machine decides what a measurement on it is worth.
+//! `mehari bench machine`: the properties of this machine that affect measurements.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ struct Options {
     json: bool,
 }
 
-/// `mehari bench machine`, without those two words.
+/// Runs `mehari bench machine`. The arguments lack these two words.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let options: Options = match arguments::parse("mehari bench machine", arguments) {
         Ok(options) => options,

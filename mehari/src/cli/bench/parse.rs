@@ -1,4 +1,4 @@
-//! The values of options: times, rates, stages, speeds. Each error says what was expected.
+//! Parsers of option values: times, rates, stages, speeds. Each error names what was expected.
 
 use std::time::{Duration, SystemTime};
 
@@ -56,7 +56,7 @@ pub fn stage(text: &str) -> Result<Stage, String> {
     })
 }
 
-/// `33.6kbps`, `1Mbps` (bits), `4200B/s`, `64kB/s` (bytes); answers bytes a second.
+/// `33.6kbps`, `1Mbps` (bits), `4200B/s`, `64kB/s` (bytes). Returns bytes per second.
 pub fn speed(text: &str) -> Result<u64, String> {
     let expected = || format!("expected a speed such as 33.6kbps or 4200B/s, not `{text}`");
     let units = [

@@ -44,7 +44,7 @@ pub fn from(arguments: &Arguments) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// What only the command can judge, beside the plan's own check.
+/// The command's own checks, besides those of the plan.
 fn check(arguments: &Arguments, plan: &Plan) -> Result<(), PlanError> {
     plan.check()?;
     if let (Some(connections), Some(requests)) = (arguments.connections, arguments.requests) {
@@ -128,7 +128,7 @@ fn schedule(arguments: &Arguments) -> Schedule {
     }
 }
 
-/// Of an open loop that does not say.
+/// The default of an open loop.
 const MOST_CONNECTIONS: usize = 1000;
 
 fn stop(arguments: &Arguments) -> Stop {

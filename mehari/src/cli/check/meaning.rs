@@ -1,4 +1,4 @@
-//! What a site means, in words: the server, the workers, each section and what answers there.
+//! Describes a site: the server, the workers, each section and its handler.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::settings;
 
-/// The site as JSON, with what each section comes to.
+/// The site as JSON, with the settings of each section.
 pub fn json(site: &Site) -> serde_json::Value {
     let hosts = site.hosts.iter().map(|host| sections_json(site, host));
     let hosts: Vec<_> = hosts.collect();
@@ -29,7 +29,7 @@ fn sections_json(site: &Site, host: &Host) -> serde_json::Value {
     sections.collect()
 }
 
-/// The sections a host wrote itself: it has the main server's too.
+/// The sections of the host itself, without those of the main server.
 fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
     match host.number {
         0 => &host.sections,
@@ -138,7 +138,7 @@ impl Page {
         self.0.push_str(&format!("  {label:<16} {value}\n"));
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     pub fn length(&self) -> usize {
         self.0.len()
     }
@@ -166,7 +166,7 @@ fn server(page: &mut Page, site: &Site) {
     page.line("document root", site.main.document_root.display());
     page.list("alias", aliases(&site.main));
     page.list("proxied", passes(&site.main));
-    // What FastCGI scripts are run like is no back end until there is one.
+    // The settings for FastCGI scripts are not a back end.
     let back_ends = site
         .back_ends
         .upstreams
@@ -230,7 +230,7 @@ fn perl(page: &mut Page, perl: &PerlSettings) {
     );
 }
 
-/// What a virtual host has for itself.
+/// A virtual host's own workers and Perl.
 fn team(page: &mut Page, site: &Site, host: &Host) {
     let mut teams = site.teams.iter();
     let Some(team) = teams.find(|team| team.mark == host.team && host.team != TeamMark::default())

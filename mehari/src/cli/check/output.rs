@@ -1,10 +1,10 @@
-//! What becomes of responses on their way out: how they are compressed, and which are kept.
+//! Describes the output: compression and the response cache.
 
 use mehari_config::{CacheRules, Coding, Compression, Settings};
 
 use super::meaning::Page;
 
-/// Of a scope: what is not as it is outside. Without `base`, all there is.
+/// The settings of a scope that differ from `base`. Without `base`, all of them.
 pub(super) fn lines(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     let is_as_outside =
         |same: fn(&Settings, &Settings) -> bool| base.is_some_and(|base| same(base, settings));

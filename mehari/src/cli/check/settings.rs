@@ -1,4 +1,4 @@
-//! What holds in one scope: access, handler, environment, limits.
+//! Describes the settings of one scope: access, handler, environment, limits.
 
 use mehari_config::{Phase, Settings, Site};
 
@@ -9,7 +9,7 @@ pub(super) fn base(page: &mut Page, site: &Site) {
     lines(page, site, &site.main.base, None);
 }
 
-/// The settings of a section: what is not as it is outside.
+/// The settings of a section that differ from those outside.
 pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &Settings) {
     let before = page.length();
     lines(page, site, settings, Some(base));
@@ -30,13 +30,13 @@ pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &
 
 /// A line for each part that differs from `base`, or for every part.
 fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settings>) {
-    // Whether a part of the settings has to be told.
+    // Whether a setting must be printed.
     macro_rules! differs {
         ($($part:ident).+) => {
             base.map_or(true, |base| base.$($part).+ != settings.$($part).+)
         };
     }
-    // The members of a list that have to be told.
+    // The members of a list that must be printed.
     macro_rules! fresh {
         ($($list:ident).+) => {
             (settings.$($list).+.iter())
@@ -111,7 +111,7 @@ fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settin
     }
 }
 
-/// Handlers beside the one that the line `handler` names.
+/// The handlers of other phases than the response.
 fn phases(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     let outer = base.map_or(&[][..], |base| &base.perl.handlers);
     for (phase, names) in &settings.perl.handlers {
@@ -126,7 +126,7 @@ fn phases(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     }
 }
 
-/// What has no line of its own here, by its subject.
+/// The settings without a line of their own, by subject.
 fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
     let (own, outer) = (&settings.rules, &base.rules);
     let access = own.require != outer.require

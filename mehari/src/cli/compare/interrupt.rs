@@ -1,5 +1,5 @@
-//! Ctrl-C: the first ends the measurement in order, the second ends the program, and neither
-//! leaves a started server behind.
+//! Ctrl-C: the first ends the measurement in order, the second ends the program. Neither leaves a
+//! started server behind.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -7,7 +7,7 @@ use mehari_load::Control;
 use rustix::process::{kill_process_group, Pid, Signal};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// The process group of the server that runs now, or 0.
+/// The process group of the running server, or 0.
 static SERVER: AtomicI32 = AtomicI32::new(0);
 
 pub fn remember(group: Option<Pid>) {

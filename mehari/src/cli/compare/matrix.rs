@@ -1,5 +1,5 @@
-//! `--matrix`: every combination of some parameters is a row, measured in interleaved passes.
-//! The rows are those of the mod_perl guide's benchmarks, which were made by such a script.
+//! `--matrix`: a row per combination of parameters, measured in interleaved passes. The mod_perl
+//! guide's benchmarks have the same rows and were made by a similar script.
 
 use std::str::FromStr;
 
@@ -24,7 +24,7 @@ pub struct Value {
     pub text: String,
 }
 
-/// One combination, with what its runs came to.
+/// One combination and the results of its runs.
 pub struct Row {
     pub labels: Vec<String>,
     pub side: Side,
@@ -74,7 +74,7 @@ pub fn run(options: &Options) -> Result<String, Failure> {
     let mut doubts = Doubts::default();
     'passes: for pass in 0..options.blocks {
         for step in 0..rows.len() {
-            // There and back again: what drifts hits the first rows as much as the last.
+            // The order alternates, so a steady drift affects the first rows as much as the last.
             let place = if pass % 2 == 0 {
                 step
             } else {
@@ -130,7 +130,7 @@ fn rows(options: &Options) -> Result<Vec<Row>, Failure> {
         .collect()
 }
 
-/// The combination with each value of one more parameter.
+/// The combination with each value of another parameter.
 fn extended<'p>(
     chosen: &[(&'p str, &'p Value)],
     parameter: &'p Parameter,
@@ -178,7 +178,7 @@ fn row(options: &Options, template: &str, chosen: &[(&str, &Value)]) -> Result<R
     })
 }
 
-/// `{name}` becomes the value; `{name:query}` a query string of so many bytes.
+/// Replaces `{name}` by the value, and `{name:query}` by a query string of this many bytes.
 fn filled(template: &str, name: &str, value: &str) -> Result<String, String> {
     let as_query = format!("{{{name}:query}}");
     let filled = template.replace(&format!("{{{name}}}"), value);
@@ -193,7 +193,7 @@ fn filled(template: &str, name: &str, value: &str) -> Result<String, String> {
     Ok(filled.replace(&as_query, &query(length)))
 }
 
-/// `a=eeeeeeeeee&b=eeeeeeeeee&...`, as the guide's script made them, cut to the length.
+/// `a=eeeeeeeeee&b=eeeeeeeeee&...`, as in the guide's script, cut to the length.
 fn query(length: usize) -> String {
     let pairs = ('a'..='z')
         .cycle()
@@ -209,7 +209,7 @@ fn query(length: usize) -> String {
     text
 }
 
-/// A parameter that is not in the template may be one of the load.
+/// A parameter that is not in the template may belong to the load.
 fn set_load(load: &mut bench::arguments::Arguments, name: &str, value: &str) -> Result<(), String> {
     let expected = |what: &str| format!("`{name}` must be {what}, not `{value}`");
     match name {

@@ -1,4 +1,4 @@
-//! Comparing record files.
+//! Compares record files.
 
 use std::path::PathBuf;
 

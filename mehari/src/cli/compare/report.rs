@@ -1,5 +1,5 @@
-//! The result of a comparison, for people and as JSON. The noise floor comes first: what follows
-//! means something only beside it.
+//! The result of a comparison, as text and as JSON. The noise floor comes first, because the
+//! conclusion depends on it.
 
 use mehari_record::statistics::{Better, Comparison, Conclusion};
 use mehari_record::versus::{Finding, Metric, Versus};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::runs::{Doubts, Measured};
 
-/// Nobody waits for more.
+/// The most blocks that the report suggests.
 const MOST_BLOCKS: u64 = 200;
 
 pub struct Told<'r> {
@@ -55,7 +55,7 @@ impl Told<'_> {
             .collect()
     }
 
-    /// The words of a plan without its URLs, which are A's or B's.
+    /// A plan's description without its URLs, which belong to A or B.
     fn load(&self) -> &str {
         let words = &self.measured.words;
         words.rsplit(" · ").next().unwrap_or(words)
@@ -139,7 +139,7 @@ fn doubt_lines(doubts: &Doubts) -> Vec<String> {
         .collect()
 }
 
-/// The last line, which is the one that is read.
+/// The last line, which most people read.
 pub fn conclusion(result: &Versus, threshold: f64) -> String {
     let percent = figures::plain(threshold * 100.0);
     let decisive = result.findings.iter().find(|f| f.metric == result.primary);
@@ -202,7 +202,7 @@ fn ratio(comparison: &Comparison) -> String {
     )
 }
 
-/// Three decimals near 1, where they matter.
+/// Three decimals near 1, fewer elsewhere.
 fn factor(ratio: f64) -> String {
     match ratio {
         r if (0.1..10.0).contains(&r) => format!("{r:.3}"),

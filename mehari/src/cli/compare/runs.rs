@@ -1,4 +1,4 @@
-//! Who runs when: blocks of ABBA and BAAB, each run reduced to its numbers.
+//! The order of the runs: blocks of ABBA and BAAB. Each run is reduced to its numbers.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -13,21 +13,21 @@ use super::server::Server;
 use super::side::Side;
 use super::{bench, interrupt, Failure, Options};
 
-/// All that was measured of A and B.
+/// All measurements of A and B.
 pub struct Measured {
     pub blocks: Vec<Block>,
     /// The load in words.
     pub words: String,
     /// Response times of all runs of A and of B.
     pub response: [Latency; 2],
-    /// What of A and of B was no good answer: statuses of 400 or more and failures, with numbers.
+    /// The bad answers of A and of B: statuses of 400 or more and failures, with counts.
     pub bad: [BTreeMap<String, u64>; 2],
-    /// What the generators said against themselves: text, and in how many runs.
+    /// The generators' doubts about themselves: text, and the number of runs.
     pub doubts: Doubts,
     pub interrupted: bool,
 }
 
-/// Reasons that runs were not VALID, with the worst judgement and how many runs had each.
+/// Reasons for runs that were not VALID, with the worst judgement and the number of runs.
 #[derive(Default)]
 pub struct Doubts(pub BTreeMap<String, (Judgement, u64, String)>);
 
@@ -44,8 +44,8 @@ impl Doubts {
     }
 }
 
-/// A before B, then B before A, and the other way round in the next block: whatever drifts
-/// steadily hits both alike.
+/// A runs before B, then B before A; the next block is the other way round. A steady drift then
+/// affects both alike.
 pub fn blocks(
     sides: &[Side; 2],
     options: &Options,
@@ -111,7 +111,7 @@ fn count_bad(bad: &mut BTreeMap<String, u64>, record: &Record) {
     }
 }
 
-/// Makes one run after the other; the generator's own ceiling is measured before the first.
+/// Makes the runs one after the other. The generator's own ceiling is measured before the first.
 pub struct Generator<'o> {
     options: &'o Options,
     control: Control,
@@ -134,7 +134,7 @@ impl<'o> Generator<'o> {
         self.control.is_stopped()
     }
 
-    /// Runs the load against a side; `url` is where a command serves.
+    /// Runs the load against a side. `url` is where a command serves.
     pub fn run(
         &mut self,
         side: &Side,
@@ -167,8 +167,8 @@ impl<'o> Generator<'o> {
     }
 }
 
-/// The plan for a side; a command's with the URL it serves. Made once beforehand, with any URL, so
-/// that what makes no sense is refused before anything is started or sent.
+/// The plan for a side. A command's plan needs the URL that it serves. A first plan is made with
+/// any URL, so wrong arguments are refused before anything starts.
 pub fn plan_of(
     side: &Side,
     load: &bench::arguments::Arguments,
@@ -191,7 +191,7 @@ pub fn plan_of(
     bench::plan::from(&load).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// There is no use in measuring this again and again.
+/// A load without answers is not repeated.
 fn unanswered(plan: &Plan, record: &Record) -> String {
     let classes = record.counts.failed.iter();
     let classes: Vec<String> = classes
@@ -208,7 +208,7 @@ fn unanswered(plan: &Plan, record: &Record) -> String {
     )
 }
 
-/// A bar on a terminal, nothing elsewhere.
+/// A progress bar on a terminal, nothing elsewhere.
 pub struct Progress(ProgressBar);
 
 impl Progress {

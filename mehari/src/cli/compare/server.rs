@@ -1,6 +1,6 @@
-//! A server that is started for one run: ready when it prints its URL or accepts at a known one,
-//! ended with TERM, and with KILL when it does not end. It has a process group of its own, so
-//! whatever it starts ends with it.
+//! A server that is started for one run. It is ready when it prints its URL or accepts connections
+//! at a known one. It ends with TERM, or else with KILL. It leads a process group, so everything
+//! that it starts ends with it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -18,19 +18,19 @@ use super::{interrupt, Failure};
 pub struct Server {
     child: Child,
     group: Pid,
-    /// The end of what it said on stderr.
+    /// The last part of its stderr.
     said: Arc<Mutex<String>>,
     /// What to request.
     pub url: String,
 }
 
-/// A server gets this long to end after TERM.
+/// The time between TERM and KILL.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 const MOST_SAID: usize = 2_000;
 
 impl Server {
-    /// Starts `command` in a shell. `url` is where it serves, or a path at the URL it prints.
+    /// Starts `command` in a shell. `url` is where it serves, or a path at the URL that it prints.
     pub fn start(command: &str, url: &str, timeout: Duration) -> Result<Server, Failure> {
         let known = url.starts_with("http://") || url.starts_with("https://");
         if known && is_accepting(url) {
@@ -38,7 +38,7 @@ impl Server {
                 "something serves at {url} already; `{command}` was not started"
             )));
         }
-        // Orphans of the shell come to us, not to an init that reaps when it pleases.
+        // Orphans of the shell become our children, so this process can reap them at once.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let mut child = Command::new("/bin/sh")
             .args(["-c", command])
@@ -102,7 +102,7 @@ impl Server {
         Err(self.never_ready(&format!("`{command}` did not {expected} within {waited} s")))
     }
 
-    /// No process of the group is left, not even one that waits to be reaped.
+    /// Whether no process of the group is left, not even a zombie.
     fn has_ended(&self) -> bool {
         loop {
             match waitpgid(self.group, WaitOptions::NOHANG) {
@@ -127,7 +127,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = kill_process_group(self.group, Signal::Term);
         let begin = Instant::now();
-        // What the shell started is ours to reap as well: see `start`.
+        // Reaps the shell's children too: see `start`.
         while !self.has_ended() && begin.elapsed() < PATIENCE {
             std::thread::sleep(PAUSE);
         }
@@ -152,7 +152,7 @@ fn is_accepting(url: &str) -> bool {
         .any(|address| TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok())
 }
 
-/// Sends the first URL printed; goes on reading so that the server never blocks on its output.
+/// Sends the first printed URL. Keeps reading so that the server never blocks on its output.
 fn urls_of(stdout: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -182,14 +182,14 @@ fn keep_end(stderr: impl Read + Send + 'static, said: Arc<Mutex<String>>) {
     });
 }
 
-/// The http URL in a line of log or greeting, without the punctuation around it.
+/// The http URL in a line of output, without surrounding punctuation.
 fn url_in(line: &str) -> Option<String> {
     let start = line.find("http://").or_else(|| line.find("https://"))?;
     let url: &str = line[start..]
         .split(|mark: char| mark.is_whitespace() || "\"'<>),".contains(mark))
         .next()?;
     let url = url.trim_end_matches(['.', ';', ':']);
-    // Servers print the address they are bound to; a wildcard is reached by loopback.
+    // Servers print their bound address. A wildcard is reached by loopback.
     Some(
         url.replacen("://0.0.0.0", "://127.0.0.1", 1)
             .replacen("://[::]", "://[::1]", 1),

@@ -1,4 +1,4 @@
-//! What A or B is: told from its form, since people write what they have.
+//! A side of the comparison, A or B, recognised by the form of its argument.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub enum Side {
     Requests(PathBuf),
     /// One record or several.
     Records(Vec<PathBuf>),
-    /// A shell command that serves until it is told to end.
+    /// A shell command that serves until it is ended.
     Command(String),
 }
 

@@ -1,4 +1,4 @@
-//! The rows of a matrix as the guide prints them, with what it lacked: p50, p99, the interval.
+//! The rows of a matrix as in the guide, with p50, p99 and the interval added.
 
 use mehari_record::statistics::{mean_and_deviation, t_quantile};
 use mehari_record::{figures, Quantile};
@@ -46,7 +46,7 @@ pub fn text(names: &[&str], rows: &[Row], doubts: &Doubts, options: &Options) ->
             if column == names.len() {
                 line.push_str("| ");
             }
-            // Names to the left, as the guide has them, numbers to the right.
+            // Names are left-aligned, as in the guide, and numbers right-aligned.
             if column < names.len() {
                 line.push_str(&format!("{cell:<width$}  "))
             } else {
@@ -65,7 +65,7 @@ pub fn text(names: &[&str], rows: &[Row], doubts: &Doubts, options: &Options) ->
     )
 }
 
-/// Times in milliseconds, as the guide's.
+/// Times in milliseconds, as in the guide.
 fn measures(row: &Row) -> Vec<String> {
     let rates: Vec<f64> = row.runs.iter().map(|run| run.throughput).collect();
     let (mean, _) = mean_and_deviation(&rates);
@@ -93,7 +93,8 @@ fn measures(row: &Row) -> Vec<String> {
     ]
 }
 
-/// Of the mean rate, by t over the passes' logarithms; none with fewer than two passes.
+/// The interval of the mean rate, by t over the passes' logarithms. `None` with fewer than two
+/// passes.
 fn interval(rates: &[f64]) -> Option<(f64, f64)> {
     if rates.len() < 2 || rates.iter().any(|rate| *rate <= 0.0) {
         return None;
@@ -105,7 +106,7 @@ fn interval(rates: &[f64]) -> Option<(f64, f64)> {
     Some(((mean - reach).exp(), (mean + reach).exp()))
 }
 
-/// What did not vary, under the table as in the guide.
+/// The constant parameters, under the table as in the guide.
 fn constants(options: &Options, rows: &[Row]) -> String {
     let load = &options.load;
     let varies = |name: &str| options.matrix.iter().any(|p| p.name == name);

@@ -1,12 +1,12 @@
-//! Certificates that a renewal has replaced are shown without a reload or a restart.
+//! Loads renewed certificates without a reload or a restart.
 
 use super::reload::Reloader;
 use super::watch::look;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How soon a renewed certificate is noticed. Files are looked at by name, so a link that points
-/// elsewhere counts as well.
+/// How soon a renewed certificate is noticed. Files are checked by name, so a changed link counts
+/// too.
 const PAUSE: Duration = Duration::from_secs(2);
 
 pub async fn watch(reloader: Rc<Reloader>) {
@@ -17,7 +17,7 @@ pub async fn watch(reloader: Rc<Reloader>) {
         if now == known {
             continue;
         }
-        // A certificate and its key are two files: wait until both are there.
+        // A certificate and its key are two files, so wait until both are there.
         loop {
             tokio::time::sleep(Duration::from_millis(500)).await;
             let later = look(reloader.certificate_files()).await;

@@ -1,5 +1,5 @@
-//! What keeps a site from being served on this machine, all of it at once: `serve` asks when one thing has failed,
-//! `mehari check` always.
+//! All reasons why a site cannot be served on this machine. `serve` collects them when one step
+//! fails, `mehari check` always.
 
 use super::identity::Identity;
 use mehari_config::{LogLevel, LogTarget, Problem, Site};
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::task::LocalSet;
 
-/// Problems in the order they are looked for.
+/// Problems in the order of the checks.
 #[derive(Default)]
 pub struct Findings(Vec<Problem>);
 
 impl Findings {
-    /// The value, or a line more.
+    /// Returns the value, or adds the error as a problem.
     pub fn keep<T>(&mut self, result: Result<T, String>) -> Option<T> {
         result.map_err(|problem| self.add(problem)).ok()
     }
 
-    /// Hosts that share a certificate share what is wrong with it.
+    /// Hosts with the same certificate have the same problem, which is added once.
     pub fn add(&mut self, problem: String) {
         let problem = problem.into();
         if !self.0.contains(&problem) {
@@ -34,7 +34,7 @@ impl Findings {
         self.0.is_empty()
     }
 
-    /// A line each; the first begins where the caller has said who speaks.
+    /// One line each. The first begins where the caller has written a prefix.
     pub fn text(&self) -> String {
         let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
         lines.join("\nmehari serve: ")
@@ -44,7 +44,7 @@ impl Findings {
         self.0
     }
 
-    /// The user of the server, its certificates, and the files it writes to.
+    /// Checks the server's user, its certificates, and the files that it writes.
     pub fn look_at_machine(&mut self, site: &Site) -> Option<Identity> {
         let identity = self.keep(Identity::of(site)).flatten();
         if site.listen.iter().any(|listen| site.is_secure(listen)) {
@@ -90,8 +90,8 @@ impl Findings {
         }
     }
 
-    /// Everything that Perl is to load. From here on the process is the site's user: nothing of Perl's runs as root
-    /// that `User` takes it from.
+    /// Checks everything that Perl loads. The process becomes the site's user first, so no Perl
+    /// runs as root.
     pub fn look_at_perl(&mut self, site: &Site, identity: Option<&Identity>) {
         let built = PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string());
         if self.keep(built).is_none() {
@@ -118,7 +118,7 @@ fn load(site: &Site) -> Result<(), LoadError> {
     outcome
 }
 
-/// Whether the file could be appended to, or made. It is left as it is.
+/// Whether the file can be appended to or created. The file is left as it is.
 fn writable(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),

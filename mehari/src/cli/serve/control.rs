@@ -1,7 +1,7 @@
-//! The control socket: `status`, `reload` and `stop` for its owner only.
+//! The control socket: `status`, `reload`, `stop` and others, for its owner only.
 //!
-//! It lives in a folder only the owner can enter; whoever connects is asked for their user as well.
-//! One line in, one JSON object out.
+//! The socket lies in a folder that only the owner can enter, and the server also asks for the
+//! peer's user. One line in, one JSON object out.
 
 use super::reload::Reloader;
 use crate::cli::control::{folder, Reply};

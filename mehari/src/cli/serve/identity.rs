@@ -1,7 +1,8 @@
-//! `User` and `Group`: who the server becomes once root has bound its addresses and opened its files.
+//! `User` and `Group`: the user that the server becomes after root has bound addresses and opened
+//! files.
 //!
-//! The C library's calls change all threads at once (nptl(7)). Going from root to somebody else also clears every
-//! capability, so what is started afterwards cannot come back by itself.
+//! The C library's calls change all threads at once (nptl(7)). Leaving root also clears every
+//! capability, so no later program can become root again.
 #![allow(unsafe_code)]
 
 use mehari_config::{LogTarget, Site};
@@ -10,17 +11,17 @@ use std::io;
 use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A user and a group that are not root's.
+/// A user and a group other than root's.
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub user: u32,
     pub group: u32,
-    /// For the user's other groups; a number without an account has none.
+    /// The account, for the user's other groups. A number without an account has none.
     account: Option<CString>,
 }
 
 impl Identity {
-    /// `None`: the server stays who it is. An error is one line for whoever started it.
+    /// `None`: the server keeps its user. An error is one line of text.
     pub fn of(site: &Site) -> Result<Option<Identity>, String> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -39,7 +40,7 @@ impl Identity {
                 return Err(format!("User {user} has no account to take the group from; expected `Group NAME|#NUMBER` beside it"))
             }
         };
-        // `User root` says what a server of root's does anyhow.
+        // `User root` has no effect for a server of root's.
         Ok((account.user != 0).then_some(Identity {
             user: account.user,
             group,
@@ -47,7 +48,7 @@ impl Identity {
         }))
     }
 
-    /// Everything from here on, in every thread, is done as this user.
+    /// From now on every thread runs as this user.
     pub fn assume(&self) -> Result<(), String> {
         let failed = |what: &str| {
             let error = io::Error::last_os_error();
@@ -56,26 +57,26 @@ impl Identity {
         let groups = match &self.account {
             // SAFETY: the name is a C string that lives through the call.
             Some(name) => unsafe { libc::initgroups(name.as_ptr(), self.group) },
-            // SAFETY: one group is told, and one is there.
+            // SAFETY: the call reads one group, which exists.
             None => unsafe { libc::setgroups(1, &self.group) },
         };
         if groups != 0 {
             return failed("the groups cannot be set");
         }
-        // SAFETY: numbers only.
+        // SAFETY: the call takes only numbers.
         if unsafe { libc::setresgid(self.group, self.group, self.group) } != 0 {
             return failed("the group cannot be changed");
         }
-        // SAFETY: numbers only.
+        // SAFETY: the call takes only numbers.
         if unsafe { libc::setresuid(self.user, self.user, self.user) } != 0 {
             return failed("the user cannot be changed");
         }
-        // SAFETY: numbers only; it has to fail.
+        // SAFETY: the call takes only numbers. It must fail.
         if unsafe { libc::setresuid(0, 0, 0) } == 0 {
             return Err("User: root's rights can be taken back; the server does not go on".into());
         }
-        // Workers are of the same user: they must not read the certificates' keys out of the front's memory.
-        // SAFETY: numbers only.
+        // Workers have the same user and must not read the certificates' keys in the front's
+        // memory. SAFETY: the call takes only numbers.
         if unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) } != 0 {
             return failed("the memory cannot be closed to workers");
         }
@@ -98,7 +99,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Only a file of root's with one name: nobody gets somebody else's file by a link they made.
+    /// Only a file of root's with a single name, so no link to another file is followed.
     fn take(&self, path: &Path) -> io::Result<()> {
         let mut options = std::fs::OpenOptions::new();
         options
@@ -125,7 +126,8 @@ struct Account {
 fn account(text: &str) -> Result<Account, String> {
     let number = number(text, "User")?;
     let name = CString::new(text).map_err(|_| format!("User {text:?} is no name"))?;
-    // SAFETY: the server has one thread that asks for accounts; the entry is read before the next question.
+    // SAFETY: only one thread of the server reads accounts, and the entry is read before the next
+    // call.
     let entry = unsafe {
         match number {
             Some(number) => libc::getpwuid(number),
@@ -156,14 +158,15 @@ fn group_number(text: &str) -> Result<u32, String> {
         return Ok(number);
     }
     let name = CString::new(text).map_err(|_| format!("Group {text:?} is no name"))?;
-    // SAFETY: as for accounts.
+    // SAFETY: only one thread of the server reads groups, and the entry is read before the next
+    // call.
     let entry = unsafe { libc::getgrnam(name.as_ptr()).as_ref() };
     entry.map(|entry| entry.gr_gid).ok_or_else(|| {
         format!("Group {text}: there is no such group; expected a name of /etc/group or #NUMBER")
     })
 }
 
-/// `#NUMBER`; the highest one means "as it is" to the kernel and is nobody's.
+/// `#NUMBER`. The highest number means "unchanged" to the kernel, so it is refused.
 fn number(text: &str, directive: &str) -> Result<Option<u32>, String> {
     let Some(digits) = text.strip_prefix('#') else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The front's logs: access lines and errors to where the configuration says, for each host.
+//! The front's logs: each host's access and error log.
 
 use mehari_config::{AccessLogSettings, Host, LogLevel, LogTarget, Site};
 use mehari_front::{Entry, Journal, Origin};
@@ -11,11 +11,11 @@ use std::time::Duration;
 pub struct Logs {
     access: RefCell<Vec<Access>>,
     pub error: ErrorLog,
-    /// Of virtual hosts with logs of their own: `hosts[N - 1]` is host number N's.
+    /// The logs of virtual hosts: `hosts[N - 1]` belongs to host N.
     hosts: RefCell<Vec<HostLogs>>,
 }
 
-/// None, or empty: the main server's.
+/// None or empty: the main server's.
 #[derive(Default)]
 struct HostLogs {
     access: Vec<Access>,
@@ -25,7 +25,7 @@ struct HostLogs {
 type Access = Rc<Shared<AccessLogSettings, AccessLog>>;
 type Errors = Rc<Shared<(LogTarget, LogLevel), ErrorLog>>;
 
-/// A log that several hosts may write to.
+/// A log that several hosts may share.
 struct Shared<K, L> {
     of: K,
     log: L,
@@ -43,8 +43,8 @@ impl Logs {
         Ok(logs)
     }
 
-    /// Opens the access logs of this site and all logs of its virtual hosts; what is open already
-    /// and goes on stays open.
+    /// Opens the access logs of this site and the logs of its virtual hosts. A log that is open and
+    /// still configured stays open.
     pub fn follow(&self, site: &Site) -> io::Result<()> {
         let before = self.hosts.borrow();
         let open: Vec<Access> = self.access.borrow().clone();
@@ -71,7 +71,7 @@ impl Logs {
     ) -> io::Result<Vec<Access>> {
         let wanted = wanted.iter().filter(|of| of.target != LogTarget::Off);
         let each = wanted.map(|of| {
-            // One writer for each target and format, whoever asks for it.
+            // One writer per target and format, whichever hosts use it.
             if let Some(same) = open.clone().find(|open| open.of == *of) {
                 return Ok(same.clone());
             }

@@ -1,4 +1,4 @@
-//! Binding the addresses to listen on, and naming them for the ready line.
+//! Binds the listening addresses and names them for the ready line.
 
 use super::service::Inherited;
 use mehari_config::Listen;
@@ -22,7 +22,8 @@ pub struct Bound {
 /// Binds `host:port`, `[v6]:port`, `*:port` or `unix:/path`.
 ///
 /// # Errors
-/// One line for the person who wrote the address.
+///
+/// One line of text for the administrator.
 pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
         return bind_unix(Path::new(path))
@@ -53,12 +54,12 @@ pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound,
     Ok(bound(listener, local, door))
 }
 
-/// The port of `*:port`, which stands for every address of either family.
+/// The port of `*:port`, which means all addresses of both families.
 fn every_address(address: &str) -> Option<u16> {
     address.strip_prefix("*:")?.parse().ok()
 }
 
-/// One IPv6 socket takes both families, as Apache's does. A machine without IPv6 gets IPv4 alone.
+/// One IPv6 socket takes both families, as in Apache. A machine without IPv6 gets IPv4 only.
 fn bind_every_address(port: u16, backlog: u32) -> io::Result<std::net::TcpListener> {
     let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     bind_tcp(every, Families::Both, backlog).or_else(|error| {
@@ -77,7 +78,7 @@ fn bind_every_address(port: u16, backlog: u32) -> io::Result<std::net::TcpListen
     })
 }
 
-/// Which clients a wildcard IPv6 socket takes: its own family's, or IPv4's as well.
+/// Whether a wildcard IPv6 socket also takes IPv4 clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Families {
     Own,
@@ -184,7 +185,7 @@ fn bind_tcp(
         )),
     };
     rustix::net::bind_any(&socket, &any)?;
-    // A connection inherits it when it is made, which may be before the front looks at the listener.
+    // Connections inherit the option, even those made before the front accepts.
     rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
     Ok(socket.into())

@@ -1,5 +1,5 @@
-//! The next generation: the configuration read again, a zygote beside the running one, then the switch.
-//! What does not load is reported and thrown away.
+//! The next generation: reads the configuration again, starts a zygote beside the running one, then
+//! switches. If anything fails to load, the failure is reported and the generation dropped.
 
 use super::journal::Logs;
 use super::service::Notify;
@@ -18,12 +18,12 @@ pub struct Reloader {
     pool: Pool,
     front: Handle,
     logs: Rc<Logs>,
-    /// One reload at a time; a second one asked for meanwhile follows it.
+    /// One reload at a time. Another request for one is served afterwards.
     turn: Mutex<()>,
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
     notify: Rc<Notify>,
-    /// Started by root, and somebody else since.
+    /// Whether root started the server, which now has another user.
     left_root: bool,
 }
 
@@ -63,7 +63,7 @@ impl Reloader {
         }
     }
 
-    /// Starts a reload and comes back at once; asked again before it began, it is one reload.
+    /// Starts a reload and returns at once. Several requests before its start are one reload.
     pub fn ask(self: &Rc<Self>, who: &'static str) {
         if self.waiting.get() > 0 {
             return;
@@ -75,7 +75,7 @@ impl Reloader {
         });
     }
 
-    /// The number of the new generation, or why there is none.
+    /// The number of the new generation, or the reason why there is none.
     pub async fn reload(&self, who: &str) -> Result<u32, String> {
         let _turn = self.turn.lock().await;
         self.waiting.set(0);
@@ -106,7 +106,8 @@ impl Reloader {
         let site: Arc<Site> = Arc::new(site);
         let hosts = match self.front.load_tls(&site) {
             Ok(hosts) => hosts,
-            // Keys that only root may read, and the server is root no more: what it has read still holds.
+            // Only root may read the keys, and the server is not root any more. The certificates in
+            // use stay.
             Err(trouble) if self.left_root && same_tls(&site, &self.front.site()) => {
                 self.logs.error.warn(format_args!(
                     "the certificates in use stay until a restart, `User` may not read them: {trouble}"
@@ -149,7 +150,7 @@ impl Reloader {
         Ok(number)
     }
 
-    /// Certificates alone: no worker notices.
+    /// Reloads only the certificates. Workers do not change.
     pub fn reload_certificates(&self) {
         let site = self.front.site();
         match self.front.load_tls(&site) {
@@ -166,7 +167,7 @@ impl Reloader {
         }
     }
 
-    /// The files of TLS whose change means that they are read again.
+    /// The TLS files whose change makes the server read them again.
     pub fn certificate_files(&self) -> Vec<PathBuf> {
         self.watched_certificates.borrow().clone()
     }
@@ -176,7 +177,7 @@ impl Reloader {
         (self.pool.status(), self.front.stats(), back_ends)
     }
 
-    /// Forgets pages of the response cache.
+    /// Removes pages from the response cache.
     pub fn purge(&self, url: &str) -> Result<String, String> {
         let count = self.front.purge(url).ok_or_else(|| {
             format!("expected a URL or a URL path, with or without `*` at its end, not `{url}`")
@@ -184,7 +185,7 @@ impl Reloader {
         Ok(format!("forgot {count} page(s) of {url}"))
     }
 
-    /// Gives a back end no new requests, or some again.
+    /// Stops or allows new requests to a back end.
     pub fn drain(&self, name: &str, drained: bool) -> Result<String, String> {
         let meant = self.front.drain(name, drained);
         let what = if drained { "drained" } else { "resumed" };
@@ -199,7 +200,7 @@ impl Reloader {
         }
     }
 
-    /// The files whose change means a new generation.
+    /// The files whose change needs a new generation.
     pub fn watched_files(&self) -> Vec<std::path::PathBuf> {
         self.pool.watched_files()
     }

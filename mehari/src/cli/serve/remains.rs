@@ -1,8 +1,9 @@
-//! What a server leaves in folders that it may not be allowed to write to any more when it ends: its pid
-//! file and its control socket.
+//! Removes the pid file and the control socket at the server's end, even from folders that the
+//! server may no longer write to.
 //!
-//! A server that has become another user leaves a shell behind that is still root's. It reads nothing but the
-//! end of its input, which comes when the server ends in whatever way, and removes the two by name.
+//! A server that becomes another user leaves a shell behind as root. The shell reads only the end
+//! of its input, which comes when the server ends in any way, and then removes the two files by
+//! name.
 
 use mehari_config::Site;
 use std::fs::File;
@@ -11,14 +12,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// `PidFile`, taken away at the end.
+/// `PidFile`, removed at the end.
 pub struct PidFile {
     path: PathBuf,
     file: File,
 }
 
 impl PidFile {
-    /// Empty until the server serves: whoever sends a signal to its number has to find it listening.
+    /// The file stays empty until the server serves, so the process is ready when another process
+    /// signals it.
     pub fn open(site: &Site) -> Result<Option<PidFile>, String> {
         let Some(path) = site.process.pid_file.clone() else {
             return Ok(None);
@@ -44,18 +46,18 @@ impl Drop for PidFile {
     }
 }
 
-/// Removes files with the rights of whoever started it.
+/// Removes files with the rights of the user who started it.
 pub struct Keeper(Child);
 
 impl Keeper {
     pub fn of<'p>(files: impl IntoIterator<Item = &'p Path>) -> io::Result<Keeper> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", "read -r _; rm -f -- \"$@\"", "mehari-keeper"]);
-        // A relative name means the same from here.
+        // A relative name must mean the same from any folder.
         for file in files {
             shell.arg(std::path::absolute(file)?);
         }
-        // In a group of its own: what a terminal sends to the server is not for it.
+        // In its own process group, so that the terminal's signals do not reach it.
         shell
             .process_group(0)
             .env_clear()

@@ -1,4 +1,4 @@
-//! The life of a serving process, from bound sockets to the last flushed log line.
+//! A serving process, from bound sockets to the last flushed log line.
 
 use super::checks::Findings;
 use super::control::Control;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::{spawn_local, LocalSet};
 
-/// Answers when the server has ended; an error is why it never served.
+/// Returns when the server has ended. An error says why it never served.
 pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
@@ -46,7 +46,7 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     }
     if let Some(identity) = &identity {
         identity.take_logs(&site)?;
-        // Where the Perl side has yet to be built, the user may not be allowed to.
+        // If the Perl side must be built first, the user may not be allowed to build it.
         PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string())?;
     }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
@@ -63,12 +63,13 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let served = runtime.block_on(tasks.run_until(run(start)));
     drop(tasks);
     logs.flush();
-    // Not waited for: a thread that reads a slow disk, or builds the Perl side for a start that was ended.
+    // Does not wait for threads that read a slow disk or build the Perl side for a start that was
+    // ended.
     runtime.shutdown_background();
     served
 }
 
-/// All addresses; those that cannot be had are told.
+/// Binds all addresses and reports those that fail.
 fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     let mut inherited = findings.keep(service::sockets()).unwrap_or_default();
     let mut bound = Vec::new();
@@ -88,7 +89,7 @@ fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     had.collect()
 }
 
-/// What is there before the loop turns.
+/// The state before the event loop runs.
 struct Start {
     options: Options,
     site: Arc<Site>,
@@ -191,7 +192,8 @@ async fn run(start: Start) -> Result<(), String> {
     served
 }
 
-/// Root is left here, before the first byte of Perl or of a client; otherwise it is said who the server is.
+/// Gives up root before the first byte of Perl or of a client. Without `User` it logs the server's
+/// user.
 fn settle(
     identity: Option<&Identity>,
     site: &Site,
@@ -214,7 +216,7 @@ fn settle(
     Ok(None)
 }
 
-/// The one line on stdout: the first address; more follow in the log only.
+/// The one line on stdout: the first address. The log has the others.
 fn announce(urls: &[String]) -> Result<(), String> {
     let first = urls.first().ok_or("there is no address to listen on")?;
     let mut out = std::io::stdout().lock();

@@ -1,26 +1,26 @@
-//! The service manager: sockets it has opened for us, and what it wants to be told.
+//! The service manager: its sockets, and the messages for it.
 //!
 //! systemd's LISTEN_FDS and NOTIFY_SOCKET (sd_listen_fds(3), sd_notify(3)) and Server::Starter's
-//! SERVER_STARTER_PORT. The variables are taken out of the environment, so that no worker takes them for its own.
+//! SERVER_STARTER_PORT. The variables are removed from the environment, so no worker uses them.
 #![allow(unsafe_code)]
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-/// Descriptors that somebody else has opened begin here.
+/// The first inherited descriptor.
 const FIRST: RawFd = 3;
-/// More than this nobody passes; a number beyond is a mistake.
+/// The most inherited descriptors. A larger number is a mistake.
 const MOST: usize = 256;
 
 /// A socket that was open when the server started.
 pub struct Inherited {
     pub socket: OwnedFd,
-    /// What its opener calls it (FileDescriptorName=); `https` means TLS.
+    /// The name from its opener (FileDescriptorName=). `https` means TLS.
     pub name: String,
 }
 
-/// Whether the environment brings sockets: then the default address is not listened at.
+/// Whether the environment supplies sockets. The default address is then not used.
 pub fn brings_sockets() -> bool {
     std::env::var_os("SERVER_STARTER_PORT").is_some() || is_for_us()
 }
@@ -73,15 +73,15 @@ pub fn sockets() -> Result<Vec<Inherited>, String> {
 }
 
 fn take(number: RawFd, name: String) -> Result<Inherited, String> {
-    // SAFETY: the descriptor is only asked for its flags here.
+    // SAFETY: the call only reads the descriptor's flags.
     let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
     if flags < 0 {
         return Err(format!(
             "descriptor {number}, which was to be a socket, is not open"
         ));
     }
-    // SAFETY: it is open, was passed to this process to own, and is taken once: the variables that
-    // name it are gone.
+    // SAFETY: the descriptor is open, was passed to this process, and is taken once, because the
+    // variables that name it are removed.
     let socket = unsafe { OwnedFd::from_raw_fd(number) };
     let kept = rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC);
     kept.map_err(|error| format!("descriptor {number}: {error}"))?;
@@ -91,10 +91,10 @@ fn take(number: RawFd, name: String) -> Result<Inherited, String> {
     }
 }
 
-/// What the manager is told; without one, nothing.
+/// Sends messages to the service manager. Without a manager it does nothing.
 pub struct Notify {
     socket: Option<UnixDatagram>,
-    /// How often it wants to hear that we live.
+    /// How often the manager expects a sign of life.
     watchdog: Option<Duration>,
 }
 
@@ -121,7 +121,7 @@ impl Notify {
         self.say(&format!("READY=1\nMAINPID={}", std::process::id()));
     }
 
-    /// To be followed by `ready`.
+    /// `ready` must follow.
     pub fn reloading(&self) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000;
@@ -132,7 +132,7 @@ impl Notify {
         self.say("STOPPING=1");
     }
 
-    /// Says for ever, from the loop that serves, that it still turns.
+    /// Sends signs of life for ever, from the event loop that serves.
     pub async fn keep_alive(&self) {
         let Some(limit) = self.watchdog.filter(|_| self.socket.is_some()) else {
             return;
@@ -143,7 +143,7 @@ impl Notify {
         }
     }
 
-    /// A manager that does not listen is no reason to stop.
+    /// A manager that does not listen is ignored.
     fn say(&self, text: &str) {
         if let Some(socket) = &self.socket {
             let _ = socket.send(text.as_bytes());

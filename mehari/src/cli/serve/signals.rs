@@ -1,5 +1,5 @@
-//! What each signal does: TERM and QUIT stop gracefully, INT at once, HUP reloads, USR1 reopens logs. Before the server
-//! serves there is nothing to finish: each of the first three ends the start.
+//! The effect of each signal: TERM and QUIT stop gracefully, INT stops at once, HUP reloads, USR1
+//! reopens logs. During the start nothing has to finish, so each of the first three ends the start.
 
 use super::journal::Logs;
 use super::reload::Reloader;
@@ -8,7 +8,8 @@ use std::rc::Rc;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch::Sender;
 
-/// Signals that end nothing by themselves any more. A HUP or USR1 of the time before is heeded once the server serves.
+/// The caught signals, which no longer end the process. A HUP or USR1 during the start takes effect
+/// when the server serves.
 pub struct Caught {
     term: Signal,
     quit: Signal,
@@ -17,7 +18,7 @@ pub struct Caught {
     usr1: Signal,
 }
 
-/// To be called before there is a file on the disk that the end has to take away.
+/// Must be called before the server creates files that its end removes.
 pub fn catch() -> Result<Caught, String> {
     let caught =
         |kind| signal(kind).map_err(|error| format!("a signal cannot be handled: {error}"));
@@ -31,7 +32,7 @@ pub fn catch() -> Result<Caught, String> {
 }
 
 impl Caught {
-    /// Answers with the name of a signal that asks for the end.
+    /// Returns the name of a signal that ends the server.
     pub async fn end(&mut self) -> &'static str {
         tokio::select! {
             _ = self.term.recv() => "TERM",

@@ -1,4 +1,4 @@
-//! `--watch`: a changed configuration file or loaded module is a new generation.
+//! `--watch`: a change of a configuration file or a loaded module starts a new generation.
 
 use super::reload::Reloader;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub async fn run(reloader: Rc<Reloader>) {
     }
 }
 
-/// When each file was last changed; off the front's thread, a disk may be slow.
+/// The modification time of each file, read off the front's thread because disks may be slow.
 pub async fn look(files: Vec<PathBuf>) -> Times {
     tokio::task::spawn_blocking(move || {
         files
