@@ -11,12 +11,12 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Statuses of the 1xx responses that came before.
     pub interim: Vec<u16>,
-    /// False when the connection ended before the length or the last chunk that was promised.
+    /// False if the connection ended before the announced length or the last chunk.
     pub complete: bool,
 }
 
 impl Answer {
-    /// The one value of a field; `None` when it is missing. Panics when it came twice.
+    /// The single value of a field. `None`: the field is missing. Panics if the field is repeated.
     pub fn field(&self, name: &str) -> Option<String> {
         let mut values = self.all(name);
         assert!(values.len() <= 1, "{name} came {} times", values.len());
@@ -36,7 +36,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body, after a check that the status is what it has to be.
+    /// The body, after a check of the status.
     #[track_caller]
     pub fn expect(&self, status: u16) -> String {
         assert_eq!(
@@ -50,8 +50,8 @@ impl Answer {
         self.text()
     }
 
-    /// What the script itself decides of a response: its status, its own fields sorted by name, its
-    /// body. What a server adds on its own account (Date, Server, framing) is left out.
+    /// The script's part of a response: status, the script's fields sorted by name, and body.
+    /// Fields that servers add (Date, Server, framing) are left out.
     pub fn essence(&self) -> Essence {
         let mut fields: Vec<_> = self
             .fields
@@ -59,7 +59,7 @@ impl Answer {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
             .filter(|(name, _)| !OF_THE_SERVER.contains(&name.as_str()))
             .collect();
-        // A stable sort: the order of fields of one name is part of the answer.
+        // A stable sort, because the order of fields with one name is part of the answer.
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         Essence {
             status: self.status,
@@ -69,7 +69,7 @@ impl Answer {
     }
 }
 
-/// Fields a server adds on its own account, whatever it answers.
+/// Fields that servers add to any response.
 pub(crate) const OF_THE_SERVER: &[&str] = &[
     "date",
     "server",

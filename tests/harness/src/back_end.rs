@@ -1,11 +1,11 @@
-//! A back end a test writes itself: what comes is read whole, and the test says what goes back.
+//! A back end written by a test. It reads whole requests, and the test chooses the answers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A request as it came: its head as text, and its body.
+/// A received request: its head as text, and its body.
 pub struct Heard {
     pub head: String,
     pub body: Vec<u8>,
@@ -23,7 +23,7 @@ impl Heard {
 
 type Answering = dyn Fn(Heard, &mut TcpStream) -> bool + Send + Sync;
 
-/// Listens until it is dropped; every connection has a thread.
+/// Listens until it is dropped. Each connection has a thread.
 pub struct BackEnd {
     pub address: SocketAddr,
     pub connections: Arc<AtomicUsize>,
@@ -33,7 +33,7 @@ pub struct BackEnd {
 }
 
 impl BackEnd {
-    /// `answer` is given each request and says whether the connection goes on.
+    /// `answer` gets each request and returns whether the connection continues.
     pub fn start(
         answer: impl Fn(Heard, &mut TcpStream) -> bool + Send + Sync + 'static,
     ) -> BackEnd {
@@ -41,7 +41,7 @@ impl BackEnd {
         BackEnd::on(listener, answer)
     }
 
-    /// At an address where one was before.
+    /// Starts at the address of an earlier back end.
     pub fn at(
         address: SocketAddr,
         answer: impl Fn(Heard, &mut TcpStream) -> bool + Send + Sync + 'static,
@@ -54,7 +54,7 @@ impl BackEnd {
         BackEnd::on(listener.expect("the port is free again"), answer)
     }
 
-    /// Says the same to everybody, and closes.
+    /// Sends the same bytes to every client and closes.
     pub fn saying(answer: &'static [u8]) -> BackEnd {
         BackEnd::start(move |_, stream| {
             let _ = stream.write_all(answer);
@@ -104,7 +104,7 @@ impl BackEnd {
 }
 
 impl Drop for BackEnd {
-    /// As a process that is killed: nobody listens, and every connection is gone.
+    /// Behaves like a killed process: it no longer listens, and every connection closes.
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.address);
@@ -158,7 +158,7 @@ fn fill(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// An answer with a length.
+/// An answer with a Content-Length.
 pub fn answer(text: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}",

@@ -1,4 +1,4 @@
-//! Where the program under test and the fixtures are.
+//! Paths of the program under test and of the fixtures.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,14 @@ pub fn fixture(name: &str) -> PathBuf {
     workspace().join("tests/fixtures").join(name)
 }
 
-/// A folder under `tests/programs`: a real program's configuration, and what its package does not have.
+/// A folder under `tests/programs`: the configuration of a real program, and files that its package
+/// lacks.
 pub fn program_folder(name: &str) -> PathBuf {
     workspace().join("tests/programs").join(name)
 }
 
-/// Whether other users may go to the checkout: where it lies below a private folder, as root's home is, a server that
-/// becomes another user cannot.
+/// Whether other users can enter the checkout. Below a private folder, such as root's home, a
+/// server that becomes another user cannot.
 pub fn is_open_to_others() -> bool {
     workspace().canonicalize().is_ok_and(|top| {
         top.ancestors().all(|folder| {
@@ -34,7 +35,7 @@ pub fn is_open_to_others() -> bool {
     })
 }
 
-/// `MEHARI_BIN`, else the newer of the release and the debug build.
+/// `MEHARI_BIN`, or else the newer one of the release and the debug build.
 pub fn mehari() -> PathBuf {
     if let Some(path) = std::env::var_os("MEHARI_BIN") {
         return PathBuf::from(path);

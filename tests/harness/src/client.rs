@@ -1,7 +1,7 @@
 //! A small HTTP/1.1 client that accepts only what RFC 9112 allows.
 //!
-//! A test that sends something malformed writes the bytes itself with [`Connection::write`]; what
-//! comes back is parsed strictly either way, so a server that frames a response wrongly fails the test.
+//! A test writes malformed bytes with [`Connection::write`]. Responses are always parsed strictly,
+//! so a wrong framing fails the test.
 
 use crate::head::{malformed, parse_head, position};
 use crate::{Answer, Request, PATIENCE};
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A connection to the server, and what has been read from it but not yet used.
+/// A connection to the server, and received bytes that are not used yet.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -42,7 +42,7 @@ impl Connection {
         self
     }
 
-    /// Sends raw bytes. A server may close before it has read all of them, so a failure is not the test's.
+    /// Sends raw bytes. A server may close before it has read all, so a failure is ignored.
     pub fn write(&mut self, bytes: &[u8]) -> &mut Self {
         let _ = self.stream.write_all(bytes);
         self
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Reads until the blank line; the block without it.
+    /// Reads until the blank line and returns the block before it.
     fn take_head(&mut self) -> io::Result<Vec<u8>> {
         loop {
             if let Some(end) = position(&self.buffer, b"\r\n\r\n") {
@@ -136,7 +136,8 @@ impl Connection {
                 answer.complete = false;
                 return Ok(());
             }
-            // After the last chunk come trailer fields and an empty line; after any other an empty line.
+            // Trailer fields and an empty line follow the last chunk. An empty line follows any
+            // other.
             loop {
                 match self.take_line()? {
                     None => {
@@ -156,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// False when the connection ended first.
+    /// Returns false if the connection ends first.
     fn read_exactly(&mut self, length: usize, into: &mut Vec<u8>) -> io::Result<bool> {
         let mut left = length;
         loop {
@@ -185,7 +186,7 @@ impl Connection {
         }
     }
 
-    /// Reads what there is; 0 at the end of the stream. A reset counts as the end.
+    /// Reads what has arrived; 0 at the end of the stream. A reset counts as the end.
     pub fn fill(&mut self) -> io::Result<usize> {
         let mut piece = [0u8; 65536];
         match again(|| self.stream.read(&mut piece)) {
@@ -198,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// What has arrived and was not part of a response yet.
+    /// Received bytes that are not part of a response yet.
     pub fn unread(&self) -> &[u8] {
         &self.buffer
     }
@@ -208,13 +209,13 @@ impl Connection {
         self.buffer.drain(..count);
     }
 
-    /// True when the server ends the connection within the client's patience and sends nothing more.
+    /// Whether the server closes the connection within the client's patience without sending more.
     pub fn is_closed_by_server(&mut self) -> bool {
         self.buffer.is_empty() && matches!(self.fill(), Ok(0))
     }
 }
 
-/// A stopped and continued test process has its system calls interrupted: they are made again.
+/// Repeats a system call that a stopped and continued test process has interrupted.
 fn again<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     loop {
         match call() {

@@ -1,16 +1,16 @@
-//! The cookies a browser keeps for one site: names and values; a cookie that has expired is gone.
+//! A browser's cookies for one site. An expired cookie is removed.
 
 use crate::{Answer, Request};
 use std::collections::BTreeMap;
 
-/// Cookies by name. Paths and domains are not told apart: a test speaks to one site.
+/// Cookies by name. Paths and domains are ignored, because a test uses one site.
 #[derive(Default)]
 pub struct Cookies {
     values: BTreeMap<String, String>,
 }
 
 impl Cookies {
-    /// Keeps what the answer sets.
+    /// Keeps the cookies that the answer sets.
     pub fn keep(&mut self, answer: &Answer) {
         for line in answer.all("set-cookie") {
             let (pair, attributes) = line.split_once(';').unwrap_or((&line, ""));
@@ -43,7 +43,7 @@ impl Cookies {
     }
 }
 
-/// Programs end a cookie with a date long past.
+/// Whether the cookie has a date in the past, by which programs delete it.
 fn is_over(attributes: &str) -> bool {
     let attributes = attributes.to_ascii_lowercase();
     attributes.contains("max-age=0")

@@ -1,4 +1,4 @@
-//! Many clients at once, each on a thread of its own, and an honest count of what failed.
+//! Many concurrent clients, each on its own thread, and a count of failures.
 
 use crate::client::Connection;
 use crate::Answer;
@@ -8,29 +8,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// A load: so many requests by so many clients.
+/// A load: the number of requests and of clients.
 pub struct Crowd {
     pub address: SocketAddr,
     pub clients: usize,
     pub requests: usize,
-    /// One connection for each client, or one for each request.
+    /// One connection per client instead of one per request.
     pub keep_alive: bool,
 }
 
-/// What came of it.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub succeeded: usize,
-    /// What went wrong, the first few in words.
+    /// The failures, the first few as text.
     pub failures: Vec<String>,
     pub failed: usize,
-    /// Times a connection was ended by a response that said so and was opened again.
+    /// How often a connection was opened again because a response had closed it.
     pub reopened: usize,
 }
 
 impl Crowd {
-    /// Sends `request(number)` and asks `is_right` of every answer. Nothing is ever sent twice: an
-    /// answer that does not come is a failure.
+    /// Sends `request(number)` and checks every answer with `is_right`. Nothing is sent twice: a
+    /// missing answer is a failure.
     pub fn run(
         &self,
         request: impl Fn(usize) -> Request + Sync,
@@ -49,8 +49,8 @@ impl Crowd {
         total.into_inner().expect("no panic under the lock")
     }
 
-    /// The same load again until `is_enough`, for a test that does something meanwhile: a fast machine is not over
-    /// with it before that has happened.
+    /// Repeats the load until `is_enough`, for a test that acts meanwhile. A fast machine therefore
+    /// cannot finish too early.
     pub fn run_until(
         &self,
         is_enough: impl Fn() -> bool,

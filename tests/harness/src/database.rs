@@ -1,11 +1,11 @@
-//! A database of a test's own: a throw-away instance in a temporary folder, reached by a Unix socket, gone at the end.
+//! A test's own database: a temporary instance, reached by a Unix socket and removed at the end.
 
 use crate::needs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Which program keeps it.
+/// The database program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     Sqlite,
@@ -21,7 +21,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// `None` where the engine is not installed: the test counts as skipped.
+    /// `None`: the engine is not installed, and the test counts as skipped.
     pub fn start(engine: Engine) -> Option<Database> {
         if !needs::packages(engine.packages()) {
             return None;
@@ -30,7 +30,7 @@ impl Database {
             .prefix("mehari-db-")
             .tempdir()
             .expect("a temporary folder can be made");
-        // The engine's own user writes here, and any worker reaches the socket.
+        // The engine's user writes here, and any worker must reach the socket.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777))
             .expect("own folder");
         let mut database = Database {
@@ -43,7 +43,7 @@ impl Database {
         Some(database)
     }
 
-    /// What DBI calls it.
+    /// The data source name for DBI.
     pub fn dsn(&self) -> String {
         let folder = self.folder.path().display();
         match self.engine {
@@ -53,7 +53,7 @@ impl Database {
         }
     }
 
-    /// SQLite takes any name.
+    /// SQLite accepts any name.
     pub fn user(&self) -> &'static str {
         "site"
     }
@@ -64,18 +64,18 @@ impl Database {
         assert!(self.runs(statement), "{:?}: {statement}", self.engine);
     }
 
-    /// Ends every connection: the server stops and starts again.
+    /// Ends every connection by restarting the server.
     pub fn restart(&mut self) {
         self.stop();
         self.launch();
     }
 
-    /// The server goes away and stays away.
+    /// Stops the server for good.
     pub fn stop(&mut self) {
         let Some(mut server) = self.server.take() else {
             return;
         };
-        // PostgreSQL ends at once with SIGINT, MariaDB with SIGTERM.
+        // SIGINT ends PostgreSQL at once, SIGTERM ends MariaDB.
         let signal = match self.engine {
             Engine::PostgreSql => rustix::process::Signal::Int,
             _ => rustix::process::Signal::Term,
@@ -181,7 +181,7 @@ impl Database {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Lets Apache's children, who are another user, write to the file.
+    /// Lets Apache's children, which have another user, write to the file.
     pub fn open_to_all(&self) {
         let file = self.folder.path().join("site.sqlite");
         if file.exists() {
@@ -200,7 +200,7 @@ impl Drop for Database {
 const MARIADB: &str = "/usr/sbin/mariadbd";
 
 impl Engine {
-    /// The engine and its driver.
+    /// The packages of the engine and its driver.
     fn packages(self) -> &'static [&'static str] {
         match self {
             Engine::Sqlite => &["libdbd-sqlite3-perl"],
@@ -210,7 +210,7 @@ impl Engine {
     }
 }
 
-/// Debian keeps each version's programs in a folder of its own.
+/// Debian has a folder per version.
 fn postgres(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -220,7 +220,7 @@ fn postgres(name: &str) -> PathBuf {
     newest.unwrap_or_default().join("bin").join(name)
 }
 
-/// Neither engine runs as root: it becomes its package's user.
+/// Neither engine runs as root, so it becomes its package's user.
 fn as_user(user: &str, program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);

@@ -1,4 +1,4 @@
-//! A script run by a perl of its own, as CGI/1.1 (RFC 3875) has it: the answer a rung must equal.
+//! Runs a script in a new perl as CGI/1.1 (RFC 3875). The rungs must give the same answer.
 
 use crate::answer::Essence;
 use crate::head::position;
@@ -17,14 +17,14 @@ pub struct Fresh {
     pub status: ExitStatus,
 }
 
-/// Runs `script` as the only thing its interpreter ever does.
+/// Runs `script` as the only script of its interpreter.
 pub fn run(script: &Path, rung: Rung, request: &Request) -> Fresh {
     let folder = script.parent().expect("a script lies in a folder");
     let name = script
         .file_name()
         .expect("a script has a name")
         .to_string_lossy();
-    // Signals that whoever runs the tests ignores (nohup does) are none of the script's.
+    // Signals that the tester ignores (nohup) must not be ignored for the script.
     let mut command = Command::new("/usr/bin/env");
     command
         .arg("--default-signal")
@@ -88,7 +88,7 @@ fn environment(url: &str, script: &Path, request: &Request) -> Vec<(String, Stri
 }
 
 impl Fresh {
-    /// The response this output means; `None` when it has no valid header block.
+    /// The response in this output. `None`: there is no valid header block.
     pub fn essence(&self) -> Option<Essence> {
         let (head, body) = split(&self.stdout)?;
         let mut essence = Essence {
@@ -114,7 +114,7 @@ impl Fresh {
         Some(essence)
     }
 
-    /// True when a signal ended it.
+    /// Whether a signal ended the process.
     pub fn was_killed(&self) -> bool {
         self.status.signal().is_some()
     }

@@ -1,4 +1,4 @@
-//! The head of a response, parsed as strictly as RFC 9112 has it.
+//! Parses the head of a response as strictly as RFC 9112 defines it.
 
 use crate::Answer;
 use std::io;
@@ -33,7 +33,7 @@ fn parse_status_line(line: &[u8]) -> io::Result<(String, u16, String)> {
         .next()
         .filter(|word| word.len() == 3)
         .and_then(|word| word.parse().ok());
-    // The space before an empty reason is not optional (RFC 9112, section 4).
+    // The space before an empty reason is required (RFC 9112 section 4).
     let reason = words.next();
     match (protocol, status, reason) {
         (Some(protocol), Some(status), Some(reason)) => {

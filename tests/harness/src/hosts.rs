@@ -1,10 +1,10 @@
-//! A resolver of the test's own: a hosts file that only the server under test sees, in a mount namespace of its own.
-//! Names that the file does not have are asked of nobody, or of a name server that is not there.
+//! A test's own resolver: a hosts file that only the server under test sees, in a mount namespace.
+//! Other names are unknown, or belong to a name server that does not respond.
 
 use crate::site::Site;
 use std::process::{Command, Stdio};
 
-/// Where the system keeps what its resolver reads, and what stands there for the test.
+/// The system's resolver files, and the test's replacements.
 const PLACES: [(&str, &str); 4] = [
     ("names/hosts", "/etc/hosts"),
     ("names/nsswitch.conf", "/etc/nsswitch.conf"),
@@ -12,14 +12,14 @@ const PLACES: [(&str, &str); 4] = [
     ("names/host.conf", "/etc/host.conf"),
 ];
 
-/// What is said of names that are not in the file.
+/// The answer for names that are not in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
     AreUnknown,
     CannotBeAsked,
 }
 
-/// Whether this machine lets a test do that.
+/// Whether this machine allows mount namespaces.
 pub fn are_possible() -> bool {
     let unshare = Command::new("unshare")
         .args(["--mount", "true"])
@@ -42,11 +42,12 @@ pub(crate) fn write(site: &Site, hosts: &str, others: Others) {
         "names/resolv.conf",
         "nameserver 127.0.0.254\noptions timeout:1 attempts:1\n",
     );
-    // Of a name that has several lines the first counts, so that an address may have a name that leads elsewhere.
+    // The first line of a name counts, so an address may have a name that resolves to another
+    // address.
     site.write("names/host.conf", "multi off\n");
 }
 
-/// The same command, where these files stand in the places of the system's.
+/// The command, with these files in place of the system's.
 pub(crate) fn around(command: Command, site: &Site) -> Command {
     let mut script = String::new();
     for (file, place) in PLACES {

@@ -1,10 +1,10 @@
-//! How Apache is started for a test: its modules, its port, and when it takes connections.
+//! Starts Apache for a test: its modules, its port, and its readiness.
 
 use crate::site::Site;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
 
-/// What Mehari needs no word for: modules, the user, where things are.
+/// Directives that only Apache needs: modules, the user, paths.
 const PREAMBLE: &str = "\
 LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
 LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
@@ -52,7 +52,7 @@ pub(crate) fn command(site: &Site, conf: &str) -> Command {
     let path = site.write("httpd.conf", &text);
     let mut command = Command::new("/usr/sbin/apache2");
     command.arg("-DFOREGROUND").arg("-f").arg(path);
-    // As an init system starts it; its children may not be let into the folder of the tests.
+    // As an init system starts it. Apache's children may not enter the folder of the tests.
     command.current_dir("/");
     command
 }

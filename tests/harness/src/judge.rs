@@ -1,4 +1,4 @@
-//! The checks after each test: nothing of the server may be left behind.
+//! The checks after each test: the server must leave nothing behind.
 
 use crate::processes;
 use crate::server::Server;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl Server {
-    /// What it holds open by now is its own: programs that the configuration has it keep.
+    /// Accepts the descriptors that are open now, for programs that the configuration keeps.
     pub fn may_keep_what_it_has(&mut self) {
         self.base = self.descriptors();
     }
 
-    /// Everything that is wrong with how the test's server ended.
+    /// All problems with the end of the test's server.
     fn judge(&mut self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.stopped {
@@ -72,7 +72,7 @@ impl Server {
     }
 }
 
-/// The last three are a sanitizer's and a debugging perl's (tests/sanitize).
+/// The last three come from a sanitizer and a debugging perl (tests/sanitize).
 const ALARMS: &[&str] = &[
     "[alert]",
     "[emerg]",
@@ -84,7 +84,7 @@ const ALARMS: &[&str] = &[
     "Assertion `",
 ];
 
-/// Descriptors that come with a worker, so their number follows the spare policy.
+/// Descriptors that belong to a worker. Their number follows the number of workers.
 const OF_A_WORKER: &[&str] = &["memfd", "eventfd", "pidfd"];
 
 fn has_grown(base: &BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> bool {

@@ -1,11 +1,12 @@
-//! What the whole-program tests stand on: a real server, a strict client, and the checks after each test.
+//! The harness of the whole-program tests: a real server, a strict client, and the checks after
+//! each test.
 //!
-//! [`Server`] starts `mehari serve` on a free port in a folder of its own and, when it is dropped,
-//! stops it and fails the test if anything was left behind. [`Connection`] and [`Request`] speak
-//! HTTP/1.1 over a plain socket and accept nothing the RFC does not. [`fresh`] runs a script in a
-//! process of its own, as the answer the other rungs are compared with. [`crowd`] makes load.
-//! With `MEHARI_TESTS_AGAINST=apache2` the same configuration is given to Apache and mod_perl
-//! instead: that is how an expectation is checked against the original.
+//! [`Server`] starts `mehari serve` on a free port in its own folder. When it is dropped, it stops
+//! the server and fails the test if anything is left behind. [`Connection`] and [`Request`] speak
+//! HTTP/1.1 over a plain socket and accept only what the RFC allows. [`fresh`] runs a script in a
+//! new process, for comparison with the rungs. [`crowd`] makes load. With
+//! `MEHARI_TESTS_AGAINST=apache2` Apache and mod_perl get the same configuration, which checks the
+//! test's expectations against the original.
 
 pub mod answer;
 pub mod apache;
@@ -46,7 +47,7 @@ pub use server::{Builder, Server};
 
 use std::time::{Duration, Instant};
 
-/// Longest any single wait of a test may last before it is called a hang.
+/// The longest wait of a test. A longer wait counts as a hang.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// True when the tests run against Apache and mod_perl instead of Mehari.
@@ -54,7 +55,7 @@ pub fn against_apache() -> bool {
     std::env::var_os("MEHARI_TESTS_AGAINST").is_some_and(|name| name == "apache2")
 }
 
-/// Polls `is_so` until it is true; false when `patience` is over first.
+/// Polls `is_so` until it is true. Returns false after `patience`.
 pub fn eventually(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     loop {

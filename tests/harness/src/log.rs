@@ -1,4 +1,4 @@
-//! What a program under test writes, collected line by line while it runs.
+//! Collects the output of a program under test line by line.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex};
@@ -15,7 +15,7 @@ struct Written {
 }
 
 impl Log {
-    /// Collects from `stream` until its end, on a thread of its own.
+    /// Collects from `stream` until its end, on its own thread.
     pub fn follow(stream: impl Read + Send + 'static) -> Log {
         let log = Log::default();
         let writer = log.clone();
@@ -42,7 +42,8 @@ impl Log {
         changed.notify_all();
     }
 
-    /// Waits until nobody is left who could write to the stream, and all they wrote is here; at most `patience`.
+    /// Waits until no process can write to the stream and everything has arrived, at most
+    /// `patience`.
     pub fn wait_for_end(&self, patience: Duration) {
         let (written, changed) = &*self.0;
         let held = written.lock().expect("no panic under the lock");
@@ -58,7 +59,7 @@ impl Log {
         self.lines().join("\n")
     }
 
-    /// How many lines have `words` in them.
+    /// The number of lines that contain `words`.
     pub fn count(&self, words: &str) -> usize {
         self.lines()
             .iter()
@@ -66,7 +67,7 @@ impl Log {
             .count()
     }
 
-    /// Waits for a line that `fits`; `None` after `patience`.
+    /// Waits for a line for which `fits` is true. `None` after `patience`.
     pub fn wait_for(
         &self,
         patience: Duration,
@@ -89,7 +90,7 @@ impl Log {
         }
     }
 
-    /// Waits for a line with `words` in it, or fails the test with the whole log.
+    /// Waits for a line that contains `words`. Otherwise fails the test with the whole log.
     #[track_caller]
     pub fn expect(&self, words: &str) -> String {
         match self.wait_for(crate::PATIENCE, |line| line.contains(words)) {

@@ -1,16 +1,17 @@
-//! What a test cannot run without. A test that lacks something says SKIPPED with the reason and ends; `tests/all` takes
-//! it from those that passed and counts it as skipped. With `CI` set a missing package fails the test instead: what
-//! tests use stands in `packaging/needs`.
+//! Requirements of tests. A test that lacks something prints SKIPPED with the reason and ends;
+//! `tests/all` counts it as skipped instead of passed. With `CI` set a missing package fails the
+//! test, because `packaging/needs` lists the packages.
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Where a test that is skipped leaves its name and the reason, one line each; `tests/all` sets it.
+/// The file for the names and reasons of skipped tests, one per line. `tests/all` sets the
+/// variable.
 const LIST: &str = "MEHARI_TESTS_SKIPPED";
 
-/// What a thread that a test started is called in the list.
+/// The name in the list for a thread that a test started.
 const UNNAMED: &str = "a test";
 
 /// Ends the test as skipped unless these Debian packages are installed.
@@ -23,7 +24,8 @@ macro_rules! needs {
     };
 }
 
-/// Ends the test as skipped unless the machine lets it do what it has to: `needs_machine!(is_root(), "root alone may")`.
+/// Ends the test as skipped unless the machine allows it: `needs_machine!(is_root(), "only root
+/// may")`.
 #[macro_export]
 macro_rules! needs_machine {
     ($is_so:expr, $reason:expr) => {
@@ -33,10 +35,11 @@ macro_rules! needs_machine {
     };
 }
 
-/// Whether these packages are installed; the test counts as skipped when one is not.
+/// Whether these packages are installed. Otherwise the test counts as skipped.
 ///
 /// # Panics
-/// When one is not and `CI` is set.
+///
+/// If a package is missing and `CI` is set.
 #[track_caller]
 pub fn packages(names: &[&str]) -> bool {
     let missing: Vec<&str> = names
@@ -56,7 +59,7 @@ pub fn packages(names: &[&str]) -> bool {
     false
 }
 
-/// Whether the machine lets the test run; it counts as skipped when not, with `CI` set as well.
+/// Whether the machine allows the test. Otherwise the test counts as skipped, even with `CI` set.
 pub fn machine(is_so: bool, reason: &str) -> bool {
     if !is_so {
         skip(reason);
@@ -64,7 +67,7 @@ pub fn machine(is_so: bool, reason: &str) -> bool {
     is_so
 }
 
-/// Whether Debian's package is installed. A system without dpkg is taken to have all.
+/// Whether Debian's package is installed. A system without dpkg is assumed to have all.
 pub fn is_installed(package: &str) -> bool {
     static INSTALLED: OnceLock<Option<HashSet<String>>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(installed);

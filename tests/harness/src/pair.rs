@@ -1,5 +1,5 @@
-//! One program on two servers, Mehari and Apache with mod_perl, walked through by one user: each page has to be the
-//! same on both, but for what a mask takes away.
+//! One program on two servers, Mehari and Apache with mod_perl, used by one visitor. Each page must
+//! be the same on both, apart from what a mask removes.
 
 use crate::answer::OF_THE_SERVER;
 use crate::cookies::Cookies;
@@ -7,27 +7,27 @@ use crate::mask::Mask;
 use crate::{apache, needs, Answer, Builder, Request, Server};
 use std::fmt::Write;
 
-/// The two servers, and a browser before each.
+/// The two servers, each with its browser.
 pub struct Pair {
     ours: Visitor,
     theirs: Option<Visitor>,
     mask: Mask,
 }
 
-/// A server and what a browser keeps of it.
+/// A server and its browser's cookies.
 struct Visitor {
     server: Server,
     cookies: Cookies,
 }
 
 impl Pair {
-    /// Starts the site that `build` describes on both. Without Apache and mod_perl nothing is compared: the test counts
-    /// as skipped, and fails all the same where its own expectations of Mehari's pages do not hold.
+    /// Starts the site of `build` on both servers. Without Apache and mod_perl nothing is compared,
+    /// and the test counts as skipped; its own expectations of Mehari's pages still apply.
     pub fn start(build: impl Fn() -> Builder) -> Pair {
         Pair::start_each(build)
     }
 
-    /// The same, where each is to be given something of its own: Apache's first.
+    /// Starts the sites with a difference between them. Apache's is built first.
     pub fn start_each(mut build: impl FnMut() -> Builder) -> Pair {
         let theirs =
             needs::packages(&apache::PACKAGES).then(|| Visitor::of(build().on_apache().start()));
@@ -38,7 +38,7 @@ impl Pair {
         }
     }
 
-    /// More of what varies: pattern and the word in its place.
+    /// Adds variable parts: each pattern and its replacement.
     pub fn mask(mut self, patterns: &[(&'static str, &'static str)]) -> Pair {
         self.mask = Mask::new(patterns);
         self
@@ -49,12 +49,12 @@ impl Pair {
         &self.ours.server
     }
 
-    /// What Mehari's server holds open by now is its own.
+    /// Accepts the descriptors that Mehari's server has open now.
     pub fn may_keep_what_it_has(&mut self) {
         self.ours.server.may_keep_what_it_has();
     }
 
-    /// Both, Mehari's first.
+    /// Both servers, Mehari's first.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         std::iter::once(&self.ours.server).chain(self.theirs.iter().map(|visitor| &visitor.server))
     }
@@ -69,7 +69,7 @@ impl Pair {
         self.send(&Request::form(target, body))
     }
 
-    /// Sends the request to both; Mehari's answer. Panics when the other one's differs.
+    /// Sends the request to both and returns Mehari's answer. Panics if Apache's differs.
     #[track_caller]
     pub fn send(&mut self, request: &Request) -> Answer {
         match self.compare(request) {
@@ -78,20 +78,20 @@ impl Pair {
         }
     }
 
-    /// Sends the request to both; Mehari's answer, or where the two differ.
+    /// Sends the request to both. Returns Mehari's answer, or the difference.
     #[track_caller]
     pub fn compare(&mut self, request: &Request) -> Result<Answer, String> {
         self.compare_as(request, str::to_owned)
     }
 
-    /// The same for a page whose program prints a hash in perl's own order: the words count, not their order.
+    /// Compares a page that prints a hash in perl's order: only the words count.
     #[track_caller]
     pub fn compare_words(&mut self, request: &Request) -> Result<Answer, String> {
         self.compare_as(request, in_order)
     }
 
-    /// The same for a script that prints its own status: mod_perl's Registry loses it (it answers 200, and Apache's
-    /// page of the status follows the script's); ours has to be `status`, with the script's page alone.
+    /// Compares a script that prints its own status. mod_perl's Registry loses the status: it
+    /// answers 200 and appends Apache's page. Ours must have `status` and only the script's page.
     #[track_caller]
     pub fn compare_refusal(&mut self, request: &Request, status: u16) -> Result<Answer, String> {
         let ours = self.ours.send(request);
@@ -141,7 +141,7 @@ impl Pair {
         ))
     }
 
-    /// The last lines that both servers logged.
+    /// The last log lines of both servers.
     pub fn ends_of_logs(&self) -> String {
         let end_of = |server: &Server| {
             let text = server.log.text();
@@ -155,7 +155,7 @@ impl Pair {
         }
     }
 
-    /// The same, and on to where the answer redirects, once.
+    /// Sends the request to both, and follows one redirect.
     #[track_caller]
     pub fn follow(&mut self, request: &Request) -> Answer {
         let answer = self.send(request);
@@ -192,7 +192,7 @@ impl Visitor {
     }
 }
 
-/// Status, fields and body as lines, masked.
+/// Status, fields and body as masked lines.
 fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
     let is_page_of_server = is_page_of_server(answer);
     let mut lines: Vec<String> = answer
@@ -218,8 +218,8 @@ fn is_of_a_server(name: &str) -> bool {
     OF_THE_SERVER.contains(&name) || OF_ONE_SERVER.contains(&name)
 }
 
-/// The short pages servers write themselves name the server and differ; what a program writes does not. Where a
-/// program prints a head alone, Apache adds a page and we do not.
+/// Whether the server wrote the page. Such pages differ between servers. If a program prints only a
+/// head, Apache adds a page and Mehari does not.
 fn is_page_of_server(answer: &Answer) -> bool {
     let text = answer.text();
     let is_html = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//") || text.starts_with(OUR_PAGE);
@@ -228,11 +228,11 @@ fn is_page_of_server(answer: &Answer) -> bool {
         && (text.is_empty() || is_html || text.starts_with(&format!("{} ", answer.status)))
 }
 
-/// How a page of ours begins.
+/// The beginning of Mehari's pages.
 const OUR_PAGE: &str =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\"";
 
-/// The words of a text, sorted.
+/// The sorted words of a text.
 fn in_order(text: &str) -> String {
     let mut words: Vec<_> = text
         .split(|at: char| at.is_whitespace() || "<>,".contains(at))
@@ -249,11 +249,11 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// What one of the two adds and the other does not, to files.
+/// Fields of files that only one of the servers adds.
 const OF_ONE_SERVER: &[&str] = &["accept-ranges", "etag", "x-content-type-options"];
 
-/// The first lines that differ, from a little before the place, with a few around them. Some programs write lines of
-/// many thousand characters.
+/// The first differing lines with some context. Some programs write lines of many thousand
+/// characters.
 fn difference(expected: &str, found: &str) -> String {
     let bytes = expected.bytes().zip(found.bytes());
     let same = bytes.take_while(|(one, other)| one == other).count();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 pub type Pid = i32;
 
-/// One line of `/proc/PID/stat`, as far as the tests need it.
+/// The parts of a line of `/proc/PID/stat` that tests need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: Pid,
@@ -19,7 +19,7 @@ pub struct Process {
 
 pub fn process(pid: Pid) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in parentheses and may hold any byte, so what follows is found from the right.
+    // The name in parentheses may contain any byte, so the rest is found from the right.
     let (head, tail) = stat.rsplit_once(')')?;
     let words: Vec<&str> = tail.split_whitespace().collect();
     Some(Process {
@@ -42,7 +42,7 @@ pub fn all() -> Vec<Process> {
         .collect()
 }
 
-/// The children, their children, and so on; without `root` itself.
+/// All descendants of `root`, without `root` itself.
 pub fn descendants(root: Pid) -> Vec<Process> {
     let all = all();
     let mut found: Vec<Process> = Vec::new();
@@ -56,7 +56,7 @@ pub fn descendants(root: Pid) -> Vec<Process> {
     found
 }
 
-/// What is left of a server: processes of its session, or started with its mark in their environment.
+/// The remains of a server: processes of its session, or with its mark in their environment.
 pub fn belonging_to(session: Pid, mark: &str) -> Vec<Process> {
     all()
         .into_iter()
@@ -121,6 +121,6 @@ pub fn is_alive(pid: Pid) -> bool {
 /// Sends a signal to a process of the test's own server.
 pub fn signal(pid: Pid, signal: rustix::process::Signal) {
     let target = rustix::process::Pid::from_raw(pid).expect("a process id above zero");
-    // It may have ended meanwhile: then there is nothing to signal.
+    // The process may have ended meanwhile.
     let _ = rustix::process::kill_process(target, signal);
 }

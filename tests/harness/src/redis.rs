@@ -1,4 +1,4 @@
-//! A Redis server of a test's own: a socket in a temporary folder, nothing kept.
+//! A test's own Redis server: a socket in a temporary folder, without persistence.
 
 use crate::{eventually, PATIENCE};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Waits until it answers. Panics when there is no `redis-server`.
+    /// Waits until the server answers. Panics if there is no `redis-server`.
     pub fn start() -> Redis {
         let folder = tempfile::tempdir().expect("a folder");
         let server = Command::new("redis-server")
@@ -34,7 +34,7 @@ impl Redis {
         self.folder.path().join(SOCKET)
     }
 
-    /// As a machine that is gone.
+    /// Stops the server, as if its machine had failed.
     pub fn stop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();

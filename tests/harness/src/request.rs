@@ -1,6 +1,6 @@
-//! A request as a test writes it.
+//! A test's request.
 
-/// A request to be sent.
+/// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,
@@ -39,7 +39,7 @@ impl Request {
         self
     }
 
-    /// Another host than the server's address.
+    /// Sets another host than the server's address.
     pub fn host(mut self, name: &str) -> Request {
         self.fields.retain(|(known, _)| known != "Host");
         self.field("Host", name)

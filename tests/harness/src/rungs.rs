@@ -1,8 +1,8 @@
-//! The rungs of the ladder as configuration text.
+//! The rungs as configuration text.
 
 use std::path::Path;
 
-/// How a script is run; see DESIGN "The ladder".
+/// How a script runs; see README.md, "The ladder".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rung {
     Cgi,
@@ -23,7 +23,7 @@ impl Rung {
         Rung::Auto,
     ];
 
-    /// The rungs that promise every request a process of its own.
+    /// The rungs with one process per request.
     pub const ISOLATED: [Rung; 3] = [Rung::Cgi, Rung::Fork, Rung::Rewind];
 
     /// The rungs that share an interpreter between requests.
@@ -55,7 +55,7 @@ impl Rung {
         )
     }
 
-    /// What Apache has no word for runs as its nearest: a process of its own.
+    /// The handler for Apache. A rung that Apache lacks becomes a process per request.
     fn handler(self) -> &'static str {
         match self {
             Rung::Cgi => CGI,
@@ -71,7 +71,7 @@ impl Rung {
 
 const CGI: &str = "    SetHandler cgi-script\n";
 
-/// The rungs side by side over one folder.
+/// All rungs over one folder.
 pub fn ladder(folder: &Path) -> String {
     Rung::ALL.iter().map(|rung| rung.section(folder)).collect()
 }

@@ -1,4 +1,4 @@
-//! Scripts that many tests want, and the configuration of a known number of workers.
+//! Scripts for many tests, and the configuration of a fixed number of workers.
 
 use crate::client::Connection;
 use crate::Request;
@@ -7,21 +7,23 @@ use crate::{eventually, Builder, Rung, Server, PATIENCE};
 /// The first lines of a script that answers plain text.
 pub const HEADER: &str = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\n\";\n";
 
-/// A script that answers plain text and then does `body`.
+/// A script that prints a plain text header and then runs `body`.
 pub fn plain(body: &str) -> String {
     format!("{HEADER}{body}\n")
 }
 
-/// Perl that goes on until the test lets it: see [`let_go`]. Ends by itself in a minute, should the test be over.
+/// Perl code that waits until the test releases it: see [`let_go`]. It ends after a minute at the
+/// latest.
 pub const UNTIL_LET_GO: &str =
     "for (1 .. 6_000) { last if -e qq{$ENV{DOCUMENT_ROOT}/go}; select undef, undef, undef, 0.01 }";
 
-/// A command of the shell that does the same, where the variable `root` (the shell's or Perl's) is the folder of documents.
+/// A shell command that waits likewise. The variable `root` (the shell's or Perl's) must be the
+/// document root.
 pub fn until_let_go(root: &str) -> String {
     format!("timeout --foreground 60 sh -c \"until [ -e ${root}/go ]; do sleep 0.1; done\"")
 }
 
-/// Ends what waits for it.
+/// Releases the waiting scripts.
 pub fn let_go(server: &Server) {
     server.site.write("htdocs/go", "");
 }
@@ -49,7 +51,7 @@ const NAP: &str =
     "open my $note, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}} or die $!;\n\
     print $note $$;\nclose $note;\nselect undef, undef, undef, 2;\nprint 'rested';";
 
-/// A server with the whole ladder over `hello.pl`, `pid.pl`, `echo.pl` and `nap.pl`.
+/// A server with all rungs over `hello.pl`, `pid.pl`, `echo.pl` and `nap.pl`.
 pub fn simple(count: u32) -> Builder {
     Server::builder()
         .file("scripts/hello.pl", &plain("print 'Hello';"))
@@ -63,8 +65,8 @@ pub fn simple(count: u32) -> Builder {
         .conf(&workers(count))
 }
 
-/// Starts a request for `nap.pl` that runs for two seconds and answers `rested`. When this returns the
-/// script has begun: the connection, and the process id the script has.
+/// Starts a request for `nap.pl`, which runs for two seconds and answers `rested`. Returns the
+/// connection and the script's process number after the script has started.
 pub fn nap(server: &Server, rung: Rung, name: &str) -> (Connection, i32) {
     let note = format!("htdocs/napping.{name}");
     let _ = std::fs::remove_file(server.site.path(&note));
@@ -79,7 +81,7 @@ pub fn nap(server: &Server, rung: Rung, name: &str) -> (Connection, i32) {
     (connection, pid.unwrap_or_default())
 }
 
-/// Every rung answers `hello.pl` as it should.
+/// Checks that every rung answers `hello.pl` correctly.
 #[track_caller]
 pub fn is_well(server: &Server) {
     for rung in Rung::ALL {

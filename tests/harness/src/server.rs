@@ -1,4 +1,4 @@
-//! A running server under test: what can be asked of it and done to it.
+//! A running server under test.
 
 mod builder;
 
@@ -17,10 +17,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A running server. Dropping it stops it and fails the test if it left anything behind.
+/// A running server. Dropping it stops it and fails the test if anything is left behind.
 pub struct Server {
     pub address: SocketAddr,
-    /// Its stderr: the error log, and the access log when it goes there.
+    /// The server's stderr: the error log, and the access log if it is not a file.
     pub log: Log,
     pub site: Site,
     pub(crate) child: Child,
@@ -29,10 +29,10 @@ pub struct Server {
     pub(crate) base: BTreeMap<String, usize>,
     pub(crate) expected: Vec<String>,
     pub(crate) leaves_processes: bool,
-    /// False until the line of readiness has come.
+    /// False until the line of readiness has arrived.
     pub(crate) ready: bool,
     pub(crate) stopped: bool,
-    /// It is Apache.
+    /// Whether the server is Apache.
     pub(crate) on_apache: bool,
 }
 
@@ -41,7 +41,7 @@ impl Server {
         Builder::default()
     }
 
-    /// Starts what the builder describes; the log of a server that said no.
+    /// Starts the server. Returns the log if the server fails to start.
     pub(crate) fn launch(builder: Builder) -> Result<Server, Log> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Server {
         Connection::open(self.address)
     }
 
-    /// Sends a request on a connection of its own.
+    /// Sends a request on a new connection.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Answer {
         let mut request = request.clone().closing();
@@ -110,7 +110,7 @@ impl Server {
         }
     }
 
-    /// Completes a Host that does not say the port: without one a client means port 80.
+    /// Adds the port to a Host without one, because such a Host means port 80.
     pub fn address(&self, request: &mut Request) {
         for (name, value) in &mut request.fields {
             if name == "Host" && value == "127.0.0.1" {
@@ -155,7 +155,7 @@ impl Server {
         })
     }
 
-    /// How many workers are busy, as `mehari status` counts them.
+    /// The number of busy workers in `mehari status`.
     #[track_caller]
     pub fn busy(&self) -> u64 {
         let status = self.status();
@@ -164,7 +164,7 @@ impl Server {
             .unwrap_or_else(|| panic!("no count of busy workers: {status}"))
     }
 
-    /// The zygotes, by the name they give themselves: one for each generation.
+    /// The zygotes, by their process names: one per generation.
     pub fn zygotes(&self) -> Vec<Pid> {
         self.family()
             .iter()
@@ -173,8 +173,8 @@ impl Server {
             .collect()
     }
 
-    /// The workers: what a zygote forked, but for the templates that only fork in their turn. A
-    /// script may rename its worker, so they are not known by name.
+    /// The workers: the children of a zygote except the templates. A script may rename its worker,
+    /// so the names do not identify workers.
     pub fn workers(&self) -> Vec<Pid> {
         let zygotes = self.zygotes();
         self.family()
@@ -194,12 +194,12 @@ impl Server {
         processes::descriptors(self.pid())
     }
 
-    /// Takes the present descriptors as the ones the server must come back to.
+    /// Sets the current descriptors as the number to which the server must return.
     pub fn rebase(&mut self) {
         self.base = self.descriptors();
     }
 
-    /// Waits for the server to end by itself; its exit status.
+    /// Waits for the server to end by itself and returns its exit status.
     pub fn wait(&mut self) -> Option<std::process::ExitStatus> {
         let mut status = None;
         crate::eventually(PATIENCE, || {
@@ -222,7 +222,7 @@ impl Server {
                 None => false,
             };
         }
-        // A debug build that first compiles its XS takes its time.
+        // A debug build that first compiles its XS is slow.
         let deadline = std::time::Instant::now() + Duration::from_secs(120);
         loop {
             let step = Duration::from_millis(50);

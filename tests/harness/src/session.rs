@@ -1,13 +1,13 @@
-//! A session of its own for a server, so that what it leaves behind can be found, and no descriptor
-//! of the tester's shell, so that what it hands on is its own. It ends with the thread that started it: a
-//! test run that is killed leaves no server.
+//! Gives a server its own session, so its remains can be found, and closes inherited descriptors.
+//! The server ends with the thread that started it, so a killed test run leaves no server.
 #![allow(unsafe_code)]
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 pub(crate) fn make_own(command: &mut Command) {
-    // SAFETY: between fork and exec only three system calls are made; they touch no memory of the parent.
+    // SAFETY: between fork and exec only three system calls run, and they touch no memory of the
+    // parent.
     unsafe {
         command.pre_exec(|| {
             rustix::process::setsid()?;

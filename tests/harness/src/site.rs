@@ -1,4 +1,4 @@
-//! The folder a test's server lives in: scripts, static files, configuration, logs.
+//! The folder of a test's server: scripts, static files, configuration, logs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ impl Site {
             .tempdir()
             .expect("a temporary folder can be made");
         let site = Site { folder };
-        // Apache's children run as another user than the tests do.
+        // Apache's children have another user than the tests.
         let mode = if crate::against_apache() {
             0o777
         } else {
@@ -37,7 +37,7 @@ impl Site {
         site
     }
 
-    /// Lets any user write: Apache's children run as another one than the tests do.
+    /// Lets any user write, because Apache's children have another user than the tests.
     pub(crate) fn open_to_all(&self) {
         for name in [".", "htdocs", "scripts", "lib", "logs"] {
             let mode = fs::Permissions::from_mode(0o777);
@@ -63,21 +63,22 @@ impl Site {
         copy_tree(folder, &self.path(into));
     }
 
-    /// Makes a folder that any user may write to: Apache's children run as another one than the tests do.
+    /// Makes a folder that any user may write to, because Apache's children have another user than
+    /// the tests.
     pub fn folder_for_all(&self, name: &str) {
         let path = self.path(name);
         fs::create_dir_all(&path).expect("a folder of the site");
         fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("own folder");
     }
 
-    /// Unpacks what Debian compressed of a package's documentation and examples.
+    /// Unpacks the compressed documentation and examples of a package.
     pub fn unpack(&self, name: &str) {
         let status = std::process::Command::new("gzip")
             .args(["--decompress", "--recursive", "--quiet"])
             .arg(self.path(name))
             .status()
             .expect("gzip is part of every Debian system");
-        // 2 is a warning: there was nothing to unpack.
+        // 2 is a warning: nothing had to be unpacked.
         assert!(matches!(status.code(), Some(0 | 2)), "gzip: {status}");
     }
 
@@ -94,7 +95,7 @@ impl Site {
         path
     }
 
-    /// Writes a file by renaming a complete one over it, and makes sure that its time differs.
+    /// Replaces a file by renaming a complete one, with a different modification time.
     pub fn replace(&self, name: &str, text: &str) {
         let path = self.path(name);
         let before = path.metadata().and_then(|meta| meta.modified()).ok();
@@ -103,7 +104,7 @@ impl Site {
             fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).expect("own file");
         }
         if let Some(before) = before {
-            // mod_perl compares whole seconds, so the new file claims to be a few seconds newer.
+            // mod_perl compares whole seconds, so the new file gets a time a few seconds later.
             let file = fs::File::options()
                 .write(true)
                 .open(&fresh)

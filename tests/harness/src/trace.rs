@@ -1,4 +1,4 @@
-//! The system calls of a server while something is done, as strace(1) tells them.
+//! The system calls of a server during an action, as strace(1) shows them.
 
 use crate::processes::{self, Pid};
 use crate::Server;
@@ -6,15 +6,17 @@ use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// The front looks for it; what shows that the trace sees what it is to see.
+/// A path that the front looks up, to prove that the trace works.
 const PROOF: &str = "/traced/none.txt";
 
-/// The lines of the calls in `filter` (as `strace -e trace=` has it, with `file` in it), each with the thread's number before it.
+/// The lines of the calls in `filter` (as for `strace -e trace=`, including `file`), each with the
+/// thread's number.
 pub fn calls(server: &Server, filter: &str, what: impl FnOnce()) -> Vec<String> {
     calls_of(server, server.pid(), filter, PROOF, what)
 }
 
-/// The same of one process, which looks at a path with `/traced` in it when `proof` is asked for; such lines are left out.
+/// The calls of one process. When `proof` is requested, the process must look at a path with
+/// `/traced` in it; such lines are left out.
 pub fn calls_of(
     server: &Server,
     process: Pid,
@@ -44,7 +46,8 @@ pub fn calls_of(
     lines.map(str::to_owned).collect()
 }
 
-/// Does something while calls of a process on a file of the site end as `fault` says (`read:error=EIO`; see strace(1)).
+/// Runs an action while a process's calls on a file of the site fail as `fault` says
+/// (`read:error=EIO`; see strace(1)).
 pub fn failing(server: &Server, process: Pid, file: &str, fault: &str, what: impl FnOnce()) {
     let mut strace = Command::new("strace")
         .args(["-f", "-e", &format!("inject={fault}"), "-P"])

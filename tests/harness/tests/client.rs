@@ -1,4 +1,4 @@
-//! The client accepts what RFC 9112 allows and nothing else.
+//! The client accepts only what RFC 9112 allows.
 
 use mehari_harness::{Connection, Request};
 use std::io::Write;

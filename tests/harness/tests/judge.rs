@@ -1,10 +1,10 @@
-//! The harness itself: a server that leaves something behind has to fail its test.
+//! The harness fails the test of a server that leaves something behind.
 
 use mehari_harness::Server;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// A program that behaves like `mehari serve` as far as the harness can see, and then as it is told.
+/// A program that imitates `mehari serve` and then misbehaves as configured.
 const FAKE: &str = r#"#!/usr/bin/perl
 use strict;
 use IO::Socket::INET;
@@ -34,7 +34,7 @@ while (1) {
 }
 "#;
 
-/// What the harness says at the end of a test against a server of this kind.
+/// The harness's message at the end of a test of this server.
 fn verdict(how: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("mehari");
@@ -67,7 +67,7 @@ fn every_kind_of_remains_fails_the_test() {
         ("chatter", "stdout is not one line"),
         ("status", "exit status: 3"),
     ];
-    // Side by side: the harness gives each of them time to go away by itself.
+    // In parallel, because the harness waits for each server to clean up.
     std::thread::scope(|scope| {
         for (how, words) in remains {
             scope.spawn(move || {

@@ -1,4 +1,4 @@
-//! What a server under test is given before it starts: files, configuration, arguments.
+//! The files, configuration and arguments of a server under test.
 
 use super::Server;
 use crate::hosts;
@@ -7,7 +7,7 @@ use crate::site::Site;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the server is to be given before it starts.
+/// Prepares a server.
 #[derive(Default)]
 pub struct Builder {
     pub(crate) site: Site,
@@ -16,12 +16,12 @@ pub struct Builder {
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) no_listen: bool,
-    /// Another program in the place of mehari: how the harness is tested.
+    /// Another program in place of mehari, for tests of the harness.
     pub(crate) program: Option<PathBuf>,
-    /// Lines of the log that would otherwise fail the test.
+    /// Log lines that would otherwise fail the test.
     pub(crate) expected: Vec<String>,
     pub(crate) leaves_processes: bool,
-    /// Apache and mod_perl get the configuration in Mehari's place.
+    /// Whether Apache and mod_perl get the configuration instead of Mehari.
     pub(crate) on_apache: bool,
     pub(crate) own_hosts: bool,
 }
@@ -57,7 +57,7 @@ impl Builder {
         self.program_site_with(name, &[], &[])
     }
 
-    /// The same, with words such as `@DSN@` replaced in the named files.
+    /// Like `program_site`, with words such as `@DSN@` replaced in the named files.
     pub fn program_site_with(self, name: &str, files: &[&str], words: &[(&str, &str)]) -> Builder {
         self.site
             .copy_from(&crate::binary::program_folder(name), ".");
@@ -82,7 +82,7 @@ impl Builder {
         self.conf(&text)
     }
 
-    /// Copies a folder into the site as it is.
+    /// Copies a folder into the site unchanged.
     pub fn copied(self, folder: impl AsRef<Path>, into: &str) -> Builder {
         self.site.copy_from(folder.as_ref(), into);
         self
@@ -95,13 +95,13 @@ impl Builder {
         copied
     }
 
-    /// An empty folder that the program may write to, whoever it runs as.
+    /// An empty folder that every user may write to.
     pub fn folder(self, name: &str) -> Builder {
         self.site.folder_for_all(name);
         self
     }
 
-    /// Where a folder of the site is, for a test that fills it.
+    /// The path of a site's folder, for a test that fills it.
     pub fn folder_of(&self, name: &str) -> PathBuf {
         self.site.path(name)
     }
@@ -122,7 +122,7 @@ impl Builder {
         self
     }
 
-    /// Leaves `--listen` out: the test checks where the address comes from.
+    /// Leaves out `--listen`, for tests of the address.
     pub fn without_listen(mut self) -> Builder {
         self.no_listen = true;
         self
@@ -133,13 +133,13 @@ impl Builder {
         self
     }
 
-    /// An `[alert]`, `[emerg]` or panic with these words is what the test is about.
+    /// Expects an `[alert]`, `[emerg]` or panic with these words.
     pub fn expect_alert(mut self, words: &str) -> Builder {
         self.expected.push(words.to_owned());
         self
     }
 
-    /// The test's scripts detach children on purpose; the test itself sees to their end.
+    /// The test's scripts detach children on purpose, and the test ends them.
     pub fn leaves_processes(mut self) -> Builder {
         self.leaves_processes = true;
         self
@@ -159,12 +159,12 @@ impl Builder {
         }
     }
 
-    /// The log of a server that said no.
+    /// Returns the log if the server fails to start.
     pub fn try_start(self) -> Result<Server, Log> {
         Server::launch(self)
     }
 
-    /// A hosts file of the test's own; see [`hosts::are_possible`].
+    /// A hosts file for the server; see [`hosts::are_possible`].
     pub fn hosts(mut self, text: &str, others: hosts::Others) -> Builder {
         hosts::write(&self.site, text, others);
         self.own_hosts = true;
@@ -203,7 +203,7 @@ impl Builder {
         }
         command.arg("--control").arg(self.site.path("control"));
         command.args(&self.arguments).current_dir(root);
-        // What the tester's own shell sets is not part of any test.
+        // Variables of the tester's shell must not affect tests.
         for name in ["PORT", "WEB_CONCURRENCY", "LANG", "LC_ALL", "LC_CTYPE"] {
             command.env_remove(name);
         }
