@@ -1,10 +1,11 @@
 #!/usr/bin/perl
-# Builds the Perl side for the perl that runs this, once, and prints the folders to put into @INC.
+# Builds the Perl side for the perl that runs this program, once, and prints the folders for @INC.
 #
-#   [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl [CACHE]
+# [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl [CACHE]
 #
-# FLAGS are the C compiler's, beside perl's own: a sanitizer's, for example. CACHE defaults to `build` beside this file. The result is kept under a name made of that perl and
-# of the sources, so that another perl, a changed source or other flags get a build of their own.
+# FLAGS are the C compiler's, besides perl's own: a sanitizer's, for example. CACHE defaults to
+# `build` beside this file. The result's name is made from the perl and the sources, so another
+# perl, a changed source or other flags get another build.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package APR;
 
-# APR's modules, without libapr: each is in a file of its own.
+# APR's modules, without libapr. Each is in its own file.
 
 use strict;
 use warnings;

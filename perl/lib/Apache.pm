@@ -1,7 +1,7 @@
 package Apache;
 
-# mod_perl 1's request and server: what old scripts and handlers call. `$r` is of this class where the
-# configuration names a handler of mod_perl 1 (`PerlHandler Apache::Registry`), and from `Apache->request`.
+# mod_perl 1's request and server, for old scripts and handlers. `$r` has this class under a handler
+# of mod_perl 1 (`PerlHandler Apache::Registry`) and from `Apache->request`.
 
 use strict;
 use warnings;
@@ -13,9 +13,9 @@ use Apache2::ServerUtil  ();
 our $VERSION = '1.31';
 our @ISA     = ('Apache2::RequestRec');
 
-# ---- of the class ----
+# ---- class methods ----
 
-# Handlers of their own: `PerlTransHandler Apache::OK`.
+# Usable as handlers: `PerlTransHandler Apache::OK`.
 sub OK       { return 0 }
 sub DECLINED { return -1 }
 
@@ -62,7 +62,7 @@ sub server_root_relative {
     return Apache2::ServerUtil::server_root_relative(ref $self ? $self->pool : undef, @path);
 }
 
-# ---- of `$r`, where list context asks for pairs ----
+# ---- methods of `$r` that return pairs in list context ----
 
 sub args {
     my $self = shift;
@@ -90,7 +90,7 @@ for my $name (qw(headers_in headers_out err_headers_out subprocess_env notes dir
     };
 }
 
-# A handle for -s and the like: the file has been looked at.
+# A handle for -s and the like, after a stat of the file.
 sub finfo {
     my ($self) = @_;
     no warnings 'newline';

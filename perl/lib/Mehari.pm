@@ -18,7 +18,7 @@ Mehari - the Perl side of the Mehari application server
 
 =head1 DESCRIPTION
 
-Loaded by the server's zygote before anything else is compiled. C<Mehari::zygote> never returns: it
-loads what the site preloads and forks the workers.
+The server's zygote loads this module before it compiles anything else. C<Mehari::zygote> never
+returns: it loads the site's modules and forks the workers.
 
 =cut

@@ -1,7 +1,7 @@
 package APR::Brigade;
 
-# Buckets in a row, in memory. The server reads and writes for the worker, so no brigade comes from the network or goes
-# there: $r->read and $r->print, or a streaming filter, are for that.
+# A list of buckets in memory. No brigade reads from the network or writes to it, because the server
+# does this for the worker: use $r->read and $r->print, or a streaming filter.
 
 use strict;
 use warnings;
@@ -53,7 +53,7 @@ sub _place {
     Carp::croak('APR::Brigade: the bucket is not in this brigade');
 }
 
-# What the other has, behind what is here.
+# Appends the buckets of the other brigade.
 sub concat { my ($self, $other) = @_; $self->insert_tail($_) for @{ [@{ $other->{buckets} }] }; return }
 
 # A new brigade from this bucket on.
@@ -67,7 +67,7 @@ sub split {
 
 sub length { my ($self) = @_; my $total = 0; $total += $_->length for @{ $self->{buckets} }; return $total }
 
-# flatten($buffer, $most): the data, or so much of them, in one; bytes.
+# flatten($buffer, $most): joins the data, or this many bytes of them; returns the length.
 sub flatten {
     my ($self, undef, $most) = @_;
     Carp::croak('usage: $bb->flatten($buf, [$wanted])') unless @_ > 1;

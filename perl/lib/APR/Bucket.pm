@@ -1,7 +1,7 @@
 package APR::Bucket;
 
-# A piece of data, or a mark (the end, a flush) between pieces. In a brigade it knows its neighbours.
-# Data stay in the variable they came from until the bucket is set aside, as under mod_perl.
+# A piece of data, or a mark (the end, a flush) between pieces. In a brigade it knows its
+# neighbours. Data stay in their variable until the bucket is set aside, as under mod_perl.
 
 use strict;
 use warnings;
@@ -21,7 +21,7 @@ sub new {
     return _made($class, 'mod_perl SV bucket', $data, $offset, defined $length ? $length : $rest);
 }
 
-# Perl gives the same scalar to the next caller: such a value is copied.
+# Perl gives the same scalar to the next caller, so such a value is copied.
 sub _is_temporary {
     require B;
     my $flags = B::svref_2object(\$_[0])->FLAGS;
@@ -44,7 +44,7 @@ sub length { return $_[0]{length} }
 sub start  { return $_[0]{start} }
 sub data   { my ($self) = @_; return substr ${ $self->{data} }, $self->{start}, $self->{length} }
 
-# read($buffer): bytes read; what is read is tainted where taint is checked.
+# read($buffer): the number of bytes read. The data are tainted where taint is checked.
 sub read {
     my ($self) = @_;
     $_[1] = $self->data;
@@ -52,7 +52,7 @@ sub read {
     return CORE::length $_[1];
 }
 
-# From now on the variable the data came from may change.
+# Copies the data, so that their variable may change.
 sub setaside {
     my ($self) = @_;
     my $own = $self->data;

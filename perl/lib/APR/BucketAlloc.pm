@@ -1,6 +1,6 @@
 package APR::BucketAlloc;
 
-# What buckets are made with: Perl's own memory is enough.
+# The allocator of buckets. Perl's own memory is enough.
 
 use strict;
 use warnings;

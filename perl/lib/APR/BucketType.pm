@@ -1,6 +1,6 @@
 package APR::BucketType;
 
-# What kind a bucket is of.
+# The type of a bucket.
 
 use strict;
 use warnings;

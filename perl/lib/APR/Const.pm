@@ -29,7 +29,7 @@ GROUPS
 
 sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @_); return }
 
-# compile(NAMES), or compile(PACKAGE => NAMES) to have them in another package.
+# compile(NAMES), or compile(PACKAGE => NAMES) for another package.
 sub compile {
     my ($class, @words) = @_;
     my $package = @words > 1 && $words[0] =~ /::/ ? shift @words : undef;

@@ -1,6 +1,6 @@
 package APR::Date;
 
-# Dates of HTTP and of mail, as seconds since 1970; 0 for what is none.
+# Dates of HTTP and mail as seconds since 1970; 0 for an invalid date.
 
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ sub parse_http {
     return 0;
 }
 
-# Those and mail's, with a zone.
+# Those and the forms of mail, with a zone.
 sub parse_rfc {
     my ($text) = @_;
     my $seconds = parse_http($text) or return 0;

@@ -1,6 +1,6 @@
 package APR::Error;
 
-# What the API's functions die with: a number, its text, and where it happened.
+# The exception of the API's functions: a number, its text, and where it was thrown.
 
 use strict;
 use warnings;
@@ -16,7 +16,7 @@ use overload
     '!='     => sub { !($_[0] == $_[1]) },
     nomethod => sub { Carp::croak(__PACKAGE__ . ": Can't handle '$_[3]'") };
 
-# APR's own numbers; those below 20000 are the system's.
+# APR's own numbers. Numbers below 20000 are the system's.
 my %TEXT = (
     20001 => 'Could not perform a stat on the file.',
     20002 => 'A new pool could not be created.',
@@ -59,7 +59,7 @@ sub str {
 
 sub num { return $_[0]{rc} }
 
-# Dies in the name of the sub that called, at the place that called it.
+# Dies in the name of the calling sub, at the place of its caller.
 sub throw {
     my ($number, $function) = @_;
     my $level = 0;

@@ -1,6 +1,6 @@
 package APR::Finfo;
 
-# What stat says of a file. Times are seconds since 1970.
+# The result of stat for a file. Times are seconds since 1970.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ for my $name (keys %FIELD) {
     *$name = sub { return $_[0]{$field} };
 }
 
-# The object for a file that need not exist: its type is FILETYPE_NOFILE then.
+# The object for a file that need not exist; its type is then FILETYPE_NOFILE.
 sub of_file {
     my ($class, $file) = @_;
     return bless { fname => $file, _type => 0 }, $class unless defined $file && length $file;
@@ -29,7 +29,7 @@ sub of_file {
 # stat($file, $wanted, $pool); dies with an APR::Error.
 sub stat {
     my ($file, $wanted, $pool) = @_;
-    # APR::Const::FINFO_LINK: of the link, not of what it points to.
+    # APR::Const::FINFO_LINK: examines the link instead of its target.
     my @stat = $wanted & 1 ? lstat $file : CORE::stat $file or APR::Error::throw($! + 0, 'APR::Finfo::stat');
     return bless _fields($file, @stat), __PACKAGE__;
 }
@@ -52,7 +52,7 @@ sub filetype {
     return 127;
 }
 
-# A hexadecimal digit for each of owner, group and others, and one for the special bits.
+# One hexadecimal digit each for owner, group and others, and one for the special bits.
 sub protection {
     my ($self) = @_;
     my $mode = $self->{mode};
@@ -60,7 +60,7 @@ sub protection {
     return $special | ($mode & 0700) << 2 | ($mode & 070) << 1 | $mode & 07;
 }
 
-# The FINFO_* there is.
+# The available FINFO_* values.
 sub valid { return $_[0]{mode} ? 0x73f370 : 0 }
 
 1;

@@ -1,17 +1,18 @@
 package APR::Pool;
 
-# Lifetimes: what was registered with a pool is called when it ends, the last first. There is no memory
-# behind it: Perl's own goes by itself.
+# Lifetimes: a pool's end calls what was registered with the pool, the last first. A pool holds no
+# memory, because Perl frees its own.
 
 use strict;
 use warnings;
 use Scalar::Util ();
 
-# The pool that all others are of: nothing ends it.
+# The parent of all pools, which never ends.
 my $global;
 sub _global { return $global ||= { cleanups => [], children => {}, is_global => 1 } }
 
-# Cleanups and children by the pool's own part: an object is only a handle on it. What is made of a pool keeps it.
+# The pool's own part holds cleanups and children; an object is only a handle on it. Objects made
+# from a pool keep it alive.
 sub new {
     my ($self) = @_;
     my $parent = ref $self && !$$self->{ended} ? $self : undef;
@@ -31,7 +32,7 @@ sub _part {
     return $part;
 }
 
-# `owns`: the pool ends with this object. Those of requests and connections end with theirs.
+# `owns`: the pool ends with this object. Pools of requests and connections end with those.
 sub _handle {
     my ($part, $owns) = @_;
     my $self = bless \$part, 'APR::Pool';
@@ -42,8 +43,8 @@ sub _handle {
 # For the server: the pool of something that ends by itself.
 sub of_server { return _handle(_part(_global()), 0) }
 
-# For $r->pool: ends after the request. The server is told of it when there is something to end: most ask for a pool
-# only to hand it on.
+# For $r->pool: ends after the request. The server learns of the pool when something is registered,
+# because most callers only pass the pool on.
 sub of_request {
     my ($class, $r) = @_;
     my $part = { cleanups => [], children => {}, parent => _global(), request => $r };
@@ -61,7 +62,7 @@ sub _is_needed {
 sub _alive {
     my ($self, $function) = @_;
     my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;
-    # The request of one that nothing was registered with may be over.
+    # Nothing was registered with it, and its request may have ended.
     $part->{ended} = 1 if $part && $part->{request} && !eval { $part->{request}->method; 1 };
     $part && !$part->{ended} or die "invalid pool object (already destroyed?)\n" =~ s/\n\z/ in APR::Pool::$function\n/r;
     return $part;
@@ -80,7 +81,7 @@ sub cleanup_for_exec { return }
 
 sub clear { _end(_alive($_[0], 'clear')); return }
 
-# Of a pool that has ended, or of the one that all others are of: nothing.
+# Does nothing for a pool that has ended, or for the parent of all pools.
 sub destroy {
     my ($self) = @_;
     my $part = $$self;
@@ -92,7 +93,8 @@ sub destroy {
     return;
 }
 
-# Children first, then the cleanups, the last registered first; one that dies does not keep the others from their turn.
+# Children first, then the cleanups, the last registered first. If a cleanup dies, the others still
+# run.
 sub _end {
     my ($part) = @_;
     for my $child (values %{ delete $part->{children} || {} }) {
@@ -135,7 +137,7 @@ sub DESTROY {
     my ($self) = @_;
     my $part = $$self or return;
     return if $part->{ended} || !$part->{owner} || $part->{owner} != Scalar::Util::refaddr($self);
-    # Taken along by its parent's end otherwise.
+    # Otherwise its parent's end destroys it.
     $self->destroy;
     return;
 }

@@ -1,7 +1,7 @@
 package APR::Request;
 
-# What a request's query string, cookies and body say, as libapreq2 has it. The parsing is XS
-# (xs/api/apreq.c) and happens when something is first asked for.
+# The query string, cookies and body of a request, as in libapreq2. The parsing is XS
+# (xs/api/apreq.c) and happens at the first access.
 
 use strict;
 use warnings;
@@ -66,7 +66,7 @@ sub _upload { my ($self, $parts) = @_; return APR::Request::Param->of_upload($se
 sub pool   { return $_[0]{r}->pool }
 sub bucket_alloc { require APR::BucketAlloc; return APR::BucketAlloc->new }
 
-# The longest body; answers the limit there was.
+# The longest body; returns the previous limit.
 sub read_limit {
     my $self = shift;
     my $old  = $self->{READ_LIMIT};
@@ -77,7 +77,7 @@ sub read_limit {
     return $old;
 }
 
-# Uploads longer than this go to a file on disk, and are in memory otherwise.
+# Longer uploads go to a file on disk; shorter ones stay in memory.
 sub brigade_limit { my $self = shift; my $old = $self->{BRIGADE_LIMIT} // 256 * 1024; $self->{BRIGADE_LIMIT} = $_[0] if @_; return $old }
 
 sub temp_dir { my $self = shift; my $old = $self->{TEMP_DIR}; $self->{TEMP_DIR} = $_[0] if @_; return $old }

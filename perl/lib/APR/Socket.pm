@@ -1,7 +1,7 @@
 package APR::Socket;
 
-# The client's connection as a socket. A worker has it where a PerlProcessConnectionHandler speaks with the client;
-# elsewhere the server owns it, and what a worker may say of it is how long to wait.
+# The client's connection as a socket. A worker has the socket only in a
+# PerlProcessConnectionHandler. Elsewhere the server owns it, and a worker can only set time limits.
 
 use strict;
 use warnings;
@@ -26,7 +26,8 @@ my %OPTION = (
 
 my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
-# The connection keeps it: held the other way round as well, neither would ever end, nor the handle on the client.
+# The connection keeps this object. A reference in the other direction too would keep both alive for
+# ever.
 sub of_connection {
     my ($class, $connection) = @_;
     my $self = bless { connection => $connection }, $class;
@@ -34,7 +35,8 @@ sub of_connection {
     return $self;
 }
 
-# A handle of our own on the socket, which never blocks: who waits does so here. Dies where the server owns it.
+# Our own handle on the socket, which never blocks; the callers wait. Dies if the server owns the
+# socket.
 sub _handle {
     my ($self, $method) = @_;
     return $self->{handle} ||= do {
@@ -48,7 +50,7 @@ sub _handle {
 
 sub fileno { my ($self) = @_; return CORE::fileno $self->_handle('fileno') }
 
-# Microseconds; below 0 for ever.
+# Microseconds; a negative value means for ever.
 sub timeout_get { my ($self) = @_; return $self->{connection}{timeout} // $self->{connection}->base_server->timeout }
 sub timeout_set { my ($self, $microseconds) = @_; $self->{connection}{timeout} = $microseconds; return 0 }
 
@@ -74,7 +76,7 @@ sub poll {
     return $self->_wait($handle, $events & ($READABLE | $FAILED), $events & $WRITABLE, $microseconds) ? 0 : $TIMED_OUT;
 }
 
-# Answers whether the socket became ready in time.
+# Returns whether the socket became ready in time.
 sub _wait {
     my ($self, $handle, $reads, $writes, $microseconds) = @_;
     my $bits = '';
@@ -88,7 +90,7 @@ sub _wait {
     }
 }
 
-# A call of the system that would have to wait is made again when it can be, or dies as APR's does.
+# Repeats a system call that would block when it can proceed, or dies as APR's function does.
 sub _patiently {
     my ($self, $method, $writes, $call) = @_;
     my $handle = $self->_handle($method);
@@ -105,14 +107,14 @@ sub _patiently {
 # recv($buffer, $length): bytes read; 0 at the end.
 sub recv {
     my ($self, undef, $length) = @_;
-    # Who will not wait is told that nothing is there, whoever owns the socket.
+    # A caller that does not wait gets EAGAIN, whoever owns the socket.
     APR::Error::throw(Errno::EAGAIN(), 'APR::Socket::recv') if !$self->timeout_get && !defined Mehari::Server::client_socket($self->{connection}{r});
     my $got = $self->_patiently('recv', 0, sub { my $read; return defined sysread($_[0], $read, $length) ? $read : undef });
     $_[1] = $got;
     return length $got;
 }
 
-# send($bytes, $length): bytes sent, all of them.
+# send($bytes, $length): sends all bytes and returns their number.
 sub send {
     my ($self, $bytes, $length) = @_;
     my $all = length $bytes;

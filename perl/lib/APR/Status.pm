@@ -1,6 +1,6 @@
 package APR::Status;
 
-# Which error a number is, the system's or APR's spelling of it.
+# Tests of error numbers, in the system's and in APR's numbering.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package APR::String;
 
-# Sizes for people, in four characters.
+# Sizes as text of four characters.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package APR::ThreadRWLock;
 
-# A lock between threads: a worker has one, so it is always to be had.
+# A lock between threads. A worker has one thread, so the lock is always free.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package APR::URI;
 
-# A URI in its parts. Each part is a method that answers the value it had, and takes a new one.
+# A URI in its parts. Each part has a method that returns the old value and sets a new one.
 
 use strict;
 use warnings;
@@ -41,7 +41,7 @@ sub port_of_scheme {
     return $PORTS{ lc(defined $scheme ? $scheme : '') } || 0;
 }
 
-# The path without what follows the script, when `path_info` is known.
+# The path before the script's `path_info`, if that is known.
 sub rpath {
     my ($self) = @_;
     my ($path, $info) = ($self->{path}, $self->{path_info});
@@ -49,7 +49,7 @@ sub rpath {
     return substr $path, 0, length($path) - length $info;
 }
 
-# The whole, or without the parts that APR::Const::URI_UNP_* name; without flags, without the password.
+# The whole URI without the parts that APR::Const::URI_UNP_* name; by default without the password.
 sub unparse {
     my ($self, $flags) = @_;
     $flags = 4 unless defined $flags;

@@ -10,7 +10,8 @@ use APR::Error  ();
 
 sub filepath_name_get { return $_[0] =~ m{([^/]*)\z} ? $1 : $_[0] }
 
-# True when the password is the one the hash was made of: htpasswd's {SHA} and $apr1$, and what crypt(3) knows.
+# True if the hash was made of the password: htpasswd's {SHA} and $apr1$, and the formats of
+# crypt(3).
 sub password_validate {
     my ($password, $hash) = @_;
     return _equal('{SHA}' . Digest::SHA::sha1_base64($password) . '=', $hash) if $hash =~ /\A\{SHA\}/;
@@ -19,7 +20,7 @@ sub password_validate {
     return _equal(defined $made ? $made : '', $hash =~ s/\A\$2y\$/\$2b\$/r);
 }
 
-# Takes as long whatever the first difference is.
+# Compares in constant time.
 sub _equal {
     my ($one, $other) = @_;
     return 0 unless length $one == length $other;
@@ -28,7 +29,7 @@ sub _equal {
 
 my @DIGITS = ('.', '/', 0 .. 9, 'A' .. 'Z', 'a' .. 'z');
 
-# Apache's variant of the MD5 crypt: a thousand rounds.
+# Apache's variant of the MD5 crypt, with a thousand rounds.
 sub _apr1 {
     my ($password, $salt) = @_;
     my $text  = "$password\$apr1\$$salt";
@@ -52,7 +53,7 @@ sub _apr1 {
     return "\$apr1\$$salt\$$printed";
 }
 
-# Asks on the terminal: a worker has none.
+# Asks on the terminal, which a worker does not have.
 sub password_get { die "APR::Util::password_get: a worker has no terminal to ask on; read the password from a file or the environment\n" }
 
 1;

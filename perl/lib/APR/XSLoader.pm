@@ -1,6 +1,6 @@
 package APR::XSLoader;
 
-# There is nothing to load: Mehari's own library has it all.
+# Loads nothing, because Mehari's own library has everything.
 
 use strict;
 use warnings;

@@ -25,7 +25,7 @@ GROUPS
 Mehari::Constants::add(__PACKAGE__, server => SERVER_VERSION => 'Mehari/' . Mehari->VERSION);
 Mehari::Constants::add(__PACKAGE__, server => SERVER_BUILT   => '');
 
-# mod_perl 1's :response has :common with it.
+# mod_perl 1's :response includes :common.
 Mehari::Constants::extend(__PACKAGE__, response => 'common');
 Mehari::Constants::extend(__PACKAGE__, response_codes => 'http');
 

@@ -12,7 +12,7 @@ our @ISA = ('Apache2::Cookie');
 # fetch: the cookies received, by name.
 sub fetch { my ($class, $r) = @_; return $class->SUPER::fetch($r || Apache->request) }
 
-# $cookie->parse($line), or of the request.
+# $cookie->parse($line). Without a line, parses the request's cookies.
 sub parse {
     my ($self, $line) = @_;
     return $self->SUPER::parse($line) if defined $line;

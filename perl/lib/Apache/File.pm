@@ -1,6 +1,6 @@
 package Apache::File;
 
-# mod_perl 1's file handles. The methods of `$r` that came with it are those of Apache2::Response.
+# mod_perl 1's file handles. The related methods of `$r` are those of Apache2::Response.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use Apache2::Response    ();
 use File::Temp ();
 use Symbol     ();
 
-# new($name): undef when it cannot be opened, $! says why.
+# new($name): undef if the file cannot be opened; $! has the reason.
 sub new {
     my ($class, @name) = @_;
     my $self = bless Symbol::gensym(), ref $class || $class;
@@ -26,7 +26,7 @@ sub open {
 
 sub close { my ($self) = @_; return CORE::close $self }
 
-# A file that goes with the request: its name and handle, or the handle.
+# A file that is removed with the request: its name and handle, or the handle.
 sub tmpfile {
     my ($class) = @_;
     my ($handle, $name) = File::Temp::tempfile('apacheXXXXXX', TMPDIR => 1, UNLINK => 0);

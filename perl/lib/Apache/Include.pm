@@ -1,6 +1,6 @@
 package Apache::Include;
 
-# Another page of this server in the middle of one.
+# Includes another page of this server in the current one.
 
 use strict;
 use warnings;

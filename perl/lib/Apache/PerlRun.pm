@@ -1,6 +1,6 @@
 package Apache::PerlRun;
 
-# mod_perl 1's script handler that compiles for each request.
+# mod_perl 1's script handler, which compiles for each request.
 
 use strict;
 use warnings;

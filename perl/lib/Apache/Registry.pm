@@ -1,6 +1,7 @@
 package Apache::Registry;
 
-# mod_perl 1's script handler; the server runs it in C on its rung `registry`. This is for subclasses and calls.
+# mod_perl 1's script handler. The server runs it in C on its rung `registry`; this module is for
+# subclasses and direct calls.
 
 use strict;
 use warnings;

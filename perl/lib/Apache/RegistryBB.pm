@@ -1,6 +1,6 @@
 package Apache::RegistryBB;
 
-# mod_perl 1's script handler that never looks at a file again.
+# mod_perl 1's script handler that never checks a file again.
 
 use strict;
 use warnings;

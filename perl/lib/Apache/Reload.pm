@@ -1,6 +1,6 @@
 package Apache::Reload;
 
-# mod_perl 1's name for Apache2::Reload: modules read again when they change.
+# mod_perl 1's name for Apache2::Reload: reloads changed modules.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package Apache::Request;
 
-# libapreq 1: an `$r` of mod_perl 1 whose parameters and uploads can be asked for, and set.
+# libapreq 1: an `$r` of mod_perl 1 with methods for parameters and uploads.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use Apache::Upload   ();
 our $VERSION = '1.34';
 our @ISA     = qw(Apache2::Request Apache);
 
-# OK, or the status to answer: 413, 403, 400.
+# OK, or the status of the response: 413, 403, 400.
 sub parse {
     my ($self) = @_;
     my $status = $self->param_status or return 0;
@@ -28,13 +28,13 @@ sub param {
     return $self->SUPER::param($name);
 }
 
-# The table of all parameters; params($name): the values of one.
+# The table of all parameters. params($name): the values of one parameter.
 sub parms  { my ($self, @name) = @_; return @name ? $self->SUPER::param($name[0]) : scalar $self->SUPER::param }
 sub params { my ($self, @name) = @_; return $self->parms(@name) }
 sub query_params { my ($self) = @_; return scalar $self->_table(0) }
 sub post_params  { my ($self) = @_; return scalar $self->_table(1) }
 
-# `$r`'s own, not the parsed ones.
+# The method of `$r`, not the parsed parameters.
 sub args { my $self = shift; return Apache::args($self, @_) }
 
 sub upload {

@@ -1,6 +1,6 @@
 package Apache::SIG;
 
-# mod_perl 1's cure for broken pipes: a client that leaves sends none here.
+# mod_perl 1's protection from broken pipes. Here a client that leaves causes no SIGPIPE.
 
 use strict;
 use warnings;

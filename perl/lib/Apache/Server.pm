@@ -10,7 +10,7 @@ use Apache2::ServerUtil ();
 
 our @ISA = ('Apache2::ServerRec');
 
-# The folder the server was started in; true while it starts.
+# The folder in which the server was started; true while it starts.
 our $CWD        = Apache2::ServerUtil::server_root();
 our $Starting   = 0;
 our $ReStarting = 0;

@@ -1,6 +1,6 @@
 package Apache::StatINC;
 
-# mod_perl 1's `PerlInitHandler Apache::StatINC`: every module that changed is read again.
+# mod_perl 1's `PerlInitHandler Apache::StatINC`: reloads every changed module.
 
 use strict;
 use warnings;

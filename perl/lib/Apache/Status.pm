@@ -8,7 +8,7 @@ use Apache2::Status ();
 
 our @ISA = ('Apache2::Status');
 
-# `?rgysubs`, as mod_perl 1 called the page of scripts.
+# `?rgysubs`: mod_perl 1's name of the page of scripts.
 sub handler {
     my ($r) = @_;
     $r->args($1) if ($r->args // '') =~ s/\Argysubs\b/script/r =~ /\A(script.*)/s;

@@ -1,6 +1,6 @@
 package Apache::SubRequest;
 
-# mod_perl 1's name for Apache2::SubRequest: requests of requests.
+# mod_perl 1's name for Apache2::SubRequest: requests within requests.
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 package Apache::Timeit;
 
-# Logs what each request took of time and processor from the fixup phase to its end: `PerlFixupHandler Apache::Timeit`.
-# `mehari profile` and the access log's %D measure without touching the worker.
+# Logs the wall-clock and processor time of each request from the fixup phase to its end:
+# `PerlFixupHandler Apache::Timeit`. The access log's %D measures without cost for the worker.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package Apache::URI;
 
-# mod_perl 1's URIs: APR::URI, with the request in the place of a pool.
+# mod_perl 1's URIs: APR::URI with the request in place of a pool.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use APR::URI     ();
 
 our @ISA = ('APR::URI');
 
-# parse($r, $text): without a text the URL of the request.
+# parse($r, $text): without a text it parses the URL of the request.
 sub parse {
     my ($class, $r, $text) = @_;
     return $class->SUPER::parse(undef, defined $text ? $text : $r->construct_url);

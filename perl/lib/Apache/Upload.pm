@@ -1,6 +1,6 @@
 package Apache::Upload;
 
-# A file of a form, as libapreq 1 has it.
+# An uploaded file, as in libapreq 1.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ our @ISA = ('Apache2::Upload');
 
 sub next { return $_[0]{next} }
 
-# info($name): a header line of the part; without a name the table.
+# info($name): a header field of the part. Without a name the whole table.
 sub info { my ($self, @name) = @_; return @name ? scalar $self->{info}->get($name[0]) : $self->{info} }
 
 1;

@@ -1,7 +1,6 @@
 package Apache2::Access;
 
-# Who may: the methods of authentication and authorization. What the configuration says of it comes with
-# the request's settings.
+# The methods of authentication and authorization. The request's settings contain the configuration.
 
 use strict;
 use warnings;
@@ -17,7 +16,7 @@ my %METHOD;
 @METHOD{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
 $METHOD{HEAD} = 0;
 
-# What the configuration says, where it says it; a setter is for the rest of the request.
+# The configured value. A setter applies to the rest of the request.
 for my $name (qw(auth_name auth_type)) {
     no strict 'refs';
     *$name = sub {
@@ -29,7 +28,7 @@ for my $name (qw(auth_name auth_type)) {
     };
 }
 
-# Apache2::Const::OPT_*; where nothing is configured for Perl, what holds without configuration.
+# Apache2::Const::OPT_*. Without any configuration for Perl, the defaults.
 sub allow_options { my ($self) = @_; return $self->_setting('options') // 4 }
 
 sub allow_overrides     { return 0 }
@@ -40,18 +39,19 @@ sub satisfies { my ($self) = @_; my $said = lc($self->_setting('satisfy') // '')
 
 sub some_auth_required { my ($self) = @_; return defined $self->_setting('require') ? 1 : 0 }
 
-# mod_perl 1's and 2.2's: a list of { requirement => 'valid-user', method_mask => -1 }.
+# The form of mod_perl 1 and Apache 2.2: a list of { requirement => 'valid-user', method_mask => -1
+# }.
 sub requires {
     my ($self) = @_;
     my $said = $self->_setting('require') // return;
     return [map { { requirement => $_, method_mask => -1 } } split /\n/, $said];
 }
 
-# get_basic_auth_pw: status and password; sets the user.
+# get_basic_auth_pw: returns status and password, and sets the user.
 sub get_basic_auth_pw {
     my ($self) = @_;
     my $line = $self->headers_in->get($self->proxyreq == 1 ? 'Proxy-Authorization' : 'Authorization');
-    # Who asks for a password without having said how means this way.
+    # Asking for a password without a configured AuthType means Basic.
     $self->auth_type('Basic') unless defined $self->auth_type;
     return (-1, undef) unless lc $self->auth_type eq 'basic';
     if (!defined $self->auth_name) {
@@ -96,10 +96,10 @@ sub note_digest_auth_failure {
     return;
 }
 
-# Nobody asks identd.
+# identd is never asked.
 sub get_remote_logname { return undef }
 
-# allow_methods($reset, @names): what the Allow header will say.
+# allow_methods($reset, @names): sets the Allow field.
 sub allow_methods {
     my ($self, $reset, @names) = @_;
     my $allowed = $reset ? 0 : $self->allowed;

@@ -1,6 +1,6 @@
 package Apache2::CmdParms;
 
-# What the callback of a custom directive is told of the line it is called for.
+# What the callback of a custom directive learns about its line.
 
 use strict;
 use warnings;
@@ -23,10 +23,10 @@ sub server { my ($self) = @_; return Apache2::ServerRec->of_number($self->{serve
 sub pool   { my ($self) = @_; require APR::Pool; return $self->{pool} ||= APR::Pool->new }
 sub temp_pool { return $_[0]->pool }
 
-# For Apache2::Module::get_config: the section it stands in.
+# For Apache2::Module::get_config: the section of the line.
 sub context { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 
-# The line itself, and below it the lines of a section.
+# The line itself, with the lines of a section below it.
 sub directive {
     my ($self) = @_;
     return $self->{directive} ||= Apache2::Directive->of_lines(
@@ -35,7 +35,7 @@ sub directive {
     );
 }
 
-# check_cmd_context(Apache2::Const::NOT_IN_LOCATION ...): undef, or what is wrong.
+# check_cmd_context(Apache2::Const::NOT_IN_LOCATION ...): undef, or the problem.
 my @PLACES = (
     [NOT_IN_VIRTUALHOST => '<VirtualHost>', sub { $_[0]{server} > 0 }],
     [NOT_IN_LIMIT       => '<Limit>',       sub { 0 }],
@@ -54,10 +54,10 @@ sub check_cmd_context {
     return undef;
 }
 
-# No directive is for some methods alone.
+# No directive is restricted to some methods.
 sub method_is_limited { return 0 }
 
-# Lines of configuration, to be read in the place of this one.
+# Adds lines of configuration in place of this one.
 sub add_config {
     my ($self, $lines) = @_;
     require Mehari::Configuration;

@@ -1,13 +1,13 @@
 package Apache2::Command;
 
-# A directive as its module defines it: an entry of what Apache2::Module::add takes, or an object with methods of
-# the same names.
+# A directive as its module defines it: an entry of the list for Apache2::Module::add, or an object
+# with methods of the same names.
 
 use strict;
 use warnings;
 use Apache2::Const ();
 
-# Of an entry; dies where it is no command.
+# Makes the object from an entry; dies if the entry is not a command.
 sub of {
     my ($class, $entry) = @_;
     my $get = sub {

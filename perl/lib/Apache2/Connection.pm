@@ -1,8 +1,9 @@
 package Apache2::Connection;
 
-# The client's connection, as far as a worker knows it: the addresses at both ends. The front keeps connections and may
-# give each request of one to another worker: notes last while the worker gets requests of the same connection. Where a
-# PerlProcessConnectionHandler speaks with the client the worker has the socket, and filters between.
+# The client's connection as far as a worker knows it: the addresses at both ends. The front keeps
+# connections and may give each request of a connection to another worker, so notes last only while
+# the worker gets requests of the same connection. Under a PerlProcessConnectionHandler the worker
+# has the socket, with filters in between.
 
 use strict;
 use warnings;
@@ -13,7 +14,7 @@ use APR::Pool     ();
 use Mehari::Absent ();
 use Mehari::Server ();
 
-# The connection served last: its number, and what was noted of it.
+# The last served connection: its number and its notes.
 my $noted = { number => 0 };
 
 # For $r->connection.
@@ -33,8 +34,8 @@ sub local_ip    { return $_[0]{local} }
 sub local_addr  { my ($self) = @_; return APR::SockAddr->new(@$self{qw(local local_port)}) }
 sub local_host  { return $_[0]{local} }
 
-# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3: no name is looked up here, but
-# the server may have done so before (HostnameLookups, Require host).
+# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3. No name is
+# looked up here, but the server may have looked it up before (HostnameLookups, Require host).
 sub get_remote_host {
     my ($self, $type) = @_;
     my $name = $self->remote_host;
@@ -45,7 +46,7 @@ sub get_remote_host {
 sub remote_host { return scalar $_[0]{r}->subprocess_env('REMOTE_HOST') }
 
 sub aborted    { return 0 }
-# Apache2::Const::CONN_CLOSE 1, CONN_KEEPALIVE 2, as the client asks.
+# Apache2::Const::CONN_CLOSE 1, CONN_KEEPALIVE 2, as the client requests.
 sub keepalive  { my $self = shift; my $old = $self->{keepalive} // $self->_wish; $self->{keepalive} = $_[0] if @_; return $old }
 sub _wish {
     my ($self) = @_;
@@ -77,13 +78,14 @@ sub pnotes {
 
 sub pnotes_kill { $_[0]{noted}{pnotes} = {}; return }
 
-# mod_perl 1 had them here.
+# mod_perl 1 had these methods here.
 sub user      { my $self = shift; return $self->{r}->user(@_) }
 sub auth_type { my $self = shift; return $self->{r}->ap_auth_type(@_) }
 
 my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
-# The filters of the connection, the first one added nearest to who asks; the last is the network.
+# The filters of the connection. The last added filter is farthest from the handler, and the network
+# comes last.
 sub input_filters  { return $_[0]->_filters('input')->at(0) }
 sub output_filters { return $_[0]->_filters('output')->at(0) }
 

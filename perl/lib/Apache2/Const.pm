@@ -31,7 +31,7 @@ Mehari::Constants::add(__PACKAGE__, platform => @$_) for [CRLF => "\015\012"], [
 
 sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @_); return }
 
-# compile(NAMES), or compile(PACKAGE => NAMES) to have them in another package.
+# compile(NAMES), or compile(PACKAGE => NAMES) for another package.
 sub compile {
     my ($class, @words) = @_;
     my $package = @words > 1 && $words[0] =~ /::/ ? shift @words : undef;

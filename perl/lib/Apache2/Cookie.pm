@@ -31,7 +31,7 @@ sub thaw {
     return wantarray ? @values : $values[0];
 }
 
-# The value, or values, as they were given to new; a new one sets them.
+# The value, or values, as given to new. A new value replaces them.
 sub value {
     my $self = shift;
     return $self->thaw unless @_;
@@ -49,7 +49,7 @@ sub fetch {
     return wantarray ? %cookies : \%cookies;
 }
 
-# A Cookie or Set-Cookie line apart: the cookies by name.
+# Parses a Cookie or Set-Cookie line: the cookies by name.
 sub parse {
     my ($class, $line) = @_;
     my %cookies = map { /\A\s*([^=\s]+)\s*=\s*(.*?)\s*\z/s ? ($1 => bless { name => $1, value => $2 }, $class) : () } split /[;,]/, $line;
@@ -77,7 +77,8 @@ sub _all {
     return @all;
 }
 
-# cookies($name): that cookie, or all of the name in list context; without a name the names, or all by name.
+# cookies($name): this cookie, or all of this name in list context. Without a name: the names, or
+# all cookies by name.
 sub cookies {
     my ($self, @name) = @_;
     my @all = $self->_all;

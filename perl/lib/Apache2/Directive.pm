@@ -1,20 +1,20 @@
 package Apache2::Directive;
 
-# The configuration as a tree: `conftree` is the whole of it as it was read, `$parms->directive` one line.
-# A node knows its name, its arguments, where it stands, and its neighbours.
+# The configuration as a tree: `conftree` is the whole configuration as read, `$parms->directive`
+# one line. A node knows its name, its arguments, its position and its neighbours.
 
 use strict;
 use warnings;
 use Mehari::Server ();
 
-# Of lines as they are written: the first is the node, the others stand within it.
+# Makes a node from lines: the first is the node, the others are inside it.
 sub of_lines {
     my ($class, $top, @lines) = @_;
     my $line = $top->{line} // 0;
     return $class->_of_places($top, map { [$top->{file}, ++$line, $_] } @lines);
 }
 
-# Of lines with the file and the number of each.
+# Makes nodes from lines with their files and numbers.
 sub _of_places {
     my ($class, $top, @lines) = @_;
     my $root = $class->_node(@$top{qw(directive args file line)});
@@ -37,7 +37,7 @@ sub _node {
     return bless { directive => $directive, args => $args, file => $file, line => $line, children => [] }, $class;
 }
 
-# Its parent keeps it: the way back does not.
+# The parent keeps the child. The reference back is weak.
 sub _append {
     my ($self, $child) = @_;
     require Scalar::Util;
@@ -69,7 +69,7 @@ sub _is_section { return $_[0]{directive} =~ /\A</ }
 # The name without the `<` of a section.
 sub _name { return $_[0]{directive} =~ s/\A<//r }
 
-# This node and those behind it.
+# This node and those after it.
 sub _level {
     my ($self) = @_;
     my @nodes;
@@ -77,7 +77,8 @@ sub _level {
     return @nodes;
 }
 
-# lookup($directive, $args): what stands on this level; a section is a hash of what is in it. In scalar context the first.
+# lookup($directive, $args): the matching nodes of this level. A section is a hash of its contents.
+# In scalar context the first.
 sub lookup {
     my ($self, $name, $args) = @_;
     my @found = map { $_->_is_section ? $_->first_child ? $_->first_child->as_hash : {} : $_->args }
@@ -85,7 +86,8 @@ sub lookup {
     return wantarray ? @found : $found[0];
 }
 
-# This level: a name is its arguments, or an array of them; a section is a hash by its arguments.
+# This level as a hash: a name maps to its arguments, or an array of them; a section maps to a hash
+# by its arguments.
 sub as_hash {
     my ($self) = @_;
     my %hash;
@@ -98,7 +100,7 @@ sub as_hash {
     return \%hash;
 }
 
-# As it would be written.
+# The line as it would be written.
 sub as_string {
     my ($self) = @_;
     return join '', map { $_->_written } $self->_level;

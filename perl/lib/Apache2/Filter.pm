@@ -1,9 +1,10 @@
 package Apache2::Filter;
 
-# Filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK }`, or with the
-# brigade they are called with. They stand in a chain (Apache2::Filter::Chain): who reads asks the first for a brigade, and
-# it asks the one behind it; who writes passes it one. What a handler flushes goes through at once, the rest at its end or
-# when it is much, in pieces of 8 KiB, as mod_perl's own buffer gives them; the last call has no piece and `seen_eos`.
+# Filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK
+# }`, or with the brigade as an argument. Filters form a chain (Apache2::Filter::Chain): a reader
+# asks the first filter for a brigade, which asks the next one; a writer passes a brigade to the
+# first. Flushed output passes the chain at once. Other output passes it when much has gathered or
+# at the end, in pieces of 8 KiB as in mod_perl's buffer. The last call has no piece and `seen_eos`.
 
 use strict;
 use warnings;
@@ -17,12 +18,12 @@ use Scalar::Util       ();
 
 my $PIECE = 8192;
 
-# By their code: what is to be called before a filter's first piece, and filters that are of connections.
+# By code: the init handler of a filter, and whether the filter is for connections.
 my (%init, %of_connections);
 
 # ---- for Apache2::Filter::Chain ----
 
-# The filter at a place of a chain; its owner is a request or a connection.
+# The filter at a place of a chain, which belongs to a request or a connection.
 sub begun {
     my ($class, $chain, $handler, $place) = @_;
     my ($code, @invocant) = Mehari::Handler::called($handler);
@@ -34,10 +35,10 @@ sub begun {
     return $self;
 }
 
-# A filter by its name or code, marked `FilterConnectionHandler`.
+# Whether a filter, given by name or code, has the attribute `FilterConnectionHandler`.
 sub is_of_connections { my ($code) = Mehari::Handler::called($_[0]); return $of_connections{$code} ? 1 : 0 }
 
-# A part of a body as the filters of a phase, from a place on, leave it; dies when one of them does.
+# Passes a part of a body through the filters of a phase from a place on. Dies if one of them dies.
 sub run {
     my ($r, $handlers, $body, $phase, $is_last, $place) = @_;
     require Apache2::Filter::Chain;
@@ -49,7 +50,8 @@ sub _call_with { my ($self, @arguments) = @_; return $self->{code}->(@{ $self->{
 
 # ---- towards the server ----
 
-# get_brigade($brigade, $mode, $block, $bytes): what the filter makes of what is behind it; 0, or a status.
+# get_brigade($brigade, $mode, $block, $bytes): the filter's output for the data behind it. Returns
+# 0, or a status.
 sub get_brigade {
     my ($self, $brigade, @asked) = @_;
     return $self->next->get_brigade($brigade, @asked) if $self->{removed};
@@ -63,7 +65,7 @@ sub get_brigade {
     return $answer > 0 ? $answer : $brigade->is_empty ? $self->{status} : 0;
 }
 
-# A filter that streams reads one brigade a call.
+# A streaming filter reads one brigade per call.
 sub _pull {
     my ($self) = @_;
     my $brigade = APR::Brigade->new($self->c->pool, APR::BucketAlloc->new);
@@ -76,8 +78,8 @@ sub _pull {
 
 # ---- towards the client ----
 
-# pass_brigade($brigade): what the filter makes of it goes on to the next; 0, or a status. What it prints comes behind
-# what it passed on itself.
+# pass_brigade($brigade): passes the filter's output to the next filter. Returns 0, or a status.
+# Printed output follows the brigades that the filter passed on itself.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     return 0 if $self->{ended};
@@ -144,7 +146,7 @@ sub printf { my ($self, $format, @values) = @_; return $self->print(sprintf $for
 
 sub seen_eos { my $self = shift; my $old = $self->{eos}; $self->{eos} = $_[0] if @_; return $old ? 1 : 0 }
 
-# What the filter keeps between its calls for a request.
+# The filter's data between its calls for a request.
 sub ctx { my $self = shift; my $old = $self->{ctx}; $self->{ctx} = $_[0] if @_; return $old }
 
 sub r { return $_[0]{r} }
@@ -152,7 +154,7 @@ sub c { return $_[0]{c} || $_[0]{r}->connection }
 
 sub remove { $_[0]{removed} = 1; return }
 
-# mod_perl has one name for all of its filters of a kind.
+# mod_perl uses one name for all its filters of a kind.
 sub frec {
     my ($self) = @_;
     return Apache2::FilterRec->new('modperl_' . ($self->{r} ? 'request' : 'connection') . ($self->{is_input} ? '_input' : '_output'));

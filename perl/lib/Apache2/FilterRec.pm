@@ -1,6 +1,6 @@
 package Apache2::FilterRec;
 
-# The name a filter has in the configuration.
+# The name of a filter in the configuration.
 
 use strict;
 use warnings;

@@ -1,8 +1,9 @@
 package Apache2::HookRun;
 
-# `$r->run_fixups` and its like run the handlers of one phase once more, `$r->die($status)` ends the request with the page
-# of a status: the methods are in the server's compiled part (api/server.c). Access control answers what the configuration
-# says too (phases/admission.c); what else the front does in a phase by itself is not done again.
+# `$r->run_fixups` and its like run the handlers of one phase once more, and `$r->die($status)` ends
+# the request with the page of a status. The methods are compiled (api/server.c). The methods of
+# access control also evaluate the configuration (phases/admission.c). The front's own part of a
+# phase is not repeated.
 
 use strict;
 use warnings;

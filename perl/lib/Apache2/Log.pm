@@ -11,7 +11,7 @@ use APR::Error ();
 
 my %LEVEL = (emerg => 0, alert => 1, crit => 2, error => 3, warn => 4, notice => 5, info => 6, debug => 7);
 
-# The words of a line may come from a sub, called only when there is a log to write.
+# A sub may supply the words of a line. It runs only if the line is written.
 sub _text { return join '', map { ref $_ eq 'CODE' ? $_->() : defined $_ ? $_ : '' } @_ }
 
 for my $name (keys %LEVEL) {
@@ -20,7 +20,7 @@ for my $name (keys %LEVEL) {
     *$name = sub { my $self = shift; Mehari::log_line($level, _text(@_)) if _is_wanted($self, $level); return };
 }
 
-# What is below the level that was set for the server is not even put together.
+# Lines below the server's level are not even composed.
 sub _is_wanted {
     my ($self, $level) = @_;
     my $server = ref $self && ref $$self ? $$self : return 1;
@@ -28,12 +28,12 @@ sub _is_wanted {
     return $level <= ($server->{loglevel} // 7);
 }
 
-# Where the caller is: file, line, level, status for log_rerror.
+# The caller's file and line, with level and status, for log_rerror.
 sub LOG_MARK { my (undef, $file, $line) = caller; return ($file, $line) }
 
 @Apache2::Log::Request::ISA = @Apache2::Log::Server::ISA = ('Apache2::Log');
 
-# log_rerror($file, $line, $level, $status, $text ...): the status of APR says more.
+# log_rerror($file, $line, $level, $status, $text ...): adds the text of an APR status.
 sub _with_status {
     my (undef, undef, undef, $level, $status, @text) = @_;
     my $reason = $status ? '(' . ($status + 0) . ')' . APR::Error::strerror($status) . ': ' : '';

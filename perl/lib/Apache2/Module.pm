@@ -1,6 +1,6 @@
 package Apache2::Module;
 
-# The modules of the server, in Apache's names: what Mehari itself does in a module's place, and mod_perl.
+# The server's modules by Apache's names: those that Mehari replaces, and mod_perl.
 
 use strict;
 use warnings;
@@ -13,7 +13,8 @@ my @MODULES = qw(core mod_so http_core mod_access_compat mod_alias mod_auth_basi
     mod_setenvif mod_ssl mod_status);
 my %KNOWN = map { $_ => 1 } @MODULES;
 
-# loaded('mod_rewrite.c'): true; 'Apache2::Status': a Perl module that is loaded.
+# loaded('mod_rewrite.c'): true if Mehari replaces it. 'Apache2::Status': true if the Perl module is
+# loaded.
 sub loaded {
     my ($name) = @_;
     return $KNOWN{ $name =~ s/\.(?:c|so)\z//r } ? 1 : 0 if $name =~ /\.(?:c|so)\z/ || $name =~ /\A(?:core|http_core|mod_\w+)\z/;
@@ -29,14 +30,14 @@ sub _of { my ($index) = @_; return $index < @MODULES ? bless { index => $index }
 sub next { my ($self) = @_; return _of($self->{index} + 1) }
 sub name { my ($self) = @_; return "$MODULES[$self->{index}].c" }
 sub module_index { return $_[0]{index} }
-# The first of its commands; the others by `next`.
+# The first of the module's commands. `next` returns the others.
 sub cmds {
     my ($self) = @_;
     return Mehari::Directives::commands($self->{class}) if $self->{class};
     return $self->name eq 'mod_perl.c' ? _handlers() : undef;
 }
 
-# The directives of mod_perl that name handlers.
+# mod_perl's directives for handlers.
 sub _handlers {
     require Apache2::Command;
     my ($next, %said) = (undef, args_how => 'ITERATE', errmsg => 'Subroutine name');
@@ -48,14 +49,16 @@ sub _handlers {
     return $next;
 }
 
-# The interface of 2.4.
+# The API version of Apache 2.4.
 sub ap_api_major_version { return 20120211 }
 sub ap_api_minor_version { return 0 }
 
-# add($package, \@commands): directives of a Perl module's own, for the lines of the configuration that follow.
+# add($package, \@commands): defines directives of a Perl module for the following lines of the
+# configuration.
 sub add { my ($package, $commands) = @_; require Mehari::Directives; return Mehari::Directives::add($package, $commands) }
 
-# get_config($class, $server, $per_dir): what the directives of a Perl module left, there or for the server.
+# get_config($class, $server, $per_dir): the object of a Perl module's directives, for a location or
+# for the server.
 sub get_config {
     my ($class, $server, $per_dir) = @_;
     return undef unless Mehari::Directives->can('config');

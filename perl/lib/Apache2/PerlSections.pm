@@ -1,13 +1,14 @@
 package Apache2::PerlSections;
 
-# `<Perl>` sections. Mehari::Configuration runs them; this is what their code may ask, and what is left of them.
+# `<Perl>` sections. Mehari::Configuration runs them. This module has the functions for their code,
+# and keeps their variables.
 
 use strict;
 use warnings;
 
 our ($Save, $Server);
 
-# The packages whose variables were kept.
+# The packages whose variables are kept.
 my @kept;
 
 # The server that is being configured.
@@ -16,7 +17,7 @@ sub server {
     return Apache2::ServerRec->of_number($Mehari::Configuration::server || 0);
 }
 
-# A section has run: its variables go, unless it wants them kept.
+# A section has run: deletes its variables unless it asked to keep them.
 sub done {
     my ($package) = @_;
     if ($Save || $Apache::Server::SaveConfig) {
@@ -32,14 +33,14 @@ sub done {
     return;
 }
 
-# What was kept, as Perl that says the same.
+# The kept variables as Perl code.
 sub dump {
     require Data::Dumper;
     local ($Data::Dumper::Indent, $Data::Dumper::Sortkeys) = (1, 1);
     return join '', (map { _written($_) } @kept), "1;\n__END__\n";
 }
 
-# store($file): the same in a file, below ServerRoot.
+# store($file): writes the kept variables to a file below ServerRoot.
 sub store {
     my ($class, $file) = @_;
     require Apache2::ServerUtil;

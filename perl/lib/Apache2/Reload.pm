@@ -1,7 +1,8 @@
 package Apache2::Reload;
 
-# Reads modules again that changed: `PerlInitHandler Apache2::Reload`, with PerlSetVar ReloadAll, ReloadModules,
-# ReloadDirectories, ReloadTouchFile, ReloadDebug, ReloadConstantRedefineWarnings. A server with `--watch` needs none of it.
+# Reloads changed modules: `PerlInitHandler Apache2::Reload`, with PerlSetVar ReloadAll,
+# ReloadModules, ReloadDirectories, ReloadTouchFile, ReloadDebug, ReloadConstantRedefineWarnings. A
+# server with `--watch` does not need it.
 
 use strict;
 use warnings;
@@ -17,7 +18,7 @@ our %INCS;      # what `use Apache2::Reload` in a module registered
 our %Stat = ($INC{'Apache2/Reload.pm'} => time);
 our %UndefFields;
 
-# `use Apache2::Reload;` in a module: it is one to look at.
+# `use Apache2::Reload;` in a module registers the module.
 sub import {
     my ($package) = caller;
     register_module(undef, $package) unless $package eq 'main';

@@ -1,7 +1,7 @@
 package Apache2::Request;
 
-# libapreq2's request: `Apache2::Request->new($r)` is an `$r` whose parameters, uploads and cookies can be
-# asked for. Subclasses wrap one as `{ r => $apreq }`.
+# libapreq2's request: `Apache2::Request->new($r)` is an `$r` with parameters, uploads and cookies.
+# Subclasses wrap one as `{ r => $apreq }`.
 
 use strict;
 use warnings;
@@ -38,7 +38,7 @@ sub new {
     return $self;
 }
 
-# The one object of the request: made by the first who asks.
+# The only object of the request. The first call makes it.
 sub instance {
     my ($class, $r, @options) = @_;
     return APR::Request::_instance() || APR::Request::_instance($class->new($r, @options));

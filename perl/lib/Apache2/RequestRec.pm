@@ -1,7 +1,7 @@
 package Apache2::RequestRec;
 
-# `$r`. The methods a request passes through are XS (Mehari.xs, xs/api_*.c); this adds the rest, and finds
-# those of the modules that are not loaded yet.
+# `$r`. The common methods are XS (Mehari.xs, xs/api). This module adds the rest, and finds methods
+# whose modules are not loaded yet.
 
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ sub content_languages {
 sub useragent_ip   { my ($self) = @_; return $self->client_ip }
 sub useragent_addr { my ($self) = @_; return $self->connection->client_addr }
 
-# What modules of Apache's in C keep here has no use.
+# Storage for Apache's C modules, which do not exist here.
 sub request_config { return undef }
 sub per_dir_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 
@@ -58,17 +58,17 @@ sub allowed_xmethods { return undef }
 sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
 sub READ { my $self = shift; $self->read(@_) }
 
-# The number of a closed request is all there is of it.
+# The object holds only a number, so nothing has to be freed.
 sub DESTROY { return }
 
-# The filters of the request, the first one first; those of the protocol stand behind all of Perl's.
+# The filters of the request, the first one first. Those of the protocol follow Perl's.
 sub input_filters        { return _place($_[0], 'input',  0) }
 sub output_filters       { return _place($_[0], 'output', 0) }
 sub proto_input_filters  { return _place($_[0], 'input',  9**9) }
 sub proto_output_filters { return _place($_[0], 'output', 9**9) }
 sub _place { my ($self, $way, $number) = @_; require Apache2::Filter::Place; return Apache2::Filter::Place->of($self, $way, $number) }
 
-# A method of a module that nobody has loaded: it is loaded, as if it had been named.
+# Loads the module of a method, as if the configuration had named the module.
 sub AUTOLOAD {
     my ($name) = $AUTOLOAD =~ /([^:]+)\z/;
     require ModPerl::MethodLookup;

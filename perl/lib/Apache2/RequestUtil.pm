@@ -1,6 +1,6 @@
 package Apache2::RequestUtil;
 
-# What is asked of a request beside its fields. Much of it is XS (xs/api/request.c).
+# Further methods of a request. Most of them are XS (xs/api/request.c).
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ sub get_server_name { my ($self) = @_; return $self->_server_name }
 
 sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
 
-# The folder of the configuration, or what the request was told instead; answers the one before.
+# The configured folder, or the one set for the request. Returns the previous value.
 {
     my $configured = \&document_root;
     no warnings 'redefine';
@@ -59,10 +59,10 @@ sub set_basic_credentials {
     return;
 }
 
-# The server's limit is the front's: what is larger has been refused.
+# The front enforces the limit and has refused larger bodies.
 sub get_limit_req_body { return 0 }
 
-# Lines for the rest of the request.
+# Adds configuration for the rest of the request.
 sub add_config { my ($self, $lines) = @_; require Mehari::RequestConfiguration; return Mehari::RequestConfiguration::apply($self, $lines) }
 
 sub psignature { my ($self, $prefix) = @_; return '' }

@@ -1,6 +1,7 @@
 package Apache2::Resource;
 
-# Limits of the worker's process: `PerlSetEnv PERL_RLIMIT_DATA 32:48` (MiB) and `PerlChildInitHandler Apache2::Resource`.
+# Resource limits of the worker's process: `PerlSetEnv PERL_RLIMIT_DATA 32:48` (MiB) and
+# `PerlChildInitHandler Apache2::Resource`.
 
 use strict;
 use warnings;
@@ -9,7 +10,7 @@ use Mehari ();
 
 our $Debug = $ENV{PERL_RLIMIT_DEBUG};
 
-# Linux's numbers of the limits, and the unit of their values.
+# Linux's numbers of the limits, and the units of their values.
 my %LIMIT = (
     CPU => [0, 1], FSIZE => [1, 1 << 20], DATA => [2, 1 << 20], STACK => [3, 1 << 20], CORE => [4, 1 << 20], RSS => [5, 1 << 20],
     NPROC => [6, 1], NOFILE => [7, 1], OPEN_MAX => [7, 1], MEMLOCK => [8, 1 << 20], AS => [9, 1 << 20], VMEM => [9, 1 << 20],

@@ -1,6 +1,6 @@
 package Apache2::Response;
 
-# What is said of the answer before its body.
+# Methods for the head of the response.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use APR::Date ();
 
 sub set_content_length { my ($self, $length) = @_; $self->headers_out->set('Content-Length', 0 + $length); return }
 
-# The latest time anything the answer depends on was changed.
+# The latest change of anything that the response depends on.
 sub update_mtime {
     my ($self, $time) = @_;
     $self->mtime($time) if ($time || 0) > $self->mtime;
@@ -45,7 +45,7 @@ sub set_etag { my ($self) = @_; $self->headers_out->set('ETag', $self->make_etag
 
 sub set_keepalive { return 1 }
 
-# The client's If-* lines against what headers_out says (RFC 9110, 13.2.2): OK, 304 or 412.
+# Evaluates the client's If-* fields with headers_out (RFC 9110 section 13.2.2): OK, 304 or 412.
 sub meets_conditions {
     my ($self) = @_;
     my $status = $self->status;
@@ -81,7 +81,8 @@ sub _has_etag {
     return 0;
 }
 
-# send_cgi_header($text): a header block as a script prints it; what follows its empty line is body.
+# send_cgi_header($text): a header block as a script prints it. The text behind its empty line is
+# body.
 sub send_cgi_header {
     my ($self, $text) = @_;
     my ($head, $body) = $text =~ /\A(.*?\n)(?:\r?\n(.*))?\z/s ? ($1, $2) : ($text, undef);
@@ -111,7 +112,7 @@ sub _cgi_status {
     return;
 }
 
-# The page of the status, as a handler's return of it would give.
+# Sends the page of the status, as if a handler had returned the status.
 sub send_error_response {
     my ($self) = @_;
     CORE::die "Apache2::RequestRec::send_error_response: return the status from the handler instead\n";

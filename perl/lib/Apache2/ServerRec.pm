@@ -1,13 +1,13 @@
 package Apache2::ServerRec;
 
-# A server, or a virtual host of it: what the configuration says of it.
+# A server or virtual host, with its configuration.
 
 use strict;
 use warnings;
 use Mehari ();
 use Mehari::Server ();
 
-# One object for each, by its number; 0 is the main server.
+# One object per server, by its number. 0 is the main server.
 my @servers;
 
 sub of_number {
@@ -21,7 +21,7 @@ sub main { return of_number(__PACKAGE__, 0) }
 sub of_request {
     my ($class, $r) = @_;
     my $self = of_number($class, Mehari::Server::number_of_request());
-    # Without a ServerName the name and the port are those the request came to.
+    # Without a ServerName, name and port are those of the request.
     $self->{server_hostname} = $r->_server_name unless defined $self->_said('server_hostname');
     $self->{port} = ($r->_addresses)[3];
     return $self;
@@ -29,7 +29,7 @@ sub of_request {
 
 sub _said { my ($self, $name) = @_; return Mehari::Server::text($self->{number}, $name) }
 
-# What a setter changes, it changes for this worker. Times are in microseconds, as APR's are.
+# A setter changes the value for this worker only. Times are in microseconds, as in APR.
 my %DEFAULT = (
     server_admin => '[no address given]', server_hostname => undef, port => 0, error_fname => undef, path => undef, document_root => undef,
     timeout => 60_000_000, keep_alive => 1, keep_alive_max => 0, keep_alive_timeout => 5_000_000,
@@ -55,14 +55,14 @@ sub addrs      { return [] }
 # The main server, then the virtual hosts.
 sub next { my ($self) = @_; my $next = $self->{number} + 1; return $next < Mehari::Server::count() ? of_number(ref $self, $next) : undef }
 
-# What Apache's modules in C keep for a server.
+# Storage for Apache's C modules, which do not exist here.
 sub module_config   { return undef }
 sub lookup_defaults { return undef }
 sub context         { return 0 }
 
 sub process { require Apache2::Process; my ($self) = @_; return $self->{process} ||= Apache2::Process->new }
 
-# mod_perl 1's.
+# mod_perl 1's methods.
 sub uid { return $> }
 sub gid { return 0 + $) }
 

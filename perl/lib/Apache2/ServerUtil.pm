@@ -16,7 +16,7 @@ my @components;
 # The main server.
 sub server { return Apache2::ServerRec->main }
 
-# mod_perl reads its configuration twice; what asks for the second time finds itself there.
+# mod_perl reads its configuration twice. Code that waits for the second time finds it here.
 sub restart_count { return 2 }
 
 sub server_root { return Mehari::Server::root() }
@@ -37,11 +37,10 @@ sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_
 sub get_server_version     { return get_server_description() }
 sub get_server_banner      { return get_server_description() }
 
-# `mehari serve -D NAME`, and Define.
-# mod_perl defines one by itself.
+# `mehari serve -D NAME`, and Define. mod_perl itself defines MODPERL2.
 sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } 'MODPERL2', split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
 
-# As the User and Group of the configuration; the workers run as these.
+# The User and Group of the configuration, which the workers have.
 sub user_id  { return $> }
 sub group_id { return 0 + $) }
 
@@ -59,7 +58,7 @@ use warnings;
 use Carp ();
 use APR::Table ();
 
-# add_config(\@lines): while the configuration is read, and in vain after that: the lines have been read by then.
+# add_config(\@lines): works only while the configuration is read.
 sub add_config {
     my ($self, $lines) = @_;
     Carp::croak("Can't run 'add_config' after server startup") if Mehari::Server::is_serving();
@@ -70,7 +69,7 @@ sub add_config {
 
 sub add_version_component { my ($self, $component) = @_; push @components, $component; return }
 
-# dir_config of the server: what `PerlSetVar` says outside of all sections.
+# dir_config of the server: the `PerlSetVar` lines outside of sections.
 sub dir_config {
     my ($self, $name, @value) = @_;
     my $table = $self->{dir_config} ||= _variables($self->{number});
@@ -88,13 +87,13 @@ sub _variables {
     return $table;
 }
 
-# push_handlers($phase => $handler): those of requests are for requests that are still to come, the others for this
+# push_handlers($phase => $handler): phases of requests apply to future requests, the others to this
 # server's life (PerlChildInitHandler ...).
 sub push_handlers { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 0) }
 sub set_handlers  { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 1) }
 sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($self->{number}, $phase) }
 
-# Those of whole servers; what is on comes with the configuration.
+# The options of whole servers. The configuration says which are on.
 my %OPTION = map { ($_ => 1) } qw(None Enable Clone Parent Autoload InheritSwitches MergeHandlers PreConnection ProcessConnection
     PostReadRequest Trans MapToStorage HeaderParser Access Authen Authz Type Fixup InputFilter OutputFilter Response Log Cleanup
     ChildInit ChildExit OpenLogs PostConfig);
@@ -105,7 +104,7 @@ sub is_perl_option_enabled {
     return grep({ $_ eq $name } split / /, Mehari::Server::text($self->{number}, 'perl_options') // '') ? 1 : 0;
 }
 
-# The server takes any method; its number is one of those behind HTTP's.
+# The server accepts any method. A new method's number follows those of HTTP's methods.
 my @methods;
 sub method_register {
     my ($self, $method) = @_;

@@ -1,7 +1,8 @@
 package Apache2::SizeLimit;
 
-# Ends a worker that has grown too large, after the request: `PerlCleanupHandler Apache2::SizeLimit`.
-# Sizes are KiB. The server has limits of its own (`WorkerMemoryLimit`); this is for sites that set these.
+# Ends a worker that has grown too large, after the request: `PerlCleanupHandler
+# Apache2::SizeLimit`. Sizes are in KiB. The server has its own limits; this module is for sites
+# that use it already.
 
 use strict;
 use warnings;
@@ -21,7 +22,7 @@ sub set_min_shared_size        { my ($class, $size) = @_; $MIN_SHARE_SIZE       
 sub set_check_interval         { my ($class, $size) = @_; $CHECK_EVERY_N_REQUESTS = $size; return }
 sub get_check_interval         { return $CHECK_EVERY_N_REQUESTS || 1 }
 
-# mod_perl 1's words.
+# mod_perl 1's names.
 *setmax         = \&set_max_process_size;
 *setmin         = \&set_min_shared_size;
 *setmax_unshared = \&set_max_unshared_size;
@@ -31,7 +32,7 @@ sub handler {
     $r ||= Apache2::RequestUtil->request;
     return Apache2::Const::DECLINED unless $r->is_initial_req;
     return Apache2::Const::OK if ++$requests % get_check_interval();
-    # Registered late so that what other cleanups free is gone.
+    # Registered late, so that other cleanups have freed their memory.
     $r->pool->cleanup_register(sub { _check($r) });
     return Apache2::Const::DECLINED;
 }
@@ -53,7 +54,7 @@ sub _check {
     return;
 }
 
-# Size and shared part, KiB.
+# Size and shared part in KiB.
 sub _size {
     open my $in, '<', '/proc/self/smaps_rollup' or return _status_size();
     my ($size, $shared) = (0, 0);

@@ -1,7 +1,7 @@
 package Apache2::Status;
 
-# Pages that show the interpreter of the worker that answers: modules, compiled scripts, symbols, its environment.
-# `SetHandler perl-script` and `PerlResponseHandler Apache2::Status`.
+# Pages about the interpreter of the worker that answers: modules, compiled scripts, symbols,
+# environment. `SetHandler perl-script` and `PerlResponseHandler Apache2::Status`.
 
 use strict;
 use warnings;
@@ -25,7 +25,7 @@ my %PAGES = (
     section_config => ['Perl Section Configuration',  sub { '' }],
 );
 
-# menu_item(name => title, sub ($r, $cgi) { return \@html }): a page of a module's own.
+# menu_item(name => title, sub ($r, $cgi) { return \@html }): adds a module's own page.
 sub menu_item {
     my ($class, $name, $title, $code) = @_;
     $PAGES{$name} = [$title, sub { join '', @{ $code->($_[0], undef) || [] } }];
@@ -70,7 +70,7 @@ sub _environment { return _table(['Name', 'Value'], map { [$_, $ENV{$_}] } sort 
 
 sub _signals { return _table(['Signal', 'Handler'], map { [$_, $SIG{$_} // ''] } sort keys %SIG) }
 
-# Packages of compiled scripts, from the namespaces they have.
+# Packages of compiled scripts, found by their namespaces.
 sub _scripts {
     my @rows = map { [$_] } grep { /\AModPerl::ROOT::/ && defined &{"${_}::handler"} } _packages('ModPerl::ROOT');
     return _table(['Package'], @rows);

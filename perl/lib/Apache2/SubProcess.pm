@@ -1,6 +1,7 @@
 package Apache2::SubProcess;
 
-# $r->spawn_proc_prog($command, \@arguments): a program with handles on its input, output and errors.
+# $r->spawn_proc_prog($command, \@arguments): runs a program with handles on its input, output and
+# errors.
 
 use strict;
 use warnings;
@@ -13,7 +14,7 @@ use strict;
 use warnings;
 use Symbol ();
 
-# Its environment is the request's. In scalar context its output alone is answered.
+# The program gets the request's environment. In scalar context only the output handle is returned.
 sub spawn_proc_prog {
     my ($self, $command, $arguments) = @_;
     my @words = ($command, @{ $arguments || [] });

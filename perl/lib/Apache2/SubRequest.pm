@@ -1,7 +1,7 @@
 package Apache2::SubRequest;
 
-# `$r->lookup_uri`, `$r->lookup_file`, `$r->internal_redirect`: the methods are in the server's compiled part
-# (api/subrequest.c). An object is an Apache2::RequestRec that can be `run`.
+# `$r->lookup_uri`, `$r->lookup_file`, `$r->internal_redirect`: the methods are compiled
+# (api/subrequest.c). An object is an Apache2::RequestRec with the method `run`.
 
 use strict;
 use warnings;

@@ -1,13 +1,13 @@
 package Apache2::URI;
 
-# The request's URI in its parts, and addresses of this server.
+# The parts of the request's URI, and URLs of this server.
 
 use strict;
 use warnings;
 use Apache2::RequestRec ();
 use APR::URI ();
 
-# unescape_url($text): changes it in place, too.
+# unescape_url($text): also changes its argument.
 sub unescape_url {
     $_[0] =~ s/%([0-9A-Fa-f]{2})/chr hex $1/ge if defined $_[0];
     return $_[0];
@@ -28,7 +28,7 @@ sub parsed_uri {
     return $uri;
 }
 
-# Sets what the request is for.
+# Sets the URI of the request.
 sub parse_uri {
     my ($self, $text) = @_;
     my $uri = APR::URI->parse(undef, $text);

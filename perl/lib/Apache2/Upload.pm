@@ -1,6 +1,6 @@
 package Apache2::Upload;
 
-# A file of a form.
+# An uploaded file.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ sub slurp    { my $self = shift; return $self->upload_slurp($_[0]) }
 sub tempname { return $_[0]->upload_tempname }
 sub tempfile { return $_[0]->upload_tempname }
 
-# Apache2::Upload->new($request, $name): as $request->upload($name)
+# Apache2::Upload->new($request, $name): the same as $request->upload($name)
 sub new { my ($class, $request, $name) = @_; return $request->upload($name) }
 
 1;

@@ -12,7 +12,7 @@ sub ht_time {
     $time   = time unless defined $time;
     $format = '%a, %d %b %Y %H:%M:%S %Z' unless defined $format;
     $gmt    = 1 unless defined $gmt;
-    # The names of an HTTP date are English whatever the locale; strftime knows no GMT.
+    # The names in an HTTP date are English in every locale, and strftime has no GMT.
     my @parts = $gmt ? gmtime $time : localtime $time;
     $format =~ s/%Z/GMT/g if $gmt;
     $format =~ s/%a/(qw(Sun Mon Tue Wed Thu Fri Sat))[$parts[6]]/ge;
@@ -20,7 +20,8 @@ sub ht_time {
     return POSIX::strftime($format, @parts);
 }
 
-# escape_path($path, $pool, $partial): a colon in the first segment could be read as a scheme unless it is a part only.
+# escape_path($path, $pool, $partial): escapes a colon in the first segment, which looks like a
+# scheme, unless the path is partial.
 sub escape_path {
     my ($path, $pool, $partial) = @_;
     $partial = 1 unless defined $partial;

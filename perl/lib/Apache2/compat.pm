@@ -1,6 +1,6 @@
 package Apache2::compat;
 
-# mod_perl 1's methods of `$r`, and its modules: `use Apache2::compat ()` makes all of them known.
+# mod_perl 1's methods of `$r`, and its modules: `use Apache2::compat ()` loads all of them.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ use Apache2::Util        ();
 use APR::Table           ();
 use ModPerl::Util        ();
 
-# Loaded with us, as those who look at %INC expect.
+# These are loaded too, as code that reads %INC expects.
 sub import {
     require Apache;
     require Apache::Constants;
@@ -30,7 +30,7 @@ sub import {
     return;
 }
 
-# mod_perl's way to choose for a method with two meanings: here both work.
+# mod_perl's way to choose between two meanings of a method. Here both work.
 sub override_mp2_api { return }
 sub restore_mp2_api  { return }
 
@@ -64,7 +64,7 @@ sub cgi_header_out {
     return $self->send_cgi_header("$name: $value\n");
 }
 
-# The type of the answer is settled; it goes out with the first text.
+# Fixes the type of the response, which is sent with the first text.
 sub send_http_header {
     my ($self, $type) = @_;
     $self->content_type(defined $type ? $type : $self->content_type || 'text/html');
@@ -85,7 +85,7 @@ sub parse_args {
     return $wants_list ? @pairs : {@pairs};
 }
 
-# The body of a form; it can be read once.
+# The body of a form. It can be read once.
 sub content {
     my ($self) = @_;
     return if ($self->headers_in->get('Content-Type') // '') !~ m{\Aapplication/x-www-form-urlencoded}i;
@@ -94,7 +94,7 @@ sub content {
     return wantarray ? $self->parse_args(1, $text) : $text;
 }
 
-# send_fd($handle, $length): the rest of an open file.
+# send_fd($handle, $length): sends the rest of an open file.
 sub send_fd {
     my ($self, $file, $length) = @_;
     my $sent = 0;
@@ -115,7 +115,7 @@ sub is_main { my ($self) = @_; return !$self->main }
 
 sub current_callback { return ModPerl::Util::current_callback() }
 
-# The server has time limits of its own, and what a worker has open is closed on exec.
+# The server has its own time limits, and a worker's descriptors are closed on exec.
 sub soft_timeout     { return }
 sub hard_timeout     { return }
 sub kill_timeout     { return }

@@ -1,6 +1,6 @@
 package Apache2::porting;
 
-# mod_perl 1's methods are there: see Apache2::compat.
+# mod_perl 1's methods exist: see Apache2::compat.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package Mehari::Absent;
 
-# Methods of mod_perl that cannot exist here: each dies and says what to use instead.
+# Methods of mod_perl that cannot exist here. Each dies and names an alternative.
 
 use strict;
 use warnings;

@@ -1,17 +1,18 @@
-# CGI.pm as it is, but that it reads a query in C. Half of what a form costs under CGI.pm is taking its query apart.
+# Lets CGI.pm read queries in C. Half of a form's cost under CGI.pm is parsing the query.
 package Mehari::CGI;
 
 use strict;
 use warnings;
 use Mehari ();
 
-# What both must read alike before ours is used: a CGI.pm that reads queries otherwise keeps its own.
+# Queries that both parsers must read alike. A CGI.pm that reads them differently keeps its own
+# parser.
 my @PROBES = (
     '', '&', ';;&', '=', '=v', 'k', 'k=', 'a=1;b=2&a=3', '&a=1&', 'a=b=c', 'a%3Db=%26', '+a+=+b+', '%', 'a=%4', '%zz=%G1', 'a=%41%e9%00',
     'a=%u263a', 'a=%uD83D%uDE00', "\xe9=\xff", 'k&k&=&=',
 );
 
-# Puts ours in CGI.pm's place. Called when CGI.pm has been loaded; again when it was loaded again.
+# Replaces CGI.pm's parser. Called each time CGI.pm is loaded.
 sub install {
     return if !defined &CGI::parse_params || \&CGI::parse_params == \&parse_params;
     return if grep { !defined &{"CGI::$_"} } qw(add_parameter unescape);

@@ -1,10 +1,11 @@
 package Mehari::Cache;
 
-# What pages are made of, kept for a while and shared by all workers: `Mehari::Cache->compute('menu', ttl => 60, sub { ... })`.
-# Class methods use the cache of the user and document root, in memory, or in Redis where the variable MEHARI_CACHE has its URL;
-# `Mehari::Cache->new(folder => ..., size => ...)` is another one, `Mehari::Cache->new(in => 'redis://...')` too.
-# The store is Mehari::State's (perl/state/store.h), opened so that the oldest values give way. A value is stored as the moment until
-# which it is fresh (a double) and Mehari::State::Structures' bytes.
+# A cache for parts of pages, shared by all workers: `Mehari::Cache->compute('menu', ttl => 60, sub
+# { ... })`. Class methods use the cache of the user and document root, in memory, or in Redis if
+# the variable MEHARI_CACHE has its URL. `Mehari::Cache->new(folder => ..., size => ...)` and
+# `Mehari::Cache->new(in => 'redis://...')` are other caches. The store is Mehari::State's
+# (perl/state/store.h), opened so that the oldest values leave first. A value is stored as its
+# expiry time (a double) followed by Mehari::State::Structures' bytes.
 
 use strict;
 use warnings;
@@ -39,14 +40,14 @@ sub new {
     return bless [$store, $name], $class;
 }
 
-# The value, or undef where there is none or its time is over.
+# The value. undef if there is none or it has expired.
 sub get {
     my ($self, $key) = (_of(shift), _key(shift));
     my $found = $self->_found($key) or return undef;
     return $found->[0] > Time::HiRes::time() ? Mehari::State::Structures::thaw($found->[1]) : undef;
 }
 
-# set(KEY, VALUE, ttl => SECONDS): for ever where there is no ttl.
+# set(KEY, VALUE, ttl => SECONDS): without a ttl, for ever.
 sub set {
     my ($self, $key, $value, %option) = (_of(shift), _key(shift), @_);
     _known('set', \%option);
@@ -66,14 +67,16 @@ sub clear {
     return 1;
 }
 
-# The keys of the namespace, in no order; some may be past their time.
+# The keys of the namespace in any order. Some may have expired.
 sub keys {
     my $self = _of(shift);
     return @{ $self->[FILE]->keys($self->[NAME], 1) };
 }
 
-# compute(KEY, ttl => SECONDS [, stale => SECONDS], sub { VALUE }): the value, made by the sub where there is none that is fresh. One process
-# makes it; the others wait for it or, for `stale` seconds after its end, take the old one. A sub that dies keeps nothing, and the next one tries.
+# compute(KEY, ttl => SECONDS [, stale => SECONDS], sub { VALUE }): the value, or if none is fresh,
+# the result of the sub. One process runs the sub. The others wait for the value or, for `stale`
+# seconds after its expiry, take the old one. If the sub dies, nothing is stored and the next
+# process tries.
 sub compute {
     my ($self, $key, $make) = (_of(shift), _key(shift), pop);
     croak 'Mehari::Cache: compute needs a sub as its last argument' unless ref $make eq 'CODE';
@@ -99,7 +102,7 @@ sub compute {
 
 my %caches;
 
-# A process's default cache is that of its user and the request's document root.
+# A process's default cache is that of its user and of the request's document root.
 sub _of {
     my ($self) = @_;
     return ref $self ? $self : $caches{ join "\0", $>, map { $_ // '' } @ENV{qw(DOCUMENT_ROOT MEHARI_CACHE)} } //= $self->new;
@@ -152,7 +155,7 @@ sub _known {
     }
 }
 
-# In memory, of this user only: somebody else's folder of that name is not believed.
+# In memory and private: a folder of this name that belongs to another user is not trusted.
 sub _own_folder {
     my $folder = (-d '/dev/shm' ? '/dev/shm' : '/tmp') . "/mehari-cache-$>";
     mkdir $folder, 0700 or $!{EEXIST} or croak "Mehari::Cache: cannot make $folder: $!";

@@ -2,24 +2,26 @@ package Mehari::Configuration;
 
 # Perl in the configuration: `<Perl>` sections and `add_config`.
 #
-# While the server reads its configuration a perl runs here (`serve`), is told what stands in the file, and
-# answers with the lines it makes. Each zygote runs the same sections once more, for what else they do.
+# While the server reads its configuration, a perl runs `serve`, gets the code of sections, and
+# returns the lines that they make. Each zygote runs the same sections again for their other
+# effects.
 
 use strict;
 use warnings;
 
-# True in the process that asks sections for their lines and is gone when the configuration is read.
+# True in the process that only collects the sections' lines and ends after the configuration is
+# read.
 our $is_read_only_for_its_lines;
 
-# Lines of `add_config`, in order, until they are taken.
+# Lines of `add_config` in order, until they are taken.
 my @added;
 
 sub add { push @added, map { split /\n/, $_ } @_; return }
 
 sub taken { my @lines = @added; @added = (); return @lines }
 
-# Runs the code of a section; answers the lines it makes. Its package is its own, as in mod_perl, and is empty afterwards
-# unless the code says `$Apache2::PerlSections::Save = 1`.
+# Runs the code of a section and returns its lines. The section has its own package, as in mod_perl.
+# The package is emptied afterwards unless the code sets `$Apache2::PerlSections::Save = 1`.
 sub section {
     my ($name, $code, $server) = @_;
     my ($file, $line) = $name =~ /\A(.*):(\d+)\z/s or die "`$name` is not FILE:LINE\n";
@@ -42,13 +44,14 @@ sub section {
     return @lines;
 }
 
-# A file as the part of a package's name: folders are packages.
+# A file's path as part of a package name: folders become packages.
 sub _package {
     my ($file) = @_;
     return join '::', map { s/\W/_/gr } grep { length } split m{/}, $file;
 }
 
-# What a package says: every variable is a directive, $PerlConfig and @PerlConfig are lines.
+# The directives of a package: every variable is a directive, and $PerlConfig and @PerlConfig are
+# lines.
 sub _directives {
     my ($package, $before) = @_;
     my (@lines, @special);
@@ -79,7 +82,7 @@ sub _raw {
     return map { split /\n/, $_ } grep { defined } ${*$glob}, *{$glob}{ARRAY} ? @{*$glob} : ();
 }
 
-# A list of words is one line, a list of lists is a line for each.
+# A list of words is one line. A list of lists is one line per member.
 sub _entry {
     my ($name, $value) = @_;
     my $type = ref $value;
@@ -90,7 +93,8 @@ sub _entry {
     return defined $value ? ("$name $value") : ();
 }
 
-# `%Location`: a section for each key; a list is a section for each of its members. What is neither is the code's own.
+# `%Location`: one section per key. A list is one section per member. Anything else is the code's
+# own.
 sub _sections {
     my ($name, $sections) = @_;
     my @lines;
@@ -126,8 +130,9 @@ my %ERRANDS = (
     directive => sub { my ($text) = @_; require Mehari::Directives; Mehari::Directives::apply($text); return taken() },
 );
 
-# A message is a decimal length, a newline, and so many bytes: the errand's name and arguments, NUL between them.
-# The answer likewise: `ok`, directives that modules have defined (`d`) and lines (`l`), or `failed` and why.
+# A message is a decimal length, a newline, and this many bytes: the errand's name and arguments,
+# separated by NUL. The answer is `ok` with new directives (`d`) and lines (`l`), or `failed` with
+# the reason.
 sub serve {
     require Mehari::Server;
     %Mehari::Server::fact = map { /\A(.*)\z/s } @_, configured => 1;
@@ -156,7 +161,7 @@ sub serve {
     POSIX::_exit(0);
 }
 
-# Not by `readline`: perl would add its count of lines to every message of a `die`.
+# Not with `readline`: perl would add its line count to every message of a `die`.
 sub _message {
     my ($errands) = @_;
     my ($length, $message, $byte) = ('', '');
@@ -165,7 +170,7 @@ sub _message {
     while (length $message < $length) {
         sysread($errands, $message, $length - length $message, length $message) or return undef;
     }
-    # The server's own words: `PerlSwitches -T` is not about them.
+    # The server's own text, so it is untainted under `PerlSwitches -T`.
     return $message =~ /\A(.*)\z/s ? $1 : undef;
 }
 

@@ -1,7 +1,7 @@
 package Mehari::Constants;
 
-# Constants by name and by group, for Apache2::Const, APR::Const and ModPerl::Const: all of a namespace
-# are there as soon as it is loaded; `-compile` is what asks for no export.
+# Constants by name and by group, for Apache2::Const, APR::Const and ModPerl::Const. All constants
+# of a namespace exist once it is loaded; `-compile` means that nothing is exported.
 
 use strict;
 use warnings;
@@ -37,14 +37,14 @@ sub add {
     return;
 }
 
-# Gives a group the names of another, too.
+# Adds the names of another group to a group.
 sub extend {
     my ($namespace, $group, $other) = @_;
     push @{ $groups{$namespace}{$group} }, @{ $groups{$namespace}{$other} };
     return;
 }
 
-# A reference in the stash is Perl's own short form of a constant sub.
+# A reference in the stash is Perl's short form of a constant sub.
 sub constant {
     my ($stash, $namespace, $name, $value) = @_;
     if (exists $stash->{$name}) {
@@ -61,7 +61,7 @@ sub constant {
     return;
 }
 
-# The names that words ask for: names, and groups as `:group`.
+# Resolves words: names, and groups as `:group`.
 sub names {
     my ($namespace, @words) = @_;
     return map {
@@ -78,7 +78,7 @@ sub names {
     } @words;
 }
 
-# What `use` calls: exports the names, unless the first word is -compile.
+# Called by `use`: exports the names, unless the first word is -compile.
 sub import_into {
     my ($namespace, $caller, @words) = @_;
     my $compile_only = @words && $words[0] =~ /\A-compile\z/ && shift @words;

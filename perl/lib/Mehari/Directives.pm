@@ -1,10 +1,12 @@
 package Mehari::Directives;
 
-# Directives that Perl modules define (Apache2::Module::add) and the objects their callbacks fill.
+# Directives that Perl modules define (Apache2::Module::add), and the objects that their callbacks
+# fill.
 #
-# `apply` runs the callback of one line: while the configuration is read, again in each zygote, and for lines of a
-# .htaccess in the worker. Every section with such lines is a container, known by its number, and has one object for
-# each module: DIR_CREATE makes it, DIR_MERGE joins those of a request. Servers likewise, by SERVER_CREATE.
+# `apply` runs the callback of one line: while the configuration is read, again in each zygote, and
+# for lines of a .htaccess in the worker. A section with such lines is a container with a number and
+# one object per module. DIR_CREATE makes the object, and DIR_MERGE joins those of a request.
+# SERVER_CREATE and SERVER_MERGE do the same for servers.
 
 use strict;
 use warnings;
@@ -14,19 +16,20 @@ use Apache2::Command  ();
 # name in lower case => [Apache2::Command, module]; in the order they were defined, by module.
 my (%command, %commands_of);
 
-# What the reader of the configuration has not been told yet.
+# Directives that the reader of the configuration does not know yet.
 my @news;
 
-# module => container => object; module => server => object. What was joined for a virtual host.
+# module => container => object; module => server => object. The objects that were joined for a
+# virtual host.
 my (%of_container, %of_server, %joined);
 
 # The containers outside of sections, by server.
 my %base;
 
-# A callback runs: a server is its own object yet, to be filled.
+# True while a callback runs: a server's own object is still being filled.
 our $is_reading;
 
-# What a callback answers to leave the line to somebody else: nobody else is there.
+# A callback's value for leaving the line to other modules. There are none.
 my $DECLINE = "\a\b";
 
 sub add {
@@ -52,7 +55,7 @@ sub modules { return sort keys %commands_of }
 
 sub commands { my ($module) = @_; return ($commands_of{$module} || [])->[0] }
 
-# Runs the callback of a line; dies with what the callback objects to. The text is server/config's.
+# Runs the callback of a line. Dies with the callback's objection. server/config writes the text.
 sub apply {
     my ($text) = @_;
     my ($container, $server, $file, $line, $path, $standing, $name, @more) = split /\n/, $text, -1;
@@ -66,7 +69,7 @@ sub apply {
     $base{$server}{$container} = 1 unless length $path;
     my $object = _object(\%of_container, $module, $container, 'DIR_CREATE', $parms);
     _object(\%of_server, $module, $server, 'SERVER_CREATE', $parms);
-    # Made before this line: what was joined has to be joined again.
+    # An object that was joined before this line must be joined again.
     delete $joined{$module};
     my $method = $command->func;
     local $is_reading = 1;
@@ -77,7 +80,8 @@ sub apply {
     return;
 }
 
-# ITERATE calls for each word, ITERATE2 for each but the first, with the first; a section's text has its `>`.
+# ITERATE calls for each word, ITERATE2 for each word after the first, with the first. The text of a
+# section includes its `>`.
 sub _calls {
     my ($command, @arguments) = @_;
     my $how = $command->args_how;
@@ -92,7 +96,7 @@ sub _object {
     return $objects->{$module}{$key} ||= $module->can($create) ? $module->$create($parms) : bless {}, $module;
 }
 
-# For Apache2::Module::get_config: a server's object, or what a request's sections come to.
+# For Apache2::Module::get_config: a server's object, or the joined object of a request's sections.
 sub config {
     my ($module, $server, $per_dir) = @_;
     return undef unless $commands_of{$module};
@@ -130,13 +134,13 @@ sub _merge {
     return $module->can($method) ? $base->$method($added) : $added;
 }
 
-# While the configuration is read: those outside of sections, as far as they are known.
+# While the configuration is read: the known containers outside of sections.
 sub _containers_of_server {
     my ($number) = @_;
     return map { sort { $a <=> $b } keys %{ $base{$_} || {} } } $number ? (0, $number) : 0;
 }
 
-# Lines of a .htaccess are read by whoever comes first; their containers are of this worker alone.
+# The first worker that needs a .htaccess reads its lines. Their containers belong to this worker.
 my (%is_read, @late);
 use constant MOST_LATE => 1000;
 
@@ -154,7 +158,7 @@ sub _containers {
     return @containers;
 }
 
-# A file that changes often has a new container each time.
+# Each version of a changed file has a new container.
 sub _forget {
     my ($number) = @_;
     delete $_->{$number} for values %of_container;

@@ -1,6 +1,6 @@
 package Mehari::FilteredFile;
 
-# A file that the front would send by itself, where filters in Perl want to see it: its bytes go through them.
+# Sends a file through Perl's output filters, in place of the front.
 
 use strict;
 use warnings;
@@ -9,7 +9,8 @@ use Apache2::Response  ();
 
 use constant { OK => 0, DECLINED => -1 };
 
-# The status, or DECLINED: the front knows better what to say. No Content-Length: who knows what the filters make of it.
+# Returns the status, or DECLINED if the front should answer. There is no Content-Length, because
+# filters may change the length.
 sub send {
     my ($r) = @_;
     return DECLINED unless $r->method =~ /\A(?:GET|HEAD)\z/;

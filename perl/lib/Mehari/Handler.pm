@@ -1,6 +1,6 @@
 package Mehari::Handler;
 
-# Finds the code a handler of the configuration names: `My::Module`, `My::Module::sub`, `My::Module->method`,
+# Finds the code of a handler: `My::Module`, `My::Module::sub`, `My::Module->method`,
 # `$My::object->method`, `sub { ... }`.
 
 use strict;
@@ -8,8 +8,8 @@ use warnings;
 use APR::Table ();
 use Apache2::RequestRec ();
 
-# `&SERVER:PHASE:N` is code that start-up code pushed.
-# Answers [code] or [code, invocant]; dies with a message that names the module and Perl's reason.
+# `&SERVER:PHASE:N` is code that start-up code pushed. Returns [code] or [code, invocant]. Dies with
+# a message that names the module and Perl's reason.
 sub resolve {
     my ($name) = @_;
     return [Mehari::Server::handlers($1, $2)->[$3]] if $name =~ /\A&(\d+):(\w+):(\d+)\z/;
@@ -21,11 +21,11 @@ sub resolve {
     return _sub($plain);
 }
 
-# The code of a handler, by its name or itself, and what it is called with first.
+# The code of a handler, given by name or as code, and its invocant.
 sub called { my ($handler) = @_; return ref $handler ? $handler : @{ resolve($handler) } }
 
-# A handler of the server's own life, for the server of this number. Answers undef, or why the server shall not
-# go on: only PerlOpenLogsHandler and PerlPostConfigHandler may say so.
+# Runs a handler of the server's life for the server of this number. Returns undef, or why the
+# server must not start. Only PerlOpenLogsHandler and PerlPostConfigHandler may stop the start.
 sub run_for_server {
     my ($phase, $number, $handler) = @_;
     my $named = ref $handler ? 'a sub' : "`$handler`";
@@ -37,7 +37,7 @@ sub run_for_server {
     return "$phase $named answered $answer; expected 0 (Apache2::Const::OK)";
 }
 
-# As mod_perl: pools, then the server.
+# The arguments of mod_perl: pools, then the server.
 sub _server_arguments {
     my ($phase, $number) = @_;
     my $server = eval { require Apache2::ServerUtil; Apache2::ServerRec->of_number($number) };
@@ -73,7 +73,7 @@ sub _method {
     return [$code, $class];
 }
 
-# A sub with the attribute `method` is called as one: its class first.
+# A sub with the attribute `method` is called with its class first.
 sub _sub {
     my ($name) = @_;
     my ($package, $code) = _find($name);
@@ -98,7 +98,8 @@ sub _find {
     return ($name, $inherited);
 }
 
-# Neither a module of that name nor its last part in the module before it: the reason is that of the file that exists.
+# Neither a module of this name nor a sub of the parent module exists. The reason is that of the
+# existing file.
 sub _blame {
     my ($name, $module, $of_name, $of_module) = @_;
     my ($file) = map { s{::}{/}gr . '.pm' } $module;
@@ -111,7 +112,7 @@ sub _load {
     my $path = ($module =~ s{::}{/}gr) . '.pm';
     return if $INC{$path};
     return if $module->can('handler') || $module->can('new');
-    # It failed before: only another attempt says why.
+    # Loading failed before, and only another attempt gives the reason.
     delete $INC{$path};
     eval { require $path; 1 } or die "handler module $module cannot be loaded: " . ($@ =~ s{ at \S*/Mehari/Handler\.pm line \d+\.\n\z}{\n}r);
 }

@@ -1,7 +1,7 @@
 package Mehari::PSGI;
 
-# The rung `psgi`, as far as it is Perl: loading an application, delayed responses, bodies that are
-# handles. The way of an ordinary [status, headers, array] response is C (xs/psgi*.c).
+# The Perl part of the rung `psgi`: loading applications, delayed responses, bodies that are
+# handles. Ordinary [status, headers, array] responses are handled in C (xs/psgi).
 
 use strict;
 use warnings;
@@ -16,10 +16,11 @@ my $BLOCK = 65536;
 
 my %compiled;
 
-# The application of a process that was started with one (Mehari::PSGI::Keeper): every file stands for it.
+# The application of a process that was started with one (Mehari::PSGI::Keeper), used for every
+# file.
 our $given;
 
-# The application a file ends with, as a code reference; dies with Perl's message. Called by `load`.
+# Loads a file and returns its application as a code reference. Dies with Perl's message.
 sub compile {
     my ($file) = @_;
     return $given if $given;
@@ -31,7 +32,7 @@ sub compile {
     die "$file ends with ", _describe($app), "; expected an application: a code reference or an object with to_app\n";
 }
 
-# As plackup does it: in a package of its own, with the $0 and @ARGV of a program without arguments.
+# Evaluates as plackup does: in its own package, with $0 and @ARGV of a program without arguments.
 sub _evaluate {
     my ($file) = @_;
     my $package = $file =~ s/([^A-Za-z0-9_])/sprintf '_%2x', ord $1/ger;
@@ -46,7 +47,7 @@ sub _evaluate {
     return $app;
 }
 
-# Perl takes a read error for the end of the file: a part of an application is none.
+# Perl treats a read error as the end of the file. A partial application must not run.
 sub _demand_whole {
     my ($file) = @_;
     open my $handle, '<:raw', $file or return;
@@ -60,7 +61,7 @@ sub _do {
     return @$result;
 }
 
-# A changed file compiles into the packages it had: its subs are meant to be replaced.
+# A changed file compiles into its previous packages, so redefined subs are intended.
 sub _without_redefinitions {
     my $before = $SIG{__WARN__};
     return sub {
@@ -75,7 +76,7 @@ sub _describe {
     return blessed $value ? 'an object of class ' . ref $value : ref $value ? 'a reference to ' . ref $value : "\"$value\"";
 }
 
-# Runs the callback of a delayed response with the responder it is to call.
+# Runs the callback of a delayed response with its responder.
 sub delay {
     my ($callback) = @_;
     my $request = serial();
@@ -102,7 +103,7 @@ sub send {
     return;
 }
 
-# The response has no body to send, or none is wanted: the head goes out alone, without a length of ours.
+# Sends only the head, without a length of ours: there is no body, or none is wanted.
 sub withhold {
     my ($body) = @_;
     _is_handle($body);
@@ -111,7 +112,7 @@ sub withhold {
     return;
 }
 
-# False: an object that is none but has getline.
+# Returns false for an object that only has getline.
 sub _is_handle {
     my ($body) = @_;
     return 1 if openhandle($body);

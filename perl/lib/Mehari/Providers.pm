@@ -1,7 +1,7 @@
 package Mehari::Providers;
 
-# Handlers that a name of the configuration stands for: PerlAddAuthzProvider's decide a `Require`, PerlAddAuthnProvider's
-# know passwords. phases/requirement.c and `AuthBasicProvider` call.
+# Named handlers: those of PerlAddAuthzProvider decide a `Require`, those of PerlAddAuthnProvider
+# check passwords. Callers: phases/requirement.c and `AuthBasicProvider`.
 
 use strict;
 use warnings;
@@ -9,7 +9,7 @@ use Apache2::Access ();
 use Apache2::Const  ();
 use Mehari::Handler ();
 
-# One of Apache2::Const's AUTHZ_*; what dies denies, and is logged.
+# Returns one of Apache2::Const's AUTHZ_*. A handler that dies denies, and its message is logged.
 sub decides {
     my ($r, $handler, $words) = @_;
     my $answer = eval { my ($code, @invocant) = @{ Mehari::Handler::resolve($handler) }; $code->(@invocant, $r, $words) };
@@ -20,7 +20,7 @@ sub decides {
     return defined $answer ? 0 + $answer : Apache2::Const::AUTHZ_DENIED();
 }
 
-# The Authen phase of `AuthBasicProvider`: the first that knows the user decides.
+# The Authen phase of `AuthBasicProvider`: the first handler that knows the user decides.
 sub knows_password {
     my ($r, @handlers) = @_;
     my ($status, $password) = $r->get_basic_auth_pw;

@@ -1,6 +1,6 @@
 package Mehari::Reasons;
 
-# The words of a status line, as Apache says them.
+# Apache's reason phrases.
 
 use strict;
 use warnings;

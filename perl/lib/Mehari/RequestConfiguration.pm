@@ -1,7 +1,7 @@
 package Mehari::RequestConfiguration;
 
-# `$r->add_config`: lines of configuration for the rest of one request. What the front has done by then cannot be
-# changed; these are the lines that Perl itself obeys.
+# `$r->add_config`: configuration for the rest of one request. It affects only directives that Perl
+# evaluates, because the front has finished its part.
 
 use strict;
 use warnings;

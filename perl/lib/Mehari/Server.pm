@@ -1,13 +1,13 @@
 package Mehari::Server;
 
-# What Perl may ask of the server as a whole. `%fact` is what the front told the zygote.
+# Facts about the whole server. The front sends `%fact` to the zygote.
 
 use strict;
 use warnings;
 
 our %fact;
 
-# The folder of `ServerRoot`, without a slash at its end.
+# The folder of `ServerRoot`, without a final slash.
 sub root { my $root = $fact{server_root} // '/'; $root =~ s{(?<=.)/+\z}{}; return $root }
 
 1;

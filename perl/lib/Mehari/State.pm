@@ -1,10 +1,13 @@
 package Mehari::State;
 
-# A hash that all workers share: `tie my %h, 'Mehari::State', NAME [, FLAGS [, MODE]] [, OPTION => VALUE ...]`, and the store below
-# MLDBM, MLDBM::Sync and Apache::ASP's StateDB. The store itself is C (perl/state/store.h); here are Perl's tie, and locks by name.
+# A hash that all workers share: `tie my %h, 'Mehari::State', NAME [, FLAGS [, MODE]] [, OPTION =>
+# VALUE ...]`. It is also the store below MLDBM, MLDBM::Sync and Apache::ASP's StateDB. The store is
+# C (perl/state/store.h); this module has Perl's tie, and locks by name.
 #
-# NAME is a path. Its folder holds one store file for all names in it (mehari.state), which every process maps; a hash's name in it is the
-# last part of the path. `redis://HOST:PORT/NUMBER/NAME` is one in Redis (Mehari::State::Redis). Options: `in => FILE` for another store file, where the whole of NAME is the hash's name, and `limit => BYTES` (1 GiB).
+# NAME is a path. Its folder holds one store file for all names in it (mehari.state), which every
+# process maps. The last part of the path is the hash's name in the file.
+# `redis://HOST:PORT/NUMBER/NAME` is a hash in Redis (Mehari::State::Redis). Options: `in => FILE`
+# for another store file, in which the whole NAME is the hash's name, and `limit => BYTES` (1 GiB).
 
 use strict;
 use warnings;
@@ -31,7 +34,7 @@ sub TIEHASH {
     my $name;
     for (sort keys %option) { croak "Mehari::State: unknown option '$_': expected in or limit" unless $OPTION{$_} }
     if (my ($url) = grep { defined && m{\A(?:redis|unix)://} } $option{in}, $path) {
-        # The whole path names the hash; of a URL alone, what follows its last slash.
+        # The whole path names the hash. In a URL, the text after the last slash does.
         $name = defined $option{in} ? $path : $url =~ s{/([^/?]+)\z}{} ? $1 : croak "Mehari::State: '$path' names no hash: expected redis://HOST/NUMBER/NAME";
         require Mehari::State::Redis;
         return $class->_on(Mehari::State::Redis->open($url, 0), $name, $flags);
@@ -55,7 +58,8 @@ sub _open {
     return Mehari::State::Store::open($file, $flags, $mode, $limit // 0, 0);
 }
 
-# Each operation waits while another process holds the lock of the name; what this process holds, it need not take again.
+# Each operation waits while another process holds the lock of the name. This process need not take
+# a lock that it holds.
 sub FETCH  { $_[0][FILE]->get($_[0][NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
 sub EXISTS { $_[0][FILE]->has($_[0][NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
 
@@ -90,10 +94,10 @@ sub SCALAR { ($_[0][FILE]->size($_[0][NAME]))[1] }
 
 sub Mehari::State::Store::id { ${ $_[0] } }
 
-# A thread opens what it needs itself: the mapping of another may move under it.
+# A thread opens its own mapping, because another thread's may move.
 sub Mehari::State::Store::CLONE_SKIP { 1 }
 
-# MLDBM::Sync's names: a lock of this name against all other processes, counted.
+# MLDBM::Sync's names: a counted lock of this name against all other processes.
 sub Lock     { $_[0][LOCK]->take('w'); ++$_[0][TAKEN] }
 sub ReadLock { $_[0][LOCK]->take('r'); ++$_[0][TAKEN] }
 sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
@@ -105,13 +109,13 @@ sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
     *SyncUnLock = \&UnLock;
 }
 
-# A lock of one key against all other processes: `take('w')`, `give_back`. It hinders no operation.
+# A lock of one key against all other processes: `take('w')`, `give_back`. Operations ignore it.
 sub lock_of { my ($self, $key) = @_; return Mehari::State::NameLock->of($self->[FILE], "key\0$self->[NAME]\0$key") }
 
-# Bytes of the keys and values.
+# The size of the keys and values in bytes.
 sub SyncSize { ($_[0][FILE]->size($_[0][NAME]))[0] }
 
-# What the store file holds: { size, live, records, limit }.
+# The figures of the store file: { size, live, records, limit }.
 sub report {
     my %report;
     @report{qw(size live records limit)} = $_[0][FILE]->report;

@@ -1,7 +1,7 @@
 package Mehari::Zygote;
 
-# Starts the zygote: the descriptors are the control socket, the bell's page and the bell's event.
-# What it preloads is told by the front, one item at a time.
+# Starts the zygote. The descriptors are the control socket, the bell's page and the bell's event.
+# The front sends the preloads one by one.
 
 use strict;
 use warnings;
@@ -13,27 +13,28 @@ use Mehari::Server  ();
 my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive);
 
 sub run {
-    # The server's own words: `PerlSwitches -T` is not about them.
+    # The server's own text, so it is untainted under `PerlSwitches -T`.
     my ($control, $bell, $event, %facts) = map { /\A(.*)\z/s } @_;
     %Mehari::Server::fact = %facts;
     { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
-    # A virtual host with a Perl of its own is named.
+    # The name of a virtual host with its own Perl.
     $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
 }
 
-# Called by the zygote with a MEHARI_PRELOAD_* number; dies with the reason.
+# Called by the zygote with a MEHARI_PRELOAD_* number. Dies with the reason.
 sub preload {
     my ($manner, $name) = @_;
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
-    # A site's own start-up files ask for these before they use the API. It is not PSGI applications'.
+    # A site's start-up files test these variables before they use the API. PSGI applications do not
+    # get them.
     my $has_api = $Mehari::Server::fact{configured} && $load != \&_psgi;
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $has_api;
-    # As under mod_perl: FindBin looks for the program's file, and is told that there is none.
+    # As under mod_perl: FindBin looks for the program's file, and `-e` means that there is none.
     local $0 = '-e' if $Mehari::Server::fact{configured};
     return if eval { $load->($name); 1 };
-    # Where we asked for it says nothing.
+    # The position in our own code is of no use in the message.
     die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
 }
 
@@ -43,7 +44,7 @@ sub _module {
     require(($name =~ s{::}{/}gr) . '.pm');
 }
 
-# As mod_perl: in package main.
+# In package main, as in mod_perl.
 sub _file {
     my ($file) = @_;
     package main;
@@ -61,7 +62,7 @@ sub _handler {
     Mehari::Handler::resolve($name);
 }
 
-# Its lines were read with the configuration; what else it does is done here.
+# The section's lines were read with the configuration. Its other effects happen here.
 sub _section {
     my ($name, $code) = split /\0/, $_[0], 2;
     require Mehari::Configuration;
@@ -69,7 +70,7 @@ sub _section {
     Mehari::Configuration::section($name, $code);
 }
 
-# Likewise.
+# Likewise, the callback's other effects happen here.
 sub _directive {
     my ($text) = @_;
     require Mehari::Configuration;
@@ -78,13 +79,13 @@ sub _directive {
     Mehari::Configuration::taken();
 }
 
-# Scripts of the other rungs are compiled by the process that runs them.
+# The process that runs a script of another rung compiles it.
 sub _readable {
     my ($file) = @_;
     -r $file or die "$file: $!\n";
 }
 
-# For the fork rung: modules of perl's own folders load the same for every request.
+# For the rung fork: modules of perl's own folders load the same for every request.
 
 my $PREFIX = $Config::Config{prefixexp} . '/';
 
@@ -93,10 +94,10 @@ sub _is_standard {
     return defined $path && !ref $path && $path =~ /\.(?:pm|pl|al|ix)\z/ && (index($path, $PREFIX) == 0 || index($path, '/etc/perl/') == 0);
 }
 
-# What the zygote holds: no script's doing.
+# The modules that the zygote has loaded, without those of scripts.
 my %known;
 
-# Called when everything is preloaded. Answers what `--watch` looks at: files that are neither perl's nor ours.
+# Called after all preloads. Returns the files that `--watch` checks: neither perl's nor ours.
 sub own_files {
     %known = %INC;
     my ($ours) = __FILE__ =~ m{\A(.*)/Mehari/Zygote\.pm\z};
@@ -111,7 +112,7 @@ sub only_standard_modules {
     return 1;
 }
 
-# For `require NAME` and `do NAME` while a script is tried.
+# For `require NAME` and `do NAME` while a script is compiled on trial.
 sub may_load_on_trial {
     my ($name) = @_;
     return 1 if exists $INC{$name};
@@ -123,7 +124,7 @@ sub may_load_on_trial {
     return 1;
 }
 
-# The modules a script names with a plain `use`, unless it changes where modules come from.
+# Loads the modules that a script names with a plain `use`, unless the script changes @INC.
 sub load_what_a_script_uses {
     my ($file) = @_;
     open my $script, '<', $file or return;

@@ -10,12 +10,12 @@ Mehari::Constants::define(__PACKAGE__, <<'GROUPS');
 common: EXIT=120000
 GROUPS
 
-# Real code says `ModPerl::EXIT`.
+# Programs use the name `ModPerl::EXIT`.
 sub ModPerl::EXIT () { 120000 }
 
 sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @_); return }
 
-# compile(NAMES), or compile(PACKAGE => NAMES) to have them in another package.
+# compile(NAMES), or compile(PACKAGE => NAMES) for another package.
 sub compile {
     my ($class, @words) = @_;
     my $package = @words > 1 && $words[0] =~ /::/ ? shift @words : undef;

@@ -1,7 +1,7 @@
 package ModPerl::Global;
 
-# Lists of subs kept by package. `END` is the END blocks of a package that is registered: they wait here, to be called
-# when somebody says so, in the order they were compiled.
+# Lists of subs by package. `END` holds the END blocks of a registered package, in the order of
+# compilation. They run only on request.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package ModPerl::MethodLookup;
 
-# Which module has a method, and which methods a module has.
+# Finds the module of a method, and the methods of a module.
 
 use strict;
 use warnings;
@@ -25,14 +25,15 @@ sub preload_all_modules {
     return;
 }
 
-# The module that has a method: what to load; from AUTOLOAD of Apache2::RequestRec and the like.
+# The module that has a method and must be loaded. Called by AUTOLOAD of Apache2::RequestRec and the
+# like.
 sub module_of {
     my ($method, $prefer) = @_;
     my ($found) = grep { !$prefer || /$prefer/ } @{ $MODULES{$method} || [] };
     return $found;
 }
 
-# lookup_method($name or reference, $object or class): a hint in words, and the modules.
+# lookup_method($name or reference, $object or class): a hint as text, and the modules.
 sub lookup_method {
     my ($method, $object) = @_;
     return ("No 'method' argument was passed\n") unless defined $method;

@@ -1,6 +1,6 @@
 package ModPerl::PerlRun;
 
-# A script compiled for each request, its package emptied after it.
+# Compiles a script for each request and empties its package afterwards.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ sub cache_it { return }
 
 sub should_reset_inc_hash { return 1 }
 
-# At the end of the request as well: `exit` leaves the script without coming back here.
+# Also at the end of the request, because `exit` leaves the script without returning here.
 sub run {
     my ($self) = @_;
     my $package = $self->{PACKAGE};

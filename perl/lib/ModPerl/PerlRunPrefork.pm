@@ -1,6 +1,6 @@
 package ModPerl::PerlRunPrefork;
 
-# As ModPerl::PerlRun, in the script's own folder.
+# Like ModPerl::PerlRun, but in the script's own folder.
 
 use strict;
 use warnings;

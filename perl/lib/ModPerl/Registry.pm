@@ -1,6 +1,7 @@
 package ModPerl::Registry;
 
-# A script compiled once and again when its file changes. The server runs it in C on its rung `registry`; this is for subclasses.
+# Compiles a script once, and again when its file changes. The server runs it in C on its rung
+# `registry`; this module is for subclasses.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package ModPerl::RegistryBB;
 
-# As ModPerl::Registry, but a compiled script is never looked at again.
+# Like ModPerl::Registry, but a compiled script is never checked again.
 
 use strict;
 use warnings;

@@ -1,7 +1,8 @@
 package ModPerl::RegistryCooker;
 
-# Runs script files as subs, for subclasses: each step is a method to override. `PerlResponseHandler
-# ModPerl::Registry` itself does not pass here, the server runs it in C on its rung `registry`.
+# Runs script files as subs, for subclasses: each step is a method that can be overridden.
+# `PerlResponseHandler ModPerl::Registry` itself does not use it, because the server runs it in C on
+# its rung `registry`.
 
 use strict;
 use warnings;
@@ -46,7 +47,7 @@ sub handler : method {
     return $class->new(shift)->default_handler;
 }
 
-# The script's return value says nothing; the status it left in `$r` is the answer's.
+# The script's return value is ignored. The response has the status in `$r`.
 sub default_handler {
     my ($self) = @_;
     $self->make_namespace;
@@ -81,7 +82,7 @@ sub run {
     return $answer;
 }
 
-# ---- whether it may be run ----
+# ---- permission ----
 
 sub can_compile {
     my ($self) = @_;
@@ -214,7 +215,7 @@ sub compile {
     return $@ ? $self->error_check : Apache2::Const::OK;
 }
 
-# Away from the variables of the rest of this file.
+# Evaluates outside of this file's lexical variables.
 sub _evaluate { no strict; no warnings; eval ${ $_[0] }; return }
 
 sub error_check {
@@ -230,11 +231,11 @@ sub log_error { my ($self, @text) = @_; $self->{REQ}->log_error(@text); return }
 
 sub should_reset_inc_hash { return FALSE }
 
-# ---- what a subclass may choose ----
+# ---- steps for subclasses ----
 
 sub chdir_file { return }
 
-# Into the script's folder, or with '/' back to the server's.
+# Changes to the script's folder, or with '/' back to the server's.
 sub chdir_file_normal {
     my ($self, $folder) = @_;
     my ($own) = $self->{FILE} =~ m{\A(.*)/};
@@ -247,7 +248,8 @@ sub flush_namespace { return }
 
 sub flush_namespace_normal { ModPerl::Util::unload_package($_[0]{PACKAGE}); return }
 
-# install_aliases(\%names): subs of this class under a subclass's names, as mod_perl's own classes use it.
+# install_aliases(\%names): installs subs of this class under a subclass's names, as mod_perl's
+# classes do.
 sub install_aliases {
     my ($class, %map) = (shift, %{ $_[0] });
     no strict 'refs';

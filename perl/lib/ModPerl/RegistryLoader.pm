@@ -21,7 +21,7 @@ sub handler {
         $file = $self->{trans} ? $self->{trans}->($uri) : _below_root($uri);
     }
     Carp::croak("RegistryLoader: $file is no file: give the file name, or trans => sub, for $uri") unless -f $file;
-    # A section is run once to read its lines, where no script ever runs, and again where workers are forked from.
+    # A section also runs once in a process that only reads its lines and runs no scripts.
     return 200 if $Mehari::Configuration::is_read_only_for_its_lines;
     eval { Mehari::compile_script($file); 1 } or do { warn $@; return 500 };
     return 200;

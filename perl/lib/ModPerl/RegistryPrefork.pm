@@ -1,6 +1,6 @@
 package ModPerl::RegistryPrefork;
 
-# As ModPerl::Registry, in the script's own folder.
+# Like ModPerl::Registry, but in the script's own folder.
 
 use strict;
 use warnings;

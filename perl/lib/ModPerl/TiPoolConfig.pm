@@ -1,6 +1,6 @@
 package ModPerl::TiPoolConfig;
 
-# Pools of interpreters belong to threads.
+# Pools of interpreters need threads, which workers do not have.
 
 use strict;
 use warnings;

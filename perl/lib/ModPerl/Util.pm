@@ -1,6 +1,6 @@
 package ModPerl::Util;
 
-# What handlers ask of the interpreter itself.
+# Functions about the interpreter itself.
 
 use strict;
 use warnings;
@@ -8,8 +8,8 @@ use Mehari ();
 
 our $DEFAULT_UNLOAD_METHOD = 'unload_package_pp';
 
-# exit($status): ends the request, not the worker. Within an `eval` of the site's it is an exception, which the site may
-# look at (mod_perl's own programs do); perl's own `exit` is none, and no `eval` catches it.
+# exit($status): ends the request, not the worker. Within an `eval` it is an exception that programs
+# may catch, as with mod_perl. perl's own `exit` is not an exception, and no `eval` catches it.
 sub exit {
     my ($status) = @_;
     my ($depth, $evals) = (0, 0);
@@ -20,12 +20,13 @@ sub exit {
     die APR::Error->new(rc => 120000, func => 'ModPerl::Util::exit', file => $file, line => $line, status => $status);
 }
 
-# One interpreter a worker.
+# A worker has one interpreter.
 sub current_perl_id { return '0x0' }
 
 sub untaint { ($_[0]) = defined $_[0] ? $_[0] =~ /\A(.*)\z/s : undef; return }
 
-# Forgets a package: its subs and variables, and that its file was loaded. What it imported stays with its owner.
+# Deletes a package: its subs and variables, and its entry in %INC. Imported subs stay with their
+# owner.
 sub unload_package { unload_package_pp(@_) }
 
 sub unload_package_xs { unload_package_pp(@_) }

@@ -1,6 +1,6 @@
 package APR::Request::Apache2;
 
-# APR::Request of the request being served.
+# APR::Request of the current request.
 
 use strict;
 use warnings;

@@ -10,7 +10,8 @@ use overload '""' => sub { $_[0]->as_string }, fallback => 1;
 
 @APR::Request::Cookie::Table::ISA = ('APR::Table');
 
-# The cookies of a request as a table of names and values as they were sent; the last request's is kept.
+# The cookies of a request as a table of names and values as sent. The table of the last request is
+# kept.
 sub jar_of {
     my ($r) = @_;
     my $table = APR::Table::make(undef, 8);
@@ -39,7 +40,7 @@ sub _make {
     return $self;
 }
 
-# How a value, or several, is written.
+# Writes a value or several values as text.
 sub freeze { my ($class, $value) = @_; return defined $value ? "$value" : '' }
 
 sub name  { return $_[0]{name} }
@@ -53,7 +54,7 @@ for my $name (qw(version path domain port comment commenturl secure httponly sam
 
 sub is_tainted { my $self = shift; my $old = $self->{is_tainted} // 1; $self->{is_tainted} = $_[0] if @_; return $old }
 
-# Seconds from now as given, or `+3h` and the like.
+# Seconds from now, as a number or as `+3h` and the like.
 sub max_age {
     my $self = shift;
     my $old  = $self->{max_age};
@@ -70,7 +71,7 @@ sub expires {
 
 my %UNIT = (s => 1, m => 60, h => 3600, d => 86400, w => 604800, M => 2592000, y => 31536000, Y => 31536000);
 
-# undef: the text is no span of time.
+# undef: the text is not a time span.
 sub _seconds {
     my ($text) = @_;
     return 0 if $text eq 'now';
@@ -104,7 +105,7 @@ sub as_string {
     return join '; ', @parts;
 }
 
-# bake($r): goes out with the answer, an error's too.
+# bake($r): sends the cookie with the response, even with an error's.
 sub bake { my ($self, $r) = @_; ($r || $self->{r})->err_headers_out->add('Set-Cookie', $self->as_string); return }
 
 sub bake2 { my ($self, $r) = @_; ($r || $self->{r})->err_headers_out->add('Set-Cookie2', $self->as_string); return }

@@ -1,6 +1,6 @@
 package APR::Request::Error;
 
-# What is wrong with a form: dies with an APR::Error whose number is libapreq2's.
+# A problem of a form: dies with an APR::Error whose number is libapreq2's.
 
 use strict;
 use warnings;
@@ -31,7 +31,7 @@ sub raise {
     die __PACKAGE__->new(rc => $number, func => "APR::Request::$function", file => $file, line => $line);
 }
 
-# A request without a form, or with a body of another kind, is none.
+# A request without a form, or with a body of another kind, has no error.
 sub is_error { return $_[0] != 0 && $_[0] != 120020 && $_[0] != 120024 }
 
 sub strerror { return $TEXT{ $_[0] } || APR::Error::strerror($_[0]) }
@@ -41,7 +41,7 @@ sub str {
     return sprintf '%s: (%d) %s at %s line %d', $self->{func}, $self->{rc}, strerror($self->{rc}), $self->{file}, $self->{line};
 }
 
-# The status of the answer when nobody catches it: the client's fault.
+# The status of the response if nothing catches the error: the client's fault.
 sub http_status { my ($self) = @_; return $self->{rc} == 120031 ? 413 : $self->{rc} == 120000 ? 403 : 400 }
 
 1;

@@ -1,6 +1,6 @@
 package APR::Request::Param;
 
-# A parameter as an object: its name and value, and of an upload its content.
+# A parameter as an object: its name and value, and the content of an upload.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ sub new {
     return bless { name => $name, value => $value }, ref $class || $class;
 }
 
-# For APR::Request: an upload of `$request`, a place in its body.
+# For APR::Request: an upload of `$request`, a range of its body.
 sub of_upload {
     my ($class, $request, $name, $file_name, $info, $offset, $size) = @_;
     return bless { request => $request, name => $name, value => $file_name, info => $info, offset => $offset, size => $size }, $class;
@@ -45,14 +45,14 @@ sub upload_filename { return $_[0]{offset} ? $_[0]{value} : undef }
 sub upload_size     { return $_[0]{size} }
 sub upload_type     { my ($self) = @_; return ($self->{info}->get('Content-Type') // '') =~ /\A\s*([^;\s]*)/ ? $1 : '' }
 
-# `length` bytes from `at`, or as many as there are.
+# `length` bytes from `at`, or fewer at the end.
 sub _bytes {
     my ($self, $at, $length) = @_;
     my $rest = $self->{size} - $at;
     return $self->{request}->_body($self->{offset} + $at, $length < $rest ? $length : $rest);
 }
 
-# upload_slurp($into): the whole content; its length.
+# upload_slurp($into): reads the whole content and returns its length.
 sub upload_slurp { my $self = shift; $_[0] = $self->_bytes(0, $self->{size}); return $self->{size} }
 
 sub _copy {
@@ -69,7 +69,7 @@ sub _copy {
     return;
 }
 
-# A handle on a file without a name that holds the content: in memory when it is short.
+# A handle on an unnamed file with the content; a short file is in memory.
 sub upload_fh {
     my ($self) = @_;
     return $self->{handle} if $self->{handle};
@@ -94,7 +94,7 @@ sub _temporary {
     return File::Temp::tempfile('apreqXXXXXX', DIR => defined $folder ? $folder : File::Spec->tmpdir, UNLINK => 0);
 }
 
-# upload_link($path): the content as a file of that name, which must not be there yet.
+# upload_link($path): writes the content to a new file of this name.
 sub upload_link {
     my ($self, $path) = @_;
     require Fcntl;
@@ -105,7 +105,7 @@ sub upload_link {
     die $reason;
 }
 
-# The name of a file with the content; it goes with the request.
+# The name of a file with the content. The file is removed with the request.
 sub upload_tempname {
     my ($self) = @_;
     return $self->{tempname} if $self->{tempname};

@@ -1,6 +1,7 @@
 package Apache::ASP::State;
 
-# Stands before the installed Apache::ASP::State, loads it as it is, and adds one value to `StateDB`: Mehari::State.
+# Precedes the installed Apache::ASP::State and loads it unchanged. Adds one value to `StateDB`:
+# Mehari::State.
 
 use strict;
 use warnings;

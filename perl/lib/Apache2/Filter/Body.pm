@@ -1,6 +1,7 @@
 package Apache2::Filter::Body;
 
-# What stands behind the filters of a request: the body that came, handed out in pieces, or the one that goes, taken up.
+# The end of a request's filters: supplies the received body in pieces, or collects the body to
+# send.
 
 use strict;
 use warnings;
@@ -13,14 +14,15 @@ my $PIECE = 8192;
 
 sub new { my ($class) = @_; return bless { text => '', at => 0, calls => 0 }, $class }
 
-# ---- that came ----
+# ---- the received body ----
 
 sub begin { my ($self, $text) = @_; @$self{qw(text at calls)} = ($text, 0, 0); return }
 
-# How often it was asked.
+# The number of calls.
 sub calls { return $_[0]{calls} }
 
-# get_brigade($brigade, $mode, $block, $bytes): at most so many bytes; with the last of them the end.
+# get_brigade($brigade, $mode, $block, $bytes): at most this many bytes, and with the last of them
+# the end mark.
 sub get_brigade {
     my ($self, $brigade, undef, undef, $bytes) = @_;
     return OVER if $self->{ended};
@@ -32,9 +34,9 @@ sub get_brigade {
     return 0;
 }
 
-# ---- that goes ----
+# ---- the body to send ----
 
-# pass_brigade($brigade): its data are taken up, but for what comes behind the end.
+# pass_brigade($brigade): collects its data, up to the end mark.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     $brigade->flatten(my $text);
@@ -46,10 +48,10 @@ sub pass_brigade {
 
 sub fflush { my ($self, $brigade) = @_; return $self->pass_brigade($brigade) }
 
-# What has come since it was asked last.
+# The data since the last call.
 sub taken { my ($self) = @_; my $text = $self->{text}; $self->{text} = ''; return $text }
 
-# The server's own: there is nothing behind it, and it stays.
+# The server's own filter: it has no successor and cannot be removed.
 sub next   { return undef }
 sub remove { return }
 sub frec   { return Apache2::FilterRec->new('core') }

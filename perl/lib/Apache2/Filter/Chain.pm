@@ -1,6 +1,6 @@
 package Apache2::Filter::Chain;
 
-# The filters of a request or a connection in one direction, and what stands behind the last of them: a request's body
+# The filters of a request or a connection in one direction. Behind the last one is a request's body
 # (Apache2::Filter::Body) or the client's socket (Apache2::Filter::Network).
 
 use strict;
@@ -21,7 +21,7 @@ sub new {
     return bless { way => $way, end => $end, owner => \%owner, filters => [] }, $class;
 }
 
-# That of a request and one of its phases, with the filters that have been added since it was asked for last.
+# The chain for a phase of a request, with the filters that were added since the last call.
 sub of_request {
     my ($class, $r, $phase, $handlers) = @_;
     my $self = $r->_slots->{"filters of $phase"} ||= $class->new($phase =~ /Input/ ? 'input' : 'output', Apache2::Filter::Body->new, r => $r);
@@ -37,7 +37,7 @@ sub add { my ($self, $handler) = @_; push @{ $self->{filters} }, Apache2::Filter
 sub owner    { return $_[0]{owner} }
 sub is_input { return $_[0]{way} eq 'input' }
 
-# The filter of a place, or the next that is still there; behind the last one the end.
+# The filter of a place, or the next one that still exists. Behind the last filter, the end.
 sub at {
     my ($self, $place) = @_;
     my $filters = $self->{filters};
@@ -47,7 +47,7 @@ sub at {
 
 sub _brigade { my ($self) = @_; return APR::Brigade->new($self->{owner}{r}->pool, APR::BucketAlloc->new) }
 
-# All of a request's body, drawn through the filters.
+# The whole body of a request, read through the filters.
 sub drawn {
     my ($self, $body) = @_;
     my $end  = $self->{end};
@@ -59,13 +59,13 @@ sub drawn {
         die "an input filter answered $status\n" if $status && $status != Apache2::Filter::Body::OVER();
         $brigade->flatten(my $text);
         $all .= $text;
-        # A filter that asks for nothing and gives nothing would do so for ever.
+        # A filter that neither reads nor writes would do so for ever.
         last if $status || Apache2::Filter::_has($brigade, 'is_eos') || !length $text && $end->calls == $before;
     }
     return $all;
 }
 
-# A part of the answer's body, passed through the filters from this place on.
+# Passes a part of the response's body through the filters from this place on.
 sub passed {
     my ($self, $body, $is_last, $place) = @_;
     for my $piece (unpack "(a$PIECE)*", $body) { $self->_pass($place, $piece) }

@@ -1,6 +1,6 @@
 package Apache2::Filter::Network;
 
-# The end of a connection's filters, where a PerlProcessConnectionHandler speaks with the client: brigades come from the
+# The end of a connection's filters under a PerlProcessConnectionHandler: brigades come from the
 # client's socket and go to it.
 
 use strict;
@@ -15,7 +15,8 @@ my $PIECE = 8192;
 
 sub of_connection { my ($class, $connection) = @_; return bless { socket => $connection->client_socket, early => '' }, $class }
 
-# get_brigade($brigade, $mode, $block, $bytes): a line, or what there is of so many bytes; 0, or a status.
+# get_brigade($brigade, $mode, $block, $bytes): a line, or the available bytes up to this number.
+# Returns 0, or a status.
 sub get_brigade {
     my ($self, $brigade, $mode, $block, $bytes) = @_;
     my ($is_line, $most) = (($mode // 0) == Apache2::Const::MODE_GETLINE(), ($bytes // 0) > 0 ? $bytes : $PIECE);
@@ -37,7 +38,7 @@ sub _read_more {
     return length $$got ? 0 : $END;
 }
 
-# pass_brigade($brigade): its data are sent; it is empty afterwards.
+# pass_brigade($brigade): sends its data and empties it.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     $brigade->flatten(my $text);
@@ -47,7 +48,7 @@ sub pass_brigade {
 
 sub fflush { my ($self, $brigade) = @_; return $self->pass_brigade($brigade) }
 
-# The server's own: there is nothing behind it, and it stays.
+# The server's own filter: it has no successor and cannot be removed.
 sub next   { return undef }
 sub remove { return }
 sub frec   { return Apache2::FilterRec->new('core') }

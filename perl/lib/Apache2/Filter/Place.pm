@@ -1,7 +1,8 @@
 package Apache2::Filter::Place;
 
-# `$r->input_filters` and `$r->output_filters`: where a handler reads a request's body and writes the answer's by
-# brigades, and what it gives to `$r->lookup_uri` for the answer of that to go through.
+# `$r->input_filters` and `$r->output_filters`: a handler reads a request's body and writes the
+# response's by brigades. `$r->lookup_uri` takes such a place as an argument, for the filters of the
+# sub-request.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use Apache2::Filter    ();
 
 my $PIECE = 8192;
 
-# of($r, $way, $number): the first filter is 0; one behind the last is the server's own.
+# of($r, $way, $number): the first filter is 0. The number after the last one is the server's own.
 sub of { my ($class, $r, $way, $number) = @_; return bless { r => $r, way => $way, number => $number }, $class }
 
 sub _count {
@@ -19,7 +20,7 @@ sub _count {
     return scalar @{ $self->{r}->get_handlers('Perl' . ucfirst($self->{way}) . 'FilterHandler') || [] };
 }
 
-# The place of an answer's filter, for those that are given one; `undef`: behind all.
+# The place for the filters of a sub-request. `undef`: behind all filters.
 sub number { my ($self) = @_; return $self->{number} < $self->_count ? $self->{number} : undef }
 
 sub next {
@@ -32,7 +33,8 @@ sub frec {
     return Apache2::FilterRec->new($self->{number} < $self->_count ? "modperl_request_$self->{way}" : 'core');
 }
 
-# get_brigade($brigade, $mode, $block, $bytes): as the filters have left the body; the end behind the last of it.
+# get_brigade($brigade, $mode, $block, $bytes): the filtered body, with the end mark after its last
+# byte.
 sub get_brigade {
     my ($self, $brigade, undef, undef, $bytes) = @_;
     my $most = $bytes && $bytes < $PIECE ? $bytes : $PIECE;
@@ -41,7 +43,7 @@ sub get_brigade {
     return 0;
 }
 
-# pass_brigade($brigade): written as by `$r->print`, and sent where it says so.
+# pass_brigade($brigade): writes as `$r->print` does, and flushes at a flush bucket.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     my $flushes = Apache2::Filter::_has($brigade, 'is_flush');

@@ -18,7 +18,7 @@ has [qw(folder size in)] => (is => 'ro');
 has _entries             => (is => 'lazy', init_arg => undef);
 has _namespaces          => (is => 'lazy', init_arg => undef);
 
-# How long an entry outlives its time, for those who ask CHI for expired ones; seconds.
+# Seconds for which an entry outlives its time, because CHI can return expired entries.
 use constant OUTLIVES => 3600;
 use constant LONGEST  => 1e9;
 

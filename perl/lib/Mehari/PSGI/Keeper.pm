@@ -1,10 +1,11 @@
 package Mehari::PSGI::Keeper;
 
-# Serves an application that exists in this process only (`plackup -s Mehari`, Plack::Handler::Mehari).
+# Serves an application that exists only in this process (`plackup -s Mehari`,
+# Plack::Handler::Mehari).
 #
-# The server starts a zygote by running an interpreter; the one it is told of is a relay, which hands
-# the zygote's descriptors to the keeper, and the keeper forks the zygote: a process with the
-# application in it. One keeper serves all generations of a server and ends with it.
+# The server starts a zygote by running an interpreter. Here this interpreter is a relay, which
+# passes the zygote's descriptors to the keeper. The keeper has the application and forks the
+# zygote. One keeper serves all generations of a server and ends with it.
 
 use strict;
 use warnings;
@@ -17,8 +18,8 @@ use Mehari::Zygote ();
 
 my $PIDFD_OPEN = 434;
 
-# Forks the keeper for an application. The folder it answers has `interpreter`, for PerlInterpreter,
-# and `app.psgi`, for PSGIApp; both are gone when the caller has ended.
+# Forks the keeper for an application and returns a folder with `interpreter`, for PerlInterpreter,
+# and `app.psgi`, for PSGIApp. Both are removed when the caller has ended.
 sub start {
     my ($app) = @_;
     my $folder = File::Temp::tempdir('mehari-XXXXXXXX', TMPDIR => 1);
@@ -41,7 +42,8 @@ sub _write {
     return;
 }
 
-# Everything but the start of a zygote is for the real perl. Its descriptors come behind `-e` and the code.
+# Everything but the start of a zygote goes to the real perl. The zygote's descriptors follow `-e`
+# and the code.
 sub _interpreter {
     my ($socket) = map { _quoted($_) } @_;
     my $perl = _quoted($^X);
@@ -101,7 +103,7 @@ sub _become_zygote {
     Mehari::Zygote::run($control, $bell, $event);
 }
 
-# ---- the relay: what the server takes for the zygote ----
+# ---- the relay, which the server takes for the zygote ----
 
 sub relay {
     my ($socket, @descriptors) = @_;

@@ -1,8 +1,9 @@
 package Mehari::State::ApacheASP;
 
-# Apache::ASP's $Session, $Application and its internal records in the store, for sites that say `PerlSetVar StateDB Mehari::State`.
-# One file, StateDir/mehari.state, instead of a folder, a lock file and two SDBM files a session, opened and closed at each access.
-# Loaded by our Apache/ASP/State.pm after the installed one; a site with another StateDB goes through that as before.
+# Stores Apache::ASP's $Session, $Application and internal records, for sites with `PerlSetVar
+# StateDB Mehari::State`. One file, StateDir/mehari.state, replaces a folder, a lock file and two
+# SDBM files per session that each access opens and closes. Our Apache/ASP/State.pm loads this after
+# the installed module. Sites with another StateDB use the installed module unchanged.
 
 use strict;
 use warnings;
@@ -42,7 +43,7 @@ sub open_state {
     return Mehari::State::Structures->TIEHASH($name, O_RDWR | O_CREAT, $file_mode, in => $file);
 }
 
-# The sessions that the internal records know, by the group that their id begins with.
+# The sessions of the internal records, by the group with which their id begins.
 sub sessions_by_group {
     my ($asp) = @_;
     return $asp->{internal_cached_keys} ||= do {
@@ -52,7 +53,7 @@ sub sessions_by_group {
     };
 }
 
-# Our answer for what lives in the store, the installed one's for the rest.
+# Our methods for objects in the store, the installed methods for others.
 my %ours = (
     UmaskClear    => sub { },
     UmaskRestore  => sub { },

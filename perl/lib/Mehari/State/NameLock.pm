@@ -1,7 +1,8 @@
 package Mehari::State::NameLock;
 
-# The lock of one hash by name as one process holds it: counted, shared by all handles of the hash in the process, and given back by the
-# kernel when the process ends. Mehari::State asks `held` before each operation.
+# A process's lock on a hash by name. It is counted and shared by all handles of the hash in the
+# process. The kernel releases it when the process ends. Mehari::State calls `held` before each
+# operation.
 
 use strict;
 use warnings;
@@ -21,7 +22,7 @@ sub of {
     return $lock;
 }
 
-# Whether this process holds it; dies where it would have to write under a lock for reading.
+# Whether this process holds the lock. Dies on a write under a read lock.
 sub held {
     my ($self, $kind) = @_;
     return 0 unless $self->[COUNT];
@@ -44,7 +45,7 @@ sub take {
     return 1;
 }
 
-# The same without waiting: false where another process holds it.
+# Takes the lock without waiting. Returns false if another process holds it.
 sub try {
     my ($self) = @_;
     unless ($self->held('w')) {

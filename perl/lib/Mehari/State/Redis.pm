@@ -1,8 +1,9 @@
 package Mehari::State::Redis;
 
-# Mehari::State's store in Redis or Valkey, for sites of more than one machine: the same operations as Mehari::State::Store's (State.xs).
-# A hash is a Redis hash, a value of Mehari::Cache a key that expires. A lock is a key with the number of its holder's connection: when that
-# connection is gone, so is the lock, whoever killed the holder; FORGOTTEN is for holders whose machine vanished.
+# Mehari::State's store in Redis or Valkey, for sites on several machines, with the operations of
+# Mehari::State::Store (State.xs). A hash is a Redis hash. A value of Mehari::Cache is a key that
+# expires. A lock is a key with the number of its holder's connection: the lock ends with the
+# connection, however the holder ends. FORGOTTEN is for holders whose machine vanished.
 
 use strict;
 use warnings;
@@ -11,10 +12,11 @@ use Digest::SHA ();
 use Time::HiRes ();
 use Mehari::State::Redis::Connection ();
 
-# Milliseconds a lock lives without an operation under it; seconds one waits for a lock.
+# Milliseconds that a lock lives without an operation under it; seconds to wait for a lock.
 use constant { FORGOTTEN => 300_000, PATIENCE => 60 };
 
-# KEYS: the hash and its lock. ARGV: what the lock holds if it is ours, else nothing; then the operation's own.
+# KEYS: the hash and its lock. ARGV: the lock's value if we hold it, else empty; then the
+# operation's arguments.
 my $GUARD = q{
 local holder = redis.call('GET', KEYS[2])
 if ARGV[1] == '' then
@@ -35,7 +37,7 @@ my %DIGEST = map { $_ => Digest::SHA::sha1_hex($SCRIPT{$_}) } keys %SCRIPT;
 
 my %stores;
 
-# One store for each URL and kind in a process; `$expiring`: values have a time, as Mehari::Cache's do.
+# One store per URL and kind in a process. `$expiring`: values expire, as Mehari::Cache's do.
 sub open {
     my ($class, $url, $expiring) = @_;
     return $stores{$url}{ $expiring ? 1 : 0 } //= bless {
@@ -88,7 +90,7 @@ sub keys {
     return $self->run('keys', $name, $held);
 }
 
-# Bytes of keys and values, and how many there are.
+# The size of keys and values in bytes, and their number.
 sub size {
     my ($self, $name) = @_;
     my $all = $self->plainly('HGETALL', "mehari:state:$name");
@@ -97,7 +99,7 @@ sub size {
     return ($bytes, @$all / 2);
 }
 
-# Of the whole server: bytes in use twice (there is no file), keys, and the most it takes (0: no limit).
+# Of the whole server: bytes in use twice (there is no file), keys, and the limit (0: none).
 sub report {
     my ($self) = @_;
     my $memory = $self->plainly('INFO', 'memory');
@@ -106,7 +108,8 @@ sub report {
     return ($used // 0, $used // 0, $self->plainly('DBSIZE'), $most // 0);
 }
 
-# 'w' and 'r' take the lock of a name (readers do not share it), 'u' gives it back. Without `$wait`: false where somebody holds it.
+# 'w' and 'r' take the lock of a name (readers do not share it), 'u' releases it. Without `$wait` it
+# returns false if the lock is held.
 sub lock {
     my ($self, $name, $kind, $wait) = @_;
     my $lock = "mehari:lock:$name";
@@ -125,7 +128,7 @@ sub lock {
     return 1;
 }
 
-# Tries until it is done (undef) or has waited enough; what it returns else is who holds the lock.
+# Tries until it succeeds (undef) or the time is over; then it returns the holder of the lock.
 sub until_free {
     my ($self, $name, $wait, $try) = @_;
     my $begun = Time::HiRes::time();
@@ -139,7 +142,7 @@ sub until_free {
     }
 }
 
-# Whether the holder's connection has ended; then the lock is freed.
+# Whether the holder's connection has ended. Then frees the lock.
 sub is_gone {
     my ($self, $name, $holder) = @_;
     return 1 if $holder eq '';

@@ -1,7 +1,8 @@
 package Mehari::State::Structures;
 
-# Mehari::State with values of any kind: text, numbers, undef and what Storable can freeze. The first byte of what is stored says which.
-# Apache::ASP's state objects are these (Mehari::State::ApacheASP); scripts may tie to it as to Mehari::State.
+# Mehari::State for values of any kind: text, numbers, undef and what Storable can freeze. The first
+# stored byte gives the kind. Apache::ASP's state objects use it (Mehari::State::ApacheASP); scripts
+# may tie to it as to Mehari::State.
 
 use strict;
 use warnings;

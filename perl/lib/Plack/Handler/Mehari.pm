@@ -1,7 +1,7 @@
 package Plack::Handler::Mehari;
 
-# `plackup -s Mehari app.psgi`: the server becomes this process, and the application that plackup has
-# loaded and wrapped is what its workers run.
+# `plackup -s Mehari app.psgi`: this process becomes the server, and its workers run the application
+# that plackup has loaded and wrapped.
 
 use strict;
 use warnings;
@@ -10,7 +10,8 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Spec ();
 
-# What `new` takes, and what plackup gives every server and is nothing to us.
+# The options of `new`, and options that plackup passes to every server and that have no effect
+# here.
 my %OPTIONS = map { $_ => 1 } qw(host port listen socket workers max_requests access_log daemonize timeout backlog);
 my %UNUSED  = map { $_ => 1 } qw(server_ready);
 
@@ -26,7 +27,7 @@ sub new {
     return bless { %options }, $class;
 }
 
-# Does not return: TERM, QUIT, INT, HUP and USR1 are the server's from here on.
+# Does not return. From now on TERM, QUIT, INT, HUP and USR1 are the server's signals.
 sub run {
     my ($self, $app) = @_;
     ref $app or Carp::croak('Plack::Handler::Mehari runs an application, not its name');
@@ -54,7 +55,7 @@ sub _configuration {
     return join '', map { "$_\n" } @lines;
 }
 
-# plackup gives `listen`; a caller of its own may give host and port, or a socket.
+# plackup passes `listen`. Another caller may pass host and port, or a socket.
 sub _addresses {
     my ($self) = @_;
     my @wanted = @{ $self->{listen} || [] };
@@ -63,7 +64,7 @@ sub _addresses {
     return map { /\A:(\d+)\z/ ? "0.0.0.0:$1" : /:\d+\z/ ? $_ : 'unix:' . File::Spec->rel2abs($_) } @wanted;
 }
 
-# `mehari`: MEHARI_BIN, a checkout's build, or on PATH.
+# `mehari`: from MEHARI_BIN, a checkout's build, or PATH.
 sub _program {
     return $ENV{MEHARI_BIN} if $ENV{MEHARI_BIN};
     for my $folder (_folders_above()) {
@@ -75,7 +76,7 @@ sub _program {
     die "Plack::Handler::Mehari: the program `mehari` was looked for in MEHARI_BIN, beside this module and on PATH and not found\n";
 }
 
-# The compiled modules: installed, or built from the sources this file lies in.
+# The compiled modules: installed, or built from this file's sources.
 sub _find_perl_side {
     return if eval { require Mehari };
     my $reason = $@;
@@ -120,11 +121,12 @@ Plack::Handler::Mehari - run a PSGI application on the Mehari server
 
 =head1 OPTIONS
 
-C<host>, C<port>, C<listen>, C<socket>, C<workers> (a number or C<auto>), C<max_requests> (of a worker, before it
-is replaced), C<timeout> (seconds a request may take), C<backlog>, C<access_log> (a file), C<daemonize>.
+C<host>, C<port>, C<listen>, C<socket>, C<workers> (a number or C<auto>), C<max_requests> (requests of a
+worker before it is replaced), C<timeout> (seconds that a request may take), C<backlog>, C<access_log>
+(a file), C<daemonize>.
 
-The application is the one plackup loaded, with the middleware plackup put around it: C<-e>, C<-I>, C<-M>,
-C<-E> and C<--path> work as with any server. A signal HUP replaces the workers by new ones with the same code;
-for changed code use C<plackup -r>, or C<mehari serve app.psgi>, which reads the file again.
+The server runs the application that plackup has loaded, with plackup's middleware: C<-e>, C<-I>,
+C<-M>, C<-E> and C<--path> work as with any server. HUP replaces the workers by new ones with the same
+code. For changed code use C<plackup -r>, or C<mehari serve app.psgi>, which reads the file again.
 
 =cut

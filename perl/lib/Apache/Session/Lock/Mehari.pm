@@ -1,7 +1,7 @@
 package Apache::Session::Lock::Mehari;
 
-# One process at a time for a session. The lock is exclusive from the first: two that read and then want to write would
-# wait for each other. It is given back by the kernel when a process ends.
+# One process at a time per session. The lock is exclusive from the start, because two readers that
+# want to write would wait for each other. The kernel releases the lock when a process ends.
 
 use strict;
 use warnings;

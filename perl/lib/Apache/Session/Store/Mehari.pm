@@ -1,6 +1,6 @@
 package Apache::Session::Store::Mehari;
 
-# Where Apache::Session::Mehari, and Apache::Session::Flex with `Store => 'Mehari'`, keep sessions.
+# The store of Apache::Session::Mehari, and of Apache::Session::Flex with `Store => 'Mehari'`.
 
 use strict;
 use warnings;

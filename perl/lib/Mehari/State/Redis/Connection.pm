@@ -1,8 +1,9 @@
 package Mehari::State::Redis::Connection;
 
-# One connection to Redis or Valkey (RESP2), made when it is needed and again in each process. `call` sends a command and returns its reply:
-# a byte string, a number, a list as a reference, undef, or an error of the server's as a Mehari::State::Redis::Error. What concerns the
-# connection itself dies with one line.
+# One connection to Redis or Valkey (RESP2), made at the first use and again in each process. `call`
+# sends a command and returns its reply: a byte string, a number, a list as a reference, undef, or a
+# server error as a Mehari::State::Redis::Error. An error of the connection itself dies with one
+# line.
 
 use strict;
 use warnings;
@@ -12,10 +13,12 @@ use IO::Handle ();
 use Errno ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-# Seconds for a connection to stand, and for a command to be taken and its reply to come whole; bytes that earn a reply another second.
+# Seconds for connecting, and for a command with its whole reply; bytes of a reply that earn another
+# second.
 use constant { CONNECT => 5, REPLY => 10, PACE => 1 << 20 };
 
-# What a reply may have: bytes of a line and of a string (Redis' own limit), parts of a list, lists within lists.
+# The limits of a reply: bytes of a line and of a string (Redis' own limit), parts of a list,
+# nesting of lists.
 use constant { LINE => 65_536, STRING => 512 << 20, PARTS => 10_000_000, DEPTH => 4 };
 
 sub new {
@@ -35,7 +38,7 @@ sub new {
     return bless { %part, buffer => '', process => 0, patience => $own{patience} // REPLY }, $class;
 }
 
-# A number that the server tells this connection by; it changes with each connection.
+# The server's number for this connection.
 sub id { $_[0]{id} }
 
 sub call {
@@ -46,7 +49,7 @@ sub call {
     return $reply->[0] if $reply;
     my $problem = $@;
     $self->close;
-    # A server that was restarted has closed what we held open; nothing of ours was begun there.
+    # A restarted server has closed the open connection and started none of our commands.
     die $problem if $fresh || $problem !~ /closed the connection/;
     $self->connect;
     return $self->exchange(@words);
@@ -132,7 +135,8 @@ sub send {
 
 sub broken { die "Mehari::State: Redis at $_[0]{shown} $_[1]\n" }
 
-# Until the socket can be written to, or read. The time is the whole exchange's: a server that says a byte now and then holds nobody.
+# Waits until the socket can be written or read. The time covers the whole exchange, so a server
+# that sends single bytes cannot hold the caller.
 sub wait {
     my ($self, $for_write) = @_;
     vec(my $bits = '', fileno $self->{socket}, 1) = 1;
