@@ -9,7 +9,7 @@ mod names;
 mod told;
 
 pub use allow_deny::{AllowDeny, From, Order};
-pub use authentication::{Authentication, DigestAlgorithm, DigestWord, DigestWords};
+pub use authentication::{AuthWord, Authentication, DigestAlgorithm, DigestWord, DigestWords};
 pub use names::{NameLookups, NameTest};
 
 use std::net::IpAddr;

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use crate::line::Word;
 use crate::problem::{At, Fault};
-use crate::Shape;
+
+mod shape;
+
+pub use shape::Shape;
 
 /// The words behind a directive's name. [`Shape::check`] has counted them.
 pub(crate) struct Arguments<'a> {

@@ -1,6 +1,6 @@
 //! One change that a directive makes to the [`crate::Settings`] of its section.
 //!
-//! Directives produce changes while a file is read. [`crate::Site::settings`] applies the changes
+//! Directives produce changes while a file is read. [`crate::Host::settings`] applies the changes
 //! of all matching sections in Apache's order when a request needs them.
 
 use std::path::PathBuf;
@@ -8,39 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Conditional, Expiry, Forwarded, From, HeaderRule, Methods, Order, Phase, Proxied, RedirectRule,
-    Requirement, RewriteRule, VariableRule,
+    AuthWord, Expiry, Expression, Forwarded, From, HandlerName, HeaderRule, Methods, Order, Phase,
+    RedirectRule, Requirement, RewriteRule, VariableRule,
 };
-
-/// The handler that `SetHandler` or `AddHandler` names. It becomes a [`crate::Handler`] after all
-/// sections are merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HandlerName {
-    /// `default-handler`: the file itself.
-    File,
-    CgiScript,
-    Report(crate::Report),
-    PerlScript,
-    Modperl,
-    Psgi,
-    /// `proxy:URL`, or a `ProxyPass` of the section.
-    Proxy(Arc<Proxied>),
-    /// A name that an `Action` maps to a program.
-    Named(String),
-    /// `None`: removes the `SetHandler` of outer sections.
-    Unset,
-}
-
-/// One directive about authentication.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub enum AuthWord {
-    Kind(String),
-    Realm(String),
-    UserFile(PathBuf),
-    GroupFile(PathBuf),
-    Digest(crate::DigestWord),
-}
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum Change {
@@ -157,4 +127,11 @@ pub enum Change {
     TlsCertificates(bool),
     /// The whole header line. `None`: not sent.
     StrictTransport(Option<String>),
+}
+
+/// `<If>`: changes for requests that meet its condition.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Conditional {
+    pub condition: Expression,
+    pub changes: Vec<Change>,
 }

@@ -1,6 +1,6 @@
 //! `<IfModule>`, `<IfDefine>`, `<IfVersion>`: decides whether the enclosed lines are read.
 
-use crate::environment::Environment;
+use crate::definitions::Definitions;
 use crate::line::Word;
 use crate::problem::Fault;
 
@@ -12,7 +12,7 @@ pub(crate) fn holds(
     name: &str,
     opening: &Word,
     words: &[Word],
-    environment: &Environment,
+    definitions: &Definitions,
     root: &std::path::Path,
 ) -> Result<bool, Fault> {
     let usage = match name {
@@ -40,7 +40,7 @@ pub(crate) fn holds(
                 Fault::new(first.at, message)
             })?
         }
-        "ifdefine" if !subject.is_empty() => environment.definitions.names.contains_key(subject),
+        "ifdefine" if !subject.is_empty() => definitions.names.contains_key(subject),
         "iffile" if !subject.is_empty() => root.join(subject).exists(),
         "ifdirective" if !subject.is_empty() => crate::Directive::named(subject).is_some(),
         "ifsection" if !subject.is_empty() => {
@@ -48,7 +48,7 @@ pub(crate) fn holds(
             let mut known = crate::SECTIONS.iter();
             known.any(|kind| kind.name.eq_ignore_ascii_case(name))
         }
-        "ifmodule" if !subject.is_empty() => environment.definitions.has_module(subject),
+        "ifmodule" if !subject.is_empty() => definitions.has_module(subject),
         _ => return Err(missing()),
     };
     Ok(answer != negated)

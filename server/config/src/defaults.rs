@@ -34,7 +34,7 @@ impl Site {
             let applied = apply_text(row, row.default, &mut target);
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
-        let mut handlers = merge::HandlerWords::default();
+        let mut handlers = crate::settings::HandlerWords::default();
         handlers.apply(&mut host.base, &changes, "");
         host.base_handlers = handlers;
         site.main = host;

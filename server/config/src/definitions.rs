@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use crate::CustomDirective;
 
+mod expand;
+
 /// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_perl.c", "perl_module"),

@@ -3,7 +3,7 @@
 //! One file per group. A row gives a directive's usage, meaning, default and range for a tuner, and
 //! names the function that applies the directive, which stands below the rows.
 
-use crate::directive::Group;
+use crate::directive::{Directive, Group};
 
 pub use refused::{Refused, REFUSED};
 
@@ -64,8 +64,8 @@ pub const DIRECTIVES: &[Group] = &[
 
 /// Imports for the file of each group.
 mod row {
-    pub(super) use crate::arguments::Arguments;
-    pub(super) use crate::directive::{Directive, Group, Shape, Target};
+    pub(super) use crate::arguments::{Arguments, Shape};
+    pub(super) use crate::directive::{Directive, Group, Target};
     pub(super) use crate::problem::Fault;
     pub(super) use crate::Change;
 
@@ -77,4 +77,17 @@ mod row {
     }
 
     pub(super) const ANY: usize = usize::MAX;
+}
+
+impl Directive {
+    /// The row for a name, whatever its case.
+    pub fn named(name: &str) -> Option<&'static Directive> {
+        let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
+        Directive::all().find(|row| row.names().any(is_meant))
+    }
+
+    /// All rows, group after group.
+    pub fn all() -> impl Iterator<Item = &'static Directive> {
+        DIRECTIVES.iter().flat_map(|group| group.rows)
+    }
 }

@@ -169,3 +169,23 @@ impl std::fmt::Display for Handler {
         }
     }
 }
+
+/// The handler that `SetHandler` or `AddHandler` names. It becomes a [`Handler`] after all
+/// sections are merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HandlerName {
+    /// `default-handler`: the file itself.
+    File,
+    CgiScript,
+    Report(crate::Report),
+    PerlScript,
+    Modperl,
+    Psgi,
+    /// `proxy:URL`, or a `ProxyPass` of the section.
+    Proxy(Arc<Proxied>),
+    /// A name that an `Action` maps to a program.
+    Named(String),
+    /// `None`: removes the `SetHandler` of outer sections.
+    Unset,
+}

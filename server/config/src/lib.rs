@@ -1,9 +1,11 @@
-//! Configuration: the directive table, and the typed [`Site`] that it fills. Knows no HTTP and no
-//! Perl.
+//! Configuration: the directive table, and the typed [`Site`] that it fills. The crate also answers
+//! what the rules of a site say of one request: which host it is for, whether `Require` lets it in,
+//! whether an expression holds. It knows a request by the facts that its caller gives ([`Facts`],
+//! [`Visitor`]). It parses no HTTP and runs no Perl.
 //!
 //! [`Site::load`] reads Apache's httpd.conf language, [`Site::zero`] makes a site from a folder or
-//! a program, and both start from [`Site::defaults`]. The server then calls [`Site::map`] and
-//! [`Site::settings`] and never sees a directive.
+//! a program, and both start from [`Site::defaults`]. The server then calls [`Host::map`] and
+//! [`Host::settings`] and never sees a directive.
 
 mod access;
 mod arguments;
@@ -24,7 +26,6 @@ mod glob;
 mod guard;
 mod handler;
 mod host;
-mod htaccess;
 mod include;
 mod includes;
 mod interpreter;
@@ -35,8 +36,8 @@ mod log_settings;
 mod lua;
 mod map;
 mod media_types;
-mod merge;
 mod network;
+pub mod overrides;
 mod pattern;
 mod perl_settings;
 mod phase;
@@ -51,6 +52,7 @@ mod team;
 mod proxy_tls;
 mod scope;
 mod section;
+mod settings;
 mod site;
 mod text;
 mod tls;
@@ -60,33 +62,34 @@ mod user_dirs;
 mod zero;
 
 pub use access::{
-    AllowDeny, Authentication, Authorizer, DigestAlgorithm, DigestWord, DigestWords, From, Methods,
-    NameLookups, NameTest, Order, Requirement, Verdict, Visitor,
+    AllowDeny, AuthWord, Authentication, Authorizer, DigestAlgorithm, DigestWord, DigestWords,
+    From, Methods, NameLookups, NameTest, Order, Requirement, Verdict, Visitor,
 };
+pub use arguments::Shape;
 pub use cache::*;
-pub use change::{AuthWord, Change, HandlerName};
+pub use change::{Change, Conditional};
 pub use connection::*;
 pub use custom::{CustomDirective, CustomUse, Takes};
 pub use definitions::{stood_in_for, Definitions};
-pub use directive::{Directive, Group, Place, Shape};
+pub use directive::{Directive, Group, Place};
 pub use directives::{Refused, DIRECTIVES, REFUSED};
 pub use document::{directives_json, markdown};
 pub use expression::Expression;
 pub use filter::*;
 pub use handler::*;
-pub use host::{EncodedSlashes, Host, HostAddress, HostLogs};
-pub use htaccess::{Htaccess, Overrides};
+pub use host::{Alias, EncodedSlashes, Host, HostAddress, HostLogs, Htaccess};
 pub use includes::{ByMode, Includes, IncludesChange};
 pub use interpreter::{Errand, Ground, Interpreter, Made, Unasked};
 pub use log_format::*;
 pub use log_settings::*;
-pub use lua::{LuaHook, LuaScripts, LuaSettings};
+pub use lua::{LuaHook, LuaScripts};
 pub use map::Mapped;
 pub use media_types::MediaTypes;
 pub use network::Network;
+pub use overrides::Overrides;
 pub use pattern::{Groups, Pattern};
 pub use perl_settings::PerlSettings;
-pub use phase::{option as perl_option, PerlPart, Phase, Told};
+pub use phase::{option as perl_option, Phase};
 pub use preload::{Place as PreloadPlace, Preload, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use proxy_tls::ProxyTls;
@@ -94,13 +97,17 @@ pub use redis::*;
 pub use remote::RemoteAddress;
 pub use rewrite::{
     BackEndStart, Check, Escape, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule,
-    Rewriting,
 };
 pub use rules::{
-    Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
-    HeaderValue, HostRules, Media, RedirectRule, Rest, Rules, VariableRule, When,
+    Base, Condition, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule, HeaderValue,
+    RedirectRule, Rest, VariableRule, When,
 };
+pub use scope::{Scope, Section};
 pub use section::{SectionKind, SECTIONS};
+pub use settings::{
+    option, FileSettings, HandlerSettings, HostRules, Links, LuaSettings, Media, OutputSettings,
+    PerlPart, ProgramSettings, RequestLimits, Rewriting, Rules, Settings, TlsRules, Told, Tracking,
+};
 pub use site::*;
 pub use team::{Team, TeamMark, WorkerPolicy};
 pub use text::{Facts, Function, Matched, Nothing, Piece, Text};

@@ -3,12 +3,11 @@
 //! A logical line is a line and its continuations, with variables replaced. Blanks separate words.
 //! Quotes protect blanks and are removed.
 
-use crate::environment::Environment;
 use crate::problem::{At, Fault};
 
 /// The longest logical line in characters, with variables replaced. Stops a definition that doubles
 /// itself.
-const LONGEST: usize = 64 * 1024;
+pub(crate) const LONGEST: usize = 64 * 1024;
 
 /// A word and its position.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,53 +90,6 @@ pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
             ))
         }
     }
-}
-
-/// The line with every `${NAME}` replaced. The value has the position of its `$`.
-pub(crate) fn expand(
-    line: &[Character],
-    environment: &Environment,
-) -> Result<Vec<Character>, Fault> {
-    let mut expanded = Vec::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((character, at)) = rest.first() {
-        match variable(rest) {
-            Some(name) => {
-                let width = name.chars().count() + 3;
-                let Some(value) = environment.definitions.variable(&name) else {
-                    let known = environment.definitions.names.keys().map(String::as_str);
-                    let message = format!(
-                        "`${{{name}}}` is not defined; expected `Define {name} VALUE` before it"
-                    );
-                    return Err(Fault::new(*at, message).or_nearest(&name, known));
-                };
-                expanded.extend(value.chars().map(|character| (character, *at)));
-                rest = &rest[width..];
-            }
-            None => {
-                expanded.push((*character, *at));
-                rest = &rest[1..];
-            }
-        }
-        if expanded.len() > LONGEST {
-            return Err(Fault::new(
-                *at,
-                format!("this line is longer than {LONGEST} characters"),
-            ));
-        }
-    }
-    Ok(expanded)
-}
-
-/// The name, if the text begins with `${NAME}`.
-fn variable(text: &[Character]) -> Option<String> {
-    let [('$', _), ('{', _), rest @ ..] = text else {
-        return None;
-    };
-    let end = rest.iter().position(|(character, _)| *character == '}')?;
-    let name = self::text(&rest[..end]);
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_name.then_some(name)
 }
 
 /// The text before the first blank: the name of a directive.
@@ -234,16 +186,5 @@ mod tests {
             words(&line).expect_err("open").at,
             At { line: 1, column: 7 }
         );
-    }
-
-    #[test]
-    fn a_definition_that_doubles_itself_stops_at_the_longest_line() {
-        let mut environment = Environment::default();
-        environment
-            .definitions
-            .names
-            .insert("A".into(), "x".repeat(LONGEST));
-        let line = Lines::of("Define A ${A}${A}").next().expect("a line");
-        assert!(expand(&line, &environment).is_err());
     }
 }

@@ -29,7 +29,6 @@ mod teams;
 mod unknown;
 
 use custom::CustomSection;
-pub(crate) use htaccess::read_htaccess;
 use perl::PerlBlock;
 use sections::{Open, OpenKind};
 use teams::OwnLine;
@@ -291,7 +290,7 @@ impl<'a> Reader<'a> {
             return self.section_line(content);
         }
         line::check_characters(content)?;
-        let expanded = line::expand(content, &self.environment)?;
+        let expanded = self.environment.definitions.expand(content)?;
         if self.collect_custom(&expanded) {
             return Ok(());
         }

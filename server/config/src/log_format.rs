@@ -129,31 +129,6 @@ impl LogNeeds {
     }
 }
 
-impl crate::Site {
-    /// Whether the times of requests are counted for `SetHandler metrics` or `server-status`.
-    pub fn is_metered(&self) -> bool {
-        let counts = |settings: &crate::Settings| {
-            use crate::Report::{Metrics, Status};
-            matches!(
-                &settings.handlers.set,
-                Some(crate::Handler::Report(Metrics | Status))
-            )
-        };
-        self.all_hosts().any(|host| {
-            let mut sections = host.sections.iter();
-            counts(&host.base) || sections.any(|section| counts(&host.settings_of(section)))
-        })
-    }
-
-    /// The union of what the access logs need.
-    pub fn log_needs(&self) -> LogNeeds {
-        let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);
-        let all = self.logs.access.iter().chain(hosts);
-        all.map(|log| log.needs())
-            .fold(LogNeeds::default(), LogNeeds::and)
-    }
-}
-
 impl LogFormat {
     /// The error names what was expected and its position.
     pub fn parse(text: &str) -> Result<Arc<LogFormat>, String> {

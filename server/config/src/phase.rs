@@ -1,15 +1,4 @@
-//! Perl's part of the settings: handlers by phase, options, and the text for the worker.
-//!
-//! The text is a list of records. Each has a kind, then a name and a value that end with NUL: `h` a
-//! handler of a phase, `v` a variable for `dir_config`, `o` options by number, `e` an error
-//! document of this server, `c` a container of custom directives or a line of it, `t` a text by
-//! name. `settings.c` in perl/xs parses it once per [`crate::Settings::id`].
-
-use std::sync::Arc;
-
-use crate::Change;
-
-mod told;
+//! The phases of a request and of a server in which Perl handlers run, and `PerlOptions`.
 
 /// When a Perl handler runs, in the order of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -101,12 +90,12 @@ impl Phase {
     }
 
     /// Whether the phase belongs to the server or a worker instead of a request.
-    fn is_of_a_servers_life(self) -> bool {
+    pub(crate) fn is_of_a_servers_life(self) -> bool {
         self >= Phase::ChildInit
     }
 
     /// Whether the phase runs for every request with a handler, whatever responds.
-    fn is_of_a_request(self) -> bool {
+    pub(crate) fn is_of_a_request(self) -> bool {
         self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup | Phase::PreConnection)
     }
 }
@@ -127,129 +116,5 @@ pub mod option {
             "mergehandlers" => MERGE_HANDLERS,
             _ => return None,
         })
-    }
-}
-
-/// Perl's part of the settings for one request.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct PerlPart {
-    /// The handlers as written, in order.
-    pub handlers: Vec<(Phase, Vec<String>)>,
-    /// `PerlOptions` that are switched on or off here or further out. Otherwise the handler
-    /// decides.
-    pub options_on: u8,
-    pub options_off: u8,
-    /// `PerlOptions -Enable` or `-Authen` of the server: phases without Perl.
-    pub disabled: Vec<Phase>,
-    /// The path of the last section that matched.
-    pub location: String,
-    /// The uses of Perl modules' directives, from the outermost section on.
-    pub custom: Vec<Container>,
-    #[serde(skip)]
-    pub told: Told,
-}
-
-/// The lines of one section with directives of Perl modules.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Container {
-    pub number: u64,
-    /// Lines of a .htaccess, which no zygote has seen.
-    pub late: Vec<Arc<crate::CustomUse>>,
-}
-
-/// The text for the worker. Made after merging, and ignored in comparisons.
-#[derive(Debug, Clone, Default)]
-pub struct Told {
-    /// Empty: the worker needs nothing.
-    pub text: Arc<[u8]>,
-    /// Whether a handler runs in a phase other than the response.
-    pub runs_phases: bool,
-    /// Whether an output filter processes responses.
-    pub filters_output: bool,
-}
-
-impl PartialEq for Told {
-    fn eq(&self, _: &Told) -> bool {
-        true
-    }
-}
-
-impl PerlPart {
-    /// The handlers of a phase, as written.
-    pub fn of(&self, phase: Phase) -> &[String] {
-        let found = self.handlers.iter().find(|(known, _)| *known == phase);
-        match found {
-            Some((_, names)) if !self.disabled.contains(&phase) => names,
-            _ => &[],
-        }
-    }
-
-    /// Applies the changes of one section. Its handlers of a phase replace those of outer sections,
-    /// or follow them with `MergeHandlers` (mod_perl's modperl_config_dir_merge).
-    pub(crate) fn apply(&mut self, changes: &[Change], location: &str) {
-        for change in changes {
-            match change {
-                Change::PerlOptions { on, off } => {
-                    self.options_on = (self.options_on & !off) | on;
-                    self.options_off = (self.options_off & !on) | off;
-                }
-                Change::PerlWithout(phase) if !self.disabled.contains(phase) => {
-                    self.disabled.push(*phase)
-                }
-                Change::Custom(used) => self.add_custom(used),
-                Change::PerlWith(phase) => self.disabled.retain(|known| known != phase),
-                _ => {}
-            }
-        }
-        let merges = self.options_on & option::MERGE_HANDLERS != 0;
-        let mut begun = Vec::new();
-        for change in changes {
-            let Change::PerlHandler(phase, names) = change else {
-                continue;
-            };
-            let starts_anew = !begun.contains(phase) && !merges;
-            begun.push(*phase);
-            let place = self.place(*phase);
-            if starts_anew {
-                place.clear();
-            }
-            place.extend_from_slice(names);
-        }
-        if !location.is_empty() {
-            self.location = location.to_string();
-        }
-    }
-
-    fn add_custom(&mut self, used: &Arc<crate::CustomUse>) {
-        let container = match self.custom.last_mut() {
-            Some(last) if last.number == used.container => last,
-            _ => {
-                self.custom.push(Container {
-                    number: used.container,
-                    late: Vec::new(),
-                });
-                let Some(last) = self.custom.last_mut() else {
-                    return;
-                };
-                last
-            }
-        };
-        if used.is_late {
-            container.late.push(used.clone());
-        }
-    }
-
-    pub(crate) fn place(&mut self, phase: Phase) -> &mut Vec<String> {
-        let at = match self
-            .handlers
-            .binary_search_by_key(&phase, |(known, _)| *known)
-        {
-            Ok(at) => at,
-            Err(at) => {
-                self.handlers.insert(at, (phase, Vec::new()));
-                at
-            }
-        };
-        &mut self.handlers[at].1
     }
 }

@@ -3,10 +3,7 @@
 //! The front runs them (`front::rewriting`). In a server or virtual host they see the URL path, in a
 //! `<Directory>` or .htaccess what lies behind the folder.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use crate::{Change, Pattern, Piece, Text};
+use crate::{Pattern, Piece, Text};
 
 mod condition;
 mod flags;
@@ -16,57 +13,6 @@ pub use condition::{Check, RewriteCondition};
 pub(crate) use flags::Wishes;
 pub use flags::{Escape, Flags, Forced};
 pub use map::RewriteMap;
-
-/// The rewriting settings of one scope.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct Rewriting {
-    /// `RewriteEngine`. `None`: not configured.
-    pub engine: Option<bool>,
-    pub rules: Vec<Arc<RewriteRule>>,
-    /// `RewriteBase`, for a folder.
-    pub base: Option<String>,
-    /// `RewriteOptions Inherit`: the rules of outer scopes run after these.
-    pub inherit: bool,
-    /// The folder of the rules' section or .htaccess, with a final slash.
-    pub folder: Option<PathBuf>,
-}
-
-impl Rewriting {
-    /// Applies one scope's changes. A scope with rules replaces the outer rules unless it inherits
-    /// them.
-    pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>) {
-        let mut own = Rewriting::default();
-        let mut speaks = false;
-        for change in changes {
-            match change {
-                Change::RewriteEngine(on) => own.engine = Some(*on),
-                Change::RewriteRule(rule) => own.rules.push(rule.clone()),
-                Change::RewriteBase(base) => own.base = Some(base.clone()),
-                Change::RewriteInherit(inherit) => own.inherit = *inherit,
-                _ => continue,
-            }
-            speaks = true;
-        }
-        if !speaks {
-            return;
-        }
-        if own.inherit {
-            own.rules.extend_from_slice(&self.rules);
-        }
-        own.engine = own.engine.or(self.engine);
-        own.folder = folder.map(|folder| folder.join(""));
-        *self = own;
-    }
-
-    pub fn is_on(&self) -> bool {
-        self.engine == Some(true) && !self.rules.is_empty()
-    }
-
-    /// Whether a rule sets a handler or a media type.
-    pub(crate) fn forces(&self) -> bool {
-        self.is_on() && self.rules.iter().any(|rule| rule.flags.forced.is_some())
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct RewriteRule {

@@ -1,9 +1,35 @@
-//! The requests that a section matches.
+//! A section of the configuration, and the requests it matches.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::{glob, Scope, Section};
+use crate::glob;
+
+/// A section of the configuration and what it changes.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Section {
+    pub scope: Scope,
+    /// The enclosing `<Directory>` or `<DirectoryMatch>` of a `<Files>`.
+    pub within: Option<Scope>,
+    /// Applied in order by [`crate::Host::settings`].
+    pub changes: Vec<crate::Change>,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub enum Scope {
+    /// `<Location /path>`: URL path prefix on segment boundaries.
+    Location(String),
+    /// `<Directory /path>`: file-system prefix on segment boundaries.
+    Directory(PathBuf),
+    /// `<Files name>`: last segment of the file name; `*` and `?` match.
+    Files(String),
+    /// `<LocationMatch regex>` or `<Location ~ regex>`: anywhere in the URL path.
+    LocationMatch(crate::Pattern),
+    /// `<DirectoryMatch regex>`: anywhere in the path of the file's folder.
+    DirectoryMatch(crate::Pattern),
+    /// `<FilesMatch regex>`: anywhere in the last segment of the file name.
+    FilesMatch(crate::Pattern),
+}
 
 /// As in the section's opening line.
 impl std::fmt::Display for Scope {

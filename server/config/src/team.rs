@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::{PerlSettings, Preloaded, Site};
+use crate::{PerlSettings, Preloaded};
 
 /// What a `<VirtualHost>` has for itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub(crate) enum Own {
     Perl,
 }
 
-/// The identity of a team. It stays the same across reloads, while the index in [`Site::teams`] may
+/// The identity of a team. It stays the same across reloads, while the index in [`crate::Site::teams`] may
 /// change. 0 is the main server's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct TeamMark(pub u32);
@@ -31,9 +31,9 @@ pub struct Team {
     pub mark: TeamMark,
     /// The virtual host, by its `ServerName` or address. Empty: the main server.
     pub name: String,
-    /// The index in [`Site::perls`] of the team's Perl.
+    /// The index in [`crate::Site::perls`] of the team's Perl.
     pub perl: usize,
-    /// The numbers as the host says them; see [`Site::policy`].
+    /// The numbers as the host says them; see [`crate::Site::policy`].
     pub workers: WorkerPolicy,
 }
 
@@ -105,41 +105,5 @@ impl TeamMark {
             mark.0 = mark.0.wrapping_add(1);
         }
         mark
-    }
-}
-
-impl Site {
-    /// The main server's Perl.
-    pub fn perl(&self) -> &PerlSettings {
-        &self.perls[0]
-    }
-
-    /// The main server's workers.
-    pub fn workers(&self) -> &WorkerPolicy {
-        &self.teams[0].workers
-    }
-
-    pub fn workers_mut(&mut self) -> &mut WorkerPolicy {
-        &mut self.teams[0].workers
-    }
-
-    /// The numbers of a team. Those that its host does not set are the main server's.
-    pub fn policy(&self, team: &Team) -> WorkerPolicy {
-        let (own, main) = (&team.workers, self.workers().clone());
-        WorkerPolicy {
-            start: own.start.or(main.start),
-            min_spare: own.min_spare.or(main.min_spare),
-            max_spare: own.max_spare.or(main.max_spare),
-            max: own.max.or(main.max),
-            max_requests: own.max_requests.or(main.max_requests),
-            ..main
-        }
-    }
-
-    /// The host with this Perl of its own. `None`: the main server's Perl.
-    pub fn owner_of(&self, perl: usize) -> Option<&str> {
-        let mut teams = self.teams.iter();
-        let owner = teams.find(|team| perl > 0 && team.perl == perl);
-        owner.map(|team| team.name.as_str())
     }
 }

@@ -252,16 +252,6 @@ pub const LUA_POOL: &str = "lua:";
 /// program.
 pub const FCGID: &str = "fcgid:";
 
-impl crate::Site {
-    /// The upstream of this name.
-    pub fn upstream(&self, name: &str) -> Option<&Upstream> {
-        self.back_ends
-            .upstreams
-            .iter()
-            .find(|upstream| upstream.name == name)
-    }
-}
-
 /// The mapping of a URL path to a back end.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Proxied {

@@ -84,15 +84,15 @@ impl DigestWords {
 }
 
 impl Authentication {
-    pub(crate) fn hear(&mut self, word: &crate::AuthWord) {
+    pub(crate) fn hear(&mut self, word: &AuthWord) {
         match word {
-            crate::AuthWord::Kind(kind) => {
+            AuthWord::Kind(kind) => {
                 self.kind = Some(kind.clone()).filter(|kind| !kind.eq_ignore_ascii_case("none"))
             }
-            crate::AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
-            crate::AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
-            crate::AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
-            crate::AuthWord::Digest(word) => self.digest.hear(word),
+            AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
+            AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
+            AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
+            AuthWord::Digest(word) => self.digest.hear(word),
         }
     }
 
@@ -131,4 +131,14 @@ impl DigestWords {
             DigestWord::Domain(all) => self.domain.clone_from(all),
         }
     }
+}
+
+/// One directive about authentication.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub enum AuthWord {
+    Kind(String),
+    Realm(String),
+    UserFile(std::path::PathBuf),
+    GroupFile(std::path::PathBuf),
+    Digest(DigestWord),
 }

@@ -256,7 +256,7 @@ fn allow_override(target: &mut Target, arguments: &Arguments) -> Applied {
             "Limit",
             "Options",
         ];
-        let class = crate::htaccess::class(&word.text);
+        let class = crate::overrides::class(&word.text);
         classes |= class.ok_or_else(|| {
             let message = format!("expected {}, not `{}`", NAMES.join(", "), word.text);
             arguments

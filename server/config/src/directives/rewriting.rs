@@ -217,15 +217,9 @@ fn rule(target: &mut Target, arguments: &Arguments) -> Applied {
     let conditions = std::mem::take(&mut target.environment.conditions);
     let rule = RewriteRule::parse(&texts(arguments), conditions);
     let (mut rule, wishes) = rule.map_err(|(index, why)| arguments.fault(index, why))?;
-    let mut changes = Vec::new();
-    if let Some(name) = &wishes.handler {
-        let name = handlers::named(target, arguments, (2, name), true)?;
-        changes.push(Change::SetHandler(name));
-    }
-    if let Some(media_type) = wishes.media_type {
-        changes.push(Change::ForceType(Some(media_type)));
-    }
-    rule.flags.force(changes);
+    let named = |name: &String| handlers::named(target, arguments, (2, name), true);
+    let handler = wishes.handler.as_ref().map(named).transpose()?;
+    rule.flags.force(handler, wishes.media_type);
     if wishes.proxy {
         let Some(origin) = rule.fixed_origin().map(str::to_string) else {
             let message = "expected a URL with its host written out, such as http://127.0.0.1:8081/$1, with the flag P";

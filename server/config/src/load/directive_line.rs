@@ -25,7 +25,11 @@ impl Reader<'_> {
                 }
             },
         };
-        if let Some(may) = self.htaccess.as_ref().filter(|may| !may.allow(row)) {
+        if let Some(may) = self
+            .htaccess
+            .as_ref()
+            .filter(|may| !may.allow(row.name, row.overrides))
+        {
             return Err(Fault::new(name.at, htaccess::refusal(row, may)));
         }
         if let Some(section) = self.misplaced(row) {

@@ -1,13 +1,28 @@
 //! Reads a .htaccess: the same language within one folder, restricted by `AllowOverride`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Open, OpenKind, Reader};
 use crate::problem::{At, Fault};
-use crate::{htaccess, Overrides, Problems, Section, Site};
+use crate::{Htaccess, Overrides, Problems, Scope, Section, Site};
+
+impl Site {
+    /// Reads a folder's .htaccess file.
+    ///
+    /// # Errors
+    /// All problems of the file; each names the file.
+    pub fn read_htaccess(
+        &self,
+        file: &Path,
+        folder: &Path,
+        may: Overrides,
+    ) -> Result<Htaccess, Problems> {
+        sections(self, file, folder, may).map(Htaccess::new)
+    }
+}
 
 /// The sections of the file, the folder's own first.
-pub(crate) fn read_htaccess(
+fn sections(
     site: &Site,
     file: &Path,
     folder: &Path,
@@ -26,7 +41,7 @@ pub(crate) fn read_htaccess(
         name: "Directory".to_string(),
         file: file.to_path_buf(),
         at: At::default(),
-        kind: OpenKind::Scoped(htaccess::section(folder)),
+        kind: OpenKind::Scoped(of_folder(folder)),
     });
     reader.read_file(file);
     reader.refuse_new_back_ends(site);
@@ -47,6 +62,15 @@ pub(crate) fn read_htaccess(
     }
     sections.extend(main.host.sections);
     Ok(sections)
+}
+
+/// The section for a folder's .htaccess.
+fn of_folder(folder: &Path) -> Section {
+    Section {
+        scope: Scope::Directory(PathBuf::from(folder)),
+        within: None,
+        changes: Vec::new(),
+    }
 }
 
 impl Reader<'_> {
@@ -80,7 +104,7 @@ pub(super) fn refusal(row: &crate::Directive, may: &Overrides) -> String {
             format!(
                 "{} is not allowed here: AllowOverride lets this file say {allowed}; expected `AllowOverride {}` in its <Directory>",
                 row.name,
-                crate::htaccess::class_names(row.overrides)
+                crate::overrides::class_names(row.overrides)
             )
         }
     }

@@ -116,7 +116,7 @@ impl Reader<'_> {
         match lower {
             "ifmodule" | "ifdefine" | "ifversion" | "iffile" | "ifdirective" | "ifsection" => {
                 let root = &self.site.server_root;
-                match condition::holds(lower, name, words, &self.environment, root) {
+                match condition::holds(lower, name, words, &self.environment.definitions, root) {
                     Ok(true) => (OpenKind::Read, None),
                     Ok(false) => (OpenKind::Skip, None),
                     Err(fault) => (OpenKind::Read, Some(fault)),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use crate::{Change, Text};
+use crate::{HandlerName, Text};
 
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Flags {
@@ -35,20 +35,24 @@ pub struct Flags {
     pub no_subrequest: bool,
 }
 
-/// The handler and type that `[H=]` and `[T=]` set.
+/// `[H=]` and `[T=]`: what answers the requests that met the rule, and as which media type.
 #[derive(Debug, PartialEq, serde::Serialize)]
 pub struct Forced {
-    pub changes: Vec<Change>,
-    /// A number that no other rule has.
+    pub handler: Option<HandlerName>,
+    pub media_type: Option<String>,
+    /// No two rules that were ever read have the same number.
     #[serde(skip)]
     pub(crate) serial: u64,
 }
 
 impl Forced {
-    fn new(changes: Vec<Change>) -> Arc<Forced> {
+    fn new(handler: Option<HandlerName>, media_type: Option<String>) -> Arc<Forced> {
         static SERIAL: AtomicU64 = AtomicU64::new(1);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Forced { changes, serial })
+        Arc::new(Forced {
+            handler,
+            media_type,
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+        })
     }
 }
 
@@ -142,9 +146,10 @@ impl Flags {
         }
         Ok((flags, wishes))
     }
-
-    pub(crate) fn force(&mut self, changes: Vec<Change>) {
-        self.forced = (!changes.is_empty()).then(|| Forced::new(changes));
+    /// Sets what `[H=]` and `[T=]` say; without either nothing is forced.
+    pub(crate) fn force(&mut self, handler: Option<HandlerName>, media_type: Option<String>) {
+        let is_said = handler.is_some() || media_type.is_some();
+        self.forced = is_said.then(|| Forced::new(handler, media_type));
     }
 
     fn hear(&mut self, name: &str, value: &str) -> Result<(), String> {

@@ -10,13 +10,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Facts, Forced, Host, Htaccess, Section, Settings};
-
-mod pushed;
-mod words;
-
-pub(crate) use pushed::Pushed;
-pub(crate) use words::HandlerWords;
+use super::{Host, Htaccess};
+use crate::settings::{HandlerWords, Matching, Merger};
+use crate::{Change, Facts, Forced, Section, Settings};
 
 /// Up to this many matching sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -29,7 +25,7 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
-    known: RwLock<HashMap<Box<[u64]>, Arc<Settings>>>,
+    pub(super) known: RwLock<HashMap<Box<[u64]>, Arc<Settings>>>,
 }
 
 impl Clone for Merged {
@@ -124,7 +120,7 @@ impl Host {
         let more = [u64::MAX - 1].into_iter().chain(serials);
         self.merged_behind(settings, of, more, |merged, words| {
             for forced in forced {
-                words.apply(merged, &forced.changes, "");
+                words.apply(merged, &changes(forced), "");
             }
         })
     }
@@ -253,26 +249,6 @@ fn key(
 /// The most kept sets. A site's .htaccess files may change for ever.
 const MOST_SETS: usize = 16 * 1024;
 
-/// The state from which `<If>` continues: the merged sections, and the handler names after them.
-#[derive(Debug, Clone, Default)]
-pub struct Matching(Option<Arc<Merger>>);
-
-#[derive(Debug)]
-struct Merger {
-    key: Box<[u64]>,
-    words: HandlerWords,
-}
-
-impl PartialEq for Matching {
-    fn eq(&self, other: &Matching) -> bool {
-        match (&self.0, &other.0) {
-            (None, None) => true,
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            _ => false,
-        }
-    }
-}
-
 impl Section {
     fn apply(&self, settings: &mut Settings, words: &mut HandlerWords) {
         words.apply(settings, &self.changes, &self.scope.path());
@@ -287,26 +263,11 @@ impl Section {
     }
 }
 
-impl Settings {
-    /// Applies the changes that look at requests, and their consequences.
-    pub(crate) fn change_rules(
-        &mut self,
-        changes: &[crate::Change],
-        folder: Option<&Path>,
-        in_section: bool,
-    ) {
-        use crate::Change::*;
-        self.rules.apply(changes, folder, in_section);
-        let about_access = |change: &crate::Change| {
-            matches!(
-                change,
-                Require(_) | Order(_) | Allow(..) | Deny(..) | SatisfyAny(_)
-            )
-        };
-        if changes.iter().any(about_access) {
-            self.denied = self.rules.denied() == Some(true);
-        }
-    }
+fn changes(forced: &Forced) -> Vec<Change> {
+    let handler = forced.handler.clone().map(Change::SetHandler);
+    let media_type = forced.media_type.clone();
+    let media_type = media_type.map(|one| Change::ForceType(Some(one)));
+    handler.into_iter().chain(media_type).collect()
 }
 
 fn merge_order(sections: &[Section]) -> Vec<usize> {

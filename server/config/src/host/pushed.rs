@@ -2,7 +2,8 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use crate::{Host, Phase, Settings, Site};
+use super::Host;
+use crate::{Phase, Settings};
 
 /// The handlers outside of sections after start-up code. A clone starts empty.
 #[derive(Debug, Default)]
@@ -14,23 +15,8 @@ impl Clone for Pushed {
     }
 }
 
-impl Site {
-    /// `$s->push_handlers` in the start-up code of one Perl: sets the handlers of a phase outside
-    /// of sections. Virtual hosts that inherit the main server's handlers get them too. Hosts of
-    /// other Perls do not change.
-    pub fn push_handlers(&self, perl: usize, host: u32, phase: Phase, handlers: Vec<String>) {
-        let before = self.host(host).base.perl.of(phase);
-        for other in self.all_hosts().filter(|other| other.perl == perl) {
-            let inherits = host == 0 && other.base.perl.of(phase) == before;
-            if other.number == host || inherits {
-                other.set_pushed(phase, handlers.clone());
-            }
-        }
-    }
-}
-
 impl Host {
-    fn set_pushed(&self, phase: Phase, handlers: Vec<String>) {
+    pub(crate) fn set_pushed(&self, phase: Phase, handlers: Vec<String>) {
         let mut pushed = self
             .pushed
             .0

@@ -1,7 +1,7 @@
-//! Encodes settings for workers and servers for zygotes, as records (see the module above).
+//! Encodes settings for workers, as records (see the module above).
 
-use super::{option, Phase, Told};
-use crate::{AllowDeny, Host, Requirement, Settings, Site, TeamMark};
+use super::Told;
+use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
     /// Whether a Perl handler takes part in the request, whatever responds.
@@ -87,7 +87,7 @@ impl Settings {
     }
 
     /// Includes the handlers for which `has` returns true.
-    fn perl_text(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
+    pub(crate) fn perl_text(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
         let perl = &self.perl;
         let mut text = Text::default();
         for phase in Phase::ALL {
@@ -154,88 +154,6 @@ fn about_users(requirement: &Requirement) -> String {
             lines.join("\n")
         }
         _ => "other".to_string(),
-    }
-}
-
-impl Site {
-    /// A server's settings for the Perl of this number: handlers of its life, variables for
-    /// `$s->dir_config`, names. The zygote gets them at its start, as records like those of
-    /// settings.
-    pub fn told_of(&self, host: &Host, perl: usize) -> Vec<u8> {
-        // The Perl that serves a host runs the handlers of the host's life. Inherited handlers run
-        // in the main server's Perl.
-        let inherited = |phase: Phase, name: &str| {
-            host.perl > 0 && self.main.base.perl.of(phase).iter().any(|one| one == name)
-        };
-        let has = |phase: Phase, name: &str| {
-            !phase.is_of_a_servers_life() || (host.perl == perl && !inherited(phase, name))
-        };
-        let first = self.listen.first();
-        let first = first.and_then(|one| one.address.rsplit_once(':'));
-        let listened = first.and_then(|(_, port)| port.parse().ok());
-        let mut text = host.told(listened, &has);
-        self.tell_limits(host, &mut text);
-        text.0
-    }
-
-    /// For `$s->timeout` and its like. Times are in microseconds, as in APR.
-    fn tell_limits(&self, host: &Host, text: &mut Text) {
-        let limits = &self.limits;
-        let kept = limits.keep_alive;
-        for (name, value) in [
-            ("timeout", host.base.limits.timeout.as_micros()),
-            ("keep_alive", kept.is_some().into()),
-            ("keep_alive_max", limits.keep_alive_requests.into()),
-            (
-                "keep_alive_timeout",
-                kept.map_or(0, |time| time.as_micros()),
-            ),
-            ("limit_req_line", limits.request_line as u128),
-            ("limit_req_fieldsize", limits.field_size as u128),
-            ("limit_req_fields", limits.fields as u128),
-        ] {
-            text.put(b't', name, &value.to_string());
-        }
-    }
-}
-
-impl Host {
-    /// The server's `PerlOptions` that are on.
-    fn perl_options(&self) -> Vec<&'static str> {
-        let perl = &self.base.perl;
-        let is_on = |phase: &Phase| !perl.disabled.contains(phase);
-        let phases = Phase::ALL.into_iter().filter(is_on);
-        let mut options: Vec<&str> = phases.map(Phase::option).collect();
-        if !options.is_empty() {
-            options.extend(["Enable", "PreConnection", "ProcessConnection"]);
-        }
-        if perl.options_on & option::MERGE_HANDLERS != 0 {
-            options.push("MergeHandlers");
-        }
-        match (self.perl, self.team) {
-            (1.., _) => options.push("Parent"),
-            (0, team) if team != TeamMark::default() => options.push("Clone"),
-            _ => {}
-        }
-        options.sort_unstable();
-        options.dedup();
-        options
-    }
-
-    /// The port is its own, or else the first `Listen` port.
-    fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Text {
-        let mut text = Text(self.base.perl_text(has));
-        let mut say = |name: &str, value: &str| text.put(b't', name, value);
-        say("server_hostname", self.server_name.as_deref().unwrap_or(""));
-        say("server_admin", self.server_admin.as_deref().unwrap_or(""));
-        say("document_root", &self.document_root.to_string_lossy());
-        say("names", &self.names.join(" "));
-        say("perl_options", &self.perl_options().join(" "));
-        let of_addresses = || self.addresses.iter().find_map(|address| address.port);
-        let port = self.server_port.or_else(of_addresses);
-        let port = port.or(listened);
-        say("port", &port.map_or(String::new(), |port| port.to_string()));
-        text
     }
 }
 

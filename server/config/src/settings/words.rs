@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::{option, Change, Handler, HandlerName, Links, Media, Phase, Rung, Settings};
+use super::{option, Links, Settings};
+use crate::{Change, Handler, HandlerName, Phase, Rung};
 
 /// The handler names, kept apart until all sections are merged.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -195,27 +196,7 @@ impl Settings {
     }
 }
 
-impl Media {
-    fn change(&mut self, change: &Change) {
-        let forget = |list: &mut Vec<(String, String)>, suffix: &String| {
-            list.retain(|(known, _)| known != suffix);
-        };
-        match change {
-            Change::AddEncoding(suffix, coding) => put(&mut self.encodings, suffix, coding.clone()),
-            Change::RemoveEncoding(suffix) => forget(&mut self.encodings, suffix),
-            Change::AddCharset(suffix, charset) => put(&mut self.charsets, suffix, charset.clone()),
-            Change::RemoveCharset(suffix) => forget(&mut self.charsets, suffix),
-            Change::DefaultCharset(charset) => self.default_charset.clone_from(charset),
-            Change::ForceType(media_type) => self.force_type.clone_from(media_type),
-            Change::TypesConfig(types) => self.types = Some(types.clone()),
-            Change::RemoveType(suffix) => self.removed_types.push(suffix.clone()),
-            Change::Action(name, path) => put(&mut self.actions, name, path.clone()),
-            _ => {}
-        }
-    }
-}
-
-fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
+pub(super) fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
     match list.iter_mut().find(|(known, _)| known == name) {
         Some((_, old)) => *old = value,
         None => list.push((name.to_string(), value)),

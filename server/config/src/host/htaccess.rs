@@ -1,0 +1,66 @@
+//! .htaccess files: read once and kept by the front.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Host;
+use crate::{Change, Overrides, Scope, Section};
+
+/// One .htaccess file.
+#[derive(Debug)]
+pub struct Htaccess {
+    /// A number that no other reading has.
+    pub(crate) serial: u64,
+    /// The folder's changes, then its `<Files>`.
+    pub(crate) sections: Vec<Section>,
+}
+
+impl Htaccess {
+    pub(crate) fn new(sections: Vec<Section>) -> Htaccess {
+        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
+        Htaccess {
+            serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
+            sections,
+        }
+    }
+}
+
+impl Host {
+    /// Whether any section of this host has `AllowOverride`. Otherwise no folder is examined.
+    pub fn allows_htaccess(&self) -> bool {
+        let says = |change: &Change| match change {
+            Change::AllowOverride(classes) => *classes != 0,
+            Change::AllowOverrideList(names) => !names.is_empty(),
+            _ => false,
+        };
+        self.sections
+            .iter()
+            .any(|section| section.changes.iter().any(says))
+    }
+
+    /// The directives that this folder's .htaccess may use.
+    pub fn overrides(&self, folder: &Path) -> Overrides {
+        let mut found: Vec<&Section> = self
+            .sections
+            .iter()
+            .filter(|section| section.within.is_none())
+            .filter(|section| {
+                matches!(
+                    section.scope,
+                    Scope::Directory(_) | Scope::DirectoryMatch(_)
+                )
+            })
+            .filter(|section| section.matches("", Some(&folder.join(""))))
+            .collect();
+        found.sort_by_key(|section| section.rank());
+        let mut overrides = Overrides::default();
+        for change in found.iter().flat_map(|section| &section.changes) {
+            match change {
+                Change::AllowOverride(classes) => overrides.classes = *classes,
+                Change::AllowOverrideList(names) => overrides.names.clone_from(names),
+                _ => {}
+            }
+        }
+        overrides
+    }
+}

@@ -1,0 +1,250 @@
+//! The settings for one request, and how the changes of a section alter them.
+//!
+//! [`crate::Host::settings`] merges them; the front reads them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{Handler, ProxySettings, Rung};
+
+mod lua;
+mod media;
+mod perl;
+mod rewriting;
+mod rules;
+mod words;
+
+pub use lua::LuaSettings;
+pub use media::Media;
+pub(crate) use perl::Text;
+pub use perl::{PerlPart, Told};
+pub use rewriting::Rewriting;
+pub use rules::{HostRules, Rules};
+pub(crate) use words::HandlerWords;
+
+/// The settings for one request, after all matching sections have been merged. Each part names its
+/// readers.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Settings {
+    /// Equal settings of one site have the same number. Settings of two sites never have. Workers
+    /// identify settings by it.
+    pub id: u32,
+    #[serde(flatten)]
+    pub handlers: HandlerSettings,
+    #[serde(flatten)]
+    pub files: FileSettings,
+    #[serde(flatten)]
+    pub programs: ProgramSettings,
+    #[serde(flatten)]
+    pub limits: RequestLimits,
+    #[serde(flatten)]
+    pub output: OutputSettings,
+    #[serde(flatten)]
+    pub tls: TlsRules,
+    #[serde(flatten)]
+    pub tracking: Tracking,
+    /// Perl's part besides the response.
+    pub perl: PerlPart,
+    pub media: Media,
+    pub rules: Rules,
+    /// The rules refuse every request.
+    pub denied: bool,
+    /// `ErrorDocument`: status and a local path or a text.
+    pub error_documents: Vec<(u16, String)>,
+    pub proxy: ProxySettings,
+    pub lua: LuaSettings,
+    /// `CacheEnable` and its settings.
+    pub cache: crate::CacheRules,
+    /// The merged sections, from which `<If>` continues.
+    #[serde(skip)]
+    pub(crate) matching: Matching,
+}
+
+/// The handlers. The router reads them.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct HandlerSettings {
+    /// `SetHandler`. `None`: the file's name and mode decide (`Site::by_name`).
+    #[serde(rename = "handler")]
+    pub set: Option<Handler>,
+    /// `AddHandler`: the suffix without the dot, in lower case, and its handler.
+    #[serde(rename = "add_handler")]
+    pub by_suffix: Vec<(String, Handler)>,
+    /// `Options ExecCGI`: scripts may run here.
+    pub exec_cgi: bool,
+}
+
+/// The mapping to files and their sending. The router and the file handler read it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FileSettings {
+    /// `AddType`: suffix without the dot, in lower case, and the media type.
+    #[serde(rename = "add_type")]
+    pub types: Vec<(String, String)>,
+    pub directory_index: Vec<String>,
+    /// `Options FollowSymLinks` and its like.
+    pub links: Links,
+    /// `Options Indexes`: a folder without an index has a listing.
+    pub listed: bool,
+    /// `Options MultiViews`.
+    pub multi_views: bool,
+    pub directory_slash: bool,
+    /// Whether large files are read and written instead of sent from the page cache.
+    #[serde(rename = "copy_files")]
+    pub copied: bool,
+    /// `FallbackResource`: the URL path that answers if there is no file.
+    pub fallback: Option<String>,
+    /// `None`: scripts take the rest of the path, other files do not.
+    pub accept_path_info: Option<bool>,
+}
+
+impl Default for FileSettings {
+    fn default() -> FileSettings {
+        FileSettings {
+            types: Vec::new(),
+            directory_index: Vec::new(),
+            links: Links::Followed,
+            listed: false,
+            multi_views: false,
+            directory_slash: true,
+            copied: false,
+            fallback: None,
+            accept_path_info: None,
+        }
+    }
+}
+
+/// What a program learns besides the request. The handlers that run programs read it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct ProgramSettings {
+    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output begins with a header
+    /// block. See [`Settings::parses_headers`].
+    pub parse_headers: bool,
+    /// The resolved `PerlSetEnv`, `SetEnv` and `PassEnv`, in order.
+    pub set_env: Vec<(String, String)>,
+    /// The names in `set_env` that `PerlSetEnv` and `PerlPassEnv` set: Perl alone sees them.
+    pub perl_env: Vec<String>,
+    /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
+    pub set_var: Vec<(String, Vec<String>)>,
+    /// `CGIPassAuth`: programs see the client's credentials in HTTP_AUTHORIZATION.
+    pub pass_authorization: bool,
+    /// `SSLOptions +StdEnvVars`: programs see the variables of the TLS connection.
+    pub tls_variables: bool,
+    /// `SSLOptions +ExportCertData`: programs see the certificates.
+    pub tls_certificates: bool,
+}
+
+/// Limits of one request.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct RequestLimits {
+    /// The longest time a request may run in Perl or a CGI program (`Timeout`).
+    #[serde(rename = "request_timeout")]
+    pub timeout: Duration,
+    /// The largest request body in bytes (`LimitRequestBody`). 0 means no limit.
+    #[serde(rename = "body_limit")]
+    pub body: u64,
+    /// `MaxConcurrentReqs`, `ClientRequestRate`.
+    pub traffic: Vec<crate::TrafficRule>,
+}
+
+/// The output filters.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct OutputSettings {
+    pub compression: crate::Compression,
+    pub includes: crate::Includes,
+}
+
+/// TLS requirements of a location, and what it tells clients about TLS.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct TlsRules {
+    /// `SSLRequireSSL`: requests without TLS get 403.
+    #[serde(rename = "require_tls")]
+    pub required: bool,
+    /// The header line of Strict-Transport-Security.
+    pub strict_transport: Option<String>,
+}
+
+/// Tracing and upload progress.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Tracking {
+    /// `TrackUploads`.
+    #[serde(rename = "track_uploads")]
+    pub uploads: bool,
+    /// `CreateTraceParent`: a request without a traceparent gets one.
+    pub trace_parents: bool,
+}
+
+impl Settings {
+    /// Whether a script on this rung prints its own header block. `registry` and `perlrun` need the
+    /// option, as in mod_perl. On the other rungs, which follow CGI, it always does.
+    pub fn parses_headers(&self, rung: Rung) -> bool {
+        match rung {
+            Rung::Registry | Rung::PerlRun => self.programs.parse_headers,
+            Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => true,
+        }
+    }
+}
+
+/// `Options FollowSymLinks` and `SymLinksIfOwnerMatch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Links {
+    #[default]
+    Followed,
+    /// Only if the link and its target have the same owner.
+    OfOneOwner,
+    Refused,
+}
+
+/// `Options`, as bits.
+pub mod option {
+    pub const EXEC_CGI: u8 = 1;
+    pub const FOLLOW: u8 = 2;
+    pub const IF_OWNER: u8 = 4;
+    pub const INDEXES: u8 = 8;
+    pub const MULTI_VIEWS: u8 = 16;
+    pub const INCLUDES: u8 = 32;
+    /// `Includes`. `IncludesNOEXEC` is `INCLUDES` alone.
+    pub const INCLUDES_EXEC: u8 = 64;
+}
+
+/// The state from which `<If>` continues: the merged sections, and the handler names after them.
+#[derive(Debug, Clone, Default)]
+pub struct Matching(pub(crate) Option<Arc<Merger>>);
+
+#[derive(Debug)]
+pub(crate) struct Merger {
+    pub key: Box<[u64]>,
+    pub words: HandlerWords,
+}
+
+impl PartialEq for Matching {
+    fn eq(&self, other: &Matching) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+}
+
+impl Settings {
+    /// Applies the changes that look at requests, and their consequences.
+    pub(crate) fn change_rules(
+        &mut self,
+        changes: &[crate::Change],
+        folder: Option<&Path>,
+        in_section: bool,
+    ) {
+        use crate::Change::*;
+        self.rules.apply(changes, folder, in_section);
+        let about_access = |change: &crate::Change| {
+            matches!(
+                change,
+                Require(_) | Order(_) | Allow(..) | Deny(..) | SatisfyAny(_)
+            )
+        };
+        if changes.iter().any(about_access) {
+            self.denied = self.rules.denied() == Some(true);
+        }
+    }
+}

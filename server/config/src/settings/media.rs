@@ -1,0 +1,40 @@
+//! What file names tell of a file's content.
+
+use super::words::put;
+use crate::Change;
+
+/// Properties by file name, besides `AddType` and `AddHandler`.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Media {
+    /// Suffix without the dot, in lower case, and the content coding.
+    pub encodings: Vec<(String, String)>,
+    pub charsets: Vec<(String, String)>,
+    pub default_charset: Option<String>,
+    pub force_type: Option<String>,
+    /// `TypesConfig`, in place of the built-in table.
+    pub types: Option<std::sync::Arc<crate::MediaTypes>>,
+    /// Suffixes whose built-in type is removed.
+    pub removed_types: Vec<String>,
+    /// Media type or handler name, and the URL path of the program.
+    pub actions: Vec<(String, String)>,
+}
+
+impl Media {
+    pub(super) fn change(&mut self, change: &Change) {
+        let forget = |list: &mut Vec<(String, String)>, suffix: &String| {
+            list.retain(|(known, _)| known != suffix);
+        };
+        match change {
+            Change::AddEncoding(suffix, coding) => put(&mut self.encodings, suffix, coding.clone()),
+            Change::RemoveEncoding(suffix) => forget(&mut self.encodings, suffix),
+            Change::AddCharset(suffix, charset) => put(&mut self.charsets, suffix, charset.clone()),
+            Change::RemoveCharset(suffix) => forget(&mut self.charsets, suffix),
+            Change::DefaultCharset(charset) => self.default_charset.clone_from(charset),
+            Change::ForceType(media_type) => self.force_type.clone_from(media_type),
+            Change::TypesConfig(types) => self.types = Some(types.clone()),
+            Change::RemoveType(suffix) => self.removed_types.push(suffix.clone()),
+            Change::Action(name, path) => put(&mut self.actions, name, path.clone()),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The rules of a host and of a location after merging: access, variables, redirects, header fields,
+//! expiry, rewriting, `<If>`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Rewriting;
+use crate::{
+    AllowDeny, Authentication, Change, Conditional, Expires, HeaderRule, NameLookups, RedirectRule,
+    Requirement, RewriteMap, VariableRule,
+};
+
+/// A host's rules that apply before a request is mapped to a file.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct HostRules {
+    pub variables: Vec<Arc<VariableRule>>,
+    pub rewriting: Rewriting,
+    pub maps: BTreeMap<String, RewriteMap>,
+    pub redirects: Vec<Arc<RedirectRule>>,
+    /// `LuaAttractRawURL`.
+    #[serde(skip)]
+    pub lua: Option<crate::LuaScripts>,
+}
+
+impl HostRules {
+    /// Whether no rule applies before mapping.
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty() && !self.rewriting.is_on() && self.redirects.is_empty()
+    }
+
+    /// Inherits the main server's redirects, after the host's own, and its rules if configured.
+    pub(crate) fn inherit(&mut self, main: &HostRules) {
+        let own = std::mem::replace(&mut self.variables, main.variables.clone());
+        self.variables.extend(own);
+        self.redirects.extend_from_slice(&main.redirects);
+        self.lua = self.lua.take().or_else(|| main.lua.clone());
+        self.rewriting.engine = self.rewriting.engine.or(main.rewriting.engine);
+        if self.rewriting.inherit {
+            self.rewriting
+                .rules
+                .extend_from_slice(&main.rewriting.rules);
+        }
+        for (name, map) in &main.maps {
+            self.maps.entry(name.clone()).or_insert_with(|| map.clone());
+        }
+    }
+
+    /// Applies the host's lines outside of sections.
+    pub(crate) fn apply(&mut self, changes: &[Change]) {
+        self.rewriting.apply(changes, None);
+        for change in changes {
+            match change {
+                Change::Variables(rule) => self.variables.push(rule.clone()),
+                Change::Redirect(rule) => self.redirects.push(rule.clone()),
+                Change::Lua(crate::LuaHook::RawUrl, scripts) => self.lua = Some(scripts.clone()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The merged settings that look at a request.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Rules {
+    pub require: Option<Requirement>,
+    pub allow_deny: Option<AllowDeny>,
+    pub satisfy_any: bool,
+    pub authentication: Authentication,
+    pub lookups: NameLookups,
+    pub variables: Vec<Arc<VariableRule>>,
+    pub redirects: Vec<Arc<RedirectRule>>,
+    pub headers: Vec<Arc<HeaderRule>>,
+    pub request_headers: Vec<Arc<HeaderRule>>,
+    pub expires: Expires,
+    pub rewriting: Rewriting,
+    pub conditionals: Vec<Arc<Conditional>>,
+}
+
+impl Rules {
+    /// Applies one section's changes. `folder` is that of a `<Directory>` or .htaccess. Variables,
+    /// redirects and rewriting outside of sections belong to [`HostRules`].
+    pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>, in_section: bool) {
+        self.apply_access(changes);
+        if in_section {
+            self.rewriting.apply(changes, folder);
+        }
+        let mut redirects = Vec::new();
+        for change in changes {
+            match change {
+                Change::Variables(rule) if in_section => self.variables.push(rule.clone()),
+                Change::Redirect(rule) if in_section => redirects.push(rule.clone()),
+                Change::Header(rule) => self.headers.push(rule.clone()),
+                Change::RequestHeader(rule) => self.request_headers.push(rule.clone()),
+                Change::ExpiresActive(on) => self.expires.active = *on,
+                Change::ExpiresDefault(expiry) => self.expires.default = Some(*expiry),
+                Change::ExpiresByType(media_type, expiry) => {
+                    self.expires.by_type.insert(media_type.clone(), *expiry);
+                }
+                Change::If(conditional) => self.conditionals.push(conditional.clone()),
+                _ => {}
+            }
+        }
+        // The innermost section's redirects come first.
+        self.redirects.splice(..0, redirects);
+    }
+
+    /// A section's access rules replace those of outer sections.
+    fn apply_access(&mut self, changes: &[Change]) {
+        let mut required = Vec::new();
+        let mut allow_deny = None;
+        for change in changes {
+            match change {
+                Change::Require(requirement) => required.push(requirement.clone()),
+                Change::Order(order) => {
+                    allow_deny.get_or_insert_with(AllowDeny::default).order = *order
+                }
+                Change::Allow(methods, from) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .allow
+                    .push((methods.clone(), from.clone())),
+                Change::Deny(methods, from) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .deny
+                    .push((methods.clone(), from.clone())),
+                Change::SatisfyAny(any) => self.satisfy_any = *any,
+                Change::Auth(word) => self.authentication.hear(word),
+                Change::NameLookups(lookups) => self.lookups = *lookups,
+                _ => {}
+            }
+        }
+        match required.len() {
+            0 => {}
+            1 => self.require = required.pop(),
+            _ => self.require = Some(Requirement::Any(required)),
+        }
+        if allow_deny.is_some() {
+            self.allow_deny = allow_deny;
+        }
+    }
+
+    /// Whether every client is refused. `None`: it depends on the request.
+    pub(crate) fn denied(&self) -> Option<bool> {
+        let required = match &self.require {
+            // An `AuthType` without `Require` is a mistake: see the access phase.
+            None => self.authentication.kind.is_none().then_some(true),
+            Some(requirement) => requirement.constant(),
+        };
+        let allowed = self
+            .allow_deny
+            .as_ref()
+            .map_or(Some(true), AllowDeny::constant);
+        match (required, allowed, self.satisfy_any) {
+            (Some(true), Some(true), _) | (_, Some(true), true) => Some(false),
+            (Some(required), Some(false), true) => Some(!required),
+            (Some(false), _, false) | (_, Some(false), false) => Some(true),
+            _ => None,
+        }
+    }
+
+    pub fn asks_user(&self) -> bool {
+        let require = self.require.as_ref();
+        require.is_some_and(|requirement| requirement.asks_user())
+    }
+
+    /// Whether a request must be checked before its handler runs.
+    pub fn look_first(&self) -> bool {
+        self.denied().is_none()
+            || self.lookups != NameLookups::Off
+            || !self.variables.is_empty()
+            || !self.redirects.is_empty()
+            || !self.request_headers.is_empty()
+            || self.rewriting.is_on()
+            || !self.conditionals.is_empty()
+    }
+
+    /// Whether a response must be examined before it is sent.
+    pub fn look_at_response(&self) -> bool {
+        !self.headers.is_empty() || self.expires.active
+    }
+}

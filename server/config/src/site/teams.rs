@@ -1,0 +1,40 @@
+//! The Perls and the workers of a site.
+
+use super::Site;
+use crate::{PerlSettings, Team, WorkerPolicy};
+
+impl Site {
+    /// The main server's Perl.
+    pub fn perl(&self) -> &PerlSettings {
+        &self.perls[0]
+    }
+
+    /// The main server's workers.
+    pub fn workers(&self) -> &WorkerPolicy {
+        &self.teams[0].workers
+    }
+
+    pub fn workers_mut(&mut self) -> &mut WorkerPolicy {
+        &mut self.teams[0].workers
+    }
+
+    /// The numbers of a team. Those that its host does not set are the main server's.
+    pub fn policy(&self, team: &Team) -> WorkerPolicy {
+        let (own, main) = (&team.workers, self.workers().clone());
+        WorkerPolicy {
+            start: own.start.or(main.start),
+            min_spare: own.min_spare.or(main.min_spare),
+            max_spare: own.max_spare.or(main.max_spare),
+            max: own.max.or(main.max),
+            max_requests: own.max_requests.or(main.max_requests),
+            ..main
+        }
+    }
+
+    /// The host with this Perl of its own. `None`: the main server's Perl.
+    pub fn owner_of(&self, perl: usize) -> Option<&str> {
+        let mut teams = self.teams.iter();
+        let owner = teams.find(|team| perl > 0 && team.perl == perl);
+        owner.map(|team| team.name.as_str())
+    }
+}

@@ -1,0 +1,26 @@
+//! Which of a site's addresses speak TLS.
+
+use super::Site;
+use crate::{Host, Listen};
+
+impl Site {
+    /// Whether connections at this address begin with TLS: by the address's own setting, else by
+    /// `SSLEngine` (of a virtual host for the port, or of the main server), else if it is port 443
+    /// and there is a certificate.
+    pub fn is_secure(&self, listen: &Listen) -> bool {
+        let port = listen.address.rsplit_once(':');
+        let port: Option<u16> = port.and_then(|(_, port)| port.parse().ok());
+        let is_for_port = |host: &&Host| {
+            let mut addresses = host.addresses.iter();
+            addresses.any(|address| address.port.is_some() && address.port == port)
+        };
+        let of_port = || {
+            let hosts = self.hosts.iter().filter(is_for_port);
+            hosts.filter_map(|host| host.tls.engine).max()
+        };
+        let mut all = self.all_hosts();
+        let by_port = port == Some(443) && all.any(|host| !host.tls.certificates.is_empty());
+        let engine = of_port().or(self.main.tls.engine).unwrap_or(by_port);
+        listen.secure.unwrap_or(engine) && !listen.address.starts_with("unix:")
+    }
+}

@@ -1,0 +1,47 @@
+//! Encodes the servers of a site for the zygote that serves them.
+
+use super::Site;
+use crate::settings::Text;
+use crate::{Host, Phase};
+
+impl Site {
+    /// A server's settings for the Perl of this number: handlers of its life, variables for
+    /// `$s->dir_config`, names. The zygote gets them at its start, as records like those of
+    /// settings.
+    pub fn told_of(&self, host: &Host, perl: usize) -> Vec<u8> {
+        // The Perl that serves a host runs the handlers of the host's life. Inherited handlers run
+        // in the main server's Perl.
+        let inherited = |phase: Phase, name: &str| {
+            host.perl > 0 && self.main.base.perl.of(phase).iter().any(|one| one == name)
+        };
+        let has = |phase: Phase, name: &str| {
+            !phase.is_of_a_servers_life() || (host.perl == perl && !inherited(phase, name))
+        };
+        let first = self.listen.first();
+        let first = first.and_then(|one| one.address.rsplit_once(':'));
+        let listened = first.and_then(|(_, port)| port.parse().ok());
+        let mut text = host.told(listened, &has);
+        self.tell_limits(host, &mut text);
+        text.0
+    }
+
+    /// For `$s->timeout` and its like. Times are in microseconds, as in APR.
+    fn tell_limits(&self, host: &Host, text: &mut Text) {
+        let limits = &self.limits;
+        let kept = limits.keep_alive;
+        for (name, value) in [
+            ("timeout", host.base.limits.timeout.as_micros()),
+            ("keep_alive", kept.is_some().into()),
+            ("keep_alive_max", limits.keep_alive_requests.into()),
+            (
+                "keep_alive_timeout",
+                kept.map_or(0, |time| time.as_micros()),
+            ),
+            ("limit_req_line", limits.request_line as u128),
+            ("limit_req_fieldsize", limits.field_size as u128),
+            ("limit_req_fields", limits.fields as u128),
+        ] {
+            text.put(b't', name, &value.to_string());
+        }
+    }
+}
