@@ -101,10 +101,11 @@ sub pass_brigade {
     return $answer > 0 ? $answer : $status;
 }
 
+# What the filter has made so far and the brigade go on, with a mark that flushes them.
 sub fflush {
     my ($self, $brigade) = @_;
     _add($brigade, '', 'flush_create');
-    return $self->pass_brigade($brigade);
+    return $self->next->pass_brigade($brigade);
 }
 
 sub _has {

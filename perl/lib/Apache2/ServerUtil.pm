@@ -37,8 +37,8 @@ sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_
 sub get_server_version     { return get_server_description() }
 sub get_server_banner      { return get_server_description() }
 
-# `mehari serve -D NAME`, and Define. mod_perl itself defines MODPERL2.
-sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } 'MODPERL2', split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
+# `mehari serve -D NAME`, `Define`, and MODPERL2.
+sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
 
 # The User and Group of the configuration, which the workers have.
 sub user_id  { return $> }

@@ -30,6 +30,8 @@ sub run_for_server {
     my ($phase, $number, $handler) = @_;
     my $named = ref $handler ? 'a sub' : "`$handler`";
     my ($code, @invocant) = eval { called($handler) } or return "$phase $named: $@";
+    # Start-up code asks for these before it uses the API.
+    local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2);
     my $answer = eval { $code->(@invocant, _server_arguments($phase, $number)) };
     return "$phase $named: $@" if $@;
     return undef if $phase =~ /\APerlChild/ || (defined $answer && $answer =~ /\A0/);

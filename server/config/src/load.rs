@@ -120,6 +120,8 @@ impl<'a> Reader<'a> {
 
     fn new(defines: &[String], interpreter: Option<&'a mut dyn Interpreter>) -> Reader<'a> {
         let mut environment = Environment::default();
+        // As mod_perl has it.
+        environment.defines.insert("MODPERL2".into(), String::new());
         for define in defines {
             let (name, value) = define.split_once('=').unwrap_or((define, ""));
             environment

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// The number of the generation that a server begins with.
+pub(crate) const FIRST_GENERATION: u32 = 1;
+
 pub(crate) struct Generation {
     pub number: u32,
     pub site: Arc<Site>,

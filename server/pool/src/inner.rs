@@ -7,7 +7,7 @@ mod teams;
 
 use crate::arrived;
 use crate::call::{Oracle, Outcome};
-use crate::generation::Generation;
+use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
 use crate::plan::Plan;
 use crate::team::Team;
@@ -87,7 +87,7 @@ impl Pool {
             holding: Holding::default(),
             generations: Vec::new(),
             current: 0,
-            next_generation: 1,
+            next_generation: FIRST_GENERATION,
             stopping: false,
             scratch: Vec::with_capacity(mehari_wire::layout::RECORD_LIMIT),
             spare_frames: Vec::new(),

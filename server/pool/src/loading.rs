@@ -3,7 +3,7 @@
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
 use crate::zygote::{next_message, Zygote};
-use mehari_config::{Phase, Problem, Site};
+use mehari_config::{Phase, Preload, Problem, Site};
 use mehari_observe::ErrorLog;
 use mehari_wire::layout::control;
 use mehari_wire::Bell;
@@ -39,19 +39,35 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
+<<<<<<< HEAD
 /// The problem that the zygote of a Perl reports for the preload with this number, from 1. 0: the
 /// start as a whole.
 fn problem(site: &Site, perl: usize, number: u32, text: &[u8]) -> Problem {
+=======
+/// What the zygote of a Perl says of the preload of this number, from 1; 0: of the start as a whole.
+fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
+>>>>>>> 58b3617 (tests: run mod_perl's documented behaviours on both servers)
     let reason = String::from_utf8_lossy(text);
     let preload = (number as usize).checked_sub(1);
-    let mut problem = match preload.and_then(|index| site.perls[perl].preloads.get(index)) {
+    let preload = preload.and_then(|index| site.perls[perl].preloads.get(index));
+    let mut problem = match preload {
         Some(preload) => preload.problem(&reason),
         None => Problem::from(reason.trim_end().to_owned()),
     };
     if let Some(host) = site.owner_of(perl) {
         problem.message = format!("in the Perl of {host}: {}", problem.message);
     }
-    problem
+    Failure {
+        problem,
+        is_handler: preload.is_some_and(|it| matches!(it.what, Preload::Handler(_))),
+    }
+}
+
+/// A preload that failed.
+struct Failure {
+    problem: Problem,
+    /// It is the handler of a phase. Only the requests that want the handler fail.
+    is_handler: bool,
 }
 
 /// What a zygote's start needs.
@@ -64,12 +80,23 @@ pub(crate) struct Loading<'s> {
     pub log: ErrorLog,
 }
 
+<<<<<<< HEAD
 /// The reason for loading. A trial leaves out PerlOpenLogsHandler and PerlPostConfigHandler,
 /// because they act for a server that starts.
 #[derive(Clone, Copy)]
+=======
+/// Why it loads.
+#[derive(Clone, Copy, PartialEq)]
+>>>>>>> 58b3617 (tests: run mod_perl's documented behaviours on both servers)
 pub(crate) enum Occasion {
-    Serving = 0,
-    Trial = 1,
+    /// The server begins. A handler that cannot be loaded is an error in the log, as under mod_perl: requests that
+    /// want the handler answer 500.
+    Start,
+    /// Another generation of a server that serves. Everything has to load.
+    Reload,
+    /// A look whether everything loads. PerlOpenLogsHandler and PerlPostConfigHandler are left out: these act for a
+    /// server that begins.
+    Trial,
 }
 
 /// Loads the site's modules, ends the zygotes, and returns what failed. Await it in a
@@ -132,16 +159,23 @@ impl Loading<'_> {
                 reason,
             })?;
         if let Some(stderr) = stderr {
-            tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
+            tokio::task::spawn_local(copy_lines(stderr, log.clone(), zygote.pid()));
         }
         // The zygote may report before it has read everything.
         let told = tell(site, perl, &zygote, occasion);
         let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
-        if failures.is_empty() {
-            Ok((zygote, loaded))
-        } else {
-            Err(LoadError::Preload(failures))
+        let forgiven = occasion == Occasion::Start && failures.iter().all(|it| it.is_handler);
+        if !failures.is_empty() && !forgiven {
+            let problems = failures.into_iter().map(|it| it.problem).collect();
+            return Err(LoadError::Preload(problems));
         }
+        for failure in failures {
+            log.error(format_args!(
+                "{}; requests for this handler answer 500",
+                failure.problem
+            ));
+        }
+        Ok((zygote, loaded))
     }
 }
 
@@ -157,7 +191,7 @@ async fn tell(
         for preload in &site.perls[perl].preloads {
             zygote.send_preload(&preload.what).await?;
         }
-        zygote.ask_ready(occasion as u32).await
+        zygote.ask_ready((occasion == Occasion::Trial).into()).await
     };
     told.await.map_err(|_: io::Error| LoadError::Died)
 }
@@ -177,8 +211,8 @@ async fn outcome(
     site: &Site,
     perl: usize,
     zygote: &Zygote,
-) -> Result<(Vec<Problem>, Vec<PathBuf>), LoadError> {
-    let mut failures: Vec<Problem> = Vec::new();
+) -> Result<(Vec<Failure>, Vec<PathBuf>), LoadError> {
+    let mut failures: Vec<Failure> = Vec::new();
     let mut loaded = Vec::new();
     loop {
         let Some(message) = next_message(&zygote.control).await? else {
@@ -187,13 +221,18 @@ async fn outcome(
         match message.head.kind {
             control::READY => return Ok((failures, loaded)),
             control::FAILED => {
+<<<<<<< HEAD
                 let problem = problem(site, perl, message.head.slot, &message.text);
                 // A module that several lines name is reported once.
+=======
+                let failure = failure(site, perl, message.head.slot, &message.text);
+                // A module that several lines name is told once.
+>>>>>>> 58b3617 (tests: run mod_perl's documented behaviours on both servers)
                 if !failures
                     .iter()
-                    .any(|known| known.message == problem.message)
+                    .any(|known| known.problem.message == failure.problem.message)
                 {
-                    failures.push(problem);
+                    failures.push(failure);
                 }
             }
             control::PUSHED => push_handlers(site, perl, message.head.slot, &message.text),

@@ -1,6 +1,6 @@
 //! Loads a generation and switches to it after everything has loaded.
 
-use crate::generation::{Generation, Loaded};
+use crate::generation::{Generation, Loaded, FIRST_GENERATION};
 use crate::inner::Pool;
 use crate::loading::{both, LoadError, Loading, Occasion};
 use crate::plan::Plan;
@@ -106,7 +106,11 @@ impl Pool {
             bell: &bell,
             log,
         };
-        let (zygote, files) = loading.load(Occasion::Serving).await?;
+        let occasion = match number {
+            FIRST_GENERATION => Occasion::Start,
+            _ => Occasion::Reload,
+        };
+        let (zygote, files) = loading.load(occasion).await?;
         let zygote = Rc::new(zygote);
         if let Some(loaded) = self.borrow().loaded(number, perl) {
             loaded.zygote = Some(zygote.clone());

@@ -1,0 +1,225 @@
+//! The rows are asked on both servers; what they answer and log is compared.
+
+use crate::row::Row;
+use crate::site;
+use mehari_harness::mask::Mask;
+use mehari_harness::{Answer, BackEnd, Connection, Server};
+use std::io::Write;
+
+/// A line for each row that is not what its mark says.
+pub fn run(rows: &[&Row]) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let back_end = BackEnd::start(|heard, stream| {
+        let line = heard.head.lines().next().unwrap_or_default().to_owned();
+        let host = heard.field("X-Sent").unwrap_or("-").to_owned();
+        let said = String::from_utf8_lossy(&heard.body).into_owned();
+        let body = format!("back end: {line} x-sent {host} body {said}\n");
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Back: end\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + &body).as_bytes()).is_ok()
+    });
+    let port = back_end.address.port();
+    let mut ours = site::builder(rows, port).try_start();
+    let theirs = site::builder(rows, port).on_apache().try_start();
+    let mask = Mask::new(&[]);
+    if rows.len() > 1 {
+        let refusals = [&ours, &theirs].map(|server| server.as_ref().err());
+        if let Some(refusal) = refusals.into_iter().flatten().next() {
+            panic!("the server of all rows did not start:\n{}", refusal.text());
+        }
+    }
+    if let (1, Err(log)) = (rows.len(), &ours) {
+        println!("{}: {}", rows[0].name(), log.text());
+    }
+    let wrong = rows
+        .iter()
+        .filter_map(|row| {
+            let begun = std::time::Instant::now();
+            let ours = told(row, ours.as_ref(), &mask);
+            let ours_took = begun.elapsed();
+            let theirs = told(row, theirs.as_ref(), &mask);
+            if begun.elapsed().as_secs() >= 1 {
+                println!("{}: {ours_took:?} of {:?}", row.name(), begun.elapsed());
+            }
+            judge(row, &ours, &theirs)
+        })
+        .collect();
+    if let Ok(server) = &mut ours {
+        // Connections to the back end are kept.
+        server.may_keep_what_it_has();
+    }
+    // Apache's end is none of ours: it takes connections before a handler of the start refuses it.
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(theirs)));
+    wrong
+}
+
+fn judge(row: &Row, ours: &str, theirs: &str) -> Option<String> {
+    let name = row.name();
+    match (&row.differs, ours == theirs) {
+        (None, true) | (Some(_), false) => None,
+        (None, false) => Some(format!(
+            "=== {name}: differs\n--- mod_perl\n{theirs}\n--- Mehari\n{ours}\n"
+        )),
+        (Some(_), true) => Some(format!(
+            "=== {name}: is the same, the mark has to go\n{ours}"
+        )),
+    }
+}
+
+/// What a row's requests answer and log, as text.
+fn told(row: &Row, server: Result<&Server, &mehari_harness::log::Log>, mask: &Mask) -> String {
+    let server = match server {
+        Ok(server) => server,
+        Err(_) => return REFUSED.repeat(row.requests.len()),
+    };
+    let before = server.log.lines().len();
+    let mut connection: Option<Connection> = None;
+    let mut text = String::new();
+    for request in &row.requests {
+        let mut request = request.clone();
+        server.address(&mut request);
+        let open = connection
+            .take()
+            .map_or_else(|| Connection::try_open(server.address), Ok);
+        let Ok(mut open) = open else {
+            text += no_answer(row);
+            continue;
+        };
+        match open.send(&request) {
+            Ok(answer) => {
+                text += &essence(row, server, mask, &answer);
+                let closes = |value: &String| value.eq_ignore_ascii_case("close");
+                if answer.complete && !answer.all("connection").iter().any(closes) {
+                    connection = Some(open);
+                }
+            }
+            Err(_) => text += no_answer(row),
+        }
+    }
+    drop(connection);
+    match &row.log {
+        Some(word) => text + &logged(server, mask, before, word),
+        None => text,
+    }
+}
+
+const REFUSED: &str = "the server does not start\n";
+
+/// Apache takes connections before a handler of its start refuses it.
+fn no_answer(row: &Row) -> &'static str {
+    if row.alone {
+        REFUSED
+    } else {
+        "no answer\n"
+    }
+}
+
+/// Level and words of the new lines that have the word; waits for the first of them.
+fn logged(server: &Server, mask: &Mask, before: usize, word: &str) -> String {
+    let is_there = || {
+        server.log.lines()[before..]
+            .iter()
+            .any(|line| line.contains(word))
+    };
+    mehari_harness::eventually(std::time::Duration::from_secs(2), is_there);
+    let lines = server.log.lines();
+    let lines = lines[before..].iter().filter(|line| line.contains(word));
+    lines
+        .map(|line| format!("log: {}\n", plain(server, mask, line)))
+        .collect()
+}
+
+/// A line of the log without the time, the process and the client.
+fn plain(server: &Server, mask: &Mask, line: &str) -> String {
+    let mut rest = line;
+    let mut level = "";
+    while let Some((field, after)) = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
+        let known = [
+            "emerg", "alert", "crit", "error", "warn", "notice", "info", "debug",
+        ];
+        let word = field.rsplit(':').next().unwrap_or_default();
+        if known.contains(&word) {
+            level = word;
+        }
+        rest = after;
+    }
+    let text = mask.apply(server, rest.as_bytes());
+    // mod_perl writes the newline of a `die` as text.
+    format!(
+        "{level}: {}",
+        String::from_utf8_lossy(&text).trim_end_matches("\\n")
+    )
+}
+
+fn essence(row: &Row, server: &Server, mask: &Mask, answer: &Answer) -> String {
+    let is_page = is_page_of_server(answer);
+    let mut lines: Vec<String> = answer
+        .fields
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(|(name, _)| !OF_THE_SERVER.contains(&name.as_str()))
+        .filter(|(name, _)| row.length && !is_page || name != "content-length")
+        .filter(|(name, _)| name != "content-type" || !is_page)
+        .filter(|(name, value)| name != "etag" || !is_of_a_file(value))
+        .map(|(name, value)| format!("{name}: {}", shown(&mask.apply(server, value))))
+        .collect();
+    lines.sort();
+    let body = match is_page {
+        true => "(a page of the server)".to_owned(),
+        false => shown(&mask.apply(server, &answer.body)),
+    };
+    let cut = if answer.complete { "" } else { "(cut short)" };
+    format!(
+        "{} {}\n{}\n\n{body}{cut}\n",
+        answer.status,
+        answer.reason,
+        lines.join("\n")
+    )
+}
+
+/// Whether an entity tag is what a server makes of a file: of its size and time.
+fn is_of_a_file(tag: &[u8]) -> bool {
+    let inner = tag
+        .strip_prefix(b"\"")
+        .and_then(|tag| tag.strip_suffix(b"\""));
+    inner.is_some_and(|tag| {
+        tag.contains(&b'-') && tag.iter().all(|&at| at == b'-' || at.is_ascii_hexdigit())
+    })
+}
+
+/// The pages of the servers themselves; `-` for those whose text a program could look at is in other tests.
+fn is_page_of_server(answer: &Answer) -> bool {
+    let text = answer.text();
+    let title = format!("<title>{} ", answer.status);
+    answer.status >= 300
+        && (text.is_empty() || text.starts_with("<!DOCTYPE") && text.contains(&title))
+}
+
+/// Fields that each server adds on its own account.
+const OF_THE_SERVER: &[&str] = &[
+    "date",
+    "server",
+    "connection",
+    "keep-alive",
+    "transfer-encoding",
+    "accept-ranges",
+    "x-content-type-options",
+    "x-request-id",
+];
+
+fn shown(bytes: &[u8]) -> String {
+    if bytes.starts_with(b"\x1f\x8b") {
+        return "(gzip)".to_owned();
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.escape_ascii().to_string(),
+    }
+}

@@ -1,0 +1,68 @@
+//! The documented behaviours of mod_perl, one row each, run on Mehari and on Apache with mod_perl.
+//!
+//! `tests/behaviours/*.rows` hold the rows: a page of mod_perl's documentation in each file, a piece of
+//! Perl (or a configuration) and requests in each row. A row that is not marked `@differs` has to
+//! answer the same on both servers; a marked one has to differ. docs/modperl-behaviours.md is the
+//! table of all rows. The environment says more:
+//!
+//! * `MEHARI_BEHAVIOURS=WORD` runs the rows whose page or title has the word in it;
+//! * `MEHARI_WRITE_TABLE=1` writes the table instead of comparing it.
+
+mod compare;
+mod row;
+mod site;
+mod table;
+
+use mehari_harness::{apache, needs};
+use row::Row;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("behaviours")
+}
+
+/// All rows, or those that the environment asks for.
+fn rows() -> Vec<Row> {
+    let word = std::env::var("MEHARI_BEHAVIOURS").unwrap_or_default();
+    let mut rows = row::read_all(&folder());
+    rows.retain(|row| row.name().contains(&word));
+    rows
+}
+
+#[test]
+fn documented_behaviours_are_the_same_as_under_mod_perl() {
+    if !needs::packages(&apache::PACKAGES) {
+        return;
+    }
+    let rows = rows();
+    let mut servers: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    for row in &rows {
+        servers.entry(row.server_name()).or_default().push(row);
+    }
+    let wrong: Vec<String> = servers
+        .values()
+        .flat_map(|rows| compare::run(rows))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {} rows:\n{}",
+        wrong.len(),
+        rows.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn the_table_of_behaviours_is_up_to_date() {
+    let path = folder().join("../../docs/modperl-behaviours.md");
+    let text = table::of(&row::read_all(&folder()));
+    if std::env::var_os("MEHARI_WRITE_TABLE").is_some() {
+        std::fs::write(&path, &text).expect("the table can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == text,
+        "docs/modperl-behaviours.md is not what the rows say; MEHARI_WRITE_TABLE=1 writes it"
+    );
+}

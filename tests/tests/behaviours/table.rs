@@ -1,0 +1,36 @@
+//! docs/modperl-behaviours.md: every row with its page and its state.
+
+use crate::row::Row;
+use std::fmt::Write;
+
+pub fn of(rows: &[Row]) -> String {
+    let same = rows.iter().filter(|row| row.differs.is_none()).count();
+    let share = same * 1000 / rows.len().max(1);
+    let mut text = format!(
+        "# mod_perl's behaviours\n\n\
+         Each row is a behaviour that mod_perl documents. `cargo test -p mehari-tests --test behaviours` runs every\n\
+         row on Mehari and on Apache with mod_perl and compares status, fields, body and, where a row asks for it,\n\
+         the error log. The rows are in `tests/behaviours`, a file for each page of mod_perl's documentation.\n\n\
+         {same} of {} rows are the same ({}.{} %).\n",
+        rows.len(),
+        share / 10,
+        share % 10
+    );
+    let mut page = "";
+    for row in rows {
+        if row.page != page {
+            page = &row.page;
+            let _ = write!(text, "\n## {page}\n\n| behaviour | state |\n|---|---|\n");
+        }
+        let state = match &row.differs {
+            Some(reason) => format!("differs: {reason}"),
+            None => "same".to_owned(),
+        };
+        let _ = writeln!(text, "| {} | {} |", cell(&row.title), cell(&state));
+    }
+    text
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
