@@ -39,14 +39,9 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-<<<<<<< HEAD
-/// The problem that the zygote of a Perl reports for the preload with this number, from 1. 0: the
+/// The failure that the zygote of a Perl reports for the preload with this number, from 1. 0: the
 /// start as a whole.
-fn problem(site: &Site, perl: usize, number: u32, text: &[u8]) -> Problem {
-=======
-/// What the zygote of a Perl says of the preload of this number, from 1; 0: of the start as a whole.
 fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
->>>>>>> 58b3617 (tests: run mod_perl's documented behaviours on both servers)
     let reason = String::from_utf8_lossy(text);
     let preload = (number as usize).checked_sub(1);
     let preload = preload.and_then(|index| site.perls[perl].preloads.get(index));
@@ -80,22 +75,16 @@ pub(crate) struct Loading<'s> {
     pub log: ErrorLog,
 }
 
-<<<<<<< HEAD
-/// The reason for loading. A trial leaves out PerlOpenLogsHandler and PerlPostConfigHandler,
-/// because they act for a server that starts.
-#[derive(Clone, Copy)]
-=======
-/// Why it loads.
+/// The reason for loading.
 #[derive(Clone, Copy, PartialEq)]
->>>>>>> 58b3617 (tests: run mod_perl's documented behaviours on both servers)
 pub(crate) enum Occasion {
-    /// The server begins. A handler that cannot be loaded is an error in the log, as under mod_perl: requests that
-    /// want the handler answer 500.
+    /// The server starts. A handler that cannot be loaded is an error in the log, as under mod_perl:
+    /// requests that want the handler answer 500.
     Start,
     /// Another generation of a server that serves. Everything has to load.
     Reload,
-    /// A look whether everything loads. PerlOpenLogsHandler and PerlPostConfigHandler are left out: these act for a
-    /// server that begins.
+    /// A check whether everything loads. It leaves out PerlOpenLogsHandler and
+    /// PerlPostConfigHandler, because they act for a server that starts.
     Trial,
 }
 
@@ -221,13 +210,8 @@ async fn outcome(
         match message.head.kind {
             control::READY => return Ok((failures, loaded)),
             control::FAILED => {
-<<<<<<< HEAD
-                let problem = problem(site, perl, message.head.slot, &message.text);
-                // A module that several lines name is reported once.
-=======
                 let failure = failure(site, perl, message.head.slot, &message.text);
-                // A module that several lines name is told once.
->>>>>>> 58b3617 (tests: run mod_perl's documented behaviours on both servers)
+                // A module that several lines name is reported once.
                 if !failures
                     .iter()
                     .any(|known| known.problem.message == failure.problem.message)
