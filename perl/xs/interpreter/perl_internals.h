@@ -158,6 +158,9 @@ static inline char *mehari_parser_rest(pTHX_ char **end)
 }
 static inline void mehari_parser_skip_to(pTHX_ char *at) { PL_parser->bufptr = at; }
 
+/* Errors were found, and the parser goes on to find others: parser.h (error_count). READ. */
+static inline bool mehari_parser_has_errors(pTHX) { return PL_parser->error_count != 0; }
+
 /* The sub that is compiled counts as a file: `shift` takes from @ARGV and named subs share its lexicals.
  * cv.h (CvUNIQUE), op.c (ck_shift). READ. */
 static inline void mehari_compile_as_file(pTHX)

@@ -13,12 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOOTER "\n;}\n"
+/* The last words declare a sub that nobody calls: the keyword plugin sees by them that the text has been read. */
+#define END_OF_TEXT " Mehari::Unit::end;\n"
+#define FOOTER "\n;}sub" END_OF_TEXT
 
 /* What the compilation under way has found. */
 static bool compiling, data_found;
 static const char *compiling_name; /* as in its #line */
 static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
+static SV *hook_aside; /* $SIG{__DIE__} of a text that was read to its end and has errors; NULL: perl calls the hook */
 static HV *data_package; /* where __DATA__ stands; __END__ opens the main program's */
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
@@ -41,11 +44,42 @@ static bool is_the_script(pTHX)
   return file && strEQ(file, compiling_name);
 }
 
+/* A perl that runs the script finds the errors of all its lines and then dies, so that $SIG{__DIE__} gets them with the
+ * line "Execution of ... aborted". For the text of an eval perl before 5.38 calls no hook, and a later one calls the
+ * hook without that line. Here report_failure calls it, for all of them. */
+static void end_of_text(pTHX)
+{
+  if (mehari_in_thread(aTHX) || hook_aside || !mehari_parser_has_errors(aTHX))
+    return;
+  hook_aside = PL_diehook;
+  PL_diehook = NULL;
+}
+
+static void put_hook_back(pTHX)
+{
+  if (PL_diehook)
+    SvREFCNT_dec(hook_aside);
+  else
+    PL_diehook = hook_aside;
+  hook_aside = NULL;
+}
+
+static bool is_end_of_text(pTHX_ const char *word, STRLEN length)
+{
+  if (!compiling || length != 3 || memNE(word, "sub", 3))
+    return false;
+  char *end, *at = mehari_parser_rest(aTHX_ &end);
+  return end - at == sizeof END_OF_TEXT - 1 && memEQ(at, END_OF_TEXT, sizeof END_OF_TEXT - 1);
+}
+
 /* Perl asks for every word that may be a keyword: this is the one place where a true __END__ or
  * __DATA__ is known from one in a here-document or a hash key. */
 static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
-  if (!is_the_script(aTHX))
+  bool is_end = is_end_of_text(aTHX_ word, length);
+  if (is_end)
+    end_of_text(aTHX);
+  if (is_end || !is_the_script(aTHX))
     return next_keyword(aTHX_ word, length, op);
   mehari_purity_judge(aTHX_ word, length);
   if (!(length == 7 && memEQ(word, "__END__", 7)) && !(length == 8 && memEQ(word, "__DATA__", 8)))
@@ -310,12 +344,18 @@ static void call_die_hook(pTHX_ void *message)
   LEAVE;
 }
 
-/* A perl that runs the script calls $SIG{__DIE__} with the errors, as its last act. Ours did not, for to it the
- * script is text in an eval. What the hook prints is the response. */
+/* perl has given up by itself: in a BEGIN block, at an error that ends the parsing, or after too many. */
+static bool says_it_ended(const char *message)
+{
+  return strstr(message, "compilation aborted") || strstr(message, "aborted due to compilation errors") || strstr(message, "has too many errors");
+}
+
+/* A perl that runs the script calls $SIG{__DIE__} with the errors, as its last act. Ours did not, or the hook found
+ * itself within an eval and kept silent. What the hook prints is the response. */
 static void report_failure(pTHX_ const char *file, size_t printed_before)
 {
   SV *message = sv_mortalcopy(ERRSV);
-  if (!SvROK(message) && !strstr(SvPV_nolen(message), "compilation aborted"))
+  if (!SvROK(message) && !says_it_ended(SvPV_nolen(message)))
     sv_catpvf(message, "Execution of %s aborted due to compilation errors.\n", file);
   mehari_exit_called = false;
   mehari_outcome outcome = MEHARI_RAN;
@@ -357,6 +397,7 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   mehari_hooks_see(aTHX_ & before);
   mehari_outcome outcome = mehari_guard(aTHX_ compile_source, &this, NULL);
   compiling = false;
+  put_hook_back(aTHX);
   mehari_hooks_keep(aTHX_ & script->hooks, &before);
   script->printed = mehari_output_bytes() != printed;
   if (manner != MEHARI_AS_PROGRAM) {
