@@ -120,14 +120,12 @@ impl<'a> Reader<'a> {
 
     fn new(defines: &[String], interpreter: Option<&'a mut dyn Interpreter>) -> Reader<'a> {
         let mut environment = Environment::default();
-        // As mod_perl has it.
-        environment.defines.insert("MODPERL2".into(), String::new());
+        let names = &mut environment.definitions.names;
+        // mod_perl defines this name.
+        names.insert("MODPERL2".into(), String::new());
         for define in defines {
             let (name, value) = define.split_once('=').unwrap_or((define, ""));
-            environment
-                .definitions
-                .names
-                .insert(name.into(), value.into());
+            names.insert(name.into(), value.into());
         }
         let mut site = Site::defaults();
         let empty = Host::virtual_host(Vec::new(), site.main.base.clone());
