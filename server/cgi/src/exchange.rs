@@ -189,7 +189,7 @@ impl Exchange {
         bytes.drain(..end);
         let left = match &head {
             ScriptHead::Response(Head { content_length, .. }) => *content_length,
-            ScriptHead::LocalRedirect(_) | ScriptHead::Passed(_) => None,
+            ScriptHead::LocalRedirect(_) | ScriptHead::Declined(_) => None,
         };
         self.state = State::Body(Body {
             reader,

@@ -15,8 +15,8 @@ mod variables;
 
 use crate::content::Answer;
 use crate::filters::header_rules;
-use crate::request::rule_state::{Checked, Destination, Notes, Remarks};
-use crate::request::variables::RequestFacts;
+use crate::request::rule_state::{Checked, Destination, RuleState};
+use crate::request::variables::ExpressionVariables;
 use crate::request::{hop, Request};
 use crate::routing::{self, Outcome, Route};
 use crate::shared::Shared;
@@ -54,7 +54,7 @@ pub enum Decision {
     /// Have the system learn what is at this path, and ask again.
     Fetch(Vec<u8>),
     /// Have a thread go ahead to the folder of this file, which is to be watched, and ask again.
-    Scout(Vec<u8>),
+    WarmWatches(Vec<u8>),
     /// Look at this password, note what came of it, and ask again.
     Check(Arc<Settings>, PathBuf, Credentials),
 }
@@ -69,7 +69,7 @@ pub struct Lead {
 pub fn evaluate(
     shared: &Shared,
     request: &Request<'_>,
-    remarks: &mut Remarks,
+    rule_state: &mut Option<Box<RuleState>>,
 ) -> Result<Decision, Problem> {
     let site = shared.site();
     let host = site.host(request.virtual_host);
@@ -80,56 +80,69 @@ pub fn evaluate(
         host,
     };
     if !host.rules.is_empty() {
-        if let Some(passage) = phase.before_mapping(remarks)? {
+        if let Some(passage) = phase.before_mapping(rule_state)? {
             return Ok(passage);
         }
     }
-    if let Some(question) = home(host, request, remarks) {
+    if let Some(question) = home(host, request, rule_state) {
         return Ok(Decision::Resolve(question));
     }
-    let route = match known(shared, request, remarks) {
+    let route = match known(shared, request, rule_state) {
         Some(route) => route,
-        None => match cold(shared, request, remarks) {
+        None => match cold(shared, request, rule_state) {
             Some(file) => return Ok(Decision::Fetch(file)),
-            None => found_anew(shared, request, &site, remarks)?,
+            None => found_anew(shared, request, &site, rule_state)?,
         },
     };
     if matches!(&route.outcome, Outcome::File(target) if target.waits_for_watch()) {
-        return Ok(Decision::Scout(route.file.clone()));
+        return Ok(Decision::WarmWatches(route.file.clone()));
     }
-    if !route.settings.look_first() && route.through.is_empty() {
+    if !route.settings.look_first() && route.intermediate_settings.is_empty() {
         return Ok(Decision::To(route));
     }
-    phase.look(route, remarks)
+    phase.look(route, rule_state)
 }
 
 /// Whose home has to be known to find the file.
-fn home(host: &Host, request: &Request<'_>, remarks: &Remarks) -> Option<Question> {
+fn home(
+    host: &Host,
+    request: &Request<'_>,
+    rule_state: &Option<Box<RuleState>>,
+) -> Option<Question> {
     let dirs = host.user_dirs.as_ref().filter(|dirs| dirs.ask_homes())?;
     let path = Path::decode(request.path()).ok()?;
     let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;
     let question = Question::Home(name.to_string());
-    let has_asked = |notes: &Notes| notes.learned(&question).is_some();
-    let is_known = routing::homes::is_remembered(name) || remarks.as_deref().is_some_and(has_asked);
+    let has_asked = |state: &RuleState| state.learned(&question).is_some();
+    let is_known =
+        routing::homes::is_remembered(name) || rule_state.as_deref().is_some_and(has_asked);
     (!is_known).then_some(question)
 }
 
 /// The same route as last time, where nothing but the path decides.
-fn known(shared: &Shared, request: &Request<'_>, remarks: &Remarks) -> Option<Rc<Route>> {
-    let notes = remarks.as_deref();
-    if notes.is_some_and(|notes| !notes.forced.is_empty() || notes.back_end().is_some()) {
+fn known(
+    shared: &Shared,
+    request: &Request<'_>,
+    rule_state: &Option<Box<RuleState>>,
+) -> Option<Rc<Route>> {
+    let state = rule_state.as_deref();
+    if state.is_some_and(|state| !state.forced.is_empty() || state.back_end().is_some()) {
         return None;
     }
-    let file = notes.and_then(Notes::file);
+    let file = state.and_then(RuleState::file);
     shared.known_route(request.virtual_host, request.path(), file)
 }
 
 /// What finding the route would read from the disk, if that has not been done for it.
-fn cold(shared: &Shared, request: &Request<'_>, remarks: &Remarks) -> Option<Vec<u8>> {
-    if is_fetched(remarks) {
+fn cold(
+    shared: &Shared,
+    request: &Request<'_>,
+    rule_state: &Option<Box<RuleState>>,
+) -> Option<Vec<u8>> {
+    if is_fetched(rule_state) {
         return None;
     }
-    let file = remarks.as_deref().and_then(Notes::file);
+    let file = rule_state.as_deref().and_then(RuleState::file);
     shared.cold_file(request.virtual_host, request.path(), file)
 }
 
@@ -138,17 +151,17 @@ fn found_anew(
     shared: &Shared,
     request: &Request<'_>,
     site: &Site,
-    remarks: &Remarks,
+    rule_state: &Option<Box<RuleState>>,
 ) -> Result<Rc<Route>, Problem> {
-    let route = routed(shared, request, site, remarks)?;
-    if let (true, Outcome::File(target)) = (is_fetched(remarks), &route.outcome) {
+    let route = routed(shared, request, site, rule_state)?;
+    if let (true, Outcome::File(target)) = (is_fetched(rule_state), &route.outcome) {
         target.begin_cold();
     }
     Ok(route)
 }
 
-fn is_fetched(remarks: &Remarks) -> bool {
-    remarks.as_deref().is_some_and(|notes| notes.fetched)
+fn is_fetched(rule_state: &Option<Box<RuleState>>) -> bool {
+    rule_state.as_deref().is_some_and(|state| state.fetched)
 }
 
 /// The route of a request where the rules of its host have left it.
@@ -156,17 +169,17 @@ fn routed(
     shared: &Shared,
     request: &Request<'_>,
     site: &Site,
-    remarks: &Remarks,
+    rule_state: &Option<Box<RuleState>>,
 ) -> Result<Rc<Route>, Problem> {
-    let Some(notes) = remarks else {
+    let Some(state) = rule_state else {
         return shared.route(request.virtual_host, request.path(), true);
     };
-    let route = match (notes.file(), notes.forced.is_empty()) {
+    let route = match (state.file(), state.forced.is_empty()) {
         (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file, true),
         (None, true) => shared.route(request.virtual_host, request.path(), true),
-        (_, false) => routing::find_for(site, &shared.htaccess, request, notes, None).map(Rc::new),
+        (_, false) => routing::find_for(site, &shared.htaccess, request, state, None).map(Rc::new),
     };
-    match notes.back_end() {
+    match state.back_end() {
         Some(proxied) => {
             route.map(|route| Rc::new(routing::to_back_end(site, request, &route, proxied)))
         }
@@ -177,15 +190,15 @@ fn routed(
 /// The route that answers a request which has passed the access phase, found once more.
 pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, Problem> {
     let site = shared.site();
-    let mut remarks = request.notes.cloned().map(Box::new);
+    let mut rule_state = request.rule_state.cloned().map(Box::new);
     let phase = AccessPhase {
         shared,
         request,
         site: &site,
         host: site.host(request.virtual_host),
     };
-    let route = routed(shared, request, &site, &remarks)?;
-    phase.settle(route, &mut remarks)
+    let route = routed(shared, request, &site, &rule_state)?;
+    phase.settle(route, &mut rule_state)
 }
 
 /// What the rules say of a request that a worker makes within another: nobody waits here, so a password that was
@@ -194,27 +207,34 @@ pub fn look_within(
     shared: &Shared,
     request: &Request<'_>,
     route: Rc<Route>,
-    remarks: &mut Remarks,
+    rule_state: &mut Option<Box<RuleState>>,
 ) -> Result<(Rc<Route>, u16), Problem> {
     let site = shared.site();
     let host = site.host(request.virtual_host);
-    set_variables(&host.rules.variables, shared, request, host, None, remarks);
+    set_variables(
+        &host.rules.variables,
+        shared,
+        request,
+        host,
+        None,
+        rule_state,
+    );
     let phase = AccessPhase {
         shared,
         request,
         site: &site,
         host,
     };
-    let route = phase.settle(route, remarks)?;
-    let mut stop = phase.stops(&route, remarks);
+    let route = phase.settle(route, rule_state)?;
+    let mut stop = phase.stops(&route, rule_state);
     if let Some(Decision::Check(_, user_file, credentials)) = stop {
-        let notes = remarks.get_or_insert_with(Default::default);
-        notes.checked.push(Checked {
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.checked.push(Checked {
             user_file,
             credentials,
             right: false,
         });
-        stop = phase.stops(&route, remarks);
+        stop = phase.stops(&route, rule_state);
     }
     let status = match stop {
         None => 0,
@@ -234,23 +254,36 @@ struct AccessPhase<'a> {
 
 impl AccessPhase<'_> {
     /// Rules of the host: they see the path before it stands for a file, once for each resource.
-    fn before_mapping(&self, remarks: &mut Remarks) -> Result<Option<Decision>, Problem> {
+    fn before_mapping(
+        &self,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Option<Decision>, Problem> {
         let (shared, request, host) = (self.shared, self.request, self.host);
         let path = Path::decode_as(request.path(), host.encoded_slashes())?;
         let settings = host.base_settings();
-        let decided =
-            |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
-        if decided(remarks).is_none() {
-            if let Some(question) = self.looks_up(&settings, remarks) {
+        let decided = |rule_state: &Option<Box<RuleState>>| {
+            rule_state
+                .as_ref()
+                .and_then(|state| state.destination.clone())
+        };
+        if decided(rule_state).is_none() {
+            if let Some(question) = self.looks_up(&settings, rule_state) {
                 return Ok(Some(question));
             }
-            set_variables(&host.rules.variables, shared, request, host, None, remarks);
-            if let Some(passage) = rewriting::of_host(shared, request, host, &path, remarks) {
+            set_variables(
+                &host.rules.variables,
+                shared,
+                request,
+                host,
+                None,
+                rule_state,
+            );
+            if let Some(passage) = rewriting::of_host(shared, request, host, &path, rule_state) {
                 return Ok(Some(passage));
             }
         }
         // What is a file's or a back end's by now is no path of `Redirect`'s any more.
-        if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(remarks) {
+        if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(rule_state) {
             return Ok(None);
         }
         let rules = &host.rules.redirects;
@@ -263,14 +296,18 @@ impl AccessPhase<'_> {
         ))
     }
 
-    fn look(&self, route: Rc<Route>, remarks: &mut Remarks) -> Result<Decision, Problem> {
+    fn look(
+        &self,
+        route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Decision, Problem> {
         // Variables may be about the name.
-        if let Some(question) = self.looks_up(&route.settings, remarks) {
+        if let Some(question) = self.looks_up(&route.settings, rule_state) {
             return Ok(question);
         }
-        let route = self.settle(route, remarks)?;
+        let route = self.settle(route, rule_state)?;
         let settings = route.settings.clone();
-        if let Some(refusal) = self.stops(&route, remarks) {
+        if let Some(refusal) = self.stops(&route, rule_state) {
             return Ok(refusal);
         }
         let path = Path::decode_as(self.request.path(), self.host.encoded_slashes())?;
@@ -281,45 +318,55 @@ impl AccessPhase<'_> {
         {
             return Ok(passage);
         }
-        let forced = |remarks: &Remarks| remarks.as_ref().map_or(0, |notes| notes.forced.len());
-        let before = forced(remarks);
-        if let Some(passage) = self.rewrite(&route, &path, remarks) {
+        let forced = |rule_state: &Option<Box<RuleState>>| {
+            rule_state.as_ref().map_or(0, |state| state.forced.len())
+        };
+        let before = forced(rule_state);
+        if let Some(passage) = self.rewrite(&route, &path, rule_state) {
             return Ok(passage);
         }
-        let route = if forced(remarks) > before {
-            self.found(&route, remarks)?
+        let route = if forced(rule_state) > before {
+            self.found(&route, rule_state)?
         } else {
             route
         };
-        self.change_fields(&route, remarks);
+        self.change_fields(&route, rule_state);
         Ok(Decision::To(route))
     }
 
     /// The route under the settings that hold for this very request (`<If>`), its variables set.
-    fn settle(&self, mut route: Rc<Route>, remarks: &mut Remarks) -> Result<Rc<Route>, Problem> {
+    fn settle(
+        &self,
+        mut route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Rc<Route>, Problem> {
         let settings = route.settings.clone();
-        self.set_variables(&settings, &route, remarks);
+        self.set_variables(&settings, &route, rule_state);
         if !settings.rules.conditionals.is_empty() {
-            route = self.found(&route, remarks)?;
-            self.set_variables(&route.settings.clone(), &route, remarks);
+            route = self.found(&route, rule_state)?;
+            self.set_variables(&route.settings.clone(), &route, rule_state);
         }
         Ok(route)
     }
 
     /// The route as it is with every `<If>` that is met, and what rules have forced on it.
-    fn found(&self, route: &Rc<Route>, remarks: &Remarks) -> Result<Rc<Route>, Problem> {
-        let notes = remarks.as_deref();
-        let facts = self.facts(route, &route.settings, notes);
-        let nothing = Notes::default();
-        let notes = notes.unwrap_or(&nothing);
+    fn found(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Rc<Route>, Problem> {
+        let state = rule_state.as_deref();
+        let facts = self.facts(route, &route.settings, state);
+        let nothing = RuleState::default();
+        let state = state.unwrap_or(&nothing);
         let again = routing::find_for(
             self.site,
             &self.shared.htaccess,
             self.request,
-            notes,
+            state,
             Some(&facts),
         )?;
-        Ok(Rc::new(match notes.back_end() {
+        Ok(Rc::new(match state.back_end() {
             Some(proxied) => routing::to_back_end(self.site, self.request, &again, proxied),
             None => again,
         }))
@@ -329,16 +376,21 @@ impl AccessPhase<'_> {
         &'f self,
         route: &'f Route,
         settings: &'f Settings,
-        notes: Option<&'f Notes>,
-    ) -> RequestFacts<'f> {
-        let mut facts = RequestFacts::new(self.request, self.host, notes, &self.shared.maps);
+        state: Option<&'f RuleState>,
+    ) -> ExpressionVariables<'f> {
+        let mut facts = ExpressionVariables::new(self.request, self.host, state, &self.shared.maps);
         facts.file = &route.file;
         facts.path_info = &route.path_info;
         facts.set_env = &settings.programs.set_env;
         facts
     }
 
-    fn set_variables(&self, settings: &Settings, route: &Route, remarks: &mut Remarks) {
+    fn set_variables(
+        &self,
+        settings: &Settings,
+        route: &Route,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) {
         let rules = &settings.rules.variables;
         set_variables(
             rules,
@@ -346,11 +398,11 @@ impl AccessPhase<'_> {
             self.request,
             self.host,
             Some(route),
-            remarks,
+            rule_state,
         );
     }
 
-    fn change_fields(&self, route: &Route, remarks: &mut Remarks) {
+    fn change_fields(&self, route: &Route, rule_state: &mut Option<Box<RuleState>>) {
         let rules = &route.settings.rules.request_headers;
         if rules.is_empty() {
             return;
@@ -360,9 +412,9 @@ impl AccessPhase<'_> {
         let mut fields: Vec<_> = own
             .map(|(name, value)| (name.to_vec(), value.to_vec()))
             .collect();
-        let notes = remarks.clone();
-        let facts = self.facts(route, &route.settings, notes.as_deref());
+        let state = rule_state.clone();
+        let facts = self.facts(route, &route.settings, state.as_deref());
         header_rules::change_request(rules, &mut fields, &facts);
-        remarks.get_or_insert_with(Default::default).fields = Some(fields);
+        rule_state.get_or_insert_with(Default::default).fields = Some(fields);
     }
 }

@@ -7,13 +7,13 @@
 pub mod claims;
 pub mod coded;
 mod disk;
+pub mod fill_lock;
 mod fills;
 pub mod key;
-pub mod lease;
 mod redis;
 
+pub use fill_lock::FillLock;
 pub use key::Purge;
-pub use lease::Lease;
 
 use crate::request::Request;
 use coded::CodedPages;
@@ -21,7 +21,7 @@ use disk::Disk;
 use fills::Fills;
 use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
-use mehari_http::lines::Lines;
+use mehari_http::header_block::HeaderBlock;
 use mehari_observe::Journal;
 use redis::Redis;
 use std::cell::{Cell, RefCell};
@@ -79,7 +79,7 @@ pub struct CacheStats {
 
 /// The cache's part in an answer, as X-Cache and the access log tell it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum CacheStatus {
     /// It was not asked.
     #[default]
     None,
@@ -89,19 +89,22 @@ pub enum Part {
     Stale,
 }
 
-impl Part {
+impl CacheStatus {
     /// What is kept answers: its lines say when it was made.
     pub fn is_kept(self) -> bool {
-        matches!(self, Part::Hit | Part::Revalidate | Part::Stale)
+        matches!(
+            self,
+            CacheStatus::Hit | CacheStatus::Revalidate | CacheStatus::Stale
+        )
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Part::None => "",
-            Part::Hit => "HIT",
-            Part::Miss => "MISS",
-            Part::Revalidate => "REVALIDATE",
-            Part::Stale => "STALE",
+            CacheStatus::None => "",
+            CacheStatus::Hit => "HIT",
+            CacheStatus::Miss => "MISS",
+            CacheStatus::Revalidate => "REVALIDATE",
+            CacheStatus::Stale => "STALE",
         }
     }
 }
@@ -165,7 +168,7 @@ impl Cache {
     }
 
     /// What a program's response says is to be forgotten.
-    pub fn purge_said(self: &Rc<Cache>, request: &Request<'_>, block: &[u8], lines: &Lines) {
+    pub fn purge_said(self: &Rc<Cache>, request: &Request<'_>, block: &[u8], lines: &HeaderBlock) {
         let said = lines.purge.iter().map(|span| &block[span.clone()]);
         for purge in said.filter_map(|text| Purge::by(request, text)) {
             self.purge(&purge);
@@ -183,13 +186,13 @@ impl Cache {
         }
     }
 
-    pub fn count(&self, part: Part) {
+    pub fn count(&self, part: CacheStatus) {
         let count = match part {
-            Part::None => return,
-            Part::Hit => &self.counts.hits,
-            Part::Miss => &self.counts.misses,
-            Part::Revalidate => &self.counts.revalidated,
-            Part::Stale => &self.counts.stale,
+            CacheStatus::None => return,
+            CacheStatus::Hit => &self.counts.hits,
+            CacheStatus::Miss => &self.counts.misses,
+            CacheStatus::Revalidate => &self.counts.revalidated,
+            CacheStatus::Stale => &self.counts.stale,
         };
         count.set(count.get() + 1);
     }

@@ -24,7 +24,7 @@ use crate::content::spool::Spooled;
 use crate::content::Answer;
 use crate::shared::PerlExchange;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Head, Named, Passed};
+use mehari_pool::{Declined, Head, Named};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -39,12 +39,12 @@ pub enum HandlerOutcome {
 }
 
 /// What a program or a back end says first.
-pub enum Said {
+pub enum BackendHead {
     Response(Head),
     /// Another local target is to answer.
     Elsewhere(Vec<u8>),
     /// Perl leaves the answer to the server, and the body it was given.
-    Passed(Box<Passed>, Option<Box<Spooled>>),
+    Declined(Box<Declined>, Option<Box<Spooled>>),
     /// The server's own page for this status.
     Page(u16),
     /// The front's own answer, which took its time.
@@ -53,12 +53,12 @@ pub enum Said {
     Upgrade(Head),
 }
 
-impl From<ScriptHead> for Said {
-    fn from(head: ScriptHead) -> Said {
+impl From<ScriptHead> for BackendHead {
+    fn from(head: ScriptHead) -> BackendHead {
         match head {
-            ScriptHead::Response(head) => Said::Response(head),
-            ScriptHead::LocalRedirect(target) => Said::Elsewhere(target),
-            ScriptHead::Passed(passed) => Said::Passed(passed, None),
+            ScriptHead::Response(head) => BackendHead::Response(head),
+            ScriptHead::LocalRedirect(target) => BackendHead::Elsewhere(target),
+            ScriptHead::Declined(declined) => BackendHead::Declined(declined, None),
         }
     }
 }
@@ -96,13 +96,13 @@ pub enum Backend {
     /// One of them, whose response is kept as it goes by.
     Captured(Box<Captured>),
     /// Nobody: the front itself, when it is ready.
-    Later(Later),
+    Deferred(Deferred),
     /// Taken apart.
     Gone,
 }
 
 /// An answer that is being made, or the status of the page instead of it.
-pub type Later = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
+pub type Deferred = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
 
 impl Backend {
     /// Puts a filter behind it.
@@ -125,11 +125,11 @@ impl Backend {
         }
     }
 
-    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
         match self {
             Backend::Perl(exchange, body) => match said(exchange.poll_head(cx)) {
-                Poll::Ready(Ok(Said::Passed(passed, _))) => {
-                    Poll::Ready(Ok(Said::Passed(passed, body.take())))
+                Poll::Ready(Ok(BackendHead::Declined(declined, _))) => {
+                    Poll::Ready(Ok(BackendHead::Declined(declined, body.take())))
                 }
                 said => said,
             },
@@ -137,13 +137,13 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.poll_head(cx),
             Backend::Filtered(filtered) => filtered.inner_mut().poll_head(cx),
             Backend::Captured(captured) => captured.inner_mut().poll_head(cx),
-            Backend::Later(later) => later.as_mut().poll(cx).map(|answer| {
+            Backend::Deferred(later) => later.as_mut().poll(cx).map(|answer| {
                 Ok(match answer {
-                    Ok(answer) => Said::Answered(Box::new(answer)),
-                    Err(status) => Said::Page(status),
+                    Ok(answer) => BackendHead::Answered(Box::new(answer)),
+                    Err(status) => BackendHead::Page(status),
                 })
             }),
-            Backend::Gone => Poll::Ready(Ok(Said::Page(500))),
+            Backend::Gone => Poll::Ready(Ok(BackendHead::Page(500))),
         }
     }
 
@@ -154,7 +154,7 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.take_interim(),
             Backend::Filtered(filtered) => filtered.inner_mut().take_interim(),
             Backend::Captured(captured) => captured.inner_mut().take_interim(),
-            Backend::Cgi(_) | Backend::Later(_) | Backend::Gone => None,
+            Backend::Cgi(_) | Backend::Deferred(_) | Backend::Gone => None,
         }
     }
 
@@ -170,7 +170,7 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
             Backend::Filtered(filtered) => filtered.poll_body(cx, into, room),
             Backend::Captured(captured) => captured.poll_body(cx, into, room),
-            Backend::Later(_) | Backend::Gone => Poll::Ready(Ok(false)),
+            Backend::Deferred(_) | Backend::Gone => Poll::Ready(Ok(false)),
         }
     }
 
@@ -181,7 +181,7 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.is_complete(),
             Backend::Filtered(filtered) => filtered.is_complete(),
             Backend::Captured(captured) => captured.inner().is_complete(),
-            Backend::Later(_) | Backend::Gone => true,
+            Backend::Deferred(_) | Backend::Gone => true,
         }
     }
 
@@ -191,7 +191,7 @@ impl Backend {
             Backend::Cgi(exchange) => exchange.worker(),
             Backend::Filtered(filtered) => filtered.inner().worker(),
             Backend::Captured(captured) => captured.inner().worker(),
-            Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
+            Backend::Proxy(_) | Backend::Deferred(_) | Backend::Gone => None,
         }
     }
 
@@ -201,7 +201,7 @@ impl Backend {
             Backend::Perl(exchange, _) => exchange.take_user(),
             Backend::Filtered(filtered) => filtered.inner_mut().take_user(),
             Backend::Captured(captured) => captured.inner_mut().take_user(),
-            Backend::Cgi(_) | Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
+            Backend::Cgi(_) | Backend::Proxy(_) | Backend::Deferred(_) | Backend::Gone => None,
         }
     }
 
@@ -211,7 +211,7 @@ impl Backend {
             Backend::Proxy(exchange) => !exchange.is_begun(),
             Backend::Filtered(filtered) => filtered.inner().waits(),
             Backend::Captured(captured) => captured.inner().waits(),
-            Backend::Later(_) => false,
+            Backend::Deferred(_) => false,
             _ => self.worker().is_none(),
         }
     }
@@ -223,11 +223,11 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.queued(),
             Backend::Filtered(filtered) => filtered.inner().queued(),
             Backend::Captured(captured) => captured.inner().queued(),
-            Backend::Later(_) | Backend::Gone => Duration::ZERO,
+            Backend::Deferred(_) | Backend::Gone => Duration::ZERO,
         }
     }
 }
 
-fn said(head: Poll<Result<ScriptHead, mehari_pool::Fault>>) -> Poll<Result<Said, Fault>> {
-    head.map(|head| head.map(Said::from).map_err(Fault::from))
+fn said(head: Poll<Result<ScriptHead, mehari_pool::Fault>>) -> Poll<Result<BackendHead, Fault>> {
+    head.map(|head| head.map(BackendHead::from).map_err(Fault::from))
 }

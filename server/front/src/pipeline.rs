@@ -32,7 +32,7 @@ mod start;
 mod status_page;
 pub mod subrequest;
 
-pub use admit::{at_once, check, Asked};
+pub use admit::{at_once, check, TargetForm};
 pub use client::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
 pub use context::RequestContext;
 pub use respond::{answer, start_answer};
@@ -64,11 +64,11 @@ pub async fn run<C: ClientStream>(
 ) -> Result<(), Gone> {
     let work = match admit::check(client, context) {
         Err(problem) => handle::refuse(client, context, problem),
-        Ok(Asked::Server) => {
+        Ok(TargetForm::Asterisk) => {
             client.discard_body().await?;
             HandlerOutcome::Answer(server_options())
         }
-        Ok(Asked::Path) => match at_once(client, context) {
+        Ok(TargetForm::Origin) => match at_once(client, context) {
             Some(work) => work,
             None => handle::begin(client, context).await?,
         },
@@ -92,11 +92,11 @@ pub async fn finish<C: ClientStream>(
             }
             HandlerOutcome::Backend(mut backend) => {
                 let sent = program::answer(client, context, &mut backend).await;
-                context.credit(&mut backend);
+                context.note_backend(&mut backend);
                 match sent? {
                     None => return Ok(()),
                     Some(work) => {
-                        context.hear(backend, &work);
+                        context.report_to_worker(backend, &work);
                         work
                     }
                 }

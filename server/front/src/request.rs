@@ -11,7 +11,7 @@ pub mod trace;
 pub mod variables;
 
 use mehari_http::http1::head::split_port;
-use rule_state::Notes;
+use rule_state::RuleState;
 use smallvec::SmallVec;
 
 pub use mehari_http::target::{path_of, query_of};
@@ -57,7 +57,7 @@ pub struct Request<'a> {
     pub virtual_host: u32,
     pub peer: &'a Peer,
     /// What rules have found out about it.
-    pub notes: Option<&'a Notes>,
+    pub rule_state: Option<&'a RuleState>,
     pub id: u64,
 }
 
@@ -89,8 +89,8 @@ impl<'a> Request<'a> {
 
     /// What follows the `?`, not decoded, or what Perl's handlers have put in its place.
     pub fn query(&self) -> &'a [u8] {
-        match self.notes {
-            Some(Notes {
+        match self.rule_state {
+            Some(RuleState {
                 query: Some(query), ..
             }) => query,
             _ => query_of(self.resource),

@@ -6,8 +6,8 @@ mod outcome;
 mod target;
 
 use crate::request::canonical::has_scheme;
-use crate::request::rule_state::Notes;
-use crate::request::variables::RequestFacts;
+use crate::request::rule_state::RuleState;
+use crate::request::variables::ExpressionVariables;
 use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
 use outcome::expanded;
 use std::sync::Arc;
@@ -45,18 +45,18 @@ pub enum Rewritten {
 
 /// A request on its way through the rules.
 pub struct Run<'a> {
-    pub facts: RequestFacts<'a>,
+    pub facts: ExpressionVariables<'a>,
     /// What the patterns see.
     pub subject: Vec<u8>,
     pub query: Vec<u8>,
     /// Variables and cookies are put here.
-    pub notes: Notes,
+    pub rule_state: RuleState,
     /// The URL path that relative targets of redirects are below.
     pub base: &'a [u8],
 }
 
 impl Run<'_> {
-    pub fn through(&mut self, rewriting: &Rewriting) -> Rewritten {
+    pub fn run_rules(&mut self, rewriting: &Rewriting) -> Rewritten {
         let rules = &rewriting.rules;
         let mut changed = None;
         // The last redirect, which counts if what the rules end with is an address elsewhere.
@@ -89,7 +89,7 @@ impl Run<'_> {
                 Applied::End(outcome) => return outcome,
             }
             if flags.end {
-                self.notes.ended = true;
+                self.rule_state.ended = true;
             }
             if flags.last || flags.end || flags.pass_through {
                 break;
@@ -120,7 +120,7 @@ impl Run<'_> {
 
     /// `None`: the rule is not about this request.
     fn apply(&mut self, rule: &RewriteRule) -> Option<Applied> {
-        if rule.flags.no_subrequest && self.notes.is_within {
+        if rule.flags.no_subrequest && self.rule_state.is_within {
             return None;
         }
         let subject = self.subject.clone();
@@ -132,7 +132,7 @@ impl Run<'_> {
         let matched = (subject.as_slice(), &groups);
         let (condition, fields) = self.conditions(&rule.conditions, matched)?;
         for name in fields {
-            self.notes.vary(name);
+            self.rule_state.vary(name);
         }
         let condition = condition
             .as_ref()
@@ -196,7 +196,7 @@ impl Run<'_> {
         condition: Option<(&[u8], &Groups)>,
     ) {
         if let Some(forced) = &flags.forced {
-            self.notes.forced.push(forced.clone());
+            self.rule_state.forced.push(forced.clone());
         }
         if flags.environment.is_empty() && flags.cookies.is_empty() {
             return;
@@ -210,12 +210,12 @@ impl Run<'_> {
         let cookies: Vec<Vec<u8>> = flags.cookies.iter().map(|text| text.of(&facts)).collect();
         for (name, value) in set {
             match value {
-                Some(value) => self.notes.set(name.as_bytes(), value),
-                None => self.notes.unset(name.as_bytes()),
+                Some(value) => self.rule_state.set(name.as_bytes(), value),
+                None => self.rule_state.unset(name.as_bytes()),
             }
         }
         for cookie in cookies {
-            cookie::push(&cookie, &mut self.notes.lines);
+            cookie::push(&cookie, &mut self.rule_state.lines);
         }
     }
 }

@@ -20,8 +20,7 @@ mod walk;
 
 pub use locate::{DENIED, HIDDEN};
 
-use crate::content::media;
-use crate::content::FileTarget;
+use crate::content::{media, FileTarget};
 use mehari_config::{Handler, Report, Settings};
 use mehari_filewatch::FileWatcher;
 use mehari_http::problem::Problem;
@@ -43,7 +42,7 @@ pub struct Route {
     pub outcome: Outcome,
     /// Settings of the places it was led on from (a folder with an index), where they ask something
     /// else of those who come than `settings` do.
-    pub through: Vec<Arc<Settings>>,
+    pub intermediate_settings: Vec<Arc<Settings>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
     /// What is known of the program's file, from the second search for this path on.

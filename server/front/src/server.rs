@@ -10,12 +10,12 @@ use crate::pipeline::subrequest;
 use crate::shared::{PerlPool, Shared};
 use accept::accept;
 use mehari_config::Site;
-use mehari_net::deadline::{Alarm, SWEEP};
+use mehari_net::deadline::{Interrupt, SWEEP};
 use mehari_net::socket::{Acceptor, Listener};
 use mehari_net::tls::{Hosts, Trouble};
 use mehari_net::watched::watched;
 use mehari_observe::Journal;
-use mehari_pool::Oracle;
+use mehari_pool::SubrequestResolver;
 use mehari_upstream::GroupStatus;
 use std::io;
 use std::rc::Rc;
@@ -89,7 +89,7 @@ impl Handle {
     }
 
     /// Answers what workers ask, for as long as the front lives.
-    pub fn oracle(&self) -> Oracle
+    pub fn subrequest_resolver(&self) -> SubrequestResolver
 where {
         let shared = Rc::downgrade(&self.0);
         Rc::new(move |question, give| {
@@ -179,8 +179,8 @@ impl Front {
                 if how == Stop::Gracefully {
                     finish(&shared, &mut stop).await;
                 }
-                shared.registry.raise(Alarm::Abandon);
-                shared.streams.raise(Alarm::Abandon);
+                shared.registry.raise(Interrupt::Abort);
+                shared.streams.raise(Interrupt::Abort);
                 sweeping.abort();
                 watching.abort();
                 listening.abort();
@@ -201,7 +201,7 @@ async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
 /// Lets connections end by themselves, until the deadline or an impatient `Now`.
 async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
     shared.stopping.set(true);
-    shared.registry.raise(Alarm::Leave);
+    shared.registry.raise(Interrupt::Drain);
     let limit = shared.site().workers().stop_timeout;
     let impatient = async {
         if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {

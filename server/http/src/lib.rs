@@ -4,8 +4,8 @@
 //! ends. The callers decide what a message means to the server.
 
 pub mod accept;
+pub mod header_block;
 pub mod http1;
-pub mod lines;
 pub mod path;
 pub mod problem;
 pub mod status;

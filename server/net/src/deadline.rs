@@ -1,4 +1,4 @@
-//! Deadlines without timers. Each connection keeps a [`Watch`], and a sweep every quarter of a
+//! Deadlines without timers. Each connection keeps a [`Deadline`], and a sweep every quarter of a
 //! second wakes those that are late. A stop also reaches sleeping connections this way.
 
 use crate::clock::Clock;
@@ -29,20 +29,22 @@ pub enum Phase {
 
 /// Why a sleeping connection was woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alarm {
+pub enum Interrupt {
     /// The phase took too long.
-    Late,
+    TimedOut,
     /// An idle connection must close: a stop, or room for another connection.
-    Leave,
+    Drain,
     /// The stop's own deadline has passed, and the connection ends whatever it does.
-    Abandon,
+    Abort,
 }
 
-pub struct Watch {
+/// What one connection waits for, and until when.
+pub struct Deadline {
     phase: Cell<Phase>,
-    deadline: Cell<Duration>,
+    /// When the phase is over, on the clock of [`Clock::tick`].
+    until: Cell<Duration>,
     since: Cell<Duration>,
-    alarm: Cell<Option<Alarm>>,
+    interrupt: Cell<Option<Interrupt>>,
     /// Whether the connection must leave. A passing deadline does not change this.
     leaving: Cell<bool>,
     /// Its index in the registry.
@@ -50,13 +52,13 @@ pub struct Watch {
     waker: RefCell<Option<Waker>>,
 }
 
-impl Watch {
-    fn new(now: Duration) -> Watch {
-        Watch {
+impl Deadline {
+    fn new(now: Duration) -> Deadline {
+        Deadline {
             phase: Cell::new(Phase::Head),
-            deadline: Cell::new(Duration::MAX),
+            until: Cell::new(Duration::MAX),
             since: Cell::new(now),
-            alarm: Cell::new(None),
+            interrupt: Cell::new(None),
             leaving: Cell::new(false),
             place: Cell::new(0),
             waker: RefCell::new(None),
@@ -69,18 +71,19 @@ impl Watch {
         self.phase.set(phase);
         self.since.set(clock.tick());
         let limit = limit.saturating_add(SWEEP);
-        self.deadline.set(clock.tick().saturating_add(limit));
-        if self.alarm.get() == Some(Alarm::Late) {
-            self.alarm.set(self.leaving.get().then_some(Alarm::Leave));
+        self.until.set(clock.tick().saturating_add(limit));
+        if self.interrupt.get() == Some(Interrupt::TimedOut) {
+            self.interrupt
+                .set(self.leaving.get().then_some(Interrupt::Drain));
         }
     }
 
     /// The alarm for the current phase. Without an alarm, `cx` is woken by the next one.
     #[inline]
-    pub fn poll_alarm(&self, cx: &Context<'_>) -> Option<Alarm> {
-        match self.alarm.get() {
-            Some(Alarm::Leave) if self.phase.get() != Phase::Idle => {}
-            Some(alarm) => return Some(alarm),
+    pub fn poll_interrupt(&self, cx: &Context<'_>) -> Option<Interrupt> {
+        match self.interrupt.get() {
+            Some(Interrupt::Drain) if self.phase.get() != Phase::Idle => {}
+            Some(interrupt) => return Some(interrupt),
             None => {}
         }
         let mut waker = self.waker.borrow_mut();
@@ -91,11 +94,11 @@ impl Watch {
         None
     }
 
-    fn raise(&self, alarm: Alarm) {
-        if alarm == Alarm::Leave {
+    fn raise(&self, interrupt: Interrupt) {
+        if interrupt == Interrupt::Drain {
             self.leaving.set(true);
         }
-        self.alarm.set(Some(alarm));
+        self.interrupt.set(Some(interrupt));
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
         }
@@ -105,55 +108,56 @@ impl Watch {
 /// All open connections.
 #[derive(Default)]
 pub struct Registry {
-    watches: RefCell<Vec<Rc<Watch>>>,
+    deadlines: RefCell<Vec<Rc<Deadline>>>,
     emptied: tokio::sync::Notify,
 }
 
 impl Registry {
     pub fn open(&self) -> usize {
-        self.watches.borrow().len()
+        self.deadlines.borrow().len()
     }
 
     /// Enters a connection into the registry. Dropping the result removes it.
-    pub fn enter(self: &Rc<Registry>, clock: &Clock) -> Seat {
-        let watch = Rc::new(Watch::new(clock.tick()));
-        let mut watches = self.watches.borrow_mut();
-        watch.place.set(watches.len());
-        watches.push(watch.clone());
-        drop(watches);
-        Seat {
-            watch,
+    pub fn enter(self: &Rc<Registry>, clock: &Clock) -> ConnectionGuard {
+        let deadline = Rc::new(Deadline::new(clock.tick()));
+        let mut deadlines = self.deadlines.borrow_mut();
+        deadline.place.set(deadlines.len());
+        deadlines.push(deadline.clone());
+        drop(deadlines);
+        ConnectionGuard {
+            deadline,
             registry: self.clone(),
         }
     }
 
     pub fn sweep(&self, now: Duration) {
-        for watch in self.watches.borrow().iter() {
-            if watch.deadline.get() <= now {
-                watch.deadline.set(Duration::MAX);
-                watch.raise(Alarm::Late);
+        for deadline in self.deadlines.borrow().iter() {
+            if deadline.until.get() <= now {
+                deadline.until.set(Duration::MAX);
+                deadline.raise(Interrupt::TimedOut);
             }
         }
     }
 
-    pub fn raise(&self, alarm: Alarm) {
-        for watch in self.watches.borrow().iter() {
-            watch.raise(alarm);
+    pub fn raise(&self, interrupt: Interrupt) {
+        for deadline in self.deadlines.borrow().iter() {
+            deadline.raise(interrupt);
         }
     }
 
     /// Asks the connection that has been idle longest to leave. Returns false if none is idle.
     pub fn dismiss_idle(&self) -> bool {
-        let watches = self.watches.borrow();
-        let idle =
-            |watch: &&Rc<Watch>| watch.phase.get() == Phase::Idle && watch.alarm.get().is_none();
-        match watches
+        let deadlines = self.deadlines.borrow();
+        let idle = |deadline: &&Rc<Deadline>| {
+            deadline.phase.get() == Phase::Idle && deadline.interrupt.get().is_none()
+        };
+        match deadlines
             .iter()
             .filter(idle)
-            .min_by_key(|watch| watch.since.get())
+            .min_by_key(|deadline| deadline.since.get())
         {
-            Some(watch) => {
-                watch.raise(Alarm::Leave);
+            Some(deadline) => {
+                deadline.raise(Interrupt::Drain);
                 true
             }
             None => false,
@@ -168,28 +172,29 @@ impl Registry {
     }
 }
 
-pub struct Seat {
-    watch: Rc<Watch>,
+/// A connection's place in the registry.
+pub struct ConnectionGuard {
+    deadline: Rc<Deadline>,
     registry: Rc<Registry>,
 }
 
-impl std::ops::Deref for Seat {
-    type Target = Watch;
+impl std::ops::Deref for ConnectionGuard {
+    type Target = Deadline;
     #[inline]
-    fn deref(&self) -> &Watch {
-        &self.watch
+    fn deref(&self) -> &Deadline {
+        &self.deadline
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut watches = self.registry.watches.borrow_mut();
-        let place = self.watch.place.get();
-        watches.swap_remove(place);
-        if let Some(moved) = watches.get(place) {
+        let mut deadlines = self.registry.deadlines.borrow_mut();
+        let place = self.deadline.place.get();
+        deadlines.swap_remove(place);
+        if let Some(moved) = deadlines.get(place) {
             moved.place.set(place);
         }
-        if watches.is_empty() {
+        if deadlines.is_empty() {
             self.registry.emptied.notify_one();
         }
     }
@@ -200,18 +205,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leave_outlives_a_deadline_that_passes_meanwhile() {
+    fn draining_outlives_a_deadline_that_passes_meanwhile() {
         let clock = Clock::new();
         let registry = Rc::new(Registry::default());
-        let seat = registry.enter(&clock);
+        let guard = registry.enter(&clock);
         let cx = &mut Context::from_waker(Waker::noop());
-        seat.enter(&clock, Phase::Work, Duration::ZERO);
-        registry.raise(Alarm::Leave);
+        guard.enter(&clock, Phase::Work, Duration::ZERO);
+        registry.raise(Interrupt::Drain);
         registry.sweep(SWEEP * 2);
-        assert_eq!(seat.poll_alarm(cx), Some(Alarm::Late));
-        seat.enter(&clock, Phase::Work, Duration::MAX);
-        assert_eq!(seat.poll_alarm(cx), None, "not while it works");
-        seat.enter(&clock, Phase::Idle, Duration::MAX);
-        assert_eq!(seat.poll_alarm(cx), Some(Alarm::Leave));
+        assert_eq!(guard.poll_interrupt(cx), Some(Interrupt::TimedOut));
+        guard.enter(&clock, Phase::Work, Duration::MAX);
+        assert_eq!(guard.poll_interrupt(cx), None, "not while it works");
+        guard.enter(&clock, Phase::Idle, Duration::MAX);
+        assert_eq!(guard.poll_interrupt(cx), Some(Interrupt::Drain));
     }
 }

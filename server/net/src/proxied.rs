@@ -2,7 +2,7 @@
 //! specification, versions 1 and 2), or by mod_remoteip's field in each request. Only configured
 //! proxies are trusted.
 
-use crate::deadline::Seat;
+use crate::deadline::ConnectionGuard;
 use crate::Peer;
 use mehari_config::RemoteAddress;
 use mehari_http::Field;
@@ -24,13 +24,13 @@ const LONGEST_REST: usize = 4096;
 /// Reads the header and writes its client into `peer`. Reads nothing behind the header.
 pub async fn read_header(
     socket: &mut TcpStream,
-    seat: &Seat,
+    guard: &ConnectionGuard,
     peer: &mut Peer,
 ) -> Result<(), String> {
     let mut reading = pin!(header(socket));
     let read = poll_fn(|cx| match reading.as_mut().poll(cx) {
         Poll::Ready(read) => Poll::Ready(read.map_err(|error| error.to_string())),
-        Poll::Pending => match seat.poll_alarm(cx) {
+        Poll::Pending => match guard.poll_interrupt(cx) {
             None => Poll::Pending,
             Some(_) => Poll::Ready(Err("it took too long".into())),
         },

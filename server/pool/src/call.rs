@@ -179,11 +179,11 @@ pub struct Asker<'a> {
 }
 
 /// Answers a question by passing the resulting call to the function. Never waits.
-pub type Oracle = std::rc::Rc<dyn Fn(Question<'_>, &mut dyn FnMut(Call<'_>))>;
+pub type SubrequestResolver = std::rc::Rc<dyn Fn(Question<'_>, &mut dyn FnMut(Call<'_>))>;
 
 /// After Perl's handlers have run: how the front responds.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Passed {
+pub struct Declined {
     /// 0: the front responds by itself. Otherwise the page of this status.
     pub status: u16,
     /// The handlers' header lines, checked like [`Head::lines`].
@@ -208,7 +208,7 @@ pub struct Passed {
     pub user: Option<Box<Named>>,
 }
 
-impl Passed {
+impl Declined {
     /// Handlers have changed the request.
     pub fn restates(&self) -> bool {
         let says_variables = !self.variables.is_empty() || !self.removed.is_empty();

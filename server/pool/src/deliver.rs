@@ -147,7 +147,7 @@ impl Inner {
     /// waits for the answer.
     fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
         let mut question = question(server, payload)?;
-        let oracle = self.oracle.clone();
+        let resolver = self.resolver.clone();
         let Some(worker) = self.worker(index) else {
             return Ok(());
         };
@@ -159,8 +159,8 @@ impl Inner {
         // The client has gone. Refusing here ends requests that lead to themselves without end.
         let is_for_nobody =
             (worker.held.front()).is_some_and(|held| held.owed.arrived().left_early);
-        if let Some(oracle) = oracle.filter(|_| !is_for_nobody) {
-            oracle(question, &mut |call| {
+        if let Some(resolver) = resolver.filter(|_| !is_for_nobody) {
+            resolver(question, &mut |call| {
                 if encode(&call, room).is_err() {
                     room[..4].fill(0);
                 }

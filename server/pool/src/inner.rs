@@ -6,7 +6,7 @@ mod holding;
 mod teams;
 
 use crate::arrived;
-use crate::call::{Oracle, Outcome};
+use crate::call::{Outcome, SubrequestResolver};
 use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
 use crate::plan::Plan;
@@ -39,7 +39,7 @@ pub(crate) struct Inner {
     pub teams: Vec<Team>,
     pub log: ErrorLog,
     /// Answers the workers' questions about paths. `None`: no answers.
-    pub oracle: Option<Oracle>,
+    pub resolver: Option<SubrequestResolver>,
     pub bell: Rc<Bell>,
     /// Requests with a waiting client, including queued requests.
     pub under_way: usize,
@@ -80,7 +80,7 @@ impl Pool {
             teams: Team::all(&site, plans),
             site,
             log,
-            oracle: None,
+            resolver: None,
             bell: Rc::new(Bell::create()?),
             under_way: 0,
             workers: Vec::new(),
@@ -109,8 +109,8 @@ impl Pool {
     }
 
     /// Sets the function that answers the workers' questions.
-    pub fn ask(&self, oracle: Oracle) {
-        self.borrow().oracle = Some(oracle);
+    pub fn resolve_with(&self, resolver: SubrequestResolver) {
+        self.borrow().resolver = Some(resolver);
     }
 
     /// Reads the records of one worker.

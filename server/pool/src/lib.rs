@@ -42,7 +42,8 @@ mod worker;
 mod zygote;
 
 pub use call::{
-    Asker, Body, Call, Fault, Head, Led, Login, Named, Oracle, Outcome, Passed, Question, Task,
+    Asker, Body, Call, Declined, Fault, Head, Led, Login, Named, Outcome, Question,
+    SubrequestResolver, Task,
 };
 pub use configurator::Configurator;
 pub use exchange::Exchange;

@@ -1,7 +1,7 @@
 //! Strict readers for the payloads of a worker's records. They refuse anything that could split a
 //! response, and they report payloads that no sound worker writes.
 
-use crate::call::{Asker, Head, Named, Passed, Question};
+use crate::call::{Asker, Declined, Head, Named, Question};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use mehari_http::token::is_token_byte;
 use mehari_wire::layout::record;
@@ -58,15 +58,15 @@ pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
 
 /// Reads and checks the parts of a request that Perl handed back. Sets `listens` even if a part is
 /// refused.
-pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Passed, Wrong> {
+pub fn declined(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Declined, Wrong> {
     const WRONG: Broken = Broken("a request handed back in parts that are none");
     let mut refused = match status {
         0 => None,
         _ => check_status(status).err(),
     };
-    let mut passed = Passed {
+    let mut declined = Declined {
         status,
-        ..Passed::default()
+        ..Declined::default()
     };
     while let Some((kind, rest)) = payload.split_first() {
         let (length, rest) = rest.split_first_chunk::<4>().ok_or(WRONG)?;
@@ -92,32 +92,32 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
             record::PASS_LINES => {
                 let mut head = Head::default();
                 match read_lines(&mut head, part) {
-                    Ok(_) => passed.lines = head.lines,
+                    Ok(_) => declined.lines = head.lines,
                     Err(Wrong::Head(why)) => refused = refused.or(Some(why)),
                     Err(broken) => return Err(broken),
                 }
             }
             record::PASS_FIELDS => match fields(part)? {
-                Ok(fields) => passed.fields = Some(fields),
+                Ok(fields) => declined.fields = Some(fields),
                 Err(why) => refused = refused.or(Some(why)),
             },
-            record::PASS_VARIABLES => passed.variables = pairs(part)?,
+            record::PASS_VARIABLES => declined.variables = pairs(part)?,
             record::PASS_REMOVED => {
                 let names = part
                     .split(|byte| *byte == 0)
                     .filter(|name| !name.is_empty());
-                passed.removed = names.map(<[u8]>::to_vec).collect();
+                declined.removed = names.map(<[u8]>::to_vec).collect();
             }
-            record::PASS_QUERY => passed.query = Some(part.to_vec()),
-            record::PASS_FILE => passed.file = Some(part.to_vec()),
-            record::PASS_TYPE => passed.media_type = Some(part.to_vec()),
-            record::PASS_DOCUMENT => passed.document = Some(part.to_vec()),
-            record::PASS_TARGET => passed.target = Some(part.to_vec()),
+            record::PASS_QUERY => declined.query = Some(part.to_vec()),
+            record::PASS_FILE => declined.file = Some(part.to_vec()),
+            record::PASS_TYPE => declined.media_type = Some(part.to_vec()),
+            record::PASS_DOCUMENT => declined.document = Some(part.to_vec()),
+            record::PASS_TARGET => declined.target = Some(part.to_vec()),
             _ => return Err(WRONG.into()),
         }
     }
-    passed.listens = *listens;
-    refused.map_or(Ok(passed), |why| Err(why.into()))
+    declined.listens = *listens;
+    refused.map_or(Ok(declined), |why| Err(why.into()))
 }
 
 /// Reads name, NUL, value, NUL, and so on.
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn is_broken(payload: &[u8]) -> bool {
-        let read = passed(0, payload, &mut false);
+        let read = declined(0, payload, &mut false);
         matches!(read, Err(Wrong::Record(_)))
     }
 
@@ -282,7 +282,7 @@ mod tests {
             part(record::PASS_TYPE, b"text/plain"),
             part(record::PASS_DOCUMENT, b"some\ntext"),
         ];
-        let read = passed(403, &payload.concat(), &mut false).expect("sound");
+        let read = declined(403, &payload.concat(), &mut false).expect("sound");
         assert_eq!((read.status, read.target), (403, None));
         assert_eq!(read.lines, b"X-A: 1\r\n");
         assert_eq!(read.file.as_deref(), Some(&b"/srv/\xff.txt"[..]));
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_request_handed_back_with_what_cannot_be_sent_is_refused() {
         for status in [99, 199, 600] {
-            let why = refused(passed(status, b"", &mut false));
+            let why = refused(declined(status, b"", &mut false));
             assert!(why.contains(&format!("got `{status}`")), "{why}");
         }
         for (kind, text) in [
@@ -317,7 +317,7 @@ mod tests {
             // The worker waits even if the parts before are refused.
             let payload = [part(kind, text), part(record::PASS_LISTENS, b"")].concat();
             let mut listens = false;
-            refused(passed(404, &payload, &mut listens));
+            refused(declined(404, &payload, &mut listens));
             assert!(listens, "{}", text.escape_ascii());
         }
     }

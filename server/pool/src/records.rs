@@ -2,7 +2,7 @@
 
 use crate::arrived::Arrived;
 use crate::call::{Fault, Head};
-use crate::payload::{head, named, passed, read_lines, split_lines, Broken, Wrong};
+use crate::payload::{declined, head, named, read_lines, split_lines, Broken, Wrong};
 use crate::script_head::ScriptHead;
 use crate::tap::Said;
 use crate::worker::Held;
@@ -38,7 +38,9 @@ impl Held {
         match (arrived.gone, record.kind) {
             (false, _) => arrived.take(record, payload),
             // The worker may wait for the outcome.
-            (true, record::PASS) => passed(record.detail, payload, &mut arrived.listens).map(drop),
+            (true, record::PASS) => {
+                declined(record.detail, payload, &mut arrived.listens).map(drop)
+            }
             (true, _) => Ok(()),
         }
     }
@@ -69,9 +71,9 @@ impl Arrived {
                 self.interim.push_back(interim);
             }
             record::PASS => {
-                let mut passed = passed(record.detail, payload, &mut self.listens)?;
-                passed.user = self.user.take();
-                self.head = Some(ScriptHead::Passed(Box::new(passed)));
+                let mut declined = declined(record.detail, payload, &mut self.listens)?;
+                declined.user = self.user.take();
+                self.head = Some(ScriptHead::Declined(Box::new(declined)));
                 self.complete = !self.tapped;
                 // A head from the pipe may already be sent. What has arrived is then the response.
                 self.said = Said::Ended;

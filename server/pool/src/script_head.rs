@@ -5,7 +5,7 @@
 //! [`parse`] makes a [`Head`] that is safe to send. Used for CGI programs and for the output of
 //! scripts in workers.
 
-use crate::{Head, Passed};
+use crate::{Declined, Head};
 use mehari_http::token::is_token_byte;
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum ScriptHead {
     /// 3875 section 6.2.2). The caller limits the number of redirects.
     LocalRedirect(Vec<u8>),
     /// Perl's handlers have run, and the front responds.
-    Passed(Box<Passed>),
+    Declined(Box<Declined>),
 }
 
 impl ScriptHead {
@@ -35,9 +35,9 @@ impl ScriptHead {
                 lines: [b"Location: ", target.as_slice(), b"\r\n"].concat(),
                 ..Head::default()
             },
-            ScriptHead::Passed(passed) => Head {
-                status: passed.status,
-                lines: passed.lines,
+            ScriptHead::Declined(declined) => Head {
+                status: declined.status,
+                lines: declined.lines,
                 ..Head::default()
             },
         }

@@ -149,7 +149,7 @@ async fn run(start: Start) -> Result<(), String> {
         .for_each(|doubt| logs.error.warn(doubt));
     let listeners = bound.into_iter().map(|bound| bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
-    pool.ask(front.handle().oracle());
+    pool.resolve_with(front.handle().subrequest_resolver());
     let secure = hosts.is_some();
     if let Some(hosts) = hosts {
         front.handle().replace_tls(hosts);

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use super::login::Known;
 use super::{AccessPhase, Decision};
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 impl AccessPhase<'_> {
     /// The user, or what is done about it that there is none yet.
     pub(super) fn user_by_digest(
         &self,
         settings: &Arc<Settings>,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Known, Decision> {
         let said = &settings.rules.authentication;
         let status = |status| Decision::Status(Some(settings.clone()), status);
@@ -60,7 +60,7 @@ impl AccessPhase<'_> {
         };
         let state = nonces.check(&given, realm, how, self.request.id);
         if state == State::Stale {
-            remarks.get_or_insert_with(Default::default).stale = true;
+            rule_state.get_or_insert_with(Default::default).stale = true;
             return Err(status(401));
         }
         let next = (state == State::Ending).then(|| nonces.make(realm));

@@ -8,7 +8,7 @@ use mehari_pool::Login;
 use std::sync::Arc;
 
 use super::{digest, AccessPhase, Decision};
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 /// A user, and the header line that answers to the proof.
 pub(super) struct Known {
@@ -21,20 +21,24 @@ impl AccessPhase<'_> {
     pub(super) fn log_in(
         &self,
         settings: &Arc<Settings>,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(Login, Vec<u8>), Decision> {
         let said = &settings.rules.authentication;
         let login = match said.kind {
             None => Login::Unasked,
             Some(_) if !said.is_basic() && !said.is_digest() => Login::NoSuchType,
             _ if said.realm.is_none() => Login::NoRealm,
-            _ if said.is_digest() => return self.by_digest(settings, remarks),
-            _ => self.by_password(settings, remarks)?,
+            _ if said.is_digest() => return self.by_digest(settings, rule_state),
+            _ => self.by_password(settings, rule_state)?,
         };
         Ok((login, Vec::new()))
     }
 
-    fn by_password(&self, settings: &Arc<Settings>, remarks: &Remarks) -> Result<Login, Decision> {
+    fn by_password(
+        &self,
+        settings: &Arc<Settings>,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Login, Decision> {
         let field = self.request.field("authorization");
         let Some(credentials) = field.and_then(Credentials::of) else {
             return Ok(Login::Refused);
@@ -44,7 +48,7 @@ impl AccessPhase<'_> {
         };
         let is_this =
             |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
-        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
+        let mut checked = rule_state.iter().flat_map(|state| &state.checked);
         let right = match checked.find(is_this) {
             Some(checked) => checked.right,
             None if self.shared.passwords.are_known(file, &credentials) => true,
@@ -63,9 +67,9 @@ impl AccessPhase<'_> {
     fn by_digest(
         &self,
         settings: &Arc<Settings>,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(Login, Vec<u8>), Decision> {
-        match self.user_by_digest(settings, remarks) {
+        match self.user_by_digest(settings, rule_state) {
             Ok(Known { name, line }) => Ok((Login::Known(name), line)),
             Err(Decision::Status(_, 401)) => Ok((Login::Refused, Vec::new())),
             Err(Decision::Status(_, 500)) => Ok((Login::NoUserFile, Vec::new())),

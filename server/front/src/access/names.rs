@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{AccessPhase, Decision};
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 /// Kept while rules are asked: what they used, and what they miss.
 #[derive(Default)]
@@ -72,53 +72,61 @@ impl Ruling for u64 {
 /// What the rules come to as far as names are known, or what has to be asked first. Where the resolver fails, the
 /// stricter of both ways it could have answered.
 pub(super) fn ruling<R: Ruling>(
-    remarks: &mut Remarks,
-    ask: impl Fn(&Remarks, &Asked) -> R,
+    rule_state: &mut Option<Box<RuleState>>,
+    ask: impl Fn(&Option<Box<RuleState>>, &Asked) -> R,
 ) -> Result<R, Question> {
     let asked = Asked::default();
-    let ruling = ask(remarks, &asked);
+    let ruling = ask(rule_state, &asked);
     if !asked.has_assumed.get() {
-        return asked.settle(ruling, remarks);
+        return asked.settle(ruling, rule_state);
     }
     let otherwise = Asked {
         assumed: true,
         ..Asked::default()
     };
-    let other = otherwise.settle(ask(remarks, &otherwise), remarks)?;
-    Ok(asked.settle(ruling, remarks)?.stricter(other))
+    let other = otherwise.settle(ask(rule_state, &otherwise), rule_state)?;
+    Ok(asked.settle(ruling, rule_state)?.stricter(other))
 }
 
 impl Asked {
     /// What was used is noted: all is asked again when more is known, and programs are told.
-    fn settle<R: Ruling>(&self, ruling: R, remarks: &mut Remarks) -> Result<R, Question> {
-        self.note(remarks);
+    fn settle<R: Ruling>(
+        &self,
+        ruling: R,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<R, Question> {
+        self.note(rule_state);
         match self.missing.take().filter(|_| ruling.is_open()) {
             Some(question) => Err(question),
             None => Ok(ruling),
         }
     }
 
-    fn note(&self, remarks: &mut Remarks) {
+    fn note(&self, rule_state: &mut Option<Box<RuleState>>) {
         for (question, answer) in self.used.take() {
-            let notes = remarks.get_or_insert_with(Default::default);
-            notes.learn(question, answer);
+            let state = rule_state.get_or_insert_with(Default::default);
+            state.learn(question, answer);
         }
     }
 }
 
 impl AccessPhase<'_> {
     /// `HostnameLookups`. `None`: the name is known, or is not to be had.
-    pub(super) fn looks_up(&self, settings: &Settings, remarks: &mut Remarks) -> Option<Decision> {
+    pub(super) fn looks_up(
+        &self,
+        settings: &Settings,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
         let lookups = settings.rules.lookups;
         if lookups == NameLookups::Off {
             return None;
         }
         let asked = Asked::default();
         let question = Question::NameOf(self.client()?);
-        let answer = self.answer(&question, remarks, &asked);
-        asked.note(remarks);
-        if let Some(notes) = remarks {
-            notes.confirmed_only = lookups == NameLookups::Double;
+        let answer = self.answer(&question, rule_state, &asked);
+        asked.note(rule_state);
+        if let Some(state) = rule_state {
+            state.confirmed_only = lookups == NameLookups::Double;
         }
         match answer {
             Some(_) => None,
@@ -130,7 +138,7 @@ impl AccessPhase<'_> {
     pub(super) fn is_named(
         &self,
         test: &NameTest,
-        remarks: &Remarks,
+        rule_state: &Option<Box<RuleState>>,
         asked: &Asked,
     ) -> Option<bool> {
         // A local socket has no name.
@@ -142,7 +150,7 @@ impl AccessPhase<'_> {
             asked.assumed
         };
         let NameTest::ForwardDns(names) = test else {
-            let answer = self.answer(&Question::NameOf(client), remarks, asked)?;
+            let answer = self.answer(&Question::NameOf(client), rule_state, asked)?;
             return Some(match &*answer {
                 Answer::Name(Some(name)) => name.is_confirmed && test.is_about(&name.text),
                 Answer::Name(None) | Answer::Addresses(_) | Answer::Home(_) => false,
@@ -151,7 +159,7 @@ impl AccessPhase<'_> {
         };
         for name in names {
             let question = Question::AddressesOf(name.clone());
-            let is_one = match &*self.answer(&question, remarks, asked)? {
+            let is_one = match &*self.answer(&question, rule_state, asked)? {
                 Answer::Addresses(all) => all.contains(&client),
                 Answer::Name(_) | Answer::Home(_) => false,
                 Answer::Failed => assumed(),
@@ -163,8 +171,16 @@ impl AccessPhase<'_> {
         Some(false)
     }
 
-    fn answer(&self, question: &Question, remarks: &Remarks, asked: &Asked) -> Option<Arc<Answer>> {
-        if let Some(answer) = remarks.as_ref().and_then(|notes| notes.learned(question)) {
+    fn answer(
+        &self,
+        question: &Question,
+        rule_state: &Option<Box<RuleState>>,
+        asked: &Asked,
+    ) -> Option<Arc<Answer>> {
+        if let Some(answer) = rule_state
+            .as_ref()
+            .and_then(|state| state.learned(question))
+        {
             return Some(answer.clone());
         }
         let known = self.shared.names.known(question);

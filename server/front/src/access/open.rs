@@ -13,7 +13,7 @@ pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> 
     let route = shared.known_route(host, path, None)?;
     let settings = &route.settings;
     let is_open = !settings.look_first()
-        && route.through.is_empty()
+        && route.intermediate_settings.is_empty()
         && settings.limits.traffic.is_empty()
         && settings.cache.is_off()
         && !settings.tracking.uploads;

@@ -11,66 +11,74 @@ use std::sync::Arc;
 use super::login::challenge;
 use super::names::{ruling, Ruling};
 use super::{AccessPhase, Decision};
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 impl AccessPhase<'_> {
     /// Every place on the way has to let it in. `None`: the request may go on.
-    pub(super) fn stops(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Decision> {
-        for settings in &route.through {
+    pub(super) fn stops(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        for settings in &route.intermediate_settings {
             // Its handlers would run where it has been led to, which has none or others.
             if settings.is_guarded_by_perl() {
                 return Some(Decision::Status(Some(settings.clone()), 403));
             }
-            if let Err(refusal) = self.lets_in(route, settings, remarks) {
+            if let Err(refusal) = self.lets_in(route, settings, rule_state) {
                 return Some(refusal);
             }
-            if let Some(notes) = remarks {
-                notes.leave_place();
+            if let Some(state) = rule_state {
+                state.leave_place();
             }
         }
         let settings = &route.settings;
-        let passed = if settings.runs_phases() {
-            self.inform(route, remarks)
+        let declined = if settings.runs_phases() {
+            self.inform(route, rule_state)
         } else {
-            self.lets_in(route, settings, remarks)
+            self.lets_in(route, settings, rule_state)
         };
-        passed.err()
+        declined.err()
     }
 
     /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Err`:
     /// something is to be looked at first.
-    fn inform(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Result<(), Decision> {
+    fn inform(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
         let settings = &route.settings;
         let requirement = settings.rules.require.as_ref();
-        let is_refused = !self.allows(route, settings, remarks)?;
+        let is_refused = !self.allows(route, settings, rule_state)?;
         let known = match requirement {
             None => 0,
             Some(requirement) => self
-                .visit(route, settings, remarks, None, |visitor| {
+                .visit(route, settings, rule_state, None, |visitor| {
                     requirement.known(visitor)
                 })
                 .map_err(Decision::Resolve)?,
         };
         let login = if requirement.is_some_and(|requirement| requirement.asks_user()) {
-            self.log_in(settings, remarks)?.0
+            self.log_in(settings, rule_state)?.0
         } else {
             Login::Unasked
         };
         if !is_refused && known == 0 && login == Login::Unasked {
             return Ok(());
         }
-        let notes = remarks.get_or_insert_with(Default::default);
-        notes.access_status = if is_refused { 403 } else { 0 };
-        notes.known = known;
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.access_status = if is_refused { 403 } else { 0 };
+        state.known = known;
         // The access log has no other way to hear of it.
         if settings.perl.of(Phase::Authen).is_empty() {
-            notes.note_user(settings, &login);
+            state.note_user(settings, &login);
         }
         if login != Login::Unasked {
             let said = &settings.rules.authentication;
-            notes.challenge = challenge(self.shared, said, notes.stale).into();
+            state.challenge = challenge(self.shared, said, state.stale).into();
         }
-        notes.login = login;
+        state.login = login;
         Ok(())
     }
 
@@ -79,14 +87,14 @@ impl AccessPhase<'_> {
         &self,
         route: &Rc<Route>,
         settings: &Arc<Settings>,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(), Decision> {
         let rules = &settings.rules;
-        if let Some(notes) = remarks {
-            notes.recall_user(settings);
+        if let Some(state) = rule_state {
+            state.recall_user(settings);
         }
         let refused = |status| Err(Decision::Status(Some(settings.clone()), status));
-        match self.allows(route, settings, remarks)? {
+        match self.allows(route, settings, rule_state)? {
             true if rules.satisfy_any => return Ok(()),
             false if !rules.satisfy_any => return refused(403),
             _ => {}
@@ -98,27 +106,27 @@ impl AccessPhase<'_> {
             None => return refused(500),
         }
         // Who need not be asked is let in without a look at a password.
-        let user = remarks.as_ref().and_then(|notes| notes.user.clone());
+        let user = rule_state.as_ref().and_then(|state| state.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
-        match self.verdict(route, settings, remarks, name)? {
+        match self.verdict(route, settings, rule_state, name)? {
             Verdict::Granted | Verdict::Silent => return Ok(()),
             Verdict::NeedsUser => {}
             _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
             _ => return refused(403),
         }
-        let (login, line) = self.log_in(settings, remarks)?;
+        let (login, line) = self.log_in(settings, rule_state)?;
         let name = match &login {
             Login::Known(name) => name,
             Login::Refused => return Err(self.challenge(settings)),
             // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
             _ => return refused(500),
         };
-        let notes = remarks.get_or_insert_with(Default::default);
-        notes.note_user(settings, &login);
-        match self.verdict(route, settings, remarks, Some(name))? {
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.note_user(settings, &login);
+        match self.verdict(route, settings, rule_state, Some(name))? {
             Verdict::Granted | Verdict::Silent => {
-                let notes = remarks.as_mut().filter(|_| !line.is_empty());
-                notes.into_iter().for_each(|notes| notes.say_once(&line));
+                let state = rule_state.as_mut().filter(|_| !line.is_empty());
+                state.into_iter().for_each(|state| state.say_once(&line));
                 Ok(())
             }
             _ => Err(self.challenge(settings)),
@@ -130,13 +138,13 @@ impl AccessPhase<'_> {
         &self,
         route: &Route,
         settings: &Settings,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<bool, Decision> {
         let Some(rules) = &settings.rules.allow_deny else {
             return Ok(true);
         };
         let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
-        let allowed = self.visit(route, settings, remarks, None, grants);
+        let allowed = self.visit(route, settings, rule_state, None, grants);
         allowed
             .map(|allowed| allowed == Some(true))
             .map_err(Decision::Resolve)
@@ -151,11 +159,11 @@ impl AccessPhase<'_> {
         &self,
         route: &Route,
         settings: &Settings,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
         user: Option<&[u8]>,
     ) -> Result<Verdict, Decision> {
         let requirement = settings.rules.require.as_ref();
-        self.visit(route, settings, remarks, user, |visitor| {
+        self.visit(route, settings, rule_state, user, |visitor| {
             requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
         })
         .map_err(Decision::Resolve)
@@ -166,27 +174,27 @@ impl AccessPhase<'_> {
         &self,
         route: &Route,
         settings: &Settings,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
         user: Option<&[u8]>,
         what: impl Fn(&Visitor<'_>) -> R,
     ) -> Result<R, Question> {
         let groups = settings.rules.authentication.group_file.as_deref();
-        ruling(remarks, |remarks, asked| {
-            let notes = remarks.as_deref();
-            let facts = self.facts(route, settings, notes);
+        ruling(rule_state, |rule_state, asked| {
+            let state = rule_state.as_deref();
+            let facts = self.facts(route, settings, state);
             what(&Visitor {
                 address: self.client(),
                 own_address: self.request.peer.server_ip,
                 method: self.request.method,
                 facts: &facts,
                 has_variable: &|name| {
-                    notes.is_some_and(|notes| notes.variable(name.as_bytes()).is_some())
+                    state.is_some_and(|state| state.variable(name.as_bytes()).is_some())
                 },
                 user,
                 is_member: &|user, group| {
                     groups.is_some_and(|file| passwords::is_member(file, user, group))
                 },
-                is_named: &|test| self.is_named(test, remarks, asked),
+                is_named: &|test| self.is_named(test, rule_state, asked),
             })
         })
     }

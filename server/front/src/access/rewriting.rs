@@ -3,7 +3,7 @@
 
 use crate::request::canonical::has_scheme;
 use crate::request::rule_state::Destination;
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::rewriting::{Rewritten, Run};
 use crate::routing::Route;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::redirects::{joined, redirected};
 use super::{AccessPhase, Decision, Lead};
 use crate::request::canonical::absolute;
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 /// The rules of the host, which run once for a resource: what came of it is noted. `None`: the request goes on.
 pub(super) fn of_host(
@@ -24,17 +24,17 @@ pub(super) fn of_host(
     request: &Request<'_>,
     host: &Host,
     path: &Path,
-    remarks: &mut Remarks,
+    rule_state: &mut Option<Box<RuleState>>,
 ) -> Option<Decision> {
     let rewriting = &host.rules.rewriting;
-    if !may_run(rewriting, remarks) {
+    if !may_run(rewriting, rule_state) {
         return None;
     }
-    let mut facts = RequestFacts::new(request, host, None, &shared.maps);
+    let mut facts = ExpressionVariables::new(request, host, None, &shared.maps);
     facts.path = Some(&path.merged);
-    name_script(request, host, path, remarks);
+    name_script(request, host, path, rule_state);
     let place = (path.merged.clone(), &b"/"[..]);
-    let rewritten = match run(shared, facts, place, rewriting, remarks) {
+    let rewritten = match run(shared, facts, place, rewriting, rule_state) {
         Ok(rewritten) => rewritten,
         Err(question) => return Some(question),
     };
@@ -75,7 +75,7 @@ pub(super) fn of_host(
             }
         },
     };
-    remarks.get_or_insert_with(Default::default).destination = Some(destination);
+    rule_state.get_or_insert_with(Default::default).destination = Some(destination);
     let resource = match new {
         Some(new) => percent::encode_path(&new),
         None => request.path().to_vec(),
@@ -84,12 +84,17 @@ pub(super) fn of_host(
 }
 
 /// SCRIPT_URL and SCRIPT_URI: what was asked for before any rule changed it.
-fn name_script(request: &Request<'_>, host: &Host, path: &Path, remarks: &mut Remarks) {
-    let notes = remarks.get_or_insert_with(Default::default);
-    let before = notes.variable(b"REDIRECT_SCRIPT_URL");
+fn name_script(
+    request: &Request<'_>,
+    host: &Host,
+    path: &Path,
+    rule_state: &mut Option<Box<RuleState>>,
+) {
+    let state = rule_state.get_or_insert_with(Default::default);
+    let before = state.variable(b"REDIRECT_SCRIPT_URL");
     let url = before.unwrap_or(&path.merged).to_vec();
-    notes.set(b"SCRIPT_URI", absolute(request, host, url.clone()));
-    notes.set(b"SCRIPT_URL", url);
+    state.set(b"SCRIPT_URI", absolute(request, host, url.clone()));
+    state.set(b"SCRIPT_URL", url);
 }
 
 /// The same request for another target, if that is another one.
@@ -102,33 +107,33 @@ fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Decisi
     }))
 }
 
-fn may_run(rewriting: &Rewriting, remarks: &Remarks) -> bool {
-    rewriting.is_on() && !remarks.as_ref().is_some_and(|notes| notes.ended)
+fn may_run(rewriting: &Rewriting, rule_state: &Option<Box<RuleState>>) -> bool {
+    rewriting.is_on() && !rule_state.as_ref().is_some_and(|state| state.ended)
 }
 
 /// Runs rules. An error is a program's to answer first.
 fn run(
     shared: &Shared,
-    facts: RequestFacts<'_>,
+    facts: ExpressionVariables<'_>,
     (subject, base): (Vec<u8>, &[u8]),
     rewriting: &Rewriting,
-    remarks: &mut Remarks,
+    rule_state: &mut Option<Box<RuleState>>,
 ) -> Result<Rewritten, Decision> {
     let mut run = Run {
         query: facts.query.to_vec(),
         facts,
         subject,
         base,
-        notes: remarks.as_deref().cloned().unwrap_or_default(),
+        rule_state: rule_state.as_deref().cloned().unwrap_or_default(),
     };
-    let rewritten = run.through(rewriting);
-    let notes = run.notes;
+    let rewritten = run.run_rules(rewriting);
+    let state = run.rule_state;
     if let Some((map, key)) = shared.maps.take_wanted() {
         return Err(Decision::LookUp { map, key });
     }
     let has_changed = !matches!(rewritten, Rewritten::Unchanged);
-    if remarks.is_some() || has_changed || notes.says_something() {
-        *remarks = Some(Box::new(notes));
+    if rule_state.is_some() || has_changed || state.says_something() {
+        *rule_state = Some(Box::new(state));
     }
     Ok(rewritten)
 }
@@ -167,14 +172,14 @@ impl AccessPhase<'_> {
         &self,
         route: &Route,
         path: &Path,
-        remarks: &mut Remarks,
+        rule_state: &mut Option<Box<RuleState>>,
     ) -> Option<Decision> {
         let settings = &route.settings;
         let rewriting = &settings.rules.rewriting;
-        let destination = remarks
+        let destination = rule_state
             .as_ref()
-            .and_then(|notes| notes.destination.as_ref());
-        if !may_run(rewriting, remarks) || matches!(destination, Some(Destination::BackEnd(_))) {
+            .and_then(|state| state.destination.as_ref());
+        if !may_run(rewriting, rule_state) || matches!(destination, Some(Destination::BackEnd(_))) {
             return None;
         }
         let file = [&route.file[..], &route.path_info].concat();
@@ -193,7 +198,7 @@ impl AccessPhase<'_> {
         let base = self.base(rewriting.base.as_deref(), path, &subject);
         let mut facts = self.facts(route, settings, None);
         facts.path = Some(&path.merged);
-        let rewritten = match run(self.shared, facts, (subject, &base), rewriting, remarks) {
+        let rewritten = match run(self.shared, facts, (subject, &base), rewriting, rule_state) {
             Ok(rewritten) => rewritten,
             Err(question) => return Some(question),
         };
@@ -215,9 +220,9 @@ impl AccessPhase<'_> {
                 path: asked,
                 query,
             } => {
-                let notes = remarks.get_or_insert_with(Default::default);
-                notes.destination = Some(back_end(upstream, path, &asked));
-                notes.rewritten_in_folder = true;
+                let state = rule_state.get_or_insert_with(Default::default);
+                state.destination = Some(back_end(upstream, path, &asked));
+                state.rewritten_in_folder = true;
                 in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
                     // To be routed anew all the same.
                     let target = self.request.resource.to_vec();
@@ -235,8 +240,8 @@ impl AccessPhase<'_> {
                 };
                 if new == path.merged {
                     // Led to itself: as in Apache the rules are done with it.
-                    let notes = remarks.get_or_insert_with(Default::default);
-                    notes.rewritten_in_folder = true;
+                    let state = rule_state.get_or_insert_with(Default::default);
+                    state.rewritten_in_folder = true;
                     return in_place(self.request, self.request.path().to_vec(), &query);
                 }
                 Some(Decision::Led(Lead {

@@ -1,13 +1,13 @@
 //! `SetEnvIf` and its kin: variables that a request's own looks give it.
 
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{Facts, Groups, Host, Piece, VariableRule, When};
 use std::sync::Arc;
 
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 /// `SetEnvIf` and the like, each seeing what those before it set.
 pub(super) fn set_variables(
@@ -16,11 +16,11 @@ pub(super) fn set_variables(
     request: &Request<'_>,
     host: &Host,
     route: Option<&Route>,
-    remarks: &mut Remarks,
+    rule_state: &mut Option<Box<RuleState>>,
 ) {
     for rule in rules {
-        let notes = remarks.as_deref();
-        let mut facts = RequestFacts::new(request, host, notes, &shared.maps);
+        let state = rule_state.as_deref();
+        let mut facts = ExpressionVariables::new(request, host, state, &shared.maps);
         if let Some(route) = route {
             facts.file = &route.file;
             facts.set_env = &route.settings.programs.set_env;
@@ -47,18 +47,18 @@ pub(super) fn set_variables(
             .iter()
             .map(|(name, value)| (name, value.as_ref().map(|text| text.of(&facts))));
         let sets: Vec<_> = sets.collect();
-        let notes = remarks.get_or_insert_with(Default::default);
+        let state = rule_state.get_or_insert_with(Default::default);
         for (name, value) in sets {
             match value {
-                Some(value) => notes.set(name.as_bytes(), value),
-                None => notes.unset(name.as_bytes()),
+                Some(value) => state.set(name.as_bytes(), value),
+                None => state.unset(name.as_bytes()),
             }
         }
     }
 }
 
 /// What `SetEnvIf` looks at: one of its own names, a field of the request, else a variable.
-fn attribute(name: &str, facts: &RequestFacts) -> Vec<u8> {
+fn attribute(name: &str, facts: &ExpressionVariables) -> Vec<u8> {
     let variable = match name.to_ascii_lowercase().as_str() {
         "remote_addr" => "REMOTE_ADDR",
         "remote_host" => "REMOTE_HOST",

@@ -1,7 +1,7 @@
 //! What a page is kept under: its host, how it was asked for, and the target.
 
 use super::claims;
-use crate::request::rule_state::Notes;
+use crate::request::rule_state::RuleState;
 use crate::request::{path_of, Request};
 use crate::routing::{Outcome, Route};
 use mehari_config::Host;
@@ -38,10 +38,10 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
 /// A rule or a script at the edge may give one URL different programs, by who asks: what one of them says is for those
 /// whom it is given. Begins with a NUL, which no target holds.
 fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
-    let chose = |notes: &Notes| {
-        notes.file().is_some() || notes.back_end().is_some() || !notes.forced.is_empty()
+    let chose = |state: &RuleState| {
+        state.file().is_some() || state.back_end().is_some() || !state.forced.is_empty()
     };
-    if !request.notes.is_some_and(chose) {
+    if !request.rule_state.is_some_and(chose) {
         return Vec::new();
     }
     let mut words = format!("\0{}\0", route.handler).into_bytes();

@@ -3,12 +3,12 @@
 //! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
 //! task whose request goes the same way as one of HTTP/1: see `pipeline`.
 
-mod census;
+mod active_streams;
 mod client;
+mod coalescing_io;
+mod flood_guard;
 mod head;
-mod line;
 mod outgoing;
-mod presence;
 mod receive;
 mod send;
 mod sending;
@@ -17,15 +17,15 @@ mod stream;
 use crate::codec::h1::{Takeover, LINGER, LINGER_BYTES};
 use crate::request::Peer;
 use crate::shared::Shared;
+use active_streams::{ActiveStreams, Working};
 use bytes::Bytes;
-use census::Census;
+use coalescing_io::CoalescingIo;
+use flood_guard::FloodGuard;
 use h2::server::Connection;
-use line::Line;
 use mehari_config::{ConnectionLimits, LogLevel};
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::deadline::{Interrupt, Phase};
 use mehari_observe::Origin;
 use outgoing::Outgoing;
-use presence::{Presence, Working};
 use std::future::{poll_fn, Future};
 use std::pin::pin;
 use std::rc::Rc;
@@ -56,13 +56,13 @@ where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     let site = shared.site();
-    let line = Line::new(takeover.bytes, takeover.socket, Census::new(PREFACE));
-    let seat = takeover.seat;
-    seat.enter(&shared.clock, Phase::Head, site.limits.header_timeout);
-    let mut handshake = pin!(builder(&site.limits).handshake(line.clone()));
+    let io = CoalescingIo::new(takeover.bytes, takeover.socket, FloodGuard::new(PREFACE));
+    let guard = takeover.guard;
+    guard.enter(&shared.clock, Phase::Head, site.limits.header_timeout);
+    let mut handshake = pin!(builder(&site.limits).handshake(io.clone()));
     let connection = poll_fn(|cx| match handshake.as_mut().poll(cx) {
         Poll::Ready(connection) => Poll::Ready(connection.ok()),
-        Poll::Pending => match seat.poll_alarm(cx) {
+        Poll::Pending => match guard.poll_interrupt(cx) {
             None => Poll::Pending,
             Some(_) => Poll::Ready(None),
         },
@@ -70,48 +70,48 @@ where
     let Some(connection) = connection.await else {
         return;
     };
-    line.host();
-    let presence = Rc::new(Presence::new(seat));
-    presence.rest(&shared);
+    io.gather_by_round();
+    let active_streams = Rc::new(ActiveStreams::new(guard));
+    active_streams.rest(&shared);
     let peer = Rc::new(takeover.peer);
     let began = shared.clock.tick();
     let outgoing = Rc::new(Outgoing::new(&shared.unsent));
-    let mut host = Host {
+    let mut connection = H2Connection {
         shared,
         connection,
-        presence,
+        active_streams,
         peer: peer.clone(),
         outgoing: outgoing.clone(),
         leaving: false,
         began,
-        line,
+        io,
         condemned: false,
         broken: false,
         listens: false,
     };
-    while let Some(accepted) = poll_fn(|cx| host.poll_accept(cx)).await {
+    while let Some(accepted) = poll_fn(|cx| connection.poll_accept(cx)).await {
         let (request, respond) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                host.log_end(&error);
-                host.broken = error.is_library();
+                connection.log_end(&error);
+                connection.broken = error.is_library();
                 break;
             }
         };
-        if host.condemned {
+        if connection.condemned {
             continue;
         }
         let stream = Stream::new(
-            host.shared.clone(),
+            connection.shared.clone(),
             peer.clone(),
             outgoing.clone(),
             (request, respond),
         );
         let Some(rest) = stream.begin() else {
-            host.presence.still_here(&host.shared);
+            connection.active_streams.still_here(&connection.shared);
             continue;
         };
-        let working = Working::begin(&host.shared, &host.presence);
+        let working = Working::begin(&connection.shared, &connection.active_streams);
         let mut work = Box::pin(async move {
             rest.await;
             drop(working);
@@ -122,8 +122,8 @@ where
             tokio::task::spawn_local(work);
         }
     }
-    if host.condemned || host.broken {
-        host.linger().await;
+    if connection.condemned || connection.broken {
+        connection.linger().await;
     }
 }
 
@@ -145,16 +145,16 @@ type Accepted = (
     h2::server::SendResponse<Bytes>,
 );
 
-struct Host<S> {
+struct H2Connection<S> {
     shared: Rc<Shared>,
-    connection: Connection<Line<S>, Bytes>,
-    presence: Rc<Presence>,
+    connection: Connection<CoalescingIo<S>, Bytes>,
+    active_streams: Rc<ActiveStreams>,
     peer: Rc<Peer>,
     outgoing: Rc<Outgoing>,
     /// GOAWAY has been sent.
     leaving: bool,
     began: Duration,
-    line: Line<S>,
+    io: CoalescingIo<S>,
     /// It has been told to go for what it overdid: nothing more is done for it.
     condemned: bool,
     /// It broke the protocol, and was told so.
@@ -163,7 +163,7 @@ struct Host<S> {
     listens: bool,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Host<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
     /// The next stream. Also moves the bytes of all streams, so it is polled to the end.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, h2::Error>>> {
         loop {
@@ -179,28 +179,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Host<S> {
                 // What it is told is said when the library is asked again.
                 continue;
             }
-            if self.line.holds_back_the_end() && !self.listens {
+            if self.io.holds_back_the_end() && !self.listens {
                 self.listens = true;
                 self.ask_whether_it_listens();
             }
-            let ended = self.line.poll_end_round(cx);
+            let ended = self.io.poll_end_round(cx);
             self.outgoing.wake();
             match ended {
                 Poll::Ready(Err(_)) => return Poll::Ready(None),
                 // All it asked for has been answered, and has left.
                 Poll::Ready(Ok(())) if self.is_at_its_end() => {
-                    self.line.tell_the_end();
+                    self.io.tell_the_end();
                     continue;
                 }
                 _ => {}
             }
-            match self.presence.seat.poll_alarm(cx) {
+            match self.active_streams.guard.poll_interrupt(cx) {
                 None => return Poll::Pending,
-                Some(Alarm::Late) if self.listens && self.presence.active.get() > 0 => {
+                Some(Interrupt::TimedOut)
+                    if self.listens && self.active_streams.active.get() > 0 =>
+                {
                     self.ask_whether_it_listens();
                 }
-                Some(Alarm::Late | Alarm::Leave) if !self.leaving => self.say_goodbye(),
-                Some(Alarm::Leave) if self.presence.active.get() > 0 => return Poll::Pending,
+                Some(Interrupt::TimedOut | Interrupt::Drain) if !self.leaving => self.say_goodbye(),
+                Some(Interrupt::Drain) if self.active_streams.active.get() > 0 => {
+                    return Poll::Pending
+                }
                 Some(_) => return Poll::Ready(None),
             }
         }
@@ -208,26 +212,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Host<S> {
 
     /// To send no more is no wish to be told nothing more: half a connection may be closed (RFC 9293 section 3.6).
     fn is_at_its_end(&self) -> bool {
-        self.line.holds_back_the_end() && (self.presence.active.get() == 0 || self.condemned)
+        self.io.holds_back_the_end() && (self.active_streams.active.get() == 0 || self.condemned)
     }
 
     /// A client that sends no more listens on, or is gone: nobody works for one that is.
     fn ask_whether_it_listens(&self) {
-        self.line.probe();
-        let seat = &self.presence.seat;
-        seat.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
+        self.io.probe();
+        let guard = &self.active_streams.guard;
+        guard.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
     }
 
     /// True: it has just been told to go.
     fn judge(&mut self) -> bool {
         let age = self.shared.clock.tick().saturating_sub(self.began);
-        let Some(reason) = self.line.verdict(age) else {
+        let Some(reason) = self.io.verdict(age) else {
             return false;
         };
         self.condemned = true;
         self.leaving = true;
-        let seat = &self.presence.seat;
-        seat.enter(&self.shared.clock, Phase::Linger, FAREWELL);
+        let guard = &self.active_streams.guard;
+        guard.enter(&self.shared.clock, Phase::Linger, FAREWELL);
         self.connection
             .abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
         let text = format!(
@@ -261,19 +265,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Host<S> {
     /// A socket that is closed with bytes unread is reset, and a client that is reset may lose what it has not read:
     /// why it was sent away.
     async fn linger(self) {
-        let Host {
+        let H2Connection {
             connection,
-            presence,
-            line,
+            active_streams,
+            io,
             shared,
             ..
         } = self;
         drop(connection);
-        presence.seat.enter(&shared.clock, Phase::Linger, LINGER);
-        let mut last = pin!(line.discard(LINGER_BYTES));
+        active_streams
+            .guard
+            .enter(&shared.clock, Phase::Linger, LINGER);
+        let mut last = pin!(io.discard(LINGER_BYTES));
         let end = poll_fn(|cx| match last.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(()),
-            Poll::Pending => match presence.seat.poll_alarm(cx) {
+            Poll::Pending => match active_streams.guard.poll_interrupt(cx) {
                 Some(_) => Poll::Ready(()),
                 None => Poll::Pending,
             },
@@ -284,9 +290,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Host<S> {
     fn say_goodbye(&mut self) {
         self.leaving = true;
         self.connection.graceful_shutdown();
-        if self.presence.active.get() == 0 {
-            self.presence
-                .seat
+        if self.active_streams.active.get() == 0 {
+            self.active_streams
+                .guard
                 .enter(&self.shared.clock, Phase::Linger, FAREWELL);
         }
     }

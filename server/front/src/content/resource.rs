@@ -11,7 +11,7 @@ use crate::content::variants::Beside;
 use bytes::Bytes;
 use http::HeaderMap;
 use mehari_config::Coding;
-use mehari_http::lines;
+use mehari_http::header_block;
 use mehari_http::problem::Problem;
 use rustix::fs::{Mode, OFlags, Stat};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -219,7 +219,7 @@ impl Resource {
     pub fn fields(&self) -> &HeaderMap {
         self.fields.get_or_init(|| {
             let mut fields = HeaderMap::with_capacity(FIELDS);
-            lines::push_fields(&mut fields, &self.lines);
+            header_block::push_fields(&mut fields, &self.lines);
             fields
         })
     }

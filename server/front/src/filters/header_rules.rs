@@ -1,6 +1,6 @@
 //! `Header` and `RequestHeader`: rules that change the fields of a response or of a request.
 
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use mehari_config::{
     Base, Condition, Expires, Facts, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Text,
 };
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Changes the fields of a request, which are those of its facts.
-pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &RequestFacts) {
+pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &ExpressionVariables) {
     for rule in rules {
         if holds(&rule.condition, facts) {
             change(rule, fields, facts);
@@ -23,7 +23,7 @@ pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &Re
 pub fn change_response(
     rules: &[Arc<HeaderRule>],
     expires: &Expires,
-    facts: &RequestFacts,
+    facts: &ExpressionVariables,
     set: &[(Vec<u8>, Vec<u8>)],
 ) -> Vec<u8> {
     let mut fields = parse(facts.lines);
@@ -62,7 +62,7 @@ fn parse(lines: &[u8]) -> Fields {
     parsed.collect()
 }
 
-fn holds(condition: &Condition, facts: &RequestFacts) -> bool {
+fn holds(condition: &Condition, facts: &ExpressionVariables) -> bool {
     match condition {
         Condition::Always => true,
         Condition::Variable { name, set } => facts.environment(name).is_some() == *set,
@@ -70,7 +70,7 @@ fn holds(condition: &Condition, facts: &RequestFacts) -> bool {
     }
 }
 
-fn change(rule: &HeaderRule, fields: &mut Fields, facts: &RequestFacts) {
+fn change(rule: &HeaderRule, fields: &mut Fields, facts: &ExpressionVariables) {
     let name = rule.name.as_bytes();
     let is = |known: &(Vec<u8>, Vec<u8>)| known.0.eq_ignore_ascii_case(name);
     let value = match &rule.value {
@@ -109,7 +109,7 @@ fn change(rule: &HeaderRule, fields: &mut Fields, facts: &RequestFacts) {
 }
 
 /// Fields of the request whose names match go back with the response.
-fn echo(pattern: &str, fields: &mut Fields, facts: &RequestFacts) {
+fn echo(pattern: &str, fields: &mut Fields, facts: &ExpressionVariables) {
     for (name, value) in facts.request.fields {
         let matches = match pattern.strip_suffix('*') {
             Some(start) => {

@@ -67,8 +67,8 @@ pub fn offers(
 /// Variables that rules set for a request, and `SetEnv` for a place.
 pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
     let noted = request
-        .notes
-        .and_then(|notes| notes.variable(name.as_bytes()));
+        .rule_state
+        .and_then(|state| state.variable(name.as_bytes()));
     noted.is_some()
         || settings
             .programs

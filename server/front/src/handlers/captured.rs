@@ -3,7 +3,7 @@
 //! Only what was said whole is kept: a body that breaks off, is too long, or is not as long as was said leaves the
 //! cache as it was. So does a client that goes before the end; who waits then asks the program.
 
-use crate::cache::lease::{Lease, UNKEPT};
+use crate::cache::fill_lock::{FillLock, UNKEPT};
 use crate::handlers::{Backend, Fault};
 use mehari_cache::Page;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub struct Captured {
 }
 
 struct Open {
-    lease: Box<Lease>,
+    fill_lock: Box<FillLock>,
     page: Page,
     body: Vec<u8>,
     sizes: (u64, u64),
@@ -28,13 +28,13 @@ impl Captured {
     /// `sizes`: the least and the most bytes a body may have; `length`: what the program says it has.
     pub fn new(
         inner: Backend,
-        lease: Box<Lease>,
+        fill_lock: Box<FillLock>,
         page: Page,
         sizes: (u64, u64),
         length: Option<u64>,
     ) -> Captured {
         let open = Open {
-            lease,
+            fill_lock,
             page,
             body: Vec::new(),
             sizes,
@@ -70,8 +70,8 @@ impl Captured {
         match said {
             Poll::Ready(Err(_)) => self.open = None,
             _ if too_long => {
-                let store = &open.lease.cache.store;
-                store.refuse(&open.lease.key, SystemTime::now(), UNKEPT);
+                let store = &open.fill_lock.cache.store;
+                store.refuse(&open.fill_lock.key, SystemTime::now(), UNKEPT);
                 self.open = None;
             }
             Poll::Ready(Ok(false)) => {
@@ -89,13 +89,13 @@ impl Open {
     fn keep(self) {
         let length = self.body.len() as u64;
         let is_whole = self.length.is_none_or(|said| said == length);
-        if !is_whole || length < self.sizes.0 || self.lease.is_overtaken() {
+        if !is_whole || length < self.sizes.0 || self.fill_lock.is_overtaken() {
             return;
         }
         let page = Page {
             body: self.body.into(),
             ..self.page
         };
-        self.lease.cache.put(&self.lease.key, Rc::new(page));
+        self.fill_lock.cache.put(&self.fill_lock.key, Rc::new(page));
     }
 }

@@ -67,19 +67,19 @@ pub fn with_call<T>(
             named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
         }
     }
-    if let Some(notes) = request.notes {
+    if let Some(state) = request.rule_state {
         // As in Apache, `SetEnv` comes after `SetEnvIf` and rewriting.
         let is_set = |name: &[u8]| variables[..set_env].iter().any(|(set, _)| *set == name);
-        let noted = notes.variables.iter().filter(|(name, _)| !is_set(name));
+        let noted = state.variables.iter().filter(|(name, _)| !is_set(name));
         let noted: Table = noted.map(|(name, value)| (&**name, &**value)).collect();
         variables.extend(noted);
         // Where Perl has a say in who the user is, the worker sees to these itself.
         let is_known = !settings.runs_phases();
-        notes
+        state
             .client_variables()
             .filter(|(name, _)| is_known || *name != b"REMOTE_USER")
             .for_each(|field| variables.push(field));
-        if let Some(kind) = notes.auth_type().filter(|_| is_known) {
+        if let Some(kind) = state.auth_type().filter(|_| is_known) {
             variables.push((b"AUTH_TYPE", kind));
         }
     }
@@ -139,15 +139,17 @@ pub fn with_call<T>(
         variables: variables.as_slice(),
         configured: (set_env as u16, perl_set_env as u16),
         settings: told(route),
-        access_status: match request.notes {
+        access_status: match request.rule_state {
             _ if settings.denied && !settings.runs_phases() => 403,
-            notes => notes.map_or(0, |notes| notes.access_status),
+            state => state.map_or(0, |state| state.access_status),
         },
         led: led(request),
         file_mark: route.file_mark(),
-        known: request.notes.map_or(0, |notes| notes.known),
-        login: request.notes.map_or(&Login::Unasked, |notes| &notes.login),
-        challenge: request.notes.map_or(b"", |notes| &notes.challenge),
+        known: request.rule_state.map_or(0, |state| state.known),
+        login: request
+            .rule_state
+            .map_or(&Login::Unasked, |state| &state.login),
+        challenge: request.rule_state.map_or(b"", |state| &state.challenge),
         server: u16::try_from(route.host).unwrap_or(0),
         team: host.team,
         parse_headers: parses_headers(route),
@@ -183,7 +185,7 @@ fn led(request: &Request<'_>) -> Led {
     Led {
         status: left.map_or(0, |redirect| redirect.status),
         depth: request.redirect.map_or(0, |redirect| redirect.count as u16),
-        is_within: request.notes.is_some_and(|notes| notes.is_within),
+        is_within: request.rule_state.is_some_and(|state| state.is_within),
     }
 }
 

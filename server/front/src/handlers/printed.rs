@@ -6,7 +6,7 @@
 
 use crate::content::condition::{date, Conditions};
 use crate::request::Request;
-use mehari_http::lines::{self, Lines};
+use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::ops::Range;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use std::time::SystemTime;
 const OF_THE_BODY: [&[u8]; 3] = [b"content-type", b"content-length", b"content-encoding"];
 
 /// Makes it 304 where the request's conditions say so. False: they are not met, and 412 is the answer.
-pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut Lines) -> bool {
+pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut HeaderBlock) -> bool {
     if let Some(place) = lines.modified.clone() {
         write_date(head, lines, place);
     }
@@ -45,7 +45,7 @@ pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut Lines) -> bool
 }
 
 /// Programs write dates with `+0000` for GMT, or of the future; clients understand neither.
-fn write_date(head: &mut Head, lines: &mut Lines, place: Range<usize>) {
+fn write_date(head: &mut Head, lines: &mut HeaderBlock, place: Range<usize>) {
     let text = &head.lines[place.clone()];
     let now = SystemTime::now();
     let in_gmt = text.strip_suffix(b"+0000").or(text.strip_suffix(b"UTC"));
@@ -62,9 +62,9 @@ fn write_date(head: &mut Head, lines: &mut Lines, place: Range<usize>) {
     replace(head, lines, block);
 }
 
-fn replace(head: &mut Head, lines: &mut Lines, block: Vec<u8>) {
+fn replace(head: &mut Head, lines: &mut HeaderBlock, block: Vec<u8>) {
     // What was a sound block still is: whole lines went, or one date became another.
-    if let Ok(examined) = lines::examine(&block) {
+    if let Ok(examined) = header_block::validate(&block) {
         (head.lines, *lines) = (block, examined);
     }
 }

@@ -3,7 +3,6 @@
 //! [`start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's.
 //! Who is asked and over which connection is `mehari_upstream`'s; here is what is said.
 
-mod asked;
 mod exchange;
 mod forwarded;
 mod opening;
@@ -11,10 +10,11 @@ mod outgoing;
 mod reader;
 mod reply;
 mod request;
+mod request_summary;
 mod reverse;
 mod sticky;
-mod talk;
 pub mod tunnel;
+mod upstream_session;
 
 pub use exchange::Exchange;
 pub use reader::{Reader, Step};
@@ -24,12 +24,12 @@ use crate::handlers::{fastcgi, gateway};
 use crate::request::{hop, Request};
 use crate::routing::Route;
 use crate::shared::Shared;
-pub use asked::Asked;
 use mehari_config::{Handler, LogLevel, Site, Speech, FCGID};
 use mehari_http::problem::Problem;
 use mehari_pool::Body;
 use mehari_upstream::{Group, Wish};
 use outgoing::Outgoing;
+pub use request_summary::RequestSummary;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -58,7 +58,7 @@ pub fn start(
         fields: fields.as_deref().unwrap_or(request.fields),
         ..*request
     };
-    let asked = Asked::new(shared, request, route);
+    let asked = RequestSummary::new(shared, request, route);
     let group = if proxied.upstream == FCGID {
         script(shared, &asked, route)?
     } else {
@@ -100,7 +100,7 @@ pub fn start(
 }
 
 /// The processes of the script that the route leads to.
-fn script(shared: &Shared, asked: &Asked, route: &Route) -> Result<Rc<Group>, Problem> {
+fn script(shared: &Shared, asked: &RequestSummary, route: &Route) -> Result<Rc<Group>, Problem> {
     let file = Path::new(OsStr::from_bytes(&route.file));
     shared.upstreams.script(file).map_err(|error| {
         let text = format!("{}: cannot be started: {error}", file.display());

@@ -8,7 +8,7 @@ use super::file;
 use crate::content::{Answer, Content, FileTarget, Files};
 use crate::request::Request;
 use mehari_config::{Host, Settings};
-use mehari_http::lines::{Lines, Named};
+use mehari_http::header_block::{HeaderBlock, Named};
 use mehari_http::path::Path as UrlPath;
 use mehari_http::problem::Problem;
 use mehari_pool::Head;
@@ -30,7 +30,7 @@ pub fn answer(
     host: &Host,
     settings: &Settings,
     head: &Head,
-    lines: &Lines,
+    lines: &HeaderBlock,
     files: &Files,
 ) -> Option<Result<Answer, Problem>> {
     let (named, span) = lines
@@ -106,7 +106,7 @@ fn target(real: &Path) -> Result<FileTarget, Problem> {
 }
 
 /// The file's answer with the program's header lines, which win over the file's own.
-fn dressed(answer: Answer, head: &Head, lines: &Lines) -> Answer {
+fn dressed(answer: Answer, head: &Head, lines: &HeaderBlock) -> Answer {
     let mut said = Vec::new();
     lines.push_kept(&head.lines, &mut said);
     let own = || each(&said).filter(|line| !names_file(line));

@@ -13,7 +13,7 @@ use crate::content::includes::page::Page;
 use crate::content::includes::{are_for, mode};
 use crate::content::resource::{Resource, GONE};
 use crate::content::{Answer, Content, FileTarget, Files};
-use crate::handlers::{gateway, Backend, HandlerOutcome, Later};
+use crate::handlers::{gateway, Backend, Deferred, HandlerOutcome};
 use crate::request::owned::OwnedRequest;
 use crate::request::{path_of, Request};
 use crate::routing::Route;
@@ -66,7 +66,7 @@ pub fn work(
     };
     let parsed = are_for(&route.settings, &resource);
     parsed.then(|| {
-        Ok(HandlerOutcome::Backend(Backend::Later(later(
+        Ok(HandlerOutcome::Backend(Backend::Deferred(later(
             shared,
             request,
             route,
@@ -82,7 +82,7 @@ fn later(
     route: &Route,
     resource: Rc<Resource>,
     subrequests: &'static dyn Subrequests,
-) -> Later {
+) -> Deferred {
     let settings = route.settings.clone();
     let mut variables = Variables::default();
     gateway::variables::each(

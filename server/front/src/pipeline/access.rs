@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::access::{challenge, joined, Decision, Lead};
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 
 /// Keys that one request may have looked up by programs.
 const QUESTIONS: usize = 32;
@@ -33,13 +33,13 @@ pub async fn admit(
     shared: &Shared,
     context: &mut RequestContext,
     asked: &[u8],
-    ask: impl Fn(&RequestContext, &mut Remarks) -> Result<Decision, Problem>,
+    ask: impl Fn(&RequestContext, &mut Option<Box<RuleState>>) -> Result<Decision, Problem>,
 ) -> Result<Admission, Problem> {
     loop {
-        let mut remarks = context.notes.take();
-        let before = remarks.clone();
-        let passage = ask(context, &mut remarks);
-        context.notes = match &passage {
+        let mut rule_state = context.rule_state.take();
+        let before = rule_state.clone();
+        let passage = ask(context, &mut rule_state);
+        context.rule_state = match &passage {
             // All is asked again: what it noted would be there twice.
             Ok(
                 Decision::Check(..)
@@ -47,9 +47,9 @@ pub async fn admit(
                 | Decision::LookUp { .. }
                 | Decision::Resolve(_)
                 | Decision::Fetch(_)
-                | Decision::Scout(_),
+                | Decision::WarmWatches(_),
             ) => before,
-            _ => remarks,
+            _ => rule_state,
         };
         match passage? {
             Decision::To(route) => return Ok(Admission::To(route)),
@@ -61,8 +61,8 @@ pub async fn admit(
                 return Ok(refuse(shared, context, settings, status, asked))
             }
             Decision::Led(to) => {
-                if let (false, Some(notes)) = (to.in_place, &mut context.notes) {
-                    notes.begin_anew(context.redirect.as_ref());
+                if let (false, Some(state)) = (to.in_place, &mut context.rule_state) {
+                    state.begin_anew(context.redirect.as_ref());
                 }
                 let redirect = lead(context.redirect.take(), to, asked);
                 if redirect.count > REDIRECTS {
@@ -87,15 +87,15 @@ pub async fn admit(
                     let text = format!("no answer from the resolver about {question}");
                     context.log(shared, LogLevel::Warn, asked, &text);
                 }
-                let notes = context.notes.get_or_insert_with(Default::default);
-                notes.learn(question, answer);
+                let state = context.rule_state.get_or_insert_with(Default::default);
+                state.learn(question, answer);
             }
             Decision::Fetch(file) => {
                 shared.files.readers.look_at(file).await;
-                let notes = context.notes.get_or_insert_with(Default::default);
-                notes.fetched = true;
+                let state = context.rule_state.get_or_insert_with(Default::default);
+                state.fetched = true;
             }
-            Decision::Scout(file) => {
+            Decision::WarmWatches(file) => {
                 let warmer = shared.watcher.warmer.clone();
                 shared.files.readers.warm(warmer, file.clone()).await;
                 shared.watcher.note_warmed(&file);
@@ -119,8 +119,8 @@ pub async fn admit(
                     let text = format!("user {user}: not in AuthUserFile, or another password");
                     context.log(shared, LogLevel::Error, asked, &text);
                 }
-                let notes = context.notes.get_or_insert_with(Default::default);
-                notes.checked.push(Checked {
+                let state = context.rule_state.get_or_insert_with(Default::default);
+                state.checked.push(Checked {
                     user_file: file,
                     credentials,
                     right,
@@ -138,10 +138,10 @@ fn refuse(
     asked: &[u8],
 ) -> Admission {
     if let (401, Some(settings)) = (status, &settings) {
-        let notes = context.notes.get_or_insert_with(Default::default);
+        let state = context.rule_state.get_or_insert_with(Default::default);
         let said = &settings.rules.authentication;
-        let lines = challenge(shared, said, notes.stale);
-        notes.lines.extend_from_slice(lines.as_bytes());
+        let lines = challenge(shared, said, state.stale);
+        state.lines.extend_from_slice(lines.as_bytes());
     }
     if status == 403 {
         context.log(
@@ -179,13 +179,13 @@ async fn look_up(
     let Some(RewriteMap::Program(command)) = site.host(context.host).rules.maps.get(&map) else {
         return Err(format!("there is no map `{map}` any more"));
     };
-    let notes = context.notes.get_or_insert_with(Default::default);
-    if notes.looked_up.len() >= QUESTIONS {
+    let state = context.rule_state.get_or_insert_with(Default::default);
+    if state.looked_up.len() >= QUESTIONS {
         return Err(format!("rules ask map `{map}` without end"));
     }
     let said = shared.maps.ask(command, &key).await;
     let value = said.map_err(|trouble| format!("the program of RewriteMap {map} {trouble}"))?;
-    notes.looked_up.push(LookedUp { map, key, value });
+    state.looked_up.push(LookedUp { map, key, value });
     Ok(())
 }
 

@@ -4,8 +4,7 @@ use super::client::ClientStream;
 use crate::access;
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::access::Admission;
-use crate::pipeline::scripts;
-use crate::pipeline::{start, RequestContext};
+use crate::pipeline::{scripts, start, RequestContext};
 use crate::request::{path_of, Peer};
 use crate::shared::traffic::{counted, Verdict};
 use crate::shared::Shared;
@@ -14,25 +13,25 @@ use mehari_pool::Body;
 
 /// What a request is about.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
-    Path,
+pub enum TargetForm {
+    Origin,
     /// `OPTIONS *`
-    Server,
+    Asterisk,
 }
 
 /// Checks that need nothing but the head.
-pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<Asked, Problem> {
+pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<TargetForm, Problem> {
     let method = client.method();
     check_method(method)?;
     client.check_head()?;
     if client.target() == b"*" {
         return match method {
-            b"OPTIONS" => Ok(Asked::Server),
+            b"OPTIONS" => Ok(TargetForm::Asterisk),
             _ => Err(bad("* is for OPTIONS")),
         };
     }
     check_trust(client.shared(), client.peer(), context.host)?;
-    Ok(Asked::Path)
+    Ok(TargetForm::Origin)
 }
 
 /// Begins the work for a request without a body that nobody has to be asked about. `None`: the rules have to be
@@ -63,9 +62,9 @@ pub async fn ask<C: ClientStream>(
         shared,
         context,
         client.target(),
-        |context, remarks| {
+        |context, rule_state| {
             client.with_request(context, |request| {
-                access::evaluate(shared, request, remarks)
+                access::evaluate(shared, request, rule_state)
             })
         },
         |context, what| client.with_late_request(context, what),

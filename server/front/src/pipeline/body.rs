@@ -5,7 +5,7 @@ use super::client::{BodyLength, ClientStream, Framing, Gone};
 use crate::content::backlog::Backlog;
 use crate::handlers::{Backend, Fault};
 use crate::pipeline::RequestContext;
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::deadline::{Interrupt, Phase};
 use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -96,16 +96,16 @@ fn poll_pause<C: ClientStream>(
     let shared = client.shared();
     if !waits {
         client
-            .seat()
+            .guard()
             .enter(&shared.clock, Phase::Work, Duration::MAX);
     } else if !body.stalled {
         let limit = shared.site().limits.write_timeout;
-        client.seat().enter(&shared.clock, Phase::Write, limit);
+        client.guard().enter(&shared.clock, Phase::Write, limit);
     }
     body.stalled = waits;
-    match client.seat().poll_alarm(cx) {
-        Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
-        Some(Alarm::Late) if waits => Poll::Ready(Err(Gone)),
+    match client.guard().poll_interrupt(cx) {
+        Some(Interrupt::Abort) => Poll::Ready(Err(Gone)),
+        Some(Interrupt::TimedOut) if waits => Poll::Ready(Err(Gone)),
         _ => Poll::Pending,
     }
 }

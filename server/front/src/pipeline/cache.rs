@@ -11,8 +11,8 @@ mod refresh;
 pub use receive::receive;
 
 use super::client::{ClientStream, Gone};
-use crate::cache::Lease;
-use crate::handlers::{Fault, HandlerOutcome, Said};
+use crate::cache::FillLock;
+use crate::handlers::{BackendHead, Fault, HandlerOutcome};
 use crate::pipeline::RequestContext;
 use crate::request::Request;
 use crate::routing::Route;
@@ -44,13 +44,13 @@ pub async fn consult<C: ClientStream>(
             Step::Wait(others) => {
                 client.settle().await?;
                 let clock = &client.shared().clock;
-                client.seat().enter(clock, Phase::Work, Duration::MAX);
+                client.guard().enter(clock, Phase::Work, Duration::MAX);
                 others.await;
             }
-            Step::Ask(mut lease) => {
-                let fields = client.with_request(context, |request| lease.fields(request));
-                lease.change_fields(context, fields);
-                context.lease = Some(lease);
+            Step::Ask(mut fill_lock) => {
+                let fields = client.with_request(context, |request| fill_lock.fields(request));
+                fill_lock.change_fields(context, fields);
+                context.fill_lock = Some(fill_lock);
                 return Ok(None);
             }
         }
@@ -61,19 +61,19 @@ pub async fn consult<C: ClientStream>(
 pub fn rescue<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
-    mut lease: Box<Lease>,
-    said: &Result<Said, Fault>,
-) -> Result<HandlerOutcome, Box<Lease>> {
-    lease.restore_fields(context);
+    mut fill_lock: Box<FillLock>,
+    said: &Result<BackendHead, Fault>,
+) -> Result<HandlerOutcome, Box<FillLock>> {
+    fill_lock.restore_fields(context);
     let failed = match said {
         Err(fault) => Some(fault.status()),
-        Ok(Said::Page(status)) if *status >= 500 => Some(*status),
+        Ok(BackendHead::Page(status)) if *status >= 500 => Some(*status),
         Ok(_) => None,
     };
     let work = failed.and_then(|status| {
         client.with_request(context, |request| {
-            receive::rescue(client.shared(), context, request, &lease, status)
+            receive::rescue(client.shared(), context, request, &fill_lock, status)
         })
     });
-    work.ok_or(lease)
+    work.ok_or(fill_lock)
 }

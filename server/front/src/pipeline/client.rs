@@ -11,7 +11,7 @@ use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_http::problem::Problem;
-use mehari_net::deadline::Seat;
+use mehari_net::deadline::ConnectionGuard;
 use mehari_pool::Head;
 use std::cell::OnceCell;
 use std::fs::File;
@@ -81,7 +81,7 @@ pub trait ClientStream {
     fn shared(&self) -> &Rc<Shared>;
     fn peer(&self) -> &Peer;
     /// Where its deadlines are kept.
-    fn seat(&self) -> &Seat;
+    fn guard(&self) -> &ConnectionGuard;
 
     fn method(&self) -> &[u8];
     /// Path and query as sent.
@@ -199,8 +199,8 @@ fn put_fields<'t, C: ClientStream + ?Sized>(
     context: &'t RequestContext,
     fields: &mut Table<'t>,
 ) {
-    let notes = context.notes.as_deref();
-    match notes.and_then(|notes| notes.fields.as_ref()) {
+    let state = context.rule_state.as_deref();
+    match state.and_then(|state| state.fields.as_ref()) {
         None => client.put_fields(fields),
         Some(changed) => {
             let changed = changed.iter();
@@ -233,7 +233,7 @@ fn request<'t, C: ClientStream + ?Sized>(
         host: client.host(),
         peer: context.client(client.peer()),
         virtual_host: context.host,
-        notes: context.notes.as_deref(),
+        rule_state: context.rule_state.as_deref(),
         id: context.id,
     }
 }

@@ -2,9 +2,9 @@
 
 mod log;
 
-use crate::cache::{Lease, Part};
+use crate::cache::{CacheStatus, FillLock};
 use crate::handlers::{Backend, HandlerOutcome};
-use crate::request::rule_state::{Notes, User};
+use crate::request::rule_state::{RuleState, User};
 use crate::request::{Peer, Protocol, Redirect, REDIRECTS};
 use crate::routing::Route;
 use crate::shared::traffic::Held;
@@ -12,7 +12,7 @@ use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::Settings;
 use mehari_observe::Ending;
-use mehari_pool::{Named, Outcome, Passed};
+use mehari_pool::{Declined, Named, Outcome};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct RequestContext {
     /// Where the server itself led the request, if it did.
     pub redirect: Option<Redirect>,
     /// What rules have found out about it.
-    pub notes: Option<Box<Notes>>,
+    pub rule_state: Option<Box<RuleState>>,
     queued: Duration,
     /// For the access log: bytes of the request, of the response's header, requests before this one
     /// on its connection, and what became of that.
@@ -56,8 +56,8 @@ pub struct RequestContext {
     /// Whose progress is asked for.
     pub upload: Option<Rc<Upload>>,
     /// What the response cache is to do with the program's response, and what it did.
-    pub lease: Option<Box<Lease>>,
-    pub cached: Cell<Part>,
+    pub fill_lock: Option<Box<FillLock>>,
+    pub cached: Cell<CacheStatus>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
     /// Who waits to hear what is answered, and how long the body is: that of a GET, as Apache counts.
@@ -83,7 +83,7 @@ impl RequestContext {
             host: 0,
             settings: None,
             redirect: None,
-            notes: None,
+            rule_state: None,
             queued: Duration::ZERO,
             received: 0,
             head_bytes: 0,
@@ -95,7 +95,7 @@ impl RequestContext {
             small_body: None,
             client: None,
             upload: None,
-            lease: None,
+            fill_lock: None,
             cached: Cell::default(),
             held: Vec::new(),
             listener: None,
@@ -117,12 +117,12 @@ impl RequestContext {
 
     /// Leads the request on to another local target. False: it has been led around for too long.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
-        if let Some(notes) = &mut self.notes {
-            notes.begin_anew(self.redirect.as_ref());
+        if let Some(state) = &mut self.rule_state {
+            state.begin_anew(self.redirect.as_ref());
         }
         if !self.error_lines.is_empty() {
-            let notes = self.notes.get_or_insert_with(Default::default);
-            notes.lines.append(&mut self.error_lines);
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.lines.append(&mut self.error_lines);
         }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
@@ -166,14 +166,14 @@ impl RequestContext {
 
     /// A worker that has handed the request back hears what is answered in its place; what takes longer than to make
     /// an answer it does not wait for.
-    pub fn hear(&mut self, backend: Backend, work: &HandlerOutcome) {
+    pub fn report_to_worker(&mut self, backend: Backend, work: &HandlerOutcome) {
         let Backend::Perl(exchange, _) = backend else {
             return;
         };
         match work {
             _ if !exchange.listens() => {}
             HandlerOutcome::Answer(_)
-            | HandlerOutcome::Backend(Backend::Filtered(_) | Backend::Later(_)) => {
+            | HandlerOutcome::Backend(Backend::Filtered(_) | Backend::Deferred(_)) => {
                 self.listener = Some(Box::new(|outcome| exchange.tell(outcome)))
             }
             HandlerOutcome::Elsewhere(_, status @ 400..) => exchange.tell(Outcome {
@@ -185,7 +185,7 @@ impl RequestContext {
     }
 
     /// Somebody wants to see the head.
-    pub fn is_heard(&self) -> bool {
+    pub fn has_listener(&self) -> bool {
         self.listener.is_some()
     }
 
@@ -219,29 +219,29 @@ impl RequestContext {
     }
 
     /// Notes who worked on the request.
-    pub fn credit(&mut self, backend: &mut Backend) {
+    pub fn note_backend(&mut self, backend: &mut Backend) {
         self.worker = backend.worker();
         self.queued = backend.queued();
         self.note_user(backend.take_user());
     }
 
     /// Perl's handlers have left the answer to the front.
-    pub fn note_passed(&mut self, passed: &mut Passed) {
-        self.note_user(passed.user.take());
-        if passed.restates() {
-            let notes = self.notes.get_or_insert_with(Default::default);
-            notes.restate(passed);
+    pub fn note_declined(&mut self, declined: &mut Declined) {
+        self.note_user(declined.user.take());
+        if declined.restates() {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.restate(declined);
         }
-        if passed.status >= 400 {
-            self.error_lines.clone_from(&passed.lines);
+        if declined.status >= 400 {
+            self.error_lines.clone_from(&declined.lines);
         }
     }
 
     /// Perl's handlers have said who the user is.
     pub fn note_user(&mut self, named: Option<Box<Named>>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {
-            let notes = self.notes.get_or_insert_with(Default::default);
-            notes.user = Some(User::named(*named, settings));
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.user = Some(User::named(*named, settings));
         }
     }
 }

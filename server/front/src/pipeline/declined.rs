@@ -1,6 +1,6 @@
 //! A request that Perl's handlers have declined to answer: the front answers it as they say.
 //!
-//! `program` calls [`work`] when a worker's head is [`Passed`]. The worker may have chosen another file,
+//! `program` calls [`work`] when a worker's head is [`Declined`]. The worker may have chosen another file,
 //! type or status, and header lines to go with the answer; the pool has checked the lines.
 
 use crate::access;
@@ -14,7 +14,7 @@ use crate::routing::{Outcome, Route};
 use crate::shared::Shared;
 use mehari_config::{Handler, Rung, Settings};
 use mehari_http::problem::Problem;
-use mehari_pool::{Body, Passed};
+use mehari_pool::{Body, Declined};
 use std::io::Seek;
 use std::rc::Rc;
 
@@ -23,14 +23,14 @@ pub fn work(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     settings: Option<&Settings>,
-    passed: Passed,
+    declined: Declined,
     body: Option<Box<Spooled>>,
 ) -> HandlerOutcome {
-    let error = Some(passed.status).filter(|status| *status >= 400);
-    if let Some(target) = passed.target {
+    let error = Some(declined.status).filter(|status| *status >= 400);
+    if let Some(target) = declined.target {
         return HandlerOutcome::Elsewhere(target, error.unwrap_or(200));
     }
-    let mut work = match (passed.status, &passed.file) {
+    let mut work = match (declined.status, &declined.file) {
         (0, None) => as_routed(shared, request, body),
         // The page of an error may be a file that handlers chose for it.
         (_, Some(file)) => sent_file(shared, request, settings, (file, error)),
@@ -39,14 +39,14 @@ pub fn work(
             request,
             settings,
             status,
-            passed.document.as_deref(),
+            declined.document.as_deref(),
         ),
     };
     if let HandlerOutcome::Answer(answer) = &mut work {
-        if let Some(media_type) = &passed.media_type {
+        if let Some(media_type) = &declined.media_type {
             set_type(answer, media_type);
         }
-        add_lines(answer, &passed.lines);
+        add_lines(answer, &declined.lines);
     }
     work
 }

@@ -5,7 +5,7 @@ use crate::filters::{self, Plan, IN_PLACE};
 use crate::handlers::{Backend, Filtered};
 use crate::pipeline::RequestContext;
 use mehari_config::Coding;
-use mehari_http::lines::{self, Lines};
+use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -15,7 +15,7 @@ pub async fn apply<C: ClientStream>(
     client: &C,
     context: &RequestContext,
     head: &mut Head,
-    lines: &mut Lines,
+    lines: &mut HeaderBlock,
     backend: &mut Backend,
 ) {
     if let Some(plan) = plan(client, context, head, lines) {
@@ -28,7 +28,7 @@ fn plan<C: ClientStream>(
     client: &C,
     context: &RequestContext,
     head: &Head,
-    lines: &Lines,
+    lines: &HeaderBlock,
 ) -> Option<filters::Plan> {
     let settings = context.settings.as_deref()?;
     if settings.output.compression.is_off() {
@@ -45,7 +45,7 @@ async fn put_behind(
     plan: Plan,
     to_head: bool,
     head: &mut Head,
-    lines: &mut Lines,
+    lines: &mut HeaderBlock,
     backend: &mut Backend,
 ) {
     let coding = match plan.coding {
@@ -67,7 +67,7 @@ async fn put_behind(
         }
     };
     head.lines = plan.header(coding, &head.lines);
-    *lines = lines::examine(&head.lines).unwrap_or_default();
+    *lines = header_block::validate(&head.lines).unwrap_or_default();
     if coding.is_some() {
         head.content_length = None;
         lines.content_length = None;

@@ -112,7 +112,7 @@ async fn held_back<C: ClientStream>(
         Verdict::Pass => Ok(None),
         Verdict::Wait(time) => {
             let clock = &client.shared().clock;
-            client.seat().enter(clock, Phase::Work, Duration::MAX);
+            client.guard().enter(clock, Phase::Work, Duration::MAX);
             tokio::time::sleep(time).await;
             Ok(None)
         }

@@ -2,7 +2,7 @@
 
 use super::RequestContext;
 use crate::filters::header_rules;
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::shared::Shared;
 
@@ -17,14 +17,14 @@ pub fn of_response(
 ) -> Option<Vec<u8>> {
     let settings = context.settings.as_deref()?;
     let noted = context
-        .notes
+        .rule_state
         .as_deref()
-        .map_or(&[][..], |notes| &notes.lines);
+        .map_or(&[][..], |state| &state.lines);
     let rules = &settings.rules;
     let set = context
-        .notes
+        .rule_state
         .as_deref()
-        .map_or(&[][..], |notes| &notes.edge.fields);
+        .map_or(&[][..], |state| &state.edge.fields);
     if noted.is_empty() && set.is_empty() && !rules.look_at_response() {
         return None;
     }
@@ -33,7 +33,8 @@ pub fn of_response(
     let mut changed = None;
     request(&mut |request| {
         let host = site.host(context.host);
-        let mut facts = RequestFacts::new(request, host, context.notes.as_deref(), &shared.maps);
+        let mut facts =
+            ExpressionVariables::new(request, host, context.rule_state.as_deref(), &shared.maps);
         facts.status = status;
         facts.lines = &all;
         facts.came = context.time;

@@ -5,15 +5,15 @@ use crate::access;
 use crate::content::includes::are_for;
 use crate::content::{Answer, Content};
 use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
-use crate::handlers::{Backend, HandlerOutcome, Said};
+use crate::handlers::{Backend, BackendHead, HandlerOutcome};
 use crate::pipeline::access::Admission;
 use crate::pipeline::{access as access_stage, declined, start, RequestContext};
 use crate::request::owned::OwnedRequest;
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 use crate::request::{path_of, Protocol, Redirect, Request};
 use crate::routing::{Outcome, Route};
 use crate::shared::Shared;
-use mehari_pool::{Body, Passed};
+use mehari_pool::{Body, Declined};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -103,13 +103,13 @@ impl Part<'_> {
         };
         let context = &mut counted.context;
         context.host = self.render.base.host();
-        let mut notes = self.render.base.notes();
-        notes.led_on();
-        notes.is_within = true;
+        let mut state = self.render.base.state();
+        state.led_on();
+        state.is_within = true;
         for (name, value) in self.render.variables.borrow().own() {
-            notes.set(name, value.to_vec());
+            state.set(name, value.to_vec());
         }
-        context.notes = Some(Box::new(notes));
+        context.rule_state = Some(Box::new(state));
         let asked = self.render.base.with(|request| request.target.to_vec());
         context.redirect = Some(Redirect {
             target,
@@ -118,9 +118,9 @@ impl Part<'_> {
             count: 0,
             keeps_request: true,
         });
-        let ask = |context: &RequestContext, remarks: &mut Remarks| {
+        let ask = |context: &RequestContext, rule_state: &mut Option<Box<RuleState>>| {
             self.with(context, |request| {
-                access::evaluate(&self.render.shared, request, remarks)
+                access::evaluate(&self.render.shared, request, rule_state)
             })
         };
         let admission = access_stage::admit(&self.render.shared, context, &asked, ask).await;
@@ -150,27 +150,37 @@ impl Part<'_> {
                     .await
                 {
                     Err(fault) => return Err(fault.status()),
-                    Ok(Said::Response(head)) if (300..400).contains(&head.status) => {
+                    Ok(BackendHead::Response(head)) if (300..400).contains(&head.status) => {
                         return Err(head.status)
                     }
-                    Ok(Said::Response(_)) => return body(&mut backend).await.map(Fetched::Bytes),
-                    Ok(Said::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
-                    Ok(Said::Page(status)) => return Err(status),
+                    Ok(BackendHead::Response(_)) => {
+                        return body(&mut backend).await.map(Fetched::Bytes)
+                    }
+                    Ok(BackendHead::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
+                    Ok(BackendHead::Page(status)) => return Err(status),
                     // Perl leaves the file to the front, and it is this page's part as any other.
-                    Ok(Said::Passed(passed, _)) if is_left_alone(&passed) && is_file(route) => {
+                    Ok(BackendHead::Declined(declined, _))
+                        if is_left_alone(&declined) && is_file(route) =>
+                    {
                         return Box::pin(self.file_or_answer(context, route)).await;
                     }
-                    Ok(Said::Passed(passed, body)) => self.with(context, |request| {
-                        declined::work(shared, request, context.settings.as_deref(), *passed, body)
+                    Ok(BackendHead::Declined(declined, body)) => self.with(context, |request| {
+                        declined::work(
+                            shared,
+                            request,
+                            context.settings.as_deref(),
+                            *declined,
+                            body,
+                        )
                     }),
-                    Ok(Said::Elsewhere(_) | Said::Upgrade(_)) => return Err(302),
+                    Ok(BackendHead::Elsewhere(_) | BackendHead::Upgrade(_)) => return Err(302),
                 },
             };
         }
     }
 
     fn with<R>(&self, context: &RequestContext, what: impl FnOnce(&Request<'_>) -> R) -> R {
-        let notes = context.notes.as_deref();
+        let state = context.rule_state.as_deref();
         self.render.base.with(|request| {
             let resource = context
                 .redirect
@@ -180,7 +190,7 @@ impl Part<'_> {
                 resource: resource.unwrap_or(request.resource),
                 redirect: context.redirect.as_ref(),
                 virtual_host: context.host,
-                notes,
+                rule_state: state,
                 ..*request
             })
         })
@@ -193,8 +203,8 @@ fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
 }
 
 /// Nothing was chosen in the place of what was found.
-fn is_left_alone(passed: &Passed) -> bool {
-    passed.status == 0 && passed.file.is_none() && passed.target.is_none()
+fn is_left_alone(declined: &Declined) -> bool {
+    declined.status == 0 && declined.file.is_none() && declined.target.is_none()
 }
 
 fn is_file(route: &Route) -> bool {

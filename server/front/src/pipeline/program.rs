@@ -4,10 +4,10 @@ use super::cache::{receive, rescue};
 use super::client::{ClientStream, Gone};
 use super::handle::page;
 use super::respond;
-use crate::handlers::{printed, send_file, Backend, Fault, HandlerOutcome, Said};
+use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
 use crate::pipeline::{declined, RequestContext};
 use crate::request::Request;
-use mehari_http::lines::{self, Lines};
+use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -18,39 +18,41 @@ pub async fn answer<C: ClientStream>(
     context: &mut RequestContext,
     backend: &mut Backend,
 ) -> Result<Option<HandlerOutcome>, Gone> {
-    let lease = context.lease.take();
+    let fill_lock = context.fill_lock.take();
     let said = first_said(client, context, backend).await?;
-    let lease = match lease {
+    let fill_lock = match fill_lock {
         None => None,
-        Some(lease) => match rescue(client, context, lease, &said) {
+        Some(fill_lock) => match rescue(client, context, fill_lock, &said) {
             Ok(work) => return Ok(Some(work)),
-            Err(lease) => Some(lease),
+            Err(fill_lock) => Some(fill_lock),
         },
     };
     let mut head = match said {
-        Ok(Said::Response(head)) => head,
-        Ok(Said::Elsewhere(target)) => return Ok(Some(HandlerOutcome::Elsewhere(target, 200))),
-        Ok(Said::Answered(answer)) => return Ok(Some(HandlerOutcome::Answer(*answer))),
-        Ok(Said::Page(status)) => return Ok(Some(page(client, context, status))),
-        Ok(Said::Upgrade(head)) => {
+        Ok(BackendHead::Response(head)) => head,
+        Ok(BackendHead::Elsewhere(target)) => {
+            return Ok(Some(HandlerOutcome::Elsewhere(target, 200)))
+        }
+        Ok(BackendHead::Answered(answer)) => return Ok(Some(HandlerOutcome::Answer(*answer))),
+        Ok(BackendHead::Page(status)) => return Ok(Some(page(client, context, status))),
+        Ok(BackendHead::Upgrade(head)) => {
             let is_done = client.upgrade(context, backend, &head).await?;
             return Ok((!is_done).then(|| page(client, context, 502)));
         }
-        Ok(Said::Passed(mut passed, body)) => {
-            context.note_passed(&mut passed);
+        Ok(BackendHead::Declined(mut declined, body)) => {
+            context.note_declined(&mut declined);
             return Ok(Some(client.with_request(context, |request| {
                 let settings = context.settings.as_deref();
-                declined::work(client.shared(), request, settings, *passed, body)
+                declined::work(client.shared(), request, settings, *declined, body)
             })));
         }
         Err(fault) => {
-            context.credit(backend);
+            context.note_backend(backend);
             client.log(context, &fault.to_string());
             return Ok(Some(page(client, context, fault.status())));
         }
     };
     head.status = context.status_for(head.status);
-    let mut lines = match lines::examine(&head.lines) {
+    let mut lines = match header_block::validate(&head.lines) {
         Ok(lines) if (200..=999).contains(&head.status) => lines,
         other => {
             let problem = other.err().unwrap_or("a status outside 200 to 999");
@@ -65,10 +67,17 @@ pub async fn answer<C: ClientStream>(
             cache.purge_said(request, &head.lines, &lines)
         });
     }
-    if let Some(lease) = lease {
+    if let Some(fill_lock) = fill_lock {
         let work = client.with_request(context, |request| {
             let response = (&mut head, &lines);
-            receive(client.shared(), context, request, lease, response, backend)
+            receive(
+                client.shared(),
+                context,
+                request,
+                fill_lock,
+                response,
+                backend,
+            )
         });
         if work.is_some() {
             return Ok(work);
@@ -89,7 +98,7 @@ fn instead<C: ClientStream>(
     client: &C,
     context: &RequestContext,
     head: &mut Head,
-    lines: &mut Lines,
+    lines: &mut HeaderBlock,
 ) -> Option<HandlerOutcome> {
     if lines.send_file.is_some() {
         if let Some(work) = sent_file(client, context, head, lines) {
@@ -110,7 +119,7 @@ fn sent_file<C: ClientStream>(
     client: &C,
     context: &RequestContext,
     head: &Head,
-    lines: &Lines,
+    lines: &HeaderBlock,
 ) -> Option<HandlerOutcome> {
     let settings = context.settings.as_deref()?;
     let site = client.shared().site();
@@ -140,11 +149,11 @@ async fn first_said<C: ClientStream>(
     client: &mut C,
     context: &RequestContext,
     backend: &mut Backend,
-) -> Result<Result<Said, Fault>, Gone> {
+) -> Result<Result<BackendHead, Fault>, Gone> {
     poll_fn(|cx| {
         let said = backend.poll_head(cx);
         while let Some(head) = backend.take_interim() {
-            if (102..200).contains(&head.status) && lines::examine(&head.lines).is_ok() {
+            if (102..200).contains(&head.status) && header_block::validate(&head.lines).is_ok() {
                 client.send_interim(context, &head)?;
             }
         }

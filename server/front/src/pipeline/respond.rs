@@ -9,7 +9,7 @@ use crate::handlers::{Backend, HandlerOutcome};
 use crate::pipeline::scripts::{self, LateRequest, Response as Scripted};
 use crate::pipeline::{headers, RequestContext};
 use crate::request::Request;
-use mehari_http::lines::{self, Lines};
+use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
 use mehari_pool::Head;
 use std::future::poll_fn;
@@ -92,7 +92,7 @@ pub async fn scripted_program<C: ClientStream>(
         }
         (head.status, head.lines) = (response.status, response.lines);
     }
-    match lines::examine(&head.lines) {
+    match header_block::validate(&head.lines) {
         Ok(lines) => {
             program(client, context, backend, head, lines).await?;
             Ok(None)
@@ -107,7 +107,7 @@ pub async fn program<C: ClientStream>(
     context: &mut RequestContext,
     backend: &mut Backend,
     mut head: Head,
-    mut lines: Lines,
+    mut lines: HeaderBlock,
 ) -> Result<(), Gone> {
     context.status = head.status;
     filter::apply(client, context, &mut head, &mut lines, backend).await;
@@ -142,7 +142,7 @@ pub async fn program<C: ClientStream>(
     let result = poll_fn(|cx| body::poll(client, cx, context, &mut body, backend)).await;
     context.sent = body.delivered(client.withheld());
     if let Some(remark) = body.remark() {
-        context.credit(backend);
+        context.note_backend(backend);
         client.log(context, &remark);
     }
     result?;

@@ -194,8 +194,8 @@ fn start(
                 .server_admin
                 .as_deref()
                 .map(str::as_bytes),
-            user: request.notes.and_then(|notes| notes.user_name()),
-            auth_type: request.notes.and_then(|notes| notes.auth_type()),
+            user: request.rule_state.and_then(|state| state.user_name()),
+            auth_type: request.rule_state.and_then(|state| state.auth_type()),
             authorization: false,
         };
         let exchange = shared.cgi.start(program);

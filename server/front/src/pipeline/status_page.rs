@@ -2,8 +2,7 @@
 //!
 //! Every stage comes here that answers a request with a status alone.
 
-use crate::content::includes;
-use crate::content::{page, Answer, Content, FileTarget, Files};
+use crate::content::{includes, page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
 use crate::request::{path_of, Request};
 use crate::routing::Outcome;
@@ -66,7 +65,7 @@ pub fn document_work(
     let settings = &route.settings;
     let is_free = shared.site().host(host).rules.is_empty()
         && !settings.rules.look_first()
-        && route.through.is_empty();
+        && route.intermediate_settings.is_empty();
     match &route.outcome {
         Outcome::Program | Outcome::Proxied(_) => elsewhere,
         _ if settings.runs_phases() || !is_free => elsewhere,

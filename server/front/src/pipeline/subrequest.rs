@@ -3,7 +3,7 @@
 
 use crate::access;
 use crate::handlers::perl;
-use crate::request::rule_state::{Destination, Notes};
+use crate::request::rule_state::{Destination, RuleState};
 use crate::request::{path_of, Peer, Protocol, Request};
 use crate::routing::{self, Route};
 use crate::shared::Shared;
@@ -48,18 +48,18 @@ pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call
         host: host.map_or(b"", |(_, value)| *value),
         virtual_host: question.server,
         peer: &peer,
-        notes: None,
+        rule_state: None,
         id: 0,
     };
-    let mut notes = question.file.map(|file| {
-        Box::new(Notes {
+    let mut state = question.file.map(|file| {
+        Box::new(RuleState {
             destination: Some(Destination::File(file.to_vec())),
-            ..Notes::default()
+            ..RuleState::default()
         })
     });
-    let looked = access::look_within(shared, &request, found, &mut notes);
+    let looked = access::look_within(shared, &request, found, &mut state);
     if let Ok((route, status)) = looked {
-        request.notes = notes.as_deref();
+        request.rule_state = state.as_deref();
         give_call(&request, &route, &site, status, give);
     }
 }

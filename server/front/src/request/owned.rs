@@ -1,7 +1,7 @@
 //! A request that outlives what it was read from: what a page is asked for anew with, when its client has been
 //! answered, and what pages include others with.
 
-use crate::request::rule_state::Notes;
+use crate::request::rule_state::RuleState;
 use crate::request::{Field, Peer, Protocol, Redirect, Request};
 
 pub struct OwnedRequest {
@@ -13,7 +13,7 @@ pub struct OwnedRequest {
     host: Vec<u8>,
     virtual_host: u32,
     peer: Peer,
-    notes: Option<Notes>,
+    rule_state: Option<RuleState>,
     id: u64,
 }
 
@@ -34,7 +34,7 @@ impl OwnedRequest {
             host: request.host.to_vec(),
             virtual_host: request.virtual_host,
             peer: request.peer.clone(),
-            notes: request.notes.cloned(),
+            rule_state: request.rule_state.cloned(),
             id: request.id,
         }
     }
@@ -43,8 +43,8 @@ impl OwnedRequest {
         self.virtual_host
     }
 
-    pub fn notes(&self) -> Notes {
-        self.notes.clone().unwrap_or_default()
+    pub fn state(&self) -> RuleState {
+        self.rule_state.clone().unwrap_or_default()
     }
 
     pub fn with<R>(&self, what: impl FnOnce(&Request<'_>) -> R) -> R {
@@ -63,7 +63,7 @@ impl OwnedRequest {
             host: &self.host,
             virtual_host: self.virtual_host,
             peer: &self.peer,
-            notes: self.notes.as_ref(),
+            rule_state: self.rule_state.as_ref(),
             id: self.id,
         })
     }

@@ -4,13 +4,13 @@
 use crate::request::Redirect;
 use mehari_auth::passwords::Credentials;
 use mehari_config::{Forced, Phase, Proxied, Settings};
-use mehari_pool::{Login, Named, Passed};
+use mehari_pool::{Declined, Login, Named};
 use mehari_resolve::names::{self, Question};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
-pub struct Notes {
+pub struct RuleState {
     /// Variables of `SetEnvIf`, `RewriteRule [E=]` and the like; the last of a name counts.
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
     /// The user whose password was right, by the rules of the place that answers.
@@ -53,11 +53,8 @@ pub struct Notes {
     pub is_within: bool,
     /// `HostnameLookups Double`.
     pub confirmed_only: bool,
-    pub edge: EdgeNotes,
+    pub edge: ScriptState,
 }
-
-/// `None`: no rule has found out anything.
-pub type Remarks = Option<Box<Notes>>;
 
 /// What a resource stands for.
 #[derive(Debug, Clone)]
@@ -78,7 +75,7 @@ pub struct LookedUp {
 
 /// What scripts at the edge have said of it.
 #[derive(Debug, Default, Clone)]
-pub struct EdgeNotes {
+pub struct ScriptState {
     /// The file that stands for the path.
     pub mapped: Option<Vec<u8>>,
     /// Fields of the answer, in place of its own of the same name.
@@ -128,7 +125,7 @@ impl User {
     }
 }
 
-impl Notes {
+impl RuleState {
     pub fn set(&mut self, name: &[u8], value: Vec<u8>) {
         self.unset(name);
         self.variables.push((name.to_vec(), value));
@@ -168,13 +165,13 @@ impl Notes {
     }
 
     /// Perl's handlers have changed the request: whatever answers it sees it as they left it.
-    pub fn restate(&mut self, passed: &mut Passed) {
-        self.fields = passed.fields.take().or(self.fields.take());
-        self.query = passed.query.take().or(self.query.take());
-        for name in &passed.removed {
+    pub fn restate(&mut self, declined: &mut Declined) {
+        self.fields = declined.fields.take().or(self.fields.take());
+        self.query = declined.query.take().or(self.query.take());
+        for name in &declined.removed {
             self.unset(name);
         }
-        for (name, value) in std::mem::take(&mut passed.variables) {
+        for (name, value) in std::mem::take(&mut declined.variables) {
             self.set(&name, value);
         }
     }

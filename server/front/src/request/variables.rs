@@ -1,6 +1,6 @@
 //! What a request answers when an expression, a rewrite rule or a header rule asks.
 
-use crate::request::rule_state::Notes;
+use crate::request::rule_state::RuleState;
 use crate::request::{canonical, Request};
 use mehari_config::{Escape, Facts, Groups, Host, Piece, RewriteMap};
 use mehari_http::path::Path;
@@ -8,10 +8,10 @@ use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub struct RequestFacts<'a> {
+pub struct ExpressionVariables<'a> {
     pub request: &'a Request<'a>,
     pub host: &'a Host,
-    pub notes: Option<&'a Notes>,
+    pub rule_state: Option<&'a RuleState>,
     pub maps: &'a MapTable,
     /// The decoded path as a rule has left it; `None`: the request's own.
     pub path: Option<&'a [u8]>,
@@ -32,17 +32,17 @@ pub struct RequestFacts<'a> {
     pub lasted: Duration,
 }
 
-impl<'a> RequestFacts<'a> {
+impl<'a> ExpressionVariables<'a> {
     pub fn new(
         request: &'a Request<'a>,
         host: &'a Host,
-        notes: Option<&'a Notes>,
+        state: Option<&'a RuleState>,
         maps: &'a MapTable,
-    ) -> RequestFacts<'a> {
-        RequestFacts {
+    ) -> ExpressionVariables<'a> {
+        ExpressionVariables {
             request,
             host,
-            notes,
+            rule_state: state,
             maps,
             path: None,
             query: request.query(),
@@ -60,7 +60,9 @@ impl<'a> RequestFacts<'a> {
     }
 
     pub fn environment(&self, name: &str) -> Option<Vec<u8>> {
-        let noted = self.notes.and_then(|notes| notes.variable(name.as_bytes()));
+        let noted = self
+            .rule_state
+            .and_then(|state| state.variable(name.as_bytes()));
         let configured = || {
             let mut known = self.set_env.iter();
             known
@@ -77,11 +79,11 @@ impl<'a> RequestFacts<'a> {
 
     /// Whether a page of includes asks this for a part of it.
     pub fn is_within(&self) -> bool {
-        self.notes.is_some_and(|notes| notes.is_within)
+        self.rule_state.is_some_and(|state| state.is_within)
     }
 
     fn field(&self, name: &str) -> &[u8] {
-        let changed = self.notes.and_then(|notes| notes.fields.as_ref());
+        let changed = self.rule_state.and_then(|state| state.fields.as_ref());
         let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
         match changed {
             Some(fields) => {
@@ -121,15 +123,18 @@ impl<'a> RequestFacts<'a> {
             "QUERY_STRING" => self.query,
             "PATH_INFO" => self.path_info,
             "REMOTE_HOST" => {
-                let name = self.notes.and_then(Notes::client_name);
+                let name = self.rule_state.and_then(RuleState::client_name);
                 name.unwrap_or_else(|| peer.remote_addr.as_bytes())
             }
             "REMOTE_ADDR" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
             "REMOTE_USER" => self
-                .notes
-                .and_then(|notes| notes.user_name())
+                .rule_state
+                .and_then(|state| state.user_name())
                 .unwrap_or_default(),
-            "AUTH_TYPE" => self.notes.and_then(Notes::auth_type).unwrap_or_default(),
+            "AUTH_TYPE" => self
+                .rule_state
+                .and_then(RuleState::auth_type)
+                .unwrap_or_default(),
             "SERVER_NAME" => return into.extend_from_slice(&canonical::name(request, self.host)),
             "SERVER_ADDR" => peer.server_addr.as_bytes(),
             "SERVER_ADMIN" => self
@@ -193,8 +198,8 @@ impl<'a> RequestFacts<'a> {
     }
 
     /// What a program has said; one that was not asked yet will be.
-    fn told_by_program(&self, map: &str, key: Vec<u8>) -> Option<Vec<u8>> {
-        match self.notes.and_then(|notes| notes.looked_up(map, &key)) {
+    fn program_value(&self, map: &str, key: Vec<u8>) -> Option<Vec<u8>> {
+        match self.rule_state.and_then(|state| state.looked_up(map, &key)) {
             Some(value) => value.clone(),
             None => {
                 self.maps.want(map, key);
@@ -214,7 +219,7 @@ impl<'a> RequestFacts<'a> {
     }
 }
 
-impl Facts for RequestFacts<'_> {
+impl Facts for ExpressionVariables<'_> {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         match piece {
             Piece::Literal(bytes) => into.extend_from_slice(bytes),
@@ -234,7 +239,7 @@ impl Facts for RequestFacts<'_> {
                     Some(RewriteMap::Internal(function)) => Some(function.apply(&key)),
                     Some(RewriteMap::File { path, random }) => self.maps.value(path, *random, &key),
                     Some(RewriteMap::Sdbm(path)) => self.maps.of_pages(path, &key),
-                    Some(RewriteMap::Program(_)) => self.told_by_program(name, key),
+                    Some(RewriteMap::Program(_)) => self.program_value(name, key),
                     None => None,
                 };
                 match found {

@@ -1,7 +1,7 @@
 //! What has to hold for a rule: its conditions, and the facts they and its target are asked of.
 
 use crate::request::path_of;
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use mehari_config::{Check, Escape, Facts, Groups, RewriteCondition};
 use mehari_http::path::Path;
 
@@ -13,10 +13,10 @@ impl Run<'_> {
         groups: (&'s [u8], &'s Groups),
         condition: Option<(&'s [u8], &'s Groups)>,
         escape: Option<&'s Escape>,
-    ) -> RequestFacts<'s> {
+    ) -> ExpressionVariables<'s> {
         let outer = &self.facts;
-        RequestFacts {
-            notes: Some(&self.notes),
+        ExpressionVariables {
+            rule_state: Some(&self.rule_state),
             query: &self.query,
             groups: Some(groups),
             condition,
@@ -26,7 +26,7 @@ impl Run<'_> {
             } else {
                 outer.path
             },
-            ..RequestFacts::new(outer.request, outer.host, None, outer.maps)
+            ..ExpressionVariables::new(outer.request, outer.host, None, outer.maps)
         }
         .at(outer)
     }
@@ -71,9 +71,9 @@ impl Run<'_> {
     }
 }
 
-impl<'s> RequestFacts<'s> {
+impl<'s> ExpressionVariables<'s> {
     /// The file and variables of other facts.
-    fn at(mut self, outer: &RequestFacts<'s>) -> RequestFacts<'s> {
+    fn at(mut self, outer: &ExpressionVariables<'s>) -> ExpressionVariables<'s> {
         self.file = outer.file;
         self.path_info = outer.path_info;
         self.set_env = outer.set_env;
@@ -82,7 +82,7 @@ impl<'s> RequestFacts<'s> {
 }
 
 /// As a sub-request would: what is there is not asked, only whether it is refused.
-fn is_open(target: &[u8], facts: &RequestFacts) -> bool {
+fn is_open(target: &[u8], facts: &ExpressionVariables) -> bool {
     let Ok(path) = Path::decode(path_of(target)) else {
         return false;
     };
@@ -91,7 +91,10 @@ fn is_open(target: &[u8], facts: &RequestFacts) -> bool {
     !facts.host.settings(&path, Some(&file)).denied
 }
 
-fn check(condition: &RewriteCondition, facts: &RequestFacts) -> (bool, Option<(Vec<u8>, Groups)>) {
+fn check(
+    condition: &RewriteCondition,
+    facts: &ExpressionVariables,
+) -> (bool, Option<(Vec<u8>, Groups)>) {
     let subject = condition.subject.of(facts);
     let (holds, groups) = match &condition.check {
         Check::Match(pattern) => {

@@ -1,7 +1,7 @@
 //! What comes of a rule's target: another query, an address elsewhere, a back end.
 
 use crate::request::canonical::absolute;
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use mehari_config::{BackEndStart, Flags, Piece, Text};
 use mehari_text::percent;
 
@@ -80,7 +80,7 @@ impl Run<'_> {
 /// The target. `None`: a client's `%3F` would begin its query, where the rule does not.
 pub(super) fn expanded(
     substitution: &Text,
-    facts: &RequestFacts<'_>,
+    facts: &ExpressionVariables<'_>,
     flags: &Flags,
 ) -> Option<Vec<u8>> {
     let mut target = Vec::new();

@@ -9,7 +9,7 @@ use super::mapping::{map, Mapping};
 use super::{program, proxied, walk, ActedFor, Outcome, Route};
 use crate::content::stat::stat;
 use crate::content::FileTarget;
-use crate::request::rule_state::Notes;
+use crate::request::rule_state::RuleState;
 use crate::request::Request;
 use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
@@ -97,13 +97,13 @@ pub fn find_for(
     site: &Site,
     htaccess: &HtaccessTable,
     request: &Request<'_>,
-    notes: &Notes,
+    state: &RuleState,
     facts: Option<&dyn Facts>,
 ) -> Result<Route, Problem> {
     let mut search = Search::new(site, htaccess, request.virtual_host);
     search.facts = facts;
-    search.forced = &notes.forced;
-    search.route(request.path(), notes.file())
+    search.forced = &state.forced;
+    search.route(request.path(), state.file())
 }
 
 /// The same place, answered by a back end that a rule has chosen.
@@ -129,9 +129,12 @@ pub fn to_back_end(
         )
     });
     let problem = if settings.denied { DENIED } else { NOT_FOUND };
-    let through = route.through.clone();
+    let intermediate_settings = route.intermediate_settings.clone();
     match found {
-        Some(found) => Route { through, ..found },
+        Some(found) => Route {
+            intermediate_settings,
+            ..found
+        },
         None => refused(route.host, settings, problem),
     }
 }
@@ -146,7 +149,7 @@ struct Search<'s> {
     recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
     /// Settings that it was led on from.
-    through: Vec<Arc<Settings>>,
+    intermediate_settings: Vec<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
     /// The path as it was sent.
     raw: &'s [u8],
@@ -162,7 +165,7 @@ impl<'s> Search<'s> {
             forced: &[],
             recorder: None,
             indexes: 0,
-            through: Vec::new(),
+            intermediate_settings: Vec::new(),
             action: None,
             raw: &[],
         }
@@ -208,10 +211,10 @@ impl<'s> Search<'s> {
             };
             route.script_name = path.merged;
         }
-        route.through = std::mem::take(&mut self.through);
+        route.intermediate_settings = std::mem::take(&mut self.intermediate_settings);
         route.action = self.action.take();
         route
-            .through
+            .intermediate_settings
             .retain(|settings| !settings.guards_as(&route.settings));
         if route.file.is_empty() {
             // Rules may ask what the path would have been.
@@ -224,7 +227,7 @@ impl<'s> Search<'s> {
     /// As if the request had come for this path; who may come here has to be asked all the same.
     fn lead(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
         if from.is_guarded() {
-            self.through.push(from.clone());
+            self.intermediate_settings.push(from.clone());
         }
         self.find(path)
     }
@@ -264,10 +267,11 @@ impl<'s> Search<'s> {
                 ..self.refused(settings, NOT_FOUND)
             });
         }
-        let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handlers.set {
-            Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
-            _ => None,
-        });
+        let proxied =
+            proxied::declined(self.host, &path).or_else(|| match &settings.handlers.set {
+                Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
+                _ => None,
+            });
         if let Some(proxied) = proxied {
             return self.proxied(settings, proxied, path, mapped);
         }
@@ -360,7 +364,7 @@ impl<'s> Search<'s> {
             path_info: path_info.to_vec(),
             file: found.file,
             outcome,
-            through: Vec::new(),
+            intermediate_settings: Vec::new(),
             action: None,
             seen: None,
         })
@@ -380,7 +384,7 @@ fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
         script_name: Vec::new(),
         path_info: Vec::new(),
         outcome: Outcome::Refused(problem),
-        through: Vec::new(),
+        intermediate_settings: Vec::new(),
         action: None,
         seen: None,
     }

@@ -8,7 +8,7 @@ use mehari_text::percent;
 use std::sync::Arc;
 
 /// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
-pub fn passed(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
+pub fn declined(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
     let mut passes = host.passes.iter();
     let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
     pass.to.clone()
@@ -45,7 +45,7 @@ pub fn route(
         script_name: path.merged[..script].to_vec(),
         path_info: path.merged[script..].to_vec(),
         outcome: Outcome::Proxied(target),
-        through: Vec::new(),
+        intermediate_settings: Vec::new(),
         action: None,
         seen: None,
     })

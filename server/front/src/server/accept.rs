@@ -8,7 +8,7 @@ use crate::shared::task_pool::PendingConnection;
 use crate::shared::traffic::{counted as counted_as, Connected};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
-use mehari_net::deadline::{Phase, Seat};
+use mehari_net::deadline::{ConnectionGuard, Phase};
 use mehari_net::proxied;
 use mehari_net::socket::{Acceptor, LazyRegistered, ListenerOptions, Socket, Stream};
 use mehari_net::tls::{self, Refusal};
@@ -94,22 +94,34 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
             )))
         }
         Socket::Tcp(socket, _) => {
-            let seat = shared.registry.enter(&shared.clock);
+            let guard = shared.registry.enter(&shared.clock);
             if let Some(host) = shared.gives_connections(&peer) {
-                let served = socket_handoff::serve(shared.clone(), socket, peer, seat, host);
+                let served = socket_handoff::serve(shared.clone(), socket, peer, guard, host);
                 return drop(spawn_local(counting(counted, served)));
             }
             match counted {
-                None => serve_in_task(shared, PendingConnection { socket, peer, seat }),
+                None => serve_in_task(
+                    shared,
+                    PendingConnection {
+                        socket,
+                        peer,
+                        guard,
+                    },
+                ),
                 counted => {
-                    let served = serve(shared.clone(), tcp(socket), peer, seat);
+                    let served = serve(shared.clone(), tcp(socket), peer, guard);
                     drop(spawn_local(counting(counted, served)))
                 }
             }
         }
         Socket::Unix(socket) => {
-            let seat = shared.registry.enter(&shared.clock);
-            drop(spawn_local(serve(shared.clone(), unix(socket), peer, seat)))
+            let guard = shared.registry.enter(&shared.clock);
+            drop(spawn_local(serve(
+                shared.clone(),
+                unix(socket),
+                peer,
+                guard,
+            )))
         }
     }
 }
@@ -162,10 +174,10 @@ async fn serve_proxied(
     mut peer: Peer,
     door: ListenerOptions,
 ) {
-    let seat = shared.registry.enter(&shared.clock);
+    let guard = shared.registry.enter(&shared.clock);
     let limit = shared.site().limits.header_timeout;
-    seat.enter(&shared.clock, Phase::Head, limit);
-    let read = proxied::read_header(&mut socket, &seat, &mut peer).await;
+    guard.enter(&shared.clock, Phase::Head, limit);
+    let read = proxied::read_header(&mut socket, &guard, &mut peer).await;
     if let Err(reason) = read {
         let text = format!(
             "PROXY header of {}: {reason}; the connection is closed",
@@ -175,10 +187,10 @@ async fn serve_proxied(
         return journal.error(0, LogLevel::Warn, Origin::default(), &text);
     }
     if door.secure {
-        drop(seat);
+        drop(guard);
         serve_secure(shared, socket, peer).await;
     } else {
-        serve(shared, socket, peer, seat).await
+        serve(shared, socket, peer, guard).await
     }
 }
 
@@ -191,20 +203,20 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
         let name = name.unwrap_or_default().as_bytes();
         hosts.greeting(shared.host(&peer, name))
     };
-    let seat = shared.registry.enter(&shared.clock);
+    let guard = shared.registry.enter(&shared.clock);
     let limit = shared.site().limits.handshake_timeout;
-    seat.enter(&shared.clock, Phase::Head, limit);
-    match tls::accept(greeting, socket, &seat).await {
+    guard.enter(&shared.clock, Phase::Head, limit);
+    match tls::accept(greeting, socket, &guard).await {
         Ok((stream, session)) => {
             let http2 = session.http2;
             peer.tls = Some(Rc::new(session));
             if !http2 {
-                return serve(shared, stream, peer, seat).await;
+                return serve(shared, stream, peer, guard).await;
             }
             let takeover = Takeover {
                 socket: stream,
                 bytes: Vec::new(),
-                seat,
+                guard,
                 peer,
             };
             h2::serve(shared, takeover).await;
@@ -220,11 +232,11 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
     }
 }
 
-pub async fn serve<S>(shared: Rc<Shared>, socket: S, peer: Peer, seat: Seat)
+pub async fn serve<S>(shared: Rc<Shared>, socket: S, peer: Peer, guard: ConnectionGuard)
 where
     S: Stream,
 {
-    match Connection::new(shared.clone(), socket, peer, seat)
+    match Connection::new(shared.clone(), socket, peer, guard)
         .serve()
         .await
     {
@@ -245,7 +257,7 @@ async fn serve_connections(shared: Rc<Shared>, mut connection: PendingConnection
     let slot = Rc::default();
     loop {
         let socket = tcp(connection.socket);
-        serve(shared.clone(), socket, connection.peer, connection.seat).await;
+        serve(shared.clone(), socket, connection.peer, connection.guard).await;
         if !shared.tasks.wait(&slot) {
             return;
         }

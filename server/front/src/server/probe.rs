@@ -1,13 +1,13 @@
 //! Parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
 
 use crate::handlers::fastcgi::Reply;
-use crate::handlers::proxy::{Asked, Http, Reader, Step};
-use crate::handlers::{gateway, Said};
+use crate::handlers::proxy::{Http, Reader, RequestSummary, Step};
+use crate::handlers::{gateway, BackendHead};
 use mehari_config::{BackEnd, BackEndAddress, ConnectionLimits, LogLevel, Speech};
+use mehari_http::header_block;
 use mehari_http::http1::chunked::Decoder;
 use mehari_http::http1::head::Head;
 use mehari_http::http1::scan::Scan;
-use mehari_http::lines;
 use mehari_observe::{Entry, Journal, Origin};
 use mehari_upstream::Input;
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ pub fn back_end_reply(
     piece: usize,
     speech: Speech,
 ) -> Result<Option<(u16, Vec<u8>, bool)>, u16> {
-    let asked = Asked::nobody(Rc::new(Deaf));
+    let asked = RequestSummary::nobody(Rc::new(Deaf));
     let address = BackEndAddress::Tcp("127.0.0.1".into(), 80);
     let member = BackEnd::new(speech, address, "localhost".into());
     let mut reader = match speech {
@@ -78,9 +78,9 @@ pub fn back_end_reply(
             let said = reader.head(&mut input, &asked, &member, &mut interim);
             status = match said.map_err(|why| why.status())? {
                 None => continue,
-                Some(Said::Response(head)) => {
+                Some(BackendHead::Response(head)) => {
                     assert!(
-                        lines::examine(&head.lines).is_ok(),
+                        header_block::validate(&head.lines).is_ok(),
                         "a head that could be split"
                     );
                     Some(head.status)

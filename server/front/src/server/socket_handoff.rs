@@ -8,7 +8,7 @@ use crate::request::{Peer, Protocol, Request};
 use crate::routing::{Outcome, Route};
 use crate::shared::{PerlExchange, Shared};
 use mehari_config::{Handler, LogLevel};
-use mehari_net::deadline::{Alarm, Phase, Seat};
+use mehari_net::deadline::{ConnectionGuard, Interrupt, Phase};
 use mehari_observe::Origin;
 use mehari_pool::{Body, Task};
 use std::future::poll_fn;
@@ -20,7 +20,13 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub async fn serve(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, seat: Seat, host: u32) {
+pub async fn serve(
+    shared: Rc<Shared>,
+    socket: OwnedFd,
+    peer: Peer,
+    guard: ConnectionGuard,
+    host: u32,
+) {
     let handed = match socket.try_clone() {
         Ok(handed) => handed,
         Err(error) => {
@@ -31,9 +37,9 @@ pub async fn serve(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, seat: Seat, 
     };
     let mut exchange = give(&shared, handed, &peer, host);
     // No limit: the handler and its client decide how long it takes.
-    seat.enter(&shared.clock, Phase::Work, Duration::MAX);
-    let is_over = poll_fn(|cx| match seat.poll_alarm(cx) {
-        Some(Alarm::Abandon) => Poll::Ready(false),
+    guard.enter(&shared.clock, Phase::Work, Duration::MAX);
+    let is_over = poll_fn(|cx| match guard.poll_interrupt(cx) {
+        Some(Interrupt::Abort) => Poll::Ready(false),
         _ => exchange.poll_head(cx).map(|_| true),
     });
     let is_over = is_over.await;
@@ -55,7 +61,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         script_name: Vec::new(),
         path_info: Vec::new(),
         outcome: Outcome::Program,
-        through: Vec::new(),
+        intermediate_settings: Vec::new(),
         action: None,
         seen: None,
     };
@@ -70,7 +76,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         host: b"",
         virtual_host: host,
         peer,
-        notes: None,
+        rule_state: None,
         id: shared.request_begins(),
     };
     perl::with_call(

@@ -2,7 +2,7 @@
 //! so a task whose connection is over waits for the next connection.
 
 use crate::request::Peer;
-use mehari_net::deadline::Seat;
+use mehari_net::deadline::ConnectionGuard;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 pub struct PendingConnection {
     pub socket: OwnedFd,
     pub peer: Peer,
-    pub seat: Seat,
+    pub guard: ConnectionGuard,
 }
 
 /// Tasks that wait at most; others end with their connection.

@@ -2,7 +2,7 @@
 //! within a time limit.
 
 use super::session::Session;
-use crate::deadline::Seat;
+use crate::deadline::ConnectionGuard;
 use mehari_config::TlsSettings;
 use rustls::server::Acceptor;
 use rustls::ServerConfig;
@@ -30,18 +30,18 @@ pub enum Refusal {
 pub async fn accept(
     greeting: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
     socket: TcpStream,
-    seat: &Seat,
+    guard: &ConnectionGuard,
 ) -> Result<(TlsStream<TcpStream>, Session), Refusal> {
-    let first = in_time(seat, first_byte(&socket)).await?;
+    let first = in_time(guard, first_byte(&socket)).await?;
     match first.map_err(said)? {
         None => return Err(Refusal::Failed(None)),
         Some(HANDSHAKE) => {}
         Some(_) => return Err(Refusal::Plain(socket)),
     }
     let hello = LazyConfigAcceptor::new(Acceptor::default(), socket);
-    let hello = in_time(seat, hello).await?.map_err(said)?;
+    let hello = in_time(guard, hello).await?.map_err(said)?;
     let (config, settings) = greeting(hello.client_hello().server_name());
-    let stream = in_time(seat, hello.into_stream(config)).await?;
+    let stream = in_time(guard, hello.into_stream(config)).await?;
     let stream = stream.map_err(said)?;
     let session = Session::of(stream.get_ref().1, settings);
     Ok((stream, session))
@@ -55,11 +55,11 @@ async fn first_byte(socket: &TcpStream) -> io::Result<Option<u8>> {
 }
 
 /// Any alarm ends a handshake, because no request can be lost.
-async fn in_time<T>(seat: &Seat, work: impl Future<Output = T>) -> Result<T, Refusal> {
+async fn in_time<T>(guard: &ConnectionGuard, work: impl Future<Output = T>) -> Result<T, Refusal> {
     let mut work = pin!(work);
     poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(done) => Poll::Ready(Ok(done)),
-        Poll::Pending => match seat.poll_alarm(cx) {
+        Poll::Pending => match guard.poll_interrupt(cx) {
             None => Poll::Pending,
             Some(_) => Poll::Ready(Err(Refusal::Failed(Some("it took too long".into())))),
         },

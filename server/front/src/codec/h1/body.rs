@@ -59,7 +59,7 @@ impl<S: Stream> Connection<S> {
             if let Err(problem) = self.read_small(length).await? {
                 return Ok(Err(problem));
             }
-            self.seat
+            self.guard
                 .enter(&self.shared.clock, Phase::Work, Duration::MAX);
         }
         let body = &self.input.bytes()[self.head.length..][..length];
@@ -108,7 +108,7 @@ impl<S: Stream> Connection<S> {
         let limit = self
             .pace
             .limit(&self.shared.clock, &self.shared.site().limits);
-        self.seat.enter(&self.shared.clock, Phase::Body, limit);
+        self.guard.enter(&self.shared.clock, Phase::Body, limit);
     }
 
     async fn read_small(&mut self, length: usize) -> Result<Result<Gathered, Problem>, Gone> {

@@ -13,7 +13,7 @@ use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_http::http1::head::Framing as BodyFraming;
 use mehari_http::problem::Problem;
-use mehari_net::deadline::{Alarm, Phase, Seat};
+use mehari_net::deadline::{ConnectionGuard, Interrupt, Phase};
 use mehari_net::socket::Stream;
 use mehari_pool::Head;
 use std::future::Future;
@@ -33,8 +33,8 @@ impl<S: Stream> ClientStream for Connection<S> {
         &self.peer
     }
 
-    fn seat(&self) -> &Seat {
-        &self.seat
+    fn guard(&self) -> &ConnectionGuard {
+        &self.guard
     }
 
     fn method(&self) -> &[u8] {
@@ -115,7 +115,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         } else {
             Duration::MAX
         };
-        self.seat.enter(&self.shared.clock, Phase::Work, glance);
+        self.guard.enter(&self.shared.clock, Phase::Work, glance);
     }
 
     fn settle(&mut self) -> impl Future<Output = Result<(), Gone>> {
@@ -126,20 +126,22 @@ impl<S: Stream> ClientStream for Connection<S> {
         if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
             return Err(Gone);
         }
-        let (seat, clock) = (&self.seat, &self.shared.clock);
-        if self.socket.is_registered_lazily() && seat.poll_alarm(cx) == Some(Alarm::Late) {
+        let (guard, clock) = (&self.guard, &self.shared.clock);
+        if self.socket.is_registered_lazily()
+            && guard.poll_interrupt(cx) == Some(Interrupt::TimedOut)
+        {
             self.socket.watch().map_err(|_| Gone)?;
-            seat.enter(clock, Phase::Work, Duration::MAX);
+            guard.enter(clock, Phase::Work, Duration::MAX);
         }
         let had_ended = self.client_ended;
         self.poll_input(cx)?;
         if self.client_ended && !had_ended {
-            self.seat.enter(&self.shared.clock, Phase::Work, PATIENCE);
+            self.guard.enter(&self.shared.clock, Phase::Work, PATIENCE);
         }
-        match self.seat.poll_alarm(cx) {
-            Some(Alarm::Abandon) => Err(Gone),
+        match self.guard.poll_interrupt(cx) {
+            Some(Interrupt::Abort) => Err(Gone),
             // Still in the queue: most likely nobody waits for it any more.
-            Some(Alarm::Late) if waits => Err(Gone),
+            Some(Interrupt::TimedOut) if waits => Err(Gone),
             _ => Ok(()),
         }
     }

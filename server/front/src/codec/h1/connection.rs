@@ -12,7 +12,7 @@ use crate::shared::Shared;
 use mehari_http::http1::head::{Head, Version};
 use mehari_http::http1::scan::Scan;
 use mehari_http::problem::Problem;
-use mehari_net::deadline::{Phase, Seat};
+use mehari_net::deadline::{ConnectionGuard, Phase};
 use mehari_net::socket::Stream;
 use mehari_observe::Ending;
 use std::future::poll_fn;
@@ -30,7 +30,7 @@ pub enum Ended<S> {
 pub struct Takeover<S> {
     pub socket: S,
     pub bytes: Vec<u8>,
-    pub seat: Seat,
+    pub guard: ConnectionGuard,
     pub peer: Peer,
 }
 
@@ -38,7 +38,7 @@ pub struct Connection<S> {
     pub(super) socket: S,
     pub(super) shared: Rc<Shared>,
     pub(super) peer: Peer,
-    pub(super) seat: Seat,
+    pub(super) guard: ConnectionGuard,
     pub(super) input: Input,
     pub(super) output: Output,
     pub(super) head: Head,
@@ -83,8 +83,8 @@ enum Next {
 }
 
 impl<S: Stream> Connection<S> {
-    pub fn new(shared: Rc<Shared>, socket: S, peer: Peer, seat: Seat) -> Connection<S> {
-        seat.enter(
+    pub fn new(shared: Rc<Shared>, socket: S, peer: Peer, guard: ConnectionGuard) -> Connection<S> {
+        guard.enter(
             &shared.clock,
             Phase::Head,
             shared.site().limits.header_timeout,
@@ -93,7 +93,7 @@ impl<S: Stream> Connection<S> {
             socket,
             shared,
             peer,
-            seat,
+            guard,
             input: Input::new(),
             output: Output::new(),
             head: Head::default(),
@@ -121,7 +121,7 @@ impl<S: Stream> Connection<S> {
                     return Ended::Http2(Takeover {
                         bytes: self.input.take(),
                         socket: self.socket,
-                        seat: self.seat,
+                        guard: self.guard,
                         peer: self.peer,
                     })
                 }

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use crate::pipeline::Gone;
 use mehari_http::problem::Problem;
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::deadline::{Interrupt, Phase};
 use mehari_net::socket::Stream;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -44,11 +44,11 @@ impl<S: Stream> Connection<S> {
             if idle {
                 self.output.release();
                 let limit = limits.keep_alive.unwrap_or(Duration::ZERO);
-                self.seat.enter(&self.shared.clock, Phase::Idle, limit);
+                self.guard.enter(&self.shared.clock, Phase::Idle, limit);
             } else if !waiting_for_head {
                 waiting_for_head = true;
                 began = self.shared.clock.tick();
-                self.seat
+                self.guard
                     .enter(&self.shared.clock, Phase::Head, limits.header_timeout);
             }
             match self.fill().await? {
@@ -56,7 +56,7 @@ impl<S: Stream> Connection<S> {
                     let come = self.input.bytes().len() as u64;
                     let all = limits.header_rate.allowance(limits.header_timeout, come);
                     let left = (began + all).saturating_sub(self.shared.clock.tick());
-                    self.seat.enter(&self.shared.clock, Phase::Head, left);
+                    self.guard.enter(&self.shared.clock, Phase::Head, left);
                 }
                 Filled::Some => {}
                 Filled::End => self.client_ended = true,
@@ -104,10 +104,10 @@ impl<S: Stream> Connection<S> {
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
             Poll::Pending => {}
         }
-        match self.seat.poll_alarm(cx) {
+        match self.guard.poll_interrupt(cx) {
             None => Poll::Pending,
-            Some(Alarm::Late | Alarm::Leave) => Poll::Ready(Ok(Filled::Late)),
-            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+            Some(Interrupt::TimedOut | Interrupt::Drain) => Poll::Ready(Ok(Filled::Late)),
+            Some(Interrupt::Abort) => Poll::Ready(Err(Gone)),
         }
     }
 
@@ -130,7 +130,8 @@ impl<S: Stream> Connection<S> {
     /// Ends our side, then reads what the client still sends, for a bounded time and amount.
     pub(super) async fn linger(&mut self) {
         let deadline = LINGER;
-        self.seat.enter(&self.shared.clock, Phase::Linger, deadline);
+        self.guard
+            .enter(&self.shared.clock, Phase::Linger, deadline);
         if self.socket.shutdown().await.is_err() {
             return;
         }

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::output::Output;
 use crate::content::Content;
 use crate::pipeline::{Gone, RequestContext};
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::deadline::{Interrupt, Phase};
 use mehari_net::socket::Stream;
 use std::future::poll_fn;
 use std::io;
@@ -53,11 +53,11 @@ impl<S: Stream> Connection<S> {
     ) -> Poll<Result<(), Gone>> {
         if !std::mem::replace(waits, true) {
             let limit = self.shared.site().limits.write_timeout;
-            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+            self.guard.enter(&self.shared.clock, Phase::Write, limit);
         }
-        match self.seat.poll_alarm(cx) {
-            None | Some(Alarm::Leave) => Poll::Pending,
-            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        match self.guard.poll_interrupt(cx) {
+            None | Some(Interrupt::Drain) => Poll::Pending,
+            Some(Interrupt::TimedOut | Interrupt::Abort) => Poll::Ready(Err(Gone)),
         }
     }
 

@@ -5,7 +5,7 @@ use super::reply::push_status_line;
 use crate::handlers::proxy::tunnel;
 use crate::handlers::Backend;
 use crate::pipeline::{Gone, RequestContext};
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::deadline::{Interrupt, Phase};
 use mehari_net::socket::Stream;
 use mehari_pool::Head;
 use std::future::{poll_fn, Future};
@@ -33,12 +33,12 @@ impl<S: Stream> Connection<S> {
         self.output.bytes.extend_from_slice(b"\r\n");
         self.flush().await?;
         let early = self.input.bytes()[self.consumed..].to_vec();
-        let (seat, clock) = (&self.seat, &self.shared.clock);
-        let moved = || seat.enter(clock, Phase::Work, limit);
+        let (guard, clock) = (&self.guard, &self.shared.clock);
+        let moved = || guard.enter(clock, Phase::Work, limit);
         moved();
         let mut carrying = pin!(tunnel::carry(&mut self.socket, &early, talk, moved));
-        let carried = poll_fn(|cx| match seat.poll_alarm(cx) {
-            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(None),
+        let carried = poll_fn(|cx| match guard.poll_interrupt(cx) {
+            Some(Interrupt::TimedOut | Interrupt::Abort) => Poll::Ready(None),
             _ => carrying.as_mut().poll(cx).map(Some),
         });
         if let Some(Ok((_, to_client))) = carried.await {

@@ -12,9 +12,9 @@ use crate::request::{Peer, Table};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use http::Response;
-use mehari_http::lines;
+use mehari_http::header_block;
 use mehari_http::problem::Problem;
-use mehari_net::deadline::{Alarm, Phase, Seat};
+use mehari_net::deadline::{ConnectionGuard, Interrupt, Phase};
 use mehari_pool::Head;
 use std::future::Future;
 use std::rc::Rc;
@@ -30,8 +30,8 @@ impl ClientStream for Stream {
         &self.peer
     }
 
-    fn seat(&self) -> &Seat {
-        self.own_seat()
+    fn guard(&self) -> &ConnectionGuard {
+        self.own_guard()
     }
 
     fn method(&self) -> &[u8] {
@@ -96,8 +96,8 @@ impl ClientStream for Stream {
     }
 
     fn begin_work(&self) {
-        if let Some(seat) = self.seat.get() {
-            seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+        if let Some(guard) = self.guard.get() {
+            guard.enter(&self.shared.clock, Phase::Work, Duration::MAX);
         }
     }
 
@@ -108,8 +108,8 @@ impl ClientStream for Stream {
 
     fn poll_work(&mut self, cx: &mut Context<'_>, _: bool) -> Result<(), Gone> {
         let is_reset = self.respond.poll_reset(cx).is_ready();
-        match self.own_seat().poll_alarm(cx) {
-            Some(Alarm::Abandon) => Err(Gone),
+        match self.own_guard().poll_interrupt(cx) {
+            Some(Interrupt::Abort) => Err(Gone),
             _ if is_reset => Err(Gone),
             _ => Ok(()),
         }
@@ -118,7 +118,7 @@ impl ClientStream for Stream {
     fn send_interim(&mut self, _: &RequestContext, head: &Head) -> Result<(), Gone> {
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(head.status).map_err(|_| Gone)?;
-        lines::push_fields(response.headers_mut(), &head.lines);
+        header_block::push_fields(response.headers_mut(), &head.lines);
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 

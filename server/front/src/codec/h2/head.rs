@@ -80,13 +80,13 @@ impl Head {
         if host.is_some_and(|host| !host.eq_ignore_ascii_case(self.host())) {
             return Err(bad("Host and :authority differ"));
         }
-        let mut notes = framing::Notes::default();
+        let mut state = framing::Notes::default();
         for (name, value) in fields {
             match *name {
-                CONTENT_LENGTH => notes.content_length(value.as_bytes())?,
-                CONTENT_TYPE => notes.content_type()?,
-                AUTHORIZATION => notes.authorization()?,
-                EXPECT => notes.expect(value.as_bytes())?,
+                CONTENT_LENGTH => state.content_length(value.as_bytes())?,
+                CONTENT_TYPE => state.content_type()?,
+                AUTHORIZATION => state.authorization()?,
+                EXPECT => state.expect(value.as_bytes())?,
                 _ => {}
             }
         }

@@ -7,7 +7,7 @@ use crate::pipeline::{Gathered, Gone, RequestContext};
 use bytes::Bytes;
 use h2::RecvStream;
 use mehari_http::problem::Problem;
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_net::deadline::{Interrupt, Phase};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
@@ -67,7 +67,7 @@ impl Stream {
         let mut pace = Pace::begin(&self.shared.clock).tracking(self.tracked.take(), 0);
         loop {
             let limit = pace.limit(&self.shared.clock, &self.shared.site().limits);
-            self.own_seat()
+            self.own_guard()
                 .enter(&self.shared.clock, Phase::Body, limit);
             let piece = match poll_fn(|cx| self.poll_piece(cx, &mut body)).await? {
                 Piece::Data(bytes) => bytes,
@@ -100,9 +100,9 @@ impl Stream {
             Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Gone)),
             Poll::Pending => {}
         }
-        match self.own_seat().poll_alarm(cx) {
-            Some(Alarm::Late) => Poll::Ready(Ok(Piece::Late)),
-            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        match self.own_guard().poll_interrupt(cx) {
+            Some(Interrupt::TimedOut) => Poll::Ready(Ok(Piece::Late)),
+            Some(Interrupt::Abort) => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,
         }
     }

@@ -5,8 +5,8 @@ use crate::content::body::{FileBody, WINDOW};
 use crate::pipeline::{BodyLength, ClientStream, Gone, RequestContext, ResponseHead};
 use bytes::Bytes;
 use http::{header, HeaderMap, HeaderValue, Response};
-use mehari_http::lines;
-use mehari_net::deadline::{Alarm, Phase};
+use mehari_http::header_block;
+use mehari_net::deadline::{Interrupt, Phase};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Stream {
             sending.send(piece, last && bytes.is_empty())?;
         }
         let clock = &self.shared.clock;
-        self.own_seat().enter(clock, Phase::Work, Duration::MAX);
+        self.own_guard().enter(clock, Phase::Work, Duration::MAX);
         Ok(())
     }
 
@@ -66,13 +66,13 @@ impl Stream {
         let limit = self.shared.site().limits.write_timeout;
         let clock = self.shared.clone();
         let clock = &clock.clock;
-        self.own_seat().enter(clock, Phase::Write, limit);
+        self.own_guard().enter(clock, Phase::Write, limit);
         poll_fn(|cx| {
             let sending = self.sending.as_mut().ok_or(Gone)?;
             if sending.others_got_on(&self.outgoing) {
                 // The client takes bytes, if those of other streams.
-                if let Some(seat) = self.seat.get() {
-                    seat.enter(clock, Phase::Write, limit);
+                if let Some(guard) = self.guard.get() {
+                    guard.enter(clock, Phase::Write, limit);
                 }
             }
             match sending.poll_capacity(cx, &self.outgoing, wanted) {
@@ -84,8 +84,8 @@ impl Stream {
     }
 
     fn poll_late(&self, cx: &mut Context<'_>) -> Poll<Result<usize, Gone>> {
-        match self.own_seat().poll_alarm(cx) {
-            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        match self.own_guard().poll_interrupt(cx) {
+            Some(Interrupt::TimedOut | Interrupt::Abort) => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,
         }
     }
@@ -100,14 +100,14 @@ impl Stream {
             Some(resource) => resource.fields().clone(),
             None => fields_of(head.lines[0]),
         };
-        lines::push_fields(&mut fields, head.lines[1]);
+        header_block::push_fields(&mut fields, head.lines[1]);
         if !head.has_server {
             fields.insert(header::SERVER, HeaderValue::from_static("Mehari"));
         }
         if !head.has_date {
             fields.insert(header::DATE, self.shared.clock.date(context.time));
         }
-        lines::push_fields(&mut fields, context.own_lines(&self.peer));
+        header_block::push_fields(&mut fields, context.own_lines(&self.peer));
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(context.status).map_err(|_| Gone)?;
         *response.headers_mut() = fields;
@@ -122,7 +122,7 @@ impl Stream {
     /// The header as it would be in HTTP/1, for logs that want it.
     fn note_head(&self, context: &mut RequestContext, response: &Response<()>) {
         let fields = response.headers().iter();
-        if !self.shared.log_needs.get().response_fields && !context.is_heard() {
+        if !self.shared.log_needs.get().response_fields && !context.has_listener() {
             context.note_head(&self.shared, &[]);
             let lengths = fields.map(|(name, value)| name.as_str().len() + value.len() + 4);
             context.head_bytes = lengths.sum::<usize>() as u64;
@@ -141,6 +141,6 @@ impl Stream {
 
 fn fields_of(lines: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::with_capacity(FIELDS);
-    lines::push_fields(&mut fields, lines);
+    header_block::push_fields(&mut fields, lines);
     fields
 }

@@ -6,14 +6,14 @@ use super::sending::Sending;
 use super::Accepted;
 use crate::content::{Answer, Content};
 use crate::handlers::HandlerOutcome;
-use crate::pipeline::{self, Asked, Gone, RequestContext};
+use crate::pipeline::{self, Gone, RequestContext, TargetForm};
 use crate::request::{Peer, Protocol, Table};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::RecvStream;
-use mehari_net::deadline::{Phase, Seat};
+use mehari_net::deadline::{ConnectionGuard, Phase};
 use mehari_observe::Ending;
 use std::cell::OnceCell;
 use std::future::Future;
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub struct Stream {
     pub(super) shared: Rc<Shared>,
     pub(super) peer: Rc<Peer>,
-    pub(super) seat: OnceCell<Seat>,
+    pub(super) guard: OnceCell<ConnectionGuard>,
     /// What all streams of its connection have on their way.
     pub(super) outgoing: Rc<Outgoing>,
     pub(super) head: Head,
@@ -81,7 +81,7 @@ impl Stream {
         Stream {
             shared,
             peer,
-            seat: OnceCell::new(),
+            guard: OnceCell::new(),
             outgoing,
             head: Head::new(parts),
             body: Some(body),
@@ -92,11 +92,11 @@ impl Stream {
     }
 
     /// Its place among those that wait: what is answered at once needs none.
-    pub(super) fn own_seat(&self) -> &Seat {
-        self.seat.get_or_init(|| {
-            let seat = self.shared.streams.enter(&self.shared.clock);
-            seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
-            seat
+    pub(super) fn own_guard(&self) -> &ConnectionGuard {
+        self.guard.get_or_init(|| {
+            let guard = self.shared.streams.enter(&self.shared.clock);
+            guard.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            guard
         })
     }
 
@@ -109,7 +109,7 @@ impl Stream {
             context,
         };
         let Answering { stream, context } = &mut answering;
-        let is_for_path = matches!(pipeline::check(stream, context), Ok(Asked::Path));
+        let is_for_path = matches!(pipeline::check(stream, context), Ok(TargetForm::Origin));
         let outcome = is_for_path.then(|| pipeline::at_once(stream, context));
         let next = match outcome.flatten() {
             None => Ok(Some(Next::All)),

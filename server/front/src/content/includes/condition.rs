@@ -6,15 +6,15 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 /// As it is written; read when somebody first asks, as a page may have very many that cost much to read.
-pub struct Asked {
+pub struct LazyCondition {
     text: Vec<u8>,
     legacy: bool,
     read: OnceCell<Option<Condition>>,
 }
 
-impl Asked {
-    pub fn new(text: &[u8], legacy: bool) -> Asked {
-        Asked {
+impl LazyCondition {
+    pub fn new(text: &[u8], legacy: bool) -> LazyCondition {
+        LazyCondition {
             text: text.to_vec(),
             legacy,
             read: OnceCell::new(),

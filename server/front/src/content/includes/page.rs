@@ -1,6 +1,6 @@
 //! A page with elements `<!--#name attribute="value" -->`, read once. What is between them is sent as it is.
 
-use super::condition::Asked;
+use super::condition::LazyCondition;
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -22,8 +22,8 @@ pub enum Part {
         attributes: Attributes,
     },
     /// Without `expr` there is nothing to ask.
-    If(Option<Asked>),
-    Elif(Option<Asked>),
+    If(Option<LazyCondition>),
+    Elif(Option<LazyCondition>),
     Else,
     Endif,
     /// Not an element that can be read: why.
@@ -79,7 +79,7 @@ fn meaning(name: String, attributes: Attributes, legacy: bool) -> Part {
     let condition = || {
         let mut found = attributes.iter().filter(|(name, _)| name == "expr");
         let (_, text) = found.next()?;
-        Some(Asked::new(text, legacy))
+        Some(LazyCondition::new(text, legacy))
     };
     match name.as_str() {
         "if" => Part::If(condition()),
@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(elements.count(), ELEMENTS as usize + 1);
     }
 
-    fn is_readable(asked: &Option<Asked>) -> bool {
-        asked.as_ref().and_then(Asked::condition).is_some()
+    fn is_readable(asked: &Option<LazyCondition>) -> bool {
+        asked.as_ref().and_then(LazyCondition::condition).is_some()
     }
 
     fn shown(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! The answer of a FastCGI program: its output and its errors, mixed, in records.
 
-use crate::handlers::proxy::{Asked, Step};
-use crate::handlers::Said;
+use crate::handlers::proxy::{RequestSummary, Step};
+use crate::handlers::BackendHead;
 use mehari_config::LogLevel;
 use mehari_fastcgi as record;
 use mehari_fastcgi::{Header, HEADER};
@@ -52,7 +52,11 @@ impl Reply {
         self.head.len()
     }
 
-    pub fn head(&mut self, input: &mut Input, asked: &Asked) -> Result<Option<Said>, Fault> {
+    pub fn head(
+        &mut self,
+        input: &mut Input,
+        asked: &RequestSummary,
+    ) -> Result<Option<BackendHead>, Fault> {
         let mut output = std::mem::take(&mut self.head);
         if output.capacity() == 0 {
             output = Buffer::with_room();
@@ -73,7 +77,7 @@ impl Reply {
         }
     }
 
-    fn read_head(&mut self, end: usize, asked: &Asked) -> Result<Said, Fault> {
+    fn read_head(&mut self, end: usize, asked: &RequestSummary) -> Result<BackendHead, Fault> {
         let parsed = script_head::parse(&self.head[..end], Form::Parsed).map_err(|why| {
             asked.log(
                 LogLevel::Error,
@@ -82,8 +86,8 @@ impl Reply {
             Fault::Malformed("its head is no CGI header")
         })?;
         self.early = Some(end);
-        let said = Said::from(parsed);
-        if let Said::Response(head) = &said {
+        let said = BackendHead::from(parsed);
+        if let BackendHead::Response(head) = &said {
             let bodiless = asked.is_head || has_no_body(head.status);
             self.promised = head.content_length.filter(|_| !bodiless).unwrap_or(0);
         }
@@ -93,7 +97,7 @@ impl Reply {
     pub fn body(
         &mut self,
         input: &mut Input,
-        asked: &Asked,
+        asked: &RequestSummary,
         into: &mut Vec<u8>,
         room: usize,
     ) -> Result<Step, Fault> {
@@ -122,7 +126,7 @@ impl Reply {
     fn advance(
         &mut self,
         input: &mut Input,
-        asked: &Asked,
+        asked: &RequestSummary,
         output: &mut Vec<u8>,
         room: usize,
     ) -> Result<(), Fault> {
@@ -182,7 +186,7 @@ impl Reply {
         Ok(())
     }
 
-    fn finish(&mut self, asked: &Asked) -> Result<(), Fault> {
+    fn finish(&mut self, asked: &RequestSummary) -> Result<(), Fault> {
         self.log_lines(asked, true);
         self.ended = true;
         let [a, b, c, d, protocol, ..] = self.end;
@@ -200,7 +204,7 @@ impl Reply {
     }
 
     /// Whole lines of its errors, each a line of the log.
-    fn log_lines(&mut self, asked: &Asked, last: bool) {
+    fn log_lines(&mut self, asked: &RequestSummary, last: bool) {
         let whole = if last {
             self.errors.len()
         } else {

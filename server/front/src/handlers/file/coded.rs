@@ -9,7 +9,7 @@ use crate::content::resource::{Resource, GONE};
 use crate::content::variants::{Found, Key, Variant, Whole};
 use crate::content::{Answer, Content, FileTarget, Files};
 use crate::filters::{is_set, offers, vary};
-use crate::handlers::{file, Backend, HandlerOutcome, Later};
+use crate::handlers::{file, Backend, Deferred, HandlerOutcome};
 use crate::request::Request;
 use crate::routing::Route;
 use crate::shared::Shared;
@@ -78,13 +78,13 @@ pub fn answer(
                 return Err(GONE);
             };
             let files = files.clone();
-            let later: Later = Box::pin(async move {
+            let later: Deferred = Box::pin(async move {
                 match made.await {
                     Some(variant) => Ok(whole(&variant, &files)),
                     None => Ok(plain),
                 }
             });
-            Ok(HandlerOutcome::Backend(Backend::Later(later)))
+            Ok(HandlerOutcome::Backend(Backend::Deferred(later)))
         }
     }
 }
@@ -98,7 +98,7 @@ fn coding(
 ) -> Choice {
     let accepted = request.field("accept-encoding").unwrap_or_default();
     let decide = || decide(request, settings, target, resource, accepted);
-    match request.notes {
+    match request.rule_state {
         Some(_) => decide(),
         None => target.codings.choice(settings, resource, accepted, decide),
     }

@@ -1,8 +1,8 @@
 //! The answer: a head as a CGI program prints it, a status line before it or not, and a body that ends with the
 //! connection or with its Content-Length.
 
-use crate::handlers::proxy::{Asked, Step};
-use crate::handlers::Said;
+use crate::handlers::proxy::{RequestSummary, Step};
+use crate::handlers::BackendHead;
 use mehari_config::LogLevel;
 use mehari_http::status::has_no_body;
 use mehari_pool::script_head::{self, Form};
@@ -24,7 +24,11 @@ impl Reply {
         !self.touched
     }
 
-    pub fn head(&mut self, input: &mut Input, asked: &Asked) -> Result<Option<Said>, Fault> {
+    pub fn head(
+        &mut self,
+        input: &mut Input,
+        asked: &RequestSummary,
+    ) -> Result<Option<BackendHead>, Fault> {
         let bytes = input.bytes();
         self.touched |= !bytes.is_empty();
         let Some(end) = script_head::end(bytes, self.searched) else {
@@ -40,8 +44,8 @@ impl Reply {
             Fault::Malformed("its head is no CGI header")
         })?;
         input.consume(end);
-        let said = Said::from(parsed);
-        if let Said::Response(head) = &said {
+        let said = BackendHead::from(parsed);
+        if let BackendHead::Response(head) = &said {
             self.left = head.content_length;
             self.bodiless = asked.is_head || has_no_body(head.status);
         }

@@ -20,8 +20,8 @@ pub fn each(
         let host = site.host(route.host);
         let mut around = cgi.surroundings(host.server_admin.as_deref().map(str::as_bytes));
         // The call leaves the user to Perl's phases, and they are over.
-        if let Some(notes) = request.notes.filter(|_| route.settings.runs_phases()) {
-            (around.user, around.auth_type) = (notes.user_name(), notes.auth_type());
+        if let Some(state) = request.rule_state.filter(|_| route.settings.runs_phases()) {
+            (around.user, around.auth_type) = (state.user_name(), state.auth_type());
         }
         variables::each(&call, &around, &mut |name, value| {
             if name != b"CONTENT_LENGTH" {

@@ -6,11 +6,11 @@
 
 mod recovery;
 
-use super::asked::Asked;
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
-use super::talk::{Talk, READS};
-use crate::handlers::{Fault, Said};
+use super::request_summary::RequestSummary;
+use super::upstream_session::{UpstreamSession, READS};
+use crate::handlers::{BackendHead, Fault};
 use mehari_net::buffer_pool::Buffer;
 use mehari_pool::Head;
 use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Seeking};
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 const EARLY: usize = 64 * 1024;
 
 pub struct Exchange {
-    asked: Asked,
+    asked: RequestSummary,
     outgoing: Outgoing,
     reader: Reader,
     group: Rc<Group>,
@@ -47,16 +47,21 @@ pub struct Exchange {
 enum Stage {
     Seeking(Seeking),
     Connecting(Lease, Connecting),
-    Talking(Talk),
+    Talking(UpstreamSession),
     /// A head has come; the rest is the body.
-    Body(Talk),
+    Body(UpstreamSession),
     /// The connection speaks something else from now on.
-    Upgraded(Talk),
+    Upgraded(UpstreamSession),
     Over,
 }
 
 impl Exchange {
-    pub fn new(asked: Asked, seeking: Seeking, outgoing: Outgoing, reader: Reader) -> Exchange {
+    pub fn new(
+        asked: RequestSummary,
+        seeking: Seeking,
+        outgoing: Outgoing,
+        reader: Reader,
+    ) -> Exchange {
         Exchange {
             asked,
             outgoing,
@@ -75,7 +80,7 @@ impl Exchange {
     }
 
     /// The response's head, once.
-    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
         loop {
             match &mut self.stage {
                 Stage::Seeking(seeking) => {
@@ -95,7 +100,7 @@ impl Exchange {
                     }
                 },
                 Stage::Talking(_) => match ready!(self.poll_talk(cx)) {
-                    Ok(Said::Upgrade(_)) if !self.outgoing.is_sent() => {
+                    Ok(BackendHead::Upgrade(_)) if !self.outgoing.is_sent() => {
                         let early = Trouble::Malformed("a change of protocol amid the request");
                         return Poll::Ready(Err(self.give_up(early)));
                     }
@@ -169,7 +174,7 @@ impl Exchange {
     }
 
     /// The connection, once the back end has agreed to speak something else.
-    pub fn take_tunnel(&mut self) -> Option<Talk> {
+    pub fn take_tunnel(&mut self) -> Option<UpstreamSession> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Upgraded(talk) => Some(talk),
             other => {
@@ -216,7 +221,7 @@ impl Exchange {
         self.outgoing.address(&member);
         self.reader.reset();
         self.begun = true;
-        self.stage = Stage::Talking(Talk {
+        self.stage = Stage::Talking(UpstreamSession {
             limit: self.patience(&lease),
             lease,
             connection,
@@ -227,7 +232,7 @@ impl Exchange {
     }
 
     /// Sends the request, then waits for the head. A back end may answer before it has read all.
-    fn poll_talk(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Trouble>> {
+    fn poll_talk(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Trouble>> {
         let Stage::Talking(talk) = &mut self.stage else {
             return Poll::Ready(Err(Trouble::Closed));
         };
@@ -276,7 +281,7 @@ impl Exchange {
     }
 
     /// A head has come: the member works.
-    fn said(&mut self, said: Said) -> Said {
+    fn said(&mut self, said: BackendHead) -> BackendHead {
         let talk = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Talking(talk) => talk,
             other => {
@@ -287,17 +292,17 @@ impl Exchange {
         let now = Instant::now();
         talk.lease.answered(now);
         let overridden = match &said {
-            Said::Response(head) => self.is_overridden(head.status).then_some(head.status),
+            BackendHead::Response(head) => self.is_overridden(head.status).then_some(head.status),
             _ => None,
         };
         self.stage = match (&said, overridden) {
-            (Said::Upgrade(_), _) => Stage::Upgraded(talk),
-            (Said::Response(_), None) => Stage::Body(talk),
+            (BackendHead::Upgrade(_), _) => Stage::Upgraded(talk),
+            (BackendHead::Response(_), None) => Stage::Body(talk),
             // The rest of it is not wanted.
             _ => Stage::Over,
         };
         self.take_early(now);
-        overridden.map_or(said, Said::Page)
+        overridden.map_or(said, BackendHead::Page)
     }
 
     /// What came with the head is often all: then the member is free before the client is answered,

@@ -84,7 +84,7 @@ impl Opening {
             self.rest += missing;
         }
         let begin = self.rest - length;
-        let mut lines = Lines { buffer, at: begin };
+        let mut lines = HeaderBlock { buffer, at: begin };
         lines.copy(&self.method);
         lines.write(b" ");
         lines.write(path);
@@ -110,12 +110,12 @@ fn push(parts: &[&[u8]], buffer: &mut Vec<u8>) -> Range<usize> {
     start..buffer.len()
 }
 
-struct Lines<'b> {
+struct HeaderBlock<'b> {
     buffer: &'b mut Vec<u8>,
     at: usize,
 }
 
-impl Lines<'_> {
+impl HeaderBlock<'_> {
     fn write(&mut self, bytes: &[u8]) {
         self.buffer[self.at..self.at + bytes.len()].copy_from_slice(bytes);
         self.at += bytes.len();

@@ -1,9 +1,9 @@
 //! What a back end says, whichever protocol it says it in.
 
-use super::asked::Asked;
 use super::reply::Http;
+use super::request_summary::RequestSummary;
 use crate::handlers::fastcgi::Reply;
-use crate::handlers::{gateway, Said};
+use crate::handlers::{gateway, BackendHead};
 use mehari_config::BackEnd;
 use mehari_pool::Head;
 use mehari_upstream::{Fault, Input};
@@ -32,10 +32,10 @@ impl Reader {
     pub fn head(
         &mut self,
         input: &mut Input,
-        asked: &Asked,
+        asked: &RequestSummary,
         member: &BackEnd,
         interim: &mut VecDeque<Head>,
-    ) -> Result<Option<Said>, Fault> {
+    ) -> Result<Option<BackendHead>, Fault> {
         match self {
             Reader::Http(http) => http.head(input, asked, member, interim),
             Reader::FastCgi(reply) => reply.head(input, asked),
@@ -47,7 +47,7 @@ impl Reader {
     pub fn body(
         &mut self,
         input: &mut Input,
-        asked: &Asked,
+        asked: &RequestSummary,
         into: &mut Vec<u8>,
         room: usize,
     ) -> Result<Step, Fault> {

@@ -3,9 +3,9 @@
 
 mod head;
 
-use super::asked::Asked;
 use super::reader::Step;
-use crate::handlers::Said;
+use super::request_summary::RequestSummary;
+use crate::handlers::BackendHead;
 use head::Parsed;
 use mehari_config::BackEnd;
 use mehari_http::http1::chunked::Decoder;
@@ -43,7 +43,7 @@ pub struct Http {
 }
 
 impl Http {
-    pub fn new(asked: &Asked) -> Http {
+    pub fn new(asked: &RequestSummary) -> Http {
         Http {
             is_head: asked.is_head,
             upgrades: asked.upgrade,
@@ -66,10 +66,10 @@ impl Http {
     pub fn head(
         &mut self,
         input: &mut Input,
-        asked: &Asked,
+        asked: &RequestSummary,
         member: &BackEnd,
         interim: &mut VecDeque<Head>,
-    ) -> Result<Option<Said>, Fault> {
+    ) -> Result<Option<BackendHead>, Fault> {
         loop {
             let bytes = input.bytes();
             // What came in one piece is read at once. Of what comes bit by bit the end is looked for first, so
@@ -92,7 +92,7 @@ impl Http {
                 if !self.upgrades {
                     return Err(Fault::Malformed("a change of protocol nobody asked for"));
                 }
-                return Ok(Some(Said::Upgrade(parsed.head)));
+                return Ok(Some(BackendHead::Upgrade(parsed.head)));
             }
             self.interim += 1;
             if self.interim > INTERIM {
@@ -116,7 +116,7 @@ impl Http {
     }
 
     /// Decides where the body ends (RFC 9112 section 6.3).
-    fn begin(&mut self, parsed: Parsed) -> Result<Said, Fault> {
+    fn begin(&mut self, parsed: Parsed) -> Result<BackendHead, Fault> {
         let bodiless = self.is_head || status::has_no_body(parsed.head.status);
         self.keeps = parsed.keeps;
         self.body = match (parsed.chunked, parsed.head.content_length) {
@@ -130,7 +130,7 @@ impl Http {
             (false, Some(length)) => Body::Length(length),
             (false, None) => Body::Open,
         };
-        Ok(Said::Response(parsed.head))
+        Ok(BackendHead::Response(parsed.head))
     }
 
     pub fn body(

@@ -1,6 +1,6 @@
 //! A connection that was upgraded: bytes go both ways until one side has enough.
 
-use super::talk::Talk;
+use super::upstream_session::UpstreamSession;
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
@@ -12,7 +12,7 @@ const BUFFER: usize = 16 * 1024;
 pub async fn carry<S>(
     client: &mut S,
     early: &[u8],
-    mut talk: Talk,
+    mut talk: UpstreamSession,
     moved: impl Fn(),
 ) -> io::Result<(u64, u64)>
 where

@@ -4,10 +4,10 @@ use super::branches::Branches;
 use super::element::folder_of;
 use super::variables::{PageFacts, Variables};
 use super::{Fetched, Subrequests, MOST};
-use crate::content::includes::condition::{Asked, Condition};
+use crate::content::includes::condition::{Condition, LazyCondition};
 use crate::content::includes::page::{Page, Part, ELEMENTS};
 use crate::request::owned::OwnedRequest;
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -174,11 +174,16 @@ impl Render {
     }
 
     /// False where nobody has to ask.
-    fn met(&self, condition: &Option<Asked>, asked: bool, manner: &Manner) -> Result<bool, Wrong> {
+    fn met(
+        &self,
+        condition: &Option<LazyCondition>,
+        asked: bool,
+        manner: &Manner,
+    ) -> Result<bool, Wrong> {
         if !asked {
             return Ok(false);
         }
-        match condition.as_ref().and_then(Asked::condition) {
+        match condition.as_ref().and_then(LazyCondition::condition) {
             Some(condition) => Ok(self.holds(condition, manner)),
             None => Err("a condition without an expression that can be read".into()),
         }
@@ -214,7 +219,12 @@ impl Render {
             let facts = PageFacts {
                 variables: &variables,
                 format: &manner.time,
-                request: RequestFacts::new(request, host, request.notes, &self.shared.maps),
+                request: ExpressionVariables::new(
+                    request,
+                    host,
+                    request.rule_state,
+                    &self.shared.maps,
+                ),
             };
             condition.holds(&facts, &|text| {
                 let text = variables.put_in(text, &manner.time);

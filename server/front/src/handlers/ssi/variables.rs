@@ -1,6 +1,6 @@
 //! The variables of a page: those that programs get, those of the document, and what `set` has made.
 
-use crate::request::variables::RequestFacts;
+use crate::request::variables::ExpressionVariables;
 use mehari_config::{Facts, Piece};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
@@ -119,7 +119,7 @@ fn name(text: &[u8]) -> (&[u8], usize) {
 pub struct PageFacts<'a> {
     pub variables: &'a Variables,
     pub format: &'a str,
-    pub request: RequestFacts<'a>,
+    pub request: ExpressionVariables<'a>,
 }
 
 impl Facts for PageFacts<'_> {

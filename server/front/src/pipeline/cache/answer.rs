@@ -1,12 +1,12 @@
 //! A kept page as the answer to one request: its age told, conditions asked, compressed for who likes it.
 
 use crate::cache::coded::Coded;
-use crate::cache::Part;
+use crate::cache::CacheStatus;
 use crate::content::condition::{date, Conditions};
 use crate::content::range::{self, Whole};
 use crate::content::{Answer, Content};
 use crate::filters;
-use crate::handlers::{Backend, HandlerOutcome, Later};
+use crate::handlers::{Backend, Deferred, HandlerOutcome};
 use crate::pipeline::RequestContext;
 use crate::request::Request;
 use crate::routing::Route;
@@ -22,7 +22,7 @@ pub fn work(
     request: &Request<'_>,
     route: &Rc<Route>,
     page: &Rc<Page>,
-    part: Part,
+    part: CacheStatus,
 ) -> HandlerOutcome {
     context.cached.set(part);
     shared.cache.count(part);
@@ -104,15 +104,15 @@ pub fn work(
         return HandlerOutcome::Answer(answer(coded));
     }
     let cache = shared.cache.clone();
-    let later: Later = Box::pin(async move {
+    let later: Deferred = Box::pin(async move {
         let make = async { tokio::task::spawn_blocking(code).await.ok().flatten() };
         Ok(answer(cache.coded.find_or_make(kept, make).await))
     });
-    HandlerOutcome::Backend(Backend::Later(later))
+    HandlerOutcome::Backend(Backend::Deferred(later))
 }
 
 /// `X-Cache: HIT from host`, as mod_cache says it.
-pub fn tell(lines: &mut Vec<u8>, part: Part, request: &Request<'_>) {
+pub fn tell(lines: &mut Vec<u8>, part: CacheStatus, request: &Request<'_>) {
     lines.extend_from_slice(b"X-Cache: ");
     lines.extend_from_slice(part.name().as_bytes());
     lines.extend_from_slice(b" from ");

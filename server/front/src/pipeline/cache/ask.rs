@@ -1,8 +1,8 @@
 //! What the cache knows for a request, before anything is run for it.
 
 use super::{answer, refresh};
-use crate::cache::lease::{Fields, Kind, Lease};
-use crate::cache::{claims, key, Part};
+use crate::cache::fill_lock::{Fields, FillLock, Kind};
+use crate::cache::{claims, key, CacheStatus};
 use crate::filters;
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::RequestContext;
@@ -34,7 +34,7 @@ pub enum Step {
     /// The cache has nothing to do with it.
     Pass,
     /// The program is to be asked.
-    Ask(Box<Lease>),
+    Ask(Box<FillLock>),
     /// Somebody asks already; look again after this.
     Wait(Pin<Box<dyn Future<Output = ()>>>),
     Answer(HandlerOutcome),
@@ -104,7 +104,14 @@ pub fn step(
     if !is_head && request.method != b"GET" {
         return match request.method {
             b"OPTIONS" | b"PROPFIND" => Step::Pass,
-            _ => Step::Ask(lease(shared, request, route, question, Kind::Unsafe, None)),
+            _ => Step::Ask(fill_lock(
+                shared,
+                request,
+                route,
+                question,
+                Kind::Unsafe,
+                None,
+            )),
         };
     }
     let now = SystemTime::now();
@@ -116,13 +123,13 @@ pub fn step(
     let found = shared.cache.store.find(&question.key, request.fields, now);
     let page = match &found {
         Found::Page(page) => match page.state(control, now) {
-            State::Fresh => return reply(page, Part::Hit),
+            State::Fresh => return reply(page, CacheStatus::Hit),
             State::StaleButUsable => {
                 let limit = rules.lock.unwrap_or(Duration::MAX);
                 let take = || shared.cache.take(&question.key, limit);
                 let number = if is_head { None } else { take() };
                 if number.is_some() {
-                    let lease = lease(
+                    let fill_lock = fill_lock(
                         shared,
                         request,
                         route,
@@ -130,9 +137,9 @@ pub fn step(
                         Kind::Fill(Some(page.clone())),
                         number,
                     );
-                    refresh::begin(shared, request, lease);
+                    refresh::begin(shared, request, fill_lock);
                 }
-                return reply(page, Part::Stale);
+                return reply(page, CacheStatus::Stale);
             }
             State::Stale => Some(page.clone()),
         },
@@ -156,7 +163,7 @@ pub fn step(
     if is_head || request.field("range").is_some() {
         return Step::Pass;
     }
-    context.cached.set(Part::Miss);
+    context.cached.set(CacheStatus::Miss);
     if let Some(status) = question
         .failure
         .take()
@@ -164,7 +171,7 @@ pub fn step(
         .filter(|status| *status > 0)
     {
         return match &page {
-            Some(page) if page.helps(now) => reply(page, Part::Stale),
+            Some(page) if page.helps(now) => reply(page, CacheStatus::Stale),
             _ => Step::Answer(crate::pipeline::status_page::refusal(
                 shared,
                 request,
@@ -175,7 +182,7 @@ pub fn step(
     }
     let alone = refused || page.as_ref().is_some_and(|page| page.terms.ask) || rules.lock.is_none();
     let fill = |number| {
-        Step::Ask(lease(
+        Step::Ask(fill_lock(
             shared,
             request,
             route,
@@ -218,15 +225,15 @@ fn wait(shared: &Rc<Shared>, key: Rc<[u8]>, failure: Rc<Cell<u16>>) -> impl Futu
     })
 }
 
-fn lease(
+fn fill_lock(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Rc<Route>,
     question: &Question,
     kind: Kind,
     number: Option<u64>,
-) -> Box<Lease> {
-    Box::new(Lease {
+) -> Box<FillLock> {
+    Box::new(FillLock {
         cache: shared.cache.clone(),
         key: question.key.clone(),
         route: route.clone(),
@@ -239,7 +246,7 @@ fn lease(
     })
 }
 
-impl Lease {
+impl FillLock {
     /// The fields the program is to see instead of the request's: whether what is kept still holds, and
     /// not what this one client has. `None`: as they are.
     pub fn fields(&self, request: &Request<'_>) -> Fields {
@@ -277,14 +284,14 @@ impl Lease {
     /// Has the program see these fields until its response is there.
     pub fn change_fields(&mut self, context: &mut RequestContext, fields: Fields) {
         if fields.is_some() {
-            let notes = context.notes.get_or_insert_with(Default::default);
-            self.changed = Some(std::mem::replace(&mut notes.fields, fields));
+            let state = context.rule_state.get_or_insert_with(Default::default);
+            self.changed = Some(std::mem::replace(&mut state.fields, fields));
         }
     }
 
     pub fn restore_fields(&mut self, context: &mut RequestContext) {
-        if let (Some(before), Some(notes)) = (self.changed.take(), &mut context.notes) {
-            notes.fields = before;
+        if let (Some(before), Some(state)) = (self.changed.take(), &mut context.rule_state) {
+            state.fields = before;
         }
     }
 }

@@ -1,14 +1,14 @@
 //! What becomes of a program's response for a page: kept, or told that the old one holds, or done without.
 
 use super::answer;
-use crate::cache::lease::{Kind, Lease, UNKEPT};
-use crate::cache::{key, Part};
+use crate::cache::fill_lock::{FillLock, Kind, UNKEPT};
+use crate::cache::{key, CacheStatus};
 use crate::handlers::{Backend, Captured, HandlerOutcome};
 use crate::pipeline::{headers, RequestContext};
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_cache::{field, fields, Arrival, Page, Terms};
-use mehari_http::lines::Lines;
+use mehari_http::header_block::HeaderBlock;
 use mehari_pool::Head;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
@@ -30,17 +30,17 @@ pub fn receive(
     shared: &Rc<Shared>,
     context: &RequestContext,
     request: &Request<'_>,
-    mut lease: Box<Lease>,
-    (head, lines): (&mut Head, &Lines),
+    mut fill_lock: Box<FillLock>,
+    (head, lines): (&mut Head, &HeaderBlock),
     backend: &mut Backend,
 ) -> Option<HandlerOutcome> {
-    let route = lease.route.clone();
+    let route = fill_lock.route.clone();
     let rules = &route.settings.cache;
     let status = head.status;
-    let old = match &lease.kind {
+    let old = match &fill_lock.kind {
         Kind::Unsafe => {
-            invalidate(&lease, status, lines, &head.lines);
-            lease.kind = Kind::Settled;
+            invalidate(&fill_lock, status, lines, &head.lines);
+            fill_lock.kind = Kind::Settled;
             return None;
         }
         Kind::Settled => return None,
@@ -50,24 +50,24 @@ pub fn receive(
     let block = [&head.lines[..], &[]];
     let ruled = headers::of_response(shared, context, |give| give(request), status, block);
     let said = ruled.as_deref().unwrap_or(&head.lines);
-    let arrival = lease.arrival(said);
+    let arrival = fill_lock.arrival(said);
     let now = arrival.at;
     if let (304, Some(old)) = (status, &old) {
-        let page = freshened(shared, request, &lease, old, said, arrival);
+        let page = freshened(shared, request, &fill_lock, old, said, arrival);
         return Some(answer::work(
             shared,
             context,
             request,
             &route,
             &page,
-            Part::Revalidate,
+            CacheStatus::Revalidate,
         ));
     }
     if status >= 500 {
         // The old one stays, and is tried again.
         let Some(old) = old.filter(|old| old.helps(now)) else {
-            shared.cache.store.refuse(&lease.key, now, AFTER_ERROR);
-            lease.fail(status);
+            shared.cache.store.refuse(&fill_lock.key, now, AFTER_ERROR);
+            fill_lock.fail(status);
             return None;
         };
         return Some(answer::work(
@@ -76,7 +76,7 @@ pub fn receive(
             request,
             &route,
             &old,
-            Part::Stale,
+            CacheStatus::Stale,
         ));
     }
     let length = lines.content_length.or(head.content_length);
@@ -84,7 +84,7 @@ pub fn receive(
     let terms = Terms::of(
         rules,
         request.fields,
-        lease.has_query,
+        fill_lock.has_query,
         status,
         said,
         arrival,
@@ -100,18 +100,18 @@ pub fn receive(
                 number: shared.cache.store.next_number(),
             };
             let sizes = (rules.min_size, rules.max_size);
-            backend.capture(|inner| Captured::new(inner, lease, page, sizes, length));
+            backend.capture(|inner| Captured::new(inner, fill_lock, page, sizes, length));
         }
         _ => {
             if old.is_some() {
-                shared.cache.remove(&lease.key);
+                shared.cache.remove(&fill_lock.key);
             }
-            shared.cache.store.refuse(&lease.key, now, UNKEPT);
+            shared.cache.store.refuse(&fill_lock.key, now, UNKEPT);
         }
     }
-    shared.cache.count(Part::Miss);
+    shared.cache.count(CacheStatus::Miss);
     if rules.tell {
-        answer::tell(&mut head.lines, Part::Miss, request);
+        answer::tell(&mut head.lines, CacheStatus::Miss, request);
     }
     None
 }
@@ -121,27 +121,36 @@ pub fn rescue(
     shared: &Rc<Shared>,
     context: &RequestContext,
     request: &Request<'_>,
-    lease: &Lease,
+    fill_lock: &FillLock,
     status: u16,
 ) -> Option<HandlerOutcome> {
-    lease.fail(status);
-    let Kind::Fill(Some(old)) = &lease.kind else {
+    fill_lock.fail(status);
+    let Kind::Fill(Some(old)) = &fill_lock.kind else {
         return None;
     };
     let helps = old.helps(SystemTime::now());
-    helps.then(|| answer::work(shared, context, request, &lease.route, old, Part::Stale))
+    helps.then(|| {
+        answer::work(
+            shared,
+            context,
+            request,
+            &fill_lock.route,
+            old,
+            CacheStatus::Stale,
+        )
+    })
 }
 
 /// RFC 9111 section 4.4.
-fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
+fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u8]) {
     if !(200..400).contains(&status) {
         return;
     }
-    lease.cache.invalidate(key::base(&lease.key));
+    fill_lock.cache.invalidate(key::base(&fill_lock.key));
     if let Some(target) = lines.location.clone().map(|span| &block[span]) {
         let of_us = target.starts_with(b"/") && !target.starts_with(b"//");
-        if let Some(base) = key::beside(&lease.key, target).filter(|_| of_us) {
-            lease.cache.invalidate(&base);
+        if let Some(base) = key::beside(&fill_lock.key, target).filter(|_| of_us) {
+            fill_lock.cache.invalidate(&base);
         }
     }
 }
@@ -150,18 +159,18 @@ fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
 fn freshened(
     shared: &Rc<Shared>,
     request: &Request<'_>,
-    lease: &Lease,
+    fill_lock: &FillLock,
     old: &Rc<Page>,
     said: &[u8],
     arrival: Arrival,
 ) -> Rc<Page> {
-    let rules = &lease.route.settings.cache;
+    let rules = &fill_lock.route.settings.cache;
     let lines = old.freshened(&dated(said.to_vec(), arrival.at));
     let store = &shared.cache.store;
     match Terms::of(
         rules,
         request.fields,
-        lease.has_query,
+        fill_lock.has_query,
         old.status,
         &lines,
         arrival,
@@ -176,13 +185,13 @@ fn freshened(
                 number: store.next_number(),
                 ..(**old).clone()
             });
-            if !lease.is_overtaken() {
-                shared.cache.put(&lease.key, page.clone());
+            if !fill_lock.is_overtaken() {
+                shared.cache.put(&fill_lock.key, page.clone());
             }
             page
         }
         Err(_) => {
-            shared.cache.remove(&lease.key);
+            shared.cache.remove(&fill_lock.key);
             old.clone()
         }
     }
@@ -197,7 +206,7 @@ fn dated(mut lines: Vec<u8>, now: SystemTime) -> Vec<u8> {
     lines
 }
 
-fn kept_lines(block: &[u8], lines: &Lines, ignored: &[String]) -> Vec<u8> {
+fn kept_lines(block: &[u8], lines: &HeaderBlock, ignored: &[String]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(block.len());
     lines.push_kept(block, &mut kept);
     without(&kept, ignored, &OWN)

@@ -1,13 +1,13 @@
 //! Asking for a page anew behind the back of a client that was given the old one (stale-while-revalidate, RFC 5861).
 
 use super::receive::receive;
-use crate::cache::lease::Lease;
-use crate::handlers::{HandlerOutcome, Said};
+use crate::cache::fill_lock::FillLock;
+use crate::handlers::{BackendHead, HandlerOutcome};
 use crate::pipeline::{start, RequestContext};
 use crate::request::owned::OwnedRequest;
 use crate::request::{Protocol, Request};
 use crate::shared::Shared;
-use mehari_http::lines;
+use mehari_http::header_block;
 use mehari_pool::Body;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -16,14 +16,14 @@ use std::task::Poll;
 /// Asked of the program at a time.
 const ROOM: usize = 64 * 1024;
 
-pub fn begin(shared: &Rc<Shared>, request: &Request<'_>, lease: Box<Lease>) {
-    let owned = OwnedRequest::of(request, lease.fields(request));
+pub fn begin(shared: &Rc<Shared>, request: &Request<'_>, fill_lock: Box<FillLock>) {
+    let owned = OwnedRequest::of(request, fill_lock.fields(request));
     let shared = shared.clone();
     tokio::task::spawn_local(async move {
         // It counts as a request while it is under way, as any other that has a worker.
         let mut context = RequestContext::begin(&shared, Protocol::Http11, false);
-        context.settings = Some(lease.route.settings.clone());
-        run(&shared, &context, &owned, lease).await;
+        context.settings = Some(fill_lock.route.settings.clone());
+        run(&shared, &context, &owned, fill_lock).await;
         shared.request_ends(0);
     });
 }
@@ -32,22 +32,22 @@ async fn run(
     shared: &Rc<Shared>,
     context: &RequestContext,
     owned: &OwnedRequest,
-    lease: Box<Lease>,
+    fill_lock: Box<FillLock>,
 ) {
-    let route = lease.route.clone();
+    let route = fill_lock.route.clone();
     let work = owned.with(|request| start::begin(shared, request, &route, Body::Empty));
     let HandlerOutcome::Backend(mut backend) = work else {
         return;
     };
-    let Ok(Said::Response(mut head)) = poll_fn(|cx| backend.poll_head(cx)).await else {
+    let Ok(BackendHead::Response(mut head)) = poll_fn(|cx| backend.poll_head(cx)).await else {
         return;
     };
-    let Ok(lines) = lines::examine(&head.lines) else {
+    let Ok(lines) = header_block::validate(&head.lines) else {
         return;
     };
     let answered = owned.with(|request| {
         let response = (&mut head, &lines);
-        receive(shared, context, request, lease, response, &mut backend)
+        receive(shared, context, request, fill_lock, response, &mut backend)
     });
     if answered.is_some() {
         return;

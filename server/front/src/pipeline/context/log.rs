@@ -1,7 +1,7 @@
 //! A request's lines in the logs, and its end in the counts.
 
 use crate::pipeline::RequestContext;
-use crate::request::rule_state::Notes;
+use crate::request::rule_state::RuleState;
 use crate::request::{Field, Peer, Table};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
@@ -67,11 +67,11 @@ impl RequestContext {
             }
         }
         let (method, target) = line.unwrap_or_default();
-        let notes = self.notes.as_deref();
+        let state = self.rule_state.as_deref();
         Entry {
             remote: self.client(peer).remote_addr.as_bytes(),
-            name: notes.and_then(Notes::client_name),
-            user: notes.and_then(Notes::user_name),
+            name: state.and_then(RuleState::client_name),
+            user: state.and_then(RuleState::user_name),
             time: self.time,
             method,
             target,
@@ -124,7 +124,10 @@ impl RequestContext {
                 .settings
                 .as_ref()
                 .map_or(&[], |settings| &settings.programs.set_env),
-            variables: self.notes.as_ref().map_or(&[], |notes| &notes.variables),
+            variables: self
+                .rule_state
+                .as_ref()
+                .map_or(&[], |state| &state.variables),
             tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
             file: route.map_or(&[], |route| &route.file),
             handler: handler.as_deref().unwrap_or_default(),

@@ -6,7 +6,7 @@ use crate::access::{Decision, Lead};
 use crate::content::{Answer, Content};
 use crate::pipeline::access::Admission;
 use crate::pipeline::{access as access_stage, RequestContext};
-use crate::request::rule_state::{Notes, Remarks};
+use crate::request::rule_state::RuleState;
 use crate::request::{Redirect, REDIRECTS};
 use crate::routing::Route;
 use crate::shared::Shared;
@@ -24,7 +24,7 @@ pub async fn admit(
     shared: &Shared,
     context: &mut RequestContext,
     asked: &[u8],
-    ask: impl Fn(&RequestContext, &mut Remarks) -> Result<Decision, Problem>,
+    ask: impl Fn(&RequestContext, &mut Option<Box<RuleState>>) -> Result<Decision, Problem>,
     look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
 ) -> Result<Admission, Problem> {
     let within = |redirect: &Redirect| !redirect.keeps_request;
@@ -34,7 +34,7 @@ pub async fn admit(
     let site = shared.site();
     let host = site.host(context.host);
     let base = shared.lua.base(host);
-    let mut attraction = Attraction {
+    let mut phase = ScriptPhase {
         shared,
         host,
         asked,
@@ -43,13 +43,13 @@ pub async fn admit(
     };
     loop {
         let scripts = host.rules.lua.as_deref().unwrap_or_default();
-        match attraction
+        match phase
             .ask(context, Stage::RawUrl, scripts, &base, None)
             .await
         {
-            Asked::GoOn => {}
-            Asked::Again => continue,
-            Asked::Admitted(admission) => return Ok(admission),
+            Verdict::GoOn => {}
+            Verdict::Again => continue,
+            Verdict::Admitted(admission) => return Ok(admission),
         }
         let mut admission = access_stage::admit(shared, context, asked, &ask).await?;
         let Admission::To(route) = &admission else {
@@ -61,7 +61,7 @@ pub async fn admit(
         }
         let (settings, before) = (route.settings.clone(), led(context));
         let route = route.clone();
-        let asked_for = attraction.ask(
+        let asked_for = phase.ask(
             context,
             Stage::PhysicalPath,
             &scripts,
@@ -69,9 +69,9 @@ pub async fn admit(
             Some(&route),
         );
         match asked_for.await {
-            Asked::GoOn => {}
-            Asked::Again => continue,
-            Asked::Admitted(admission) => return Ok(admission),
+            Verdict::GoOn => {}
+            Verdict::Again => continue,
+            Verdict::Admitted(admission) => return Ok(admission),
         }
         if led(context) != before {
             admission = access_stage::admit(shared, context, asked, &ask).await?;
@@ -87,19 +87,19 @@ fn led(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         .as_ref()
         .map(|redirect| redirect.target.clone());
     let mapped = context
-        .notes
+        .rule_state
         .as_ref()
-        .and_then(|notes| notes.edge.mapped.clone());
+        .and_then(|state| state.edge.mapped.clone());
     (target, mapped)
 }
 
-enum Asked {
+enum Verdict {
     GoOn,
     Again,
     Admitted(Admission),
 }
 
-struct Attraction<'a, L> {
+struct ScriptPhase<'a, L> {
     shared: &'a Shared,
     host: &'a Host,
     asked: &'a [u8],
@@ -107,7 +107,7 @@ struct Attraction<'a, L> {
     restarts: u32,
 }
 
-impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L> {
+impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L> {
     /// Asks one script after another, until one decides.
     async fn ask(
         &mut self,
@@ -116,7 +116,7 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
         scripts: &[PathBuf],
         settings: &Arc<Settings>,
         route: Option<&Route>,
-    ) -> Asked {
+    ) -> Verdict {
         for file in scripts.iter() {
             let lua = &self.shared.lua;
             let visit = self.visit(context, stage);
@@ -127,28 +127,28 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
             self.log_printed(context, &visit);
             let decided = match ended {
                 Ok(Ended::Answer(status)) => {
-                    outcome::note_request(&mut context.notes, &visit);
+                    outcome::note_request(&mut context.rule_state, &visit);
                     context.settings = Some(settings.clone());
                     let content = match visit.body.take() {
                         Some(pieces) => content::of(&self.shared.files, pieces).await.map(Some),
                         None => Ok(None),
                     };
-                    Some(Asked::Admitted(
+                    Some(Verdict::Admitted(
                         self.answer(context, status, &visit, content),
                     ))
                 }
                 Ok(Ended::Restart) => {
-                    outcome::note(&mut context.notes, &visit);
+                    outcome::note(&mut context.rule_state, &visit);
                     Some(self.restart(context, &visit))
                 }
                 Ok(Ended::GoOn | Ended::Interim(_)) => {
-                    outcome::note(&mut context.notes, &visit);
+                    outcome::note(&mut context.rule_state, &visit);
                     self.lead(context, outcome::led(&visit, stage))
                 }
                 Err(failure) => {
                     self.log(context, &failure.text);
                     context.settings = Some(settings.clone());
-                    Some(Asked::Admitted(Admission::Status(failure.status)))
+                    Some(Verdict::Admitted(Admission::Status(failure.status)))
                 }
             };
             lua.give_back(visit);
@@ -156,7 +156,7 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
                 return decided;
             }
         }
-        Asked::GoOn
+        Verdict::GoOn
     }
 
     fn visit(&self, context: &RequestContext, stage: Stage) -> Box<Visit> {
@@ -184,12 +184,12 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
     }
 
     /// The request as a script has changed it. Something: it is over.
-    fn lead(&self, context: &mut RequestContext, led: Led) -> Option<Asked> {
+    fn lead(&self, context: &mut RequestContext, led: Led) -> Option<Verdict> {
         if let Some(file) = led.file {
-            let notes = context.notes.get_or_insert_with(Default::default);
+            let state = context.rule_state.get_or_insert_with(Default::default);
             // As folders' rules know it.
             let plain = resolved(&file).map(|file| merge_slashes(&file));
-            notes.edge.mapped = Some(plain.unwrap_or(file));
+            state.edge.mapped = Some(plain.unwrap_or(file));
         }
         let target = led.target?;
         if !target.starts_with(b"/") {
@@ -197,7 +197,7 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
                 context,
                 "a script leads to a path that does not begin with a slash",
             );
-            return Some(Asked::Admitted(Admission::Status(500)));
+            return Some(Verdict::Admitted(Admission::Status(500)));
         }
         let to = Lead {
             target,
@@ -206,29 +206,29 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
         let redirect = access_stage::lead(context.redirect.take(), to, self.asked);
         if redirect.count > REDIRECTS {
             self.log(context, "led on by scripts and rules too often");
-            return Some(Asked::Admitted(Admission::Status(500)));
+            return Some(Verdict::Admitted(Admission::Status(500)));
         }
         context.redirect = Some(redirect);
-        if let Some(notes) = &mut context.notes {
-            notes.led_on();
+        if let Some(state) = &mut context.rule_state {
+            state.led_on();
         }
         None
     }
 
-    fn restart(&mut self, context: &mut RequestContext, visit: &Visit) -> Asked {
+    fn restart(&mut self, context: &mut RequestContext, visit: &Visit) -> Verdict {
         self.restarts += 1;
         if self.restarts > REDIRECTS {
             self.log(context, "restarted by scripts too often");
-            return Asked::Admitted(Admission::Status(500));
+            return Verdict::Admitted(Admission::Status(500));
         }
-        if let Some(notes) = &mut context.notes {
-            forget_mapping(notes);
+        if let Some(state) = &mut context.rule_state {
+            forget_mapping(state);
         }
         let led = Led {
             target: outcome::restarted(visit),
             file: None,
         };
-        self.lead(context, led).unwrap_or(Asked::Again)
+        self.lead(context, led).unwrap_or(Verdict::Again)
     }
 
     /// `content`: what the script has said of it.
@@ -241,7 +241,7 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
     ) -> Admission {
         match content {
             Ok(None) if status >= 400 => {
-                outcome::note_response(&mut context.notes, visit);
+                outcome::note_response(&mut context.rule_state, visit);
                 Admission::Status(status)
             }
             Ok(content) => Admission::Answer(Answer {
@@ -269,6 +269,6 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L>
 }
 
 /// What a script found on the way to a file that is not meant any more.
-fn forget_mapping(notes: &mut Notes) {
-    notes.edge.mapped = None;
+fn forget_mapping(state: &mut RuleState) {
+    state.edge.mapped = None;
 }

@@ -1,7 +1,7 @@
 //! What becomes of a request that a script has changed.
 
 use crate::request::path_of;
-use crate::request::rule_state::Remarks;
+use crate::request::rule_state::RuleState;
 use mehari_edge::{Attribute, Stage, Visit};
 use mehari_text::percent;
 
@@ -14,28 +14,28 @@ pub struct Led {
 }
 
 /// What a script has set, of the request and of its response.
-pub fn note(remarks: &mut Remarks, visit: &Visit) {
-    note_request(remarks, visit);
-    note_response(remarks, visit);
+pub fn note(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
+    note_request(rule_state, visit);
+    note_response(rule_state, visit);
 }
 
 /// Fields and variables that the handler is to see.
-pub fn note_request(remarks: &mut Remarks, visit: &Visit) {
+pub fn note_request(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     let owned = |(name, value): (&[u8], &[u8])| (name.to_vec(), value.to_vec());
     if visit.request.is_changed() {
-        let notes = remarks.get_or_insert_with(Default::default);
-        notes.fields = Some(visit.request.iter().map(owned).collect());
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.fields = Some(visit.request.iter().map(owned).collect());
     }
     if visit.environment.is_changed() {
-        let notes = remarks.get_or_insert_with(Default::default);
-        notes.variables = visit.environment.iter().map(owned).collect();
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.variables = visit.environment.iter().map(owned).collect();
     }
 }
 
 /// Fields that go with the answer, whoever makes it.
-pub fn note_response(remarks: &mut Remarks, visit: &Visit) {
+pub fn note_response(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     for (name, value) in visit.response.iter() {
-        let set = &mut remarks.get_or_insert_with(Default::default).edge.fields;
+        let set = &mut rule_state.get_or_insert_with(Default::default).edge.fields;
         if !name.eq_ignore_ascii_case(b"set-cookie") {
             set.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         }

@@ -26,8 +26,8 @@ pub async fn respond(
     (status, lines): (u16, [&[u8]; 2]),
 ) -> Option<Response> {
     let settings = context.settings.clone()?;
-    let notes = context.notes.get_or_insert_with(Default::default);
-    if std::mem::replace(&mut notes.edge.responded, true) {
+    let state = context.rule_state.get_or_insert_with(Default::default);
+    if std::mem::replace(&mut state.edge.responded, true) {
         return None;
     }
     let mut response = Response {

@@ -63,8 +63,8 @@ impl Source for Seen<'_, '_> {
     }
 
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
-        let notes = (self.request)().notes.into_iter();
-        for (name, value) in notes.flat_map(|notes| &notes.variables) {
+        let state = (self.request)().rule_state.into_iter();
+        for (name, value) in state.flat_map(|state| &state.variables) {
             tell(name, value);
         }
     }

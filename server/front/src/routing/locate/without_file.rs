@@ -34,7 +34,7 @@ impl Search<'_> {
             script_name: whole,
             path_info,
             outcome: Outcome::Program,
-            through: Vec::new(),
+            intermediate_settings: Vec::new(),
             action: None,
             seen: None,
         }

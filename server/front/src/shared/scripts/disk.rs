@@ -1,9 +1,8 @@
 //! What scripts know of files: a result is kept while its files are unchanged, as for static files.
 //! Where no event tells of changes, a path is looked at again once a second, however many requests ask.
 
-use crate::content::media;
 use crate::content::resource::Identity;
-use crate::content::Files;
+use crate::content::{media, Files};
 use mehari_config::Settings;
 use mehari_edge::{Status, World};
 use mehari_filewatch::{CacheValidity, DependencyRecorder, FileWatcher};

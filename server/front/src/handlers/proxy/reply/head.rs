@@ -45,24 +45,24 @@ pub fn parse(
     if !(100..=599).contains(&status) {
         return Err(Fault::Malformed("a status outside 100 to 599"));
     }
-    let mut notes = Notes {
+    let mut state = RuleState {
         keeps: version == 1,
-        ..Notes::default()
+        ..RuleState::default()
     };
     let mut lines = Vec::with_capacity(length + 64);
     for field in response.headers.iter() {
-        if notes.field(field.name, field.value)? {
+        if state.field(field.name, field.value)? {
             reverse::push_line((field.name, field.value), settings, member, &mut lines);
         }
     }
-    if notes.chunked && version == 0 {
+    if state.chunked && version == 0 {
         return Err(Fault::Malformed("Transfer-Encoding in HTTP/1.0"));
     }
-    if notes.names_fields {
+    if state.names_fields {
         // Once more, without what the Connection fields name, which may come before them.
         lines.clear();
         for field in response.headers.iter() {
-            let goes_on = Notes::default().field(field.name, field.value)?;
+            let goes_on = RuleState::default().field(field.name, field.value)?;
             if goes_on && !is_named(response.headers, field.name) {
                 reverse::push_line((field.name, field.value), settings, member, &mut lines);
             }
@@ -71,13 +71,13 @@ pub fn parse(
     let mut head = Head {
         status,
         lines,
-        content_length: notes.length,
-        has_date: notes.has_date,
-        has_server: notes.has_server,
+        content_length: state.length,
+        has_date: state.has_date,
+        has_server: state.has_server,
         ..Head::default()
     };
     if status == 101 {
-        let protocol = notes
+        let protocol = state
             .upgrade
             .ok_or(Fault::Malformed("101 without Upgrade"))?;
         head.lines
@@ -87,16 +87,16 @@ pub fn parse(
     }
     let parsed = Parsed {
         head,
-        chunked: notes.chunked,
+        chunked: state.chunked,
         // A body where none may be is in the way of the next answer.
-        keeps: notes.keeps && !notes.closes && !(status == 204 && notes.has_body()),
+        keeps: state.keeps && !state.closes && !(status == 204 && state.has_body()),
     };
     Ok(Some((parsed, length)))
 }
 
 /// What the fields say about framing and the connection.
 #[derive(Default)]
-struct Notes<'b> {
+struct RuleState<'b> {
     length: Option<u64>,
     chunked: bool,
     keeps: bool,
@@ -108,7 +108,7 @@ struct Notes<'b> {
     names_fields: bool,
 }
 
-impl<'b> Notes<'b> {
+impl<'b> RuleState<'b> {
     /// True: the field goes on to the client; it does not concern the connection.
     fn field(&mut self, name: &str, value: &'b [u8]) -> Result<bool, Fault> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);

@@ -1,11 +1,11 @@
-//! A connection as HTTP/2's library sees it, and as its host does: bytes that were read before are put back in
-//! front, what comes is counted, and what leaves is gathered.
+//! The socket of an HTTP/2 connection, as the protocol's library and its driver see it: bytes that were
+//! read before come first, incoming frames are counted, and outgoing bytes are gathered.
 //!
-//! The library flushes after each frame of data, and asks the socket again after each stream it hands out. Once the
-//! host drives the line, what the streams of one round have to say leaves when the round ends, and a socket that
-//! was found empty is not asked again before the next.
+//! The library flushes after each frame of data, and asks the socket again after each stream it hands
+//! out. Once the driver ends the rounds, the output of all streams of a round leaves when the round ends,
+//! and a socket that was found empty is not asked again before the next round.
 
-use super::census::Census;
+use super::flood_guard::FloodGuard;
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
@@ -22,25 +22,25 @@ const KEPT: usize = 64 * 1024;
 /// A frame that asks for nothing but an answer (RFC 9113 section 6.7).
 const PING: [u8; 17] = *b"\0\0\x08\x06\0\0\0\0\0mehari?!";
 
-/// Both the library and the host have one.
-pub struct Line<S>(Rc<RefCell<Ends<S>>>);
+/// The library and the driver of the connection each have one.
+pub struct CoalescingIo<S>(Rc<RefCell<Inner<S>>>);
 
-impl<S> Clone for Line<S> {
-    fn clone(&self) -> Line<S> {
-        Line(self.0.clone())
+impl<S> Clone for CoalescingIo<S> {
+    fn clone(&self) -> CoalescingIo<S> {
+        CoalescingIo(self.0.clone())
     }
 }
 
-struct Ends<S> {
+struct Inner<S> {
     before: Vec<u8>,
     at: usize,
     socket: S,
-    census: Census,
+    flood_guard: FloodGuard,
     /// Bytes on their way out, and how many of them the socket has taken.
     gathered: Vec<u8>,
     written: usize,
-    /// The host ends rounds.
-    hosted: bool,
+    /// The driver ends rounds.
+    by_round: bool,
     /// The socket had nothing more in this round.
     dry: bool,
     end: End,
@@ -57,27 +57,27 @@ enum End {
     Told,
 }
 
-impl<S> Line<S> {
+impl<S> CoalescingIo<S> {
     /// `before`: what has been read of the socket.
-    pub fn new(before: Vec<u8>, socket: S, mut census: Census) -> Line<S> {
-        census.read(&before);
-        Line(Rc::new(RefCell::new(Ends {
+    pub fn new(before: Vec<u8>, socket: S, mut flood_guard: FloodGuard) -> CoalescingIo<S> {
+        flood_guard.read(&before);
+        CoalescingIo(Rc::new(RefCell::new(Inner {
             before,
             at: 0,
             socket,
-            census,
+            flood_guard,
             gathered: Vec::new(),
             written: 0,
-            hosted: false,
+            by_round: false,
             dry: false,
             end: End::NotYet,
             within: false,
         })))
     }
 
-    /// From now on rounds are ended by [`Line::poll_end_round`].
-    pub fn host(&self) {
-        self.0.borrow_mut().hosted = true;
+    /// From now on rounds are ended by [`CoalescingIo::poll_end_round`].
+    pub fn gather_by_round(&self) {
+        self.0.borrow_mut().by_round = true;
     }
 
     /// The client sends no more, and the library does not know it yet.
@@ -101,12 +101,12 @@ impl<S> Line<S> {
 
     /// What the client overdoes.
     pub fn verdict(&self, age: Duration) -> Option<&'static str> {
-        self.0.borrow().census.verdict(age)
+        self.0.borrow().flood_guard.verdict(age)
     }
 }
 
-impl<S: AsyncWrite + Unpin> Line<S> {
-    /// Nothing more is to be had or said for now: what has gathered leaves. The host is woken when there is room for
+impl<S: AsyncWrite + Unpin> CoalescingIo<S> {
+    /// Nothing more is to be had or said for now: what has gathered leaves. The driver is woken when there is room for
     /// what did not.
     pub fn poll_end_round(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ends = &mut *self.0.borrow_mut();
@@ -115,13 +115,13 @@ impl<S: AsyncWrite + Unpin> Line<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> CoalescingIo<S> {
     /// Says that nothing more comes, and reads on, up to so many bytes, as if somebody listened.
     pub async fn discard(mut self, most: usize) {
         if self.shutdown().await.is_err() {
             return;
         }
-        self.0.borrow_mut().hosted = false;
+        self.0.borrow_mut().by_round = false;
         let mut bytes = [0; 8192];
         let mut read = 0;
         while read < most {
@@ -133,7 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Ends<S> {
+impl<S: AsyncWrite + Unpin> Inner<S> {
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.written < self.gathered.len() {
             let rest = &self.gathered[self.written..];
@@ -143,7 +143,7 @@ impl<S: AsyncWrite + Unpin> Ends<S> {
             }
             self.written += count;
         }
-        self.census.count_sent(self.written);
+        self.flood_guard.count_sent(self.written);
         self.gathered.clear();
         self.written = 0;
         Poll::Ready(Ok(()))
@@ -160,7 +160,7 @@ impl<S: AsyncWrite + Unpin> Ends<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Line<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for CoalescingIo<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -179,10 +179,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Line<S> {
         }
         let start = into.filled().len();
         let read = Pin::new(&mut ends.socket).poll_read(cx, into);
-        ends.dry = ends.hosted && read.is_pending();
-        ends.census.read(&into.filled()[start..]);
+        ends.dry = ends.by_round && read.is_pending();
+        ends.flood_guard.read(&into.filled()[start..]);
         let is_end = matches!(read, Poll::Ready(Ok(()))) && into.filled().len() == start;
-        if ends.hosted && is_end && ends.end == End::NotYet {
+        if ends.by_round && is_end && ends.end == End::NotYet {
             ends.end = End::HeldBack;
             return Poll::Pending;
         }
@@ -190,7 +190,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Line<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Line<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for CoalescingIo<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -208,7 +208,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Line<S> {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ends = &mut *self.0.borrow_mut();
-        if ends.hosted {
+        if ends.by_round {
             Poll::Ready(Ok(()))
         } else {
             ends.poll_flush(cx)
@@ -230,8 +230,8 @@ mod tests {
     #[tokio::test]
     async fn what_was_read_before_comes_first_and_a_round_leaves_together() {
         let (mut client, socket) = tokio::io::duplex(1024);
-        let mut line = Line::new(b"be".to_vec(), socket, Census::new(0));
-        line.host();
+        let mut line = CoalescingIo::new(b"be".to_vec(), socket, FloodGuard::new(0));
+        line.gather_by_round();
         client.write_all(b"fore").await.expect("room");
         let mut read = [0; 6];
         line.read_exact(&mut read).await.expect("six bytes");
@@ -252,8 +252,8 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_is_waited_for() {
         let (mut client, socket) = tokio::io::duplex(16);
-        let mut line = Line::new(Vec::new(), socket, Census::new(0));
-        line.host();
+        let mut line = CoalescingIo::new(Vec::new(), socket, FloodGuard::new(0));
+        line.gather_by_round();
         line.write_all(&[7; 40]).await.expect("gathered");
         let cx = &mut Context::from_waker(Waker::noop());
         assert!(line.poll_end_round(cx).is_pending());
@@ -268,8 +268,8 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_what_the_client_sends_is_told_when_the_host_says_so() {
         let (client, socket) = tokio::io::duplex(16);
-        let mut line = Line::new(Vec::new(), socket, Census::new(0));
-        line.host();
+        let mut line = CoalescingIo::new(Vec::new(), socket, FloodGuard::new(0));
+        line.gather_by_round();
         drop(client);
         let cx = &mut Context::from_waker(Waker::noop());
         let mut bytes = [0; 4];
@@ -286,8 +286,8 @@ mod tests {
     #[tokio::test]
     async fn an_empty_socket_is_asked_once_a_round() {
         let (mut client, socket) = tokio::io::duplex(16);
-        let mut line = Line::new(Vec::new(), socket, Census::new(0));
-        line.host();
+        let mut line = CoalescingIo::new(Vec::new(), socket, FloodGuard::new(0));
+        line.gather_by_round();
         let cx = &mut Context::from_waker(Waker::noop());
         let mut bytes = [0; 4];
         let into = &mut ReadBuf::new(&mut bytes);

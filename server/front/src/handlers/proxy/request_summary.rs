@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub struct Asked {
+pub struct RequestSummary {
     pub settings: Arc<Settings>,
     journal: Rc<dyn Journal>,
     host: u32,
@@ -26,14 +26,14 @@ pub struct Asked {
     pub timeout: Duration,
 }
 
-impl Asked {
-    pub fn new(shared: &Shared, request: &Request<'_>, route: &Route) -> Asked {
+impl RequestSummary {
+    pub fn new(shared: &Shared, request: &Request<'_>, route: &Route) -> RequestSummary {
         let settings = route.settings.clone();
         let idempotent = matches!(
             request.method,
             b"GET" | b"HEAD" | b"OPTIONS" | b"PUT" | b"DELETE" | b"TRACE"
         );
-        Asked {
+        RequestSummary {
             timeout: settings.proxy.timeout.unwrap_or(settings.limits.timeout),
             journal: shared.journal.clone(),
             host: route.host,
@@ -47,9 +47,9 @@ impl Asked {
     }
 
     /// A GET that nobody sent, for the fuzzer.
-    pub fn nobody(journal: Rc<dyn Journal>) -> Asked {
+    pub fn nobody(journal: Rc<dyn Journal>) -> RequestSummary {
         let settings = Arc::new(mehari_config::Site::defaults().main.base);
-        Asked {
+        RequestSummary {
             timeout: settings.limits.timeout,
             settings,
             journal,

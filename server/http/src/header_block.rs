@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What a block of lines, each `Name: value\r\n`, contains.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct HeaderBlock {
     /// Lines about the connection, in order. They are not the program's to set.
     pub dropped: SmallVec<[Range<usize>; 2]>,
     pub content_length: Option<u64>,
@@ -22,6 +22,8 @@ pub struct Lines {
     /// us may be its reader. `purge`: values of X-Cache-Purge, pages that the response cache
     /// forgets.
     pub purge: Vec<Range<usize>>,
+    /// The value of a field that names a file to be sent. The field stays in the response, because a
+    /// server in front of this one may be meant.
     pub send_file: Option<(Named, Range<usize>)>,
 }
 
@@ -66,8 +68,8 @@ fn is_of_connection(name: &[u8]) -> bool {
 
 /// Examines a block. `Err`: a control character in a line, a name that is not a token, or a length
 /// that is not a number.
-pub fn examine(block: &[u8]) -> Result<Lines, &'static str> {
-    let mut lines = Lines::default();
+pub fn validate(block: &[u8]) -> Result<HeaderBlock, &'static str> {
+    let mut lines = HeaderBlock::default();
     let mut start = 0;
     while start < block.len() {
         let line = &block[start..];
@@ -127,7 +129,7 @@ fn holds_control(word: u64) -> bool {
 }
 
 fn note(
-    lines: &mut Lines,
+    lines: &mut HeaderBlock,
     text: &[u8],
     colon: usize,
     whole: Range<usize>,
@@ -165,7 +167,7 @@ fn note(
     Ok(())
 }
 
-fn send_file(lines: &mut Lines, text: &[u8], colon: usize, end: usize, named: Named) {
+fn send_file(lines: &mut HeaderBlock, text: &[u8], colon: usize, end: usize, named: Named) {
     lines.send_file = Some((named, value_of(text, colon, end)));
 }
 
@@ -177,7 +179,7 @@ fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
     end - value.trim_ascii().len()..end
 }
 
-impl Lines {
+impl HeaderBlock {
     /// Whether the response has a validator for conditional requests.
     pub fn has_validator(&self) -> bool {
         self.modified.is_some() || self.tag.is_some()
@@ -226,7 +228,7 @@ mod tests {
             b"Content-Length: 1\r\nContent-Length: 2\r\n",
         ];
         for block in cases {
-            assert!(examine(block).is_err(), "{}", block.escape_ascii());
+            assert!(validate(block).is_err(), "{}", block.escape_ascii());
         }
     }
 
@@ -261,7 +263,7 @@ mod tests {
     fn the_connections_own_lines_are_dropped_and_known_ones_noted() {
         let block =
             b"A: b\r\nContent-Length: 12\r\nX: y\r\nConnection: close\r\nLocation:  /x \r\n";
-        let lines = examine(block).expect("valid");
+        let lines = validate(block).expect("valid");
         assert_eq!(lines.content_length, Some(12));
         assert_eq!(
             lines.location.clone().map(|span| &block[span]),
@@ -271,7 +273,7 @@ mod tests {
         lines.push_kept(block, &mut kept);
         assert_eq!(kept, b"A: b\r\nX: y\r\nLocation:  /x \r\n");
         for block in [&b"A: b\r\n"[..], b"Content-Length: 1\r\nA: b\r\n", block] {
-            let lines = examine(block).expect("valid");
+            let lines = validate(block).expect("valid");
             let (mut whole, mut store) = (Vec::new(), Vec::new());
             lines.push_kept(block, &mut whole);
             assert_eq!(lines.kept(block, &mut store).concat(), whole);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// How long nobody waits for a page whose last response could not be kept.
 pub const UNKEPT: Duration = Duration::from_secs(10);
 
-pub struct Lease {
+pub struct FillLock {
     pub cache: Rc<Cache>,
     pub key: Rc<[u8]>,
     pub route: Rc<Route>,
@@ -26,7 +26,7 @@ pub struct Lease {
     pub changed: Option<Fields>,
 }
 
-/// As `Notes::fields`.
+/// As `RuleState::fields`.
 pub type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
 
 pub enum Kind {
@@ -38,7 +38,7 @@ pub enum Kind {
     Settled,
 }
 
-impl Drop for Lease {
+impl Drop for FillLock {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             self.cache.give_back(&self.key, number);
@@ -50,7 +50,7 @@ impl Drop for Lease {
     }
 }
 
-impl Lease {
+impl FillLock {
     /// The arrival of its response, now. `said`: the header lines. What gives neither its date nor
     /// its age is dated at its arrival: then it has spent no time on its way.
     pub fn arrival(&self, said: &[u8]) -> Arrival {

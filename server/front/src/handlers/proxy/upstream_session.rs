@@ -1,8 +1,8 @@
 //! A member at work on a request: its lease, its connection, and how long it may be silent.
 
-use super::asked::Asked;
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
+use super::request_summary::RequestSummary;
 use mehari_config::BackEnd;
 use mehari_upstream::{Connection, Fault as Trouble, Lease};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 pub const READS: usize = 16;
 
 /// A member at work on the request.
-pub struct Talk {
+pub struct UpstreamSession {
     pub lease: Lease,
     pub connection: Connection,
     pub member: Rc<BackEnd>,
@@ -25,7 +25,7 @@ pub struct Talk {
     pub armed: bool,
 }
 
-impl Talk {
+impl UpstreamSession {
     /// Ready when the back end was silent for too long.
     pub fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
         if !std::mem::replace(&mut self.armed, true) {
@@ -56,7 +56,7 @@ impl Talk {
         &mut self,
         cx: &mut Context<'_>,
         reader: &mut Reader,
-        asked: &Asked,
+        asked: &RequestSummary,
         into: &mut Vec<u8>,
         room: usize,
     ) -> Poll<Result<Step, Trouble>> {

@@ -1,7 +1,8 @@
-//! A count of the frames a client sends, taken from the bytes as they pass, before the protocol's library
-//! sees them: what costs it a few bytes and us some work must stand in proportion to what it asks for.
+//! Counts the frames that a client sends, before the protocol's library sees them: frames that cost the
+//! client a few bytes and the server some work must stay in proportion to the requests.
 //!
-//! `Rewound` feeds it; the connection asks for its verdict. It knows frames' headers only (RFC 9113 section 4.1).
+//! `CoalescingIo` feeds it, and the connection asks for its verdict. It reads the headers of frames only
+//! (RFC 9113 section 4.1).
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ const CONTINUATIONS: u32 = 16;
 const HEADER: usize = 9;
 
 #[derive(Default)]
-pub struct Census {
+pub struct FloodGuard {
     /// Of the frame whose header is being read.
     header: [u8; HEADER],
     known: usize,
@@ -36,12 +37,12 @@ pub struct Census {
     verdict: Option<&'static str>,
 }
 
-impl Census {
+impl FloodGuard {
     /// `preface`: bytes that come before the first frame.
-    pub fn new(preface: usize) -> Census {
-        Census {
+    pub fn new(preface: usize) -> FloodGuard {
+        FloodGuard {
             preface,
-            ..Census::default()
+            ..FloodGuard::default()
         }
     }
 
@@ -129,10 +130,10 @@ mod tests {
 
     fn of(frames: impl IntoIterator<Item = Vec<u8>>) -> Option<&'static str> {
         let bytes: Vec<u8> = frames.into_iter().flatten().collect();
-        let mut whole = Census::new(24);
+        let mut whole = FloodGuard::new(24);
         whole.read(&[b'P'; 24]);
         whole.read(&bytes);
-        let mut pieces = Census::new(24);
+        let mut pieces = FloodGuard::new(24);
         pieces.read(&[b'P'; 24]);
         bytes.chunks(5).for_each(|piece| pieces.read(piece));
         let verdict = whole.verdict(Duration::ZERO);
@@ -184,13 +185,13 @@ mod tests {
 
     #[test]
     fn time_and_traffic_warrant_more() {
-        let mut census = Census::new(0);
+        let mut flood_guard = FloodGuard::new(0);
         many(3_000, &[frame(8, 0, 4)])
             .iter()
-            .for_each(|frame| census.read(frame));
-        assert!(census.verdict(Duration::from_secs(99)).is_some());
-        assert_eq!(census.verdict(Duration::from_secs(100)), None);
-        census.count_sent(2_000 * 2048);
-        assert_eq!(census.verdict(Duration::ZERO), None);
+            .for_each(|frame| flood_guard.read(frame));
+        assert!(flood_guard.verdict(Duration::from_secs(99)).is_some());
+        assert_eq!(flood_guard.verdict(Duration::from_secs(100)), None);
+        flood_guard.count_sent(2_000 * 2048);
+        assert_eq!(flood_guard.verdict(Duration::ZERO), None);
     }
 }
