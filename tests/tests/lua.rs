@@ -84,7 +84,7 @@ fn url_is_rewritten_before_it_is_mapped_and_after() {
         ("/again", "/registry/says.pl|name=again|/again"),
         (
             "/shop/no/such?x",
-            "/registry/says.pl|name=%2Fshop%2Fno%2Fsuch%3Fx|/shop/no/such?x",
+            "/registry/says.pl|name=/shop/no/such%3Fx|/shop/no/such?x",
         ),
         ("/shop/real.txt", "a file"),
         ("/registry/hello.pl", "Hello"),
@@ -135,6 +135,33 @@ fn header_rules_see_the_request_and_the_response() {
     assert!(missing
         .field("x-seen")
         .is_some_and(|seen| seen.starts_with("404")));
+}
+
+/// What the handler has made is not for a client that a script refuses then.
+#[test]
+fn an_error_of_a_response_script_is_answered_with_its_page() {
+    let server = site(
+        "LuaAttractResponse lua/refuse.lua\n",
+        &[("refuse", "if lighty.r.req_attr['uri.query'] then lighty.r.resp_header['X-Why'] = 'no' return 403 end")],
+    )
+    .file("htdocs/page.txt", "secret\n")
+    .start();
+    for page in ["/page.txt?", "/registry/hello.pl?", "/missing?"] {
+        let answer = server.get(&format!("{page}refused"));
+        assert_eq!(answer.status, 403, "{page}");
+        assert_eq!(answer.field("x-why").as_deref(), Some("no"), "{page}");
+    }
+    for page in ["/page.txt", "/registry/hello.pl"] {
+        let refused = server.get(&format!("{page}?refused"));
+        assert!(refused.text().contains("<title>403 "), "{}", refused.text());
+        assert_eq!(
+            refused.all("content-type"),
+            ["text/html; charset=utf-8"],
+            "{page}"
+        );
+        assert_eq!(refused.field("etag"), None, "{page}");
+        assert!(!server.get(page).expect(200).contains("403"), "{page}");
+    }
 }
 
 #[test]

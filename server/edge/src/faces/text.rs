@@ -3,23 +3,21 @@
 use super::Current;
 use mehari_text::percent::Kept;
 use mehari_text::{html, percent};
-use mlua::{Lua, Result, String as LuaString, Table};
+use mlua::{Lua, Result, String as LuaString, Table, Value};
 use std::fmt::Write;
 use std::rc::Rc;
 
 const LETTERS_AND_DIGITS: &Kept = &Kept::letters_digits_and(b"");
-const UNRESERVED: &Kept = &Kept::letters_digits_and(b"-._~");
+/// What lighttpd leaves as it is in a part of a path, and in a part of a query.
+const OF_PATH: &Kept = &Kept::letters_digits_and(b"!()*-./_~");
+const OF_QUERY: &Kept = &Kept::letters_digits_and(b" !$()*,-./:?@_~");
 
 type Change = fn(&[u8]) -> Vec<u8>;
 
 pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     const CHANGES: &[(&str, Change)] = &[
-        ("urlenc", |text| percent::encode(text, UNRESERVED)),
+        ("urlenc", |text| percent::encode(text, OF_PATH)),
         ("urldec", percent::decode_lenient),
-        ("urlenc_query", |text| percent::encode(text, UNRESERVED)),
-        ("urldec_query", |text| {
-            percent::decode_lenient(&blanks(text))
-        }),
         ("urlenc_normalize", normalize),
         ("fspath_simplify", simplify),
         ("xmlenc", |text| {
@@ -41,6 +39,8 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
             })?,
         )?;
     }
+    host.set("urldec_query", lua.create_function(named_arguments)?)?;
+    host.set("urlenc_query", lua.create_function(query)?)?;
     host.set(
         "cookie_tokens",
         lua.create_function(|lua, text: Option<LuaString>| {
@@ -53,7 +53,7 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
                 let value = crumb.get(at + 1..).unwrap_or_default();
                 if at > 0 {
                     let name = lua.create_string(&crumb[..at])?;
-                    table.raw_set(name, lua.create_string(unquote(value))?)?;
+                    table.raw_set(name, lua.create_string(value)?)?;
                 }
             }
             Ok(table)
@@ -72,6 +72,42 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
                 .collect::<Result<Vec<_>>>()
         })?,
     )
+}
+
+/// The arguments of a query by name; the last of a name counts.
+fn named_arguments(lua: &Lua, query: Option<LuaString>) -> Result<Table> {
+    let table = lua.create_table()?;
+    let Some(query) = query else { return Ok(table) };
+    let decoded = |part: &[u8]| lua.create_string(percent::decode_lenient(&blanks(part)));
+    let query = query.as_bytes();
+    let arguments = query.split(|byte| *byte == b'&');
+    for argument in arguments.filter(|argument| !argument.is_empty()) {
+        let at = memchr::memchr(b'=', argument).unwrap_or(argument.len());
+        let value = argument.get(at + 1..).unwrap_or_default();
+        table.raw_set(decoded(&argument[..at])?, decoded(value)?)?;
+    }
+    Ok(table)
+}
+
+/// A query of the named arguments in a table; of nothing else, as in lighttpd.
+fn query(lua: &Lua, arguments: Value) -> Result<LuaString> {
+    let mut query = Vec::new();
+    let encoded = |part: &LuaString| percent::encode(&part.as_bytes(), OF_QUERY);
+    let pairs = arguments.as_table().map(|table| table.pairs());
+    for pair in pairs.into_iter().flatten() {
+        let (name, value): (LuaString, LuaString) = pair?;
+        if !query.is_empty() {
+            query.push(b'&');
+        }
+        query.extend(encoded(&name));
+        query.push(b'=');
+        query.extend(encoded(&value));
+    }
+    query
+        .iter_mut()
+        .filter(|byte| **byte == b' ')
+        .for_each(|byte| *byte = b'+');
+    lua.create_string(query)
 }
 
 /// In a query a `+` is a blank.
@@ -251,7 +287,7 @@ fn tokens(text: &[u8]) -> Vec<Vec<u8>> {
                         break;
                     }
                 }
-                tokens.push(unquote(&text[start..at.min(text.len())]));
+                tokens.push(text[start..at.min(text.len())].to_vec());
             }
             _ => {
                 let end = |byte: &u8| b" \t,;=\"".contains(byte);

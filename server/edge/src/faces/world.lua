@@ -172,6 +172,16 @@ for name in ("stat time hrtime rand md hmac digest_eq secret_eq b64urldec b64url
     tools[name] = host[name]
 end
 
+-- The names of a folder, one by one; nil where it cannot be read.
+function tools.readdir(path)
+    local names, at = host.readdir(path), 0
+    if not names then return nil end
+    return function()
+        at = at + 1
+        return names[at]
+    end
+end
+
 local lighty_members = {
     r = request,
     c = sealed(tools),

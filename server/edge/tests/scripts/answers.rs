@@ -73,7 +73,7 @@ fn old_and_new_names_are_the_same_things() {
         ("lighty.req_env.REQUEST_METHOD", "GET"),
         ("lighty.req_env.NO_SUCH", "nil"),
         ("lighty.r.req_attr['request.stage']", "uri-raw"),
-        ("lighty.c.cookie_tokens(lighty.request.cookie).b", "2"),
+        ("lighty.c.cookie_tokens(lighty.request.cookie).b", "\"2\""),
     ] {
         assert_eq!(bench.text(&expression(text)), expected, "{text}");
     }

@@ -20,9 +20,16 @@ fn tools_encode_and_decode() {
         ("hexenc('a/')", "612F"),
         ("hexdec('612f')", "a/"),
         ("xmlenc('<a&\"')", "&lt;a&amp;&quot;"),
-        ("urlenc('a b/')", "a%20b%2F"),
+        ("urlenc('a b/')", "a%20b/"),
         ("urldec('a%20b+')", "a b+"),
-        ("urldec_query('a%20b+')", "a b "),
+        ("urldec_query('x=1&a%20b=c+d%41&x=2')['a b']", "c dA"),
+        ("urldec_query('x=1&x=2').x", "2"),
+        ("urldec_query('x;y=1=2')['x;y']", "1=2"),
+        ("urldec_query('&x&').x", ""),
+        ("urlenc_query({ a = 'x y&=+/~%' })", "a=x+y%26%3D%2B/~%25"),
+        ("urlenc_query({ ['a b'] = 1.5 })", "a+b=1.5"),
+        ("urlenc_query('a b')", ""),
+        ("cookie_tokens('a=b; c=\\\"d\\\"').c", "\"d\""),
         ("urlenc_normalize('/%61 b?x=%2f%62 ')", "/a%20b?x=%2Fb%20"),
         ("fspath_simplify('/a/./b//../c/')", "/a/c/"),
         ("fspath_simplify('/../x')", "/x"),
@@ -31,11 +38,26 @@ fn tools_encode_and_decode() {
         ("bsenc('a\\n\\1')", "a\\n\\x01"),
         ("bsenc_json('a\\n\\1')", "a\\n\\u0001"),
         ("bsdec('\\\\x41\\\\u00e9\\\\n')", "A\u{e9}\n"),
-        ("header_tokens('gzip;q=1, \"x y\"')[7]", "x y"),
+        ("header_tokens('gzip;q=1, \"x y\"')[7]", "\"x y\""),
     ] {
         let said = bench.text(&expression(&format!("lighty.c.{text}")));
         assert_eq!(said, expected, "{text}");
     }
+}
+
+#[test]
+fn a_folder_is_read_name_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["a", "b"] {
+        std::fs::write(folder.path().join(name), "").expect("a file");
+    }
+    let mut bench = Bench::new();
+    let source = format!(
+        "local names = {{}} for name in lighty.c.readdir('{0}') do names[#names + 1] = name end table.sort(names)
+         lighty.content = {{ table.concat(names, ' '), tostring(lighty.c.readdir('{0}/missing')) }} return 200",
+        folder.path().display()
+    );
+    assert_eq!(bench.text(&source), "a bnil");
 }
 
 #[test]

@@ -183,9 +183,16 @@ fn where_the_stack_is_full_instructions_count_as_well() {
             assert_eq!(bench.failure(&source).0, 503, "{source}");
         }
     }
-    // This script ends by the limit or by an error that nothing can catch.
-    let resumed = "local function f() coroutine.resume(coroutine.create(f)) return f() end f()";
-    assert!(matches!(bench.failure(resumed).0, 500 | 503));
+    // These scripts end by the limit or by an error that nothing can catch.
+    for resumed in [
+        "local function f() coroutine.resume(coroutine.create(f)) return f() end f()",
+        "local function f() pcall(coroutine.wrap(f)) return f() end f()",
+        "local function f() return pcall(coroutine.wrap(f)) end while true do f() end",
+        "local function f() coroutine.resume(coroutine.create(f)) end while true do f() end",
+        "local function f() coroutine.wrap(f)() end while true do pcall(f) end",
+    ] {
+        assert!(matches!(bench.failure(resumed).0, 500 | 503), "{resumed}");
+    }
 }
 
 #[test]

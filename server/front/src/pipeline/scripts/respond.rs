@@ -89,14 +89,23 @@ async fn take(
     visit: &mut Visit,
 ) -> Result<(), mehari_edge::Failure> {
     let pieces = visit.body.take();
-    if pieces.is_some() {
+    let refuses = pieces.is_none() && refuses(&ended, response.status);
+    if pieces.is_some() || refuses {
         forget_body(response, visit);
     }
     if let Ended::Answer(status) = ended {
         response.status = status;
     }
+    if refuses {
+        visit.response.unset(b"content-type");
+    }
     if visit.response.is_changed() {
         response.lines = outcome::lines(visit);
+    }
+    if refuses {
+        let answer = page::answer(response.status, None);
+        response.lines.extend_from_slice(&answer.lines);
+        response.instead = Some(answer);
     }
     if let Some(pieces) = pieces {
         // Status and lines are those of the response, once all scripts have seen it.
@@ -107,6 +116,11 @@ async fn take(
         });
     }
     Ok(())
+}
+
+/// A script makes an error of a response that was none. The handler's body is not for the client then.
+fn refuses(ended: &Ended, status: u16) -> bool {
+    matches!(ended, Ended::Answer(said) if *said >= 400 && status < 400)
 }
 
 /// What the handler said of its body is not true of another one. What the script said itself stays.
