@@ -221,19 +221,19 @@ fn pid(number: u32) -> Option<Pid> {
 /// Reads until the last process has closed the pipe, so the log has a daemon's messages too.
 async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     let mut buffer = vec![0; 4096];
-    let mut left = MOST_STDERR;
+    let (mut left, mut more) = (MOST_STDERR, 0);
     while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
-        if left == 0 {
-            continue;
-        }
-        lines.feed(&buffer[..count.min(left)]);
-        left -= count.min(left);
-        if left == 0 {
-            lines.finish();
-            lines.feed(b"(the rest of this program's messages is thrown away)\n");
-        }
+        let logged = count.min(left);
+        lines.feed(&buffer[..logged]);
+        left -= logged;
+        more += count - logged;
     }
     lines.finish();
+    if more > 0 {
+        lines.feed(
+            format!("({more} bytes more of this program's messages are not logged)\n").as_bytes(),
+        );
+    }
 }
 
 /// Keeps reading so that the program neither blocks nor dies of SIGPIPE. Never returns.
