@@ -46,12 +46,12 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "check",
-        about: "read a configuration and say what it means",
+        about: "read a configuration and print what it means",
         run: check::run,
     },
     Command {
         name: "reload",
-        about: "build the next generation and roll over to it",
+        about: "load the next generation and switch to it",
         run: reload::run,
     },
     Command {
@@ -66,12 +66,12 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "drain",
-        about: "give a back end no new requests",
+        about: "stop new requests to a back end",
         run: drain::drain,
     },
     Command {
         name: "resume",
-        about: "give a drained back end requests again",
+        about: "allow requests to a drained back end again",
         run: drain::resume,
     },
     Command {
@@ -86,12 +86,12 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "certificate",
-        about: "make a certificate for this machine, to try TLS with",
+        about: "make a certificate for this machine, to try TLS",
         run: certificate::run,
     },
     Command {
         name: "bench",
-        about: "load a server and report what can be trusted",
+        about: "load a server and report how far the result can be trusted",
         run: bench::run,
     },
     Command {
@@ -111,7 +111,7 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "parity",
-        about: "ask two servers the same and tell what differs",
+        about: "send two servers the same requests and print the differences",
         run: parity::run,
     },
     Command {

@@ -83,10 +83,7 @@ fn bad_input_gets_one_line_and_status_2_and_no_load() {
         (vec!["--timeout", "0s", url], "time-out of 0"),
         (vec!["--threads", "0", url], "0 threads"),
         (vec!["-o", "run.xml", url], "`run.xml` is not known"),
-        (
-            vec!["-o", "/no/such/run.json", url],
-            "a folder that is there",
-        ),
+        (vec!["-o", "/no/such/run.json", url], "an existing folder"),
         (vec!["-o", "/tmp", url], "expected a file"),
         (vec!["--rate", "5e9", url], "the rate must be"),
         (vec!["--start-at", "soon", url], "expected a time"),

@@ -137,7 +137,7 @@ fn command_that_prints_nothing_is_ready_when_its_url_accepts() {
     let busy = format!("http://{site}/");
     let output = run(&["compare", "sleep 60", "sleep 60", "--url", &busy]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("something serves at http://"));
+    assert!(stderr(&output).contains("another server already serves at http://"));
 }
 
 #[test]

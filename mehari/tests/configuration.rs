@@ -48,7 +48,7 @@ fn check_tells_what_is_compressed_and_cached_and_whose_workers_serve() {
         assert!(main.contains(&line), "{line}{told}");
     }
     for line in [
-        line("workers", "its own, of a Perl of its own"),
+        line("workers", "its own, with its own Perl"),
         line("loaded first", "module strict"),
         line("workers at most", "3"),
         line("compressed", "everything: br"),

@@ -156,7 +156,7 @@ fn user_that_is_not_there_is_one_line() {
             "User #4000000\n",
             "User #4000000 has no account to take the group from",
         ),
-        ("Group www-data\n", "Group stands without User"),
+        ("Group www-data\n", "Group needs User"),
     ] {
         let Err(log) = Server::builder().conf(conf).try_start() else {
             panic!("it started with {conf}");

@@ -101,7 +101,8 @@ fn two_hosts_have_two_versions_of_one_module() {
 fn workers_of_a_host_that_wait_hold_up_no_other_host() {
     let clone = |name: &str, limit: &str| {
         format!(
-            "<VirtualHost *:80>\nServerName {name}.example\nPerlOptions +Clone\n{limit} 1\n</VirtualHost>\n"
+            "<VirtualHost *:80>\nServerName {name}.example\nPerlOptions +Clone\n{limit} \
+             1\n</VirtualHost>\n"
         )
     };
     let server = two_versions()
@@ -193,7 +194,7 @@ fn reload_is_of_all_hosts_or_of_none() {
     write("one/Version.pm", &version("newer"));
     write("two/Version.pm", "package Version;\ndie 'half an edit';\n");
     server.signal(Signal::Hup);
-    server.log.expect("the new generation is thrown away");
+    server.log.expect("the new generation is dropped");
     assert_eq!(word(&server, "one"), "one");
     assert_eq!(word(&server, "two"), "two");
     write("two/Version.pm", &version("newest"));

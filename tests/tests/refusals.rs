@@ -34,7 +34,7 @@ fn document_root_that_is_no_folder_is_told_at_the_start() {
     let server = Server::builder()
         .conf("DocumentRoot @ROOT@/not_there\n")
         .start();
-    let line = server.log.expect("is no folder");
+    let line = server.log.expect("is not a folder");
     assert!(
         line.contains("[warn]") && line.contains("/not_there"),
         "{line}"

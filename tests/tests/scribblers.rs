@@ -43,7 +43,7 @@ fn survives(scribble: &str) -> Vec<u16> {
     }
     if statuses.contains(&502) {
         let says_why =
-            |line: &str| line.contains("it is replaced") || line.contains("was ended by");
+            |line: &str| line.contains("and is replaced") || line.contains("was ended by");
         let said = server.log.wait_for(PATIENCE, says_why);
         assert!(said.is_some(), "{scribble}: {}", server.log.text());
     }
@@ -117,15 +117,19 @@ fn requests_of_others_cannot_be_written_over() {
 
 /// What each writes into its ring: a record of no known kind, one of an impossible length, one before its time.
 const IMPOSSIBLE: &[&str] = &[
-    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 99 << 32); poke($place{written}, $at + 8);",
-    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, (1 << 32) | 70000); poke($place{written}, $at + 8);",
-    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 3 << 32); poke($place{written}, $at + 8);",
+    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 99 << 32); \
+     poke($place{written}, $at + 8);",
+    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, (1 << 32) | 70000); \
+     poke($place{written}, $at + 8);",
+    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 3 << 32); \
+     poke($place{written}, $at + 8);",
 ];
 
 #[test]
 fn impossible_record_is_a_502_at_once_and_requests_behind_it_run_once_elsewhere() {
     let counts = plain(
-        "open my $ran, '>>', \"$ENV{DOCUMENT_ROOT}/ran\" or die $!; syswrite $ran, \"$ENV{QUERY_STRING}\\n\"; print 'ran';",
+        "open my $ran, '>>', \"$ENV{DOCUMENT_ROOT}/ran\" or die $!; syswrite $ran, \
+         \"$ENV{QUERY_STRING}\\n\"; print 'ran';",
     );
     let scribbles: String = IMPOSSIBLE
         .iter()
@@ -134,7 +138,8 @@ fn impossible_record_is_a_502_at_once_and_requests_behind_it_run_once_elsewhere(
         .collect();
     // It says no more: what it has begun is all that it will have begun.
     let scribbles = format!(
-        "{PLACES}{POKE}my ($number) = $ENV{{QUERY_STRING}} =~ /(\\d+)$/;\n{scribbles}select undef, undef, undef, 600;"
+        "{PLACES}{POKE}my ($number) = $ENV{{QUERY_STRING}} =~ /(\\d+)$/;\n{scribbles}select \
+         undef, undef, undef, 600;"
     );
     let server = Server::builder()
         .file("scripts/scribbles.pl", &plain(&scribbles))

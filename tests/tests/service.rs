@@ -88,10 +88,7 @@ fn socket_that_was_open_before_is_served() {
 #[test]
 fn descriptor_that_is_no_socket_is_told() {
     for (given, words) in [
-        (
-            "8080=77",
-            "descriptor 77, which was to be a socket, is not open",
-        ),
+        ("8080=77", "descriptor 77, an inherited socket, is not open"),
         ("8080", "expected ADDRESS=DESCRIPTOR"),
     ] {
         let builder = Server::builder()

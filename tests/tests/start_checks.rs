@@ -26,7 +26,7 @@ fn everything_that_does_not_load_is_told_at_once() {
         )
         .try_start();
     let log = refused.err().expect("the start is refused");
-    log.expect("5 of what is preloaded failed");
+    log.expect("5 of the preloads failed");
     let module =
         log.expect("module Site::Missing cannot be loaded: Can't locate Site/Missing.pm in @INC");
     assert!(
@@ -87,7 +87,8 @@ fn everything_this_machine_lacks_is_told_at_once() {
     let root = site.root().display().to_string();
     let said = told(&site, &["serve"]);
     for port in ports {
-        let line = format!("cannot listen on 127.0.0.1:{port}: another program does already");
+        let line =
+            format!("cannot listen on 127.0.0.1:{port}: another program already listens there");
         assert!(said.contains(&line), "{line}: {said}");
     }
     for line in WRONG {

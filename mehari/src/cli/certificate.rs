@@ -18,7 +18,7 @@ const DAYS: i64 = 397;
 #[derive(Parser)]
 #[command(
     name = "mehari certificate",
-    about = "Makes a certificate for this machine, to try TLS with",
+    about = "Makes a certificate for this machine, to try TLS",
     after_help = "Examples:\n  mehari certificate\n  mehari certificate --out site.pem www.example.test 192.0.2.7\n\n\
                   Certificate and key go into one file, for SSLCertificateFile or `mehari serve --certificate`.\n\
                   Nobody vouches for it: a browser asks before it goes on, curl wants --cacert FILE."

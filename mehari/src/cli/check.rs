@@ -18,7 +18,7 @@ mod settings;
 #[derive(Parser)]
 #[command(
     name = "mehari check",
-    about = "Reads a configuration, loads what it names, and says what it means",
+    about = "Reads a configuration, loads what it names, and prints what it means",
     override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--text-only] [--json]\n       mehari check PATH [--text-only] [--json]",
     after_help = "Examples:\n  mehari check -f httpd.conf -D STAGING\n  mehari check demo/\n\n\
                   Exit status: 0 it can be served, 1 it has problems, 2 usage."

@@ -77,7 +77,7 @@ pub fn folder() -> io::Result<PathBuf> {
     let meta = std::fs::symlink_metadata(&path)?;
     if !meta.is_dir() || meta.uid() != user || meta.mode() & 0o077 != 0 {
         return Err(io::Error::other(format!(
-            "{} is not a folder of this user alone",
+            "{} is not a private folder of this user",
             path.display()
         )));
     }
@@ -165,7 +165,7 @@ fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
     stream
         .write_all(format!("{word}\n").as_bytes())
         .and_then(|()| stream.read_to_string(&mut answer))
-        .map_err(|error| format!("the server broke off: {error}"))?;
+        .map_err(|error| format!("the server closed the connection: {error}"))?;
     serde_json::from_str(&answer)
         .map_err(|_| "the server gave no answer; is it another user's?".to_owned())
 }
@@ -192,7 +192,7 @@ fn the_only_server() -> Result<UnixStream, String> {
                 .map(|(path, _)| format!("  --control {}", path.display()))
                 .collect();
             Err(format!(
-                "several servers run; say which:\n{}",
+                "several servers run; name one by --control:\n{}",
                 paths.join("\n")
             ))
         }

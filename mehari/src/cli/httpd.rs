@@ -81,7 +81,7 @@ fn read(arguments: &[OsString]) -> Result<Face, String> {
             if rest.is_empty() {
                 words
                     .next()
-                    .ok_or_else(|| format!("expected a value behind -{letter}"))
+                    .ok_or_else(|| format!("expected a value after -{letter}"))
             } else {
                 Ok(rest.clone())
             }
@@ -282,7 +282,7 @@ fn detach(arguments: Vec<OsString>) -> Result<(), String> {
     }
     if line.is_empty() {
         let _ = child.wait();
-        Err("it did not start: see above, or the error log".to_string())
+        Err("the server did not start: see above, or the error log".to_string())
     } else {
         Ok(())
     }
@@ -297,7 +297,7 @@ fn tell(face: &Face, signals: &[&str]) -> Result<(), String> {
         .ok_or("the configuration has no PidFile")?;
     let text = std::fs::read_to_string(&file).map_err(|error| {
         format!(
-            "{}: {error}; expected the file of a server that runs",
+            "{}: {error}; expected the file of a running server",
             file.display()
         )
     })?;

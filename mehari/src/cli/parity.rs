@@ -17,7 +17,7 @@ use super::{arguments, bench};
 #[derive(Parser)]
 #[command(
     name = "mehari parity",
-    about = "Asks an old and a new server the same things and tells what differs",
+    about = "Sends an old and a new server the same requests and prints the differences",
     after_help = "\
 The file has a request a line: /path, a URL of either server, METHOD /path, METHOD /path @BODYFILE [TYPE];
 # begins a comment. A session of `mehari record` (HAR) is taken as well.

@@ -16,7 +16,7 @@ const FORMS: &str = "json, csv, gnuplot (or dat), hlog, html";
 #[derive(Parser)]
 #[command(
     name = "mehari bench merge",
-    about = "Makes one record of those that several generators made of one run",
+    about = "Joins the records that several generators made of one run",
     after_help = "Example:\n  mehari bench merge east.json west.json -o both.json -o both.html\n\n\
                   Histograms and counts add without loss; timelines line up by the wall clock."
 )]
@@ -32,7 +32,7 @@ struct Merge {
 #[derive(Parser)]
 #[command(
     name = "mehari bench export",
-    about = "Writes a record in other forms",
+    about = "Writes a record in other formats",
     after_help = "Example:\n  mehari bench export run.json -o run.html -o run.csv -o run.hlog\n\n\
                   csv: the timeline; gnuplot: timeline and percentiles; hlog: the HdrHistogram log; html: a page with plots."
 )]
@@ -105,7 +105,7 @@ impl Outputs {
                 .filter(|folder| !folder.as_os_str().is_empty());
             if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
                 return Err(format!(
-                    "cannot write {name}: expected a file in a folder that is there"
+                    "cannot write {name}: expected a file in an existing folder"
                 ));
             }
             let form = Format::of_path(path).ok_or_else(|| {

@@ -13,7 +13,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 fn show(answer: &Value) -> String {
     let (front, pool) = (&answer["front"], &answer["pool"]);
     let mut text = format!(
-        "pid {}, generation {}: {} connections open, {} requests so far, {} under way, {} waiting for a worker\n",
+        "pid {}, generation {}: {} connections open, {} requests so far, {} under way, {} \
+         waiting for a worker\n",
         answer["pid"],
         pool["generation"],
         front["open_connections"],
@@ -96,7 +97,8 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     if let Some(count @ 3..) = team["false_starts"].as_u64() {
         let _ = writeln!(
             text,
-            "{count} workers in a row ended before their first request: the next are started with pauses; the error log says why"
+            "{count} workers in a row ended before their first request: the next start after \
+             pauses; the error log has the reasons"
         );
     }
 }

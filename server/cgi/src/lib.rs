@@ -59,11 +59,11 @@ pub enum StartError {
     NotFound,
     #[error("the file is not an executable program")]
     Forbidden,
-    #[error("the request holds a NUL byte, which no environment can")]
+    #[error("the request contains a NUL byte, which an environment cannot contain")]
     BadRequest,
-    #[error("too many requests wait for a program to end")]
+    #[error("too many requests are waiting for a program to end")]
     Busy,
-    #[error("the request's body cannot be given to the program: {0}")]
+    #[error("the program cannot get the request's body: {0}")]
     Stdin(std::io::Error),
 }
 

@@ -75,10 +75,10 @@ impl Environment {
         match self.definitions.load_module(identifier) {
             Loading::StoodInFor => self.ignore("Mehari does this module's work itself"),
             Loading::DoneWithout => {
-                self.ignore("Mehari does without this module, and <IfModule> does not find it");
+                self.ignore("Mehari does not need this module, and <IfModule> does not find it");
             }
             Loading::Nothing => {
-                self.remark("nothing is loaded, and what this module does is not done");
+                self.remark("nothing is loaded, and Mehari does not replace this module");
             }
         }
     }

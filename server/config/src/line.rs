@@ -86,7 +86,7 @@ pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
             let code = *control as u32;
             Err(Fault::new(
                 *at,
-                format!("a control character (code {code}) cannot be meant here"),
+                format!("a control character (code {code}) is not allowed here"),
             ))
         }
     }

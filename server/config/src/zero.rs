@@ -12,7 +12,8 @@ pub enum Error {
     #[error("cannot read `{path}`", path = .0.display())]
     Unreadable(PathBuf, #[source] io::Error),
     #[error(
-        "`{path}` is not something to serve: expected a folder, an application `*.psgi`, a Perl script (`*.pl`, `*.cgi` or `#!...perl`), or `-f` before a configuration",
+        "`{path}` cannot be served: expected a folder, an application `*.psgi`, a Perl script \
+         (`*.pl`, `*.cgi` or `#!...perl`), or `-f` before a configuration",
         path = .0.display()
     )]
     NotServable(PathBuf),

@@ -59,7 +59,7 @@ fn what_is_wrong_with_a_macro_is_told_where_it_stands_and_where_it_is_used() {
         ),
         (
             "<Macro Site a>\nListn a\n</Macro>\nUse Site 80\n",
-            "4:5: macro `Site` comes to what is wrong",
+            "4:5: the problem in macro `Site` arises from its use here",
         ),
         (
             "<Macro Site a b>\n</Macro>\nUse Site 1\n",

@@ -78,12 +78,12 @@ pub fn has_no_body(status: u16) -> bool {
 /// The text of an error page below its title.
 pub fn explanation(status: u16) -> &'static str {
     match status {
-        400 => "The request is not one this server understands.",
-        403 => "This may not be read.",
+        400 => "The server does not understand the request.",
+        403 => "Access to this address is not allowed.",
         404 => "There is nothing at this address.",
-        405 => "This address does not take that method.",
+        405 => "This address does not allow the method.",
         408 => "The request took too long to arrive.",
-        413 => "The body of the request is larger than this address takes.",
+        413 => "The body of the request is larger than this address allows.",
         414 => "The address is too long.",
         416 => "The file has no such range.",
         417 => "The expectation of the request cannot be met.",
@@ -91,11 +91,11 @@ pub fn explanation(status: u16) -> &'static str {
         429 => "There were too many requests from your address. Please try again in a moment.",
         431 => "The header of the request is too large.",
         500 => "The program behind this address failed. The error log says why.",
-        501 => "This server does not do what the request asks for.",
+        501 => "This server does not support what the request needs.",
         502 => "The program behind this address ended without an answer.",
-        503 => "The server has more to do than it can. Please try again in a moment.",
+        503 => "The server is overloaded. Please try again in a moment.",
         504 => "The program behind this address took too long.",
-        505 => "This server speaks HTTP/1.0, HTTP/1.1 and HTTP/2.",
+        505 => "This server supports HTTP/1.0, HTTP/1.1 and HTTP/2.",
         _ => "",
     }
 }

@@ -242,9 +242,9 @@ pub enum Fault {
     WorkerDied,
     #[error("the worker was ended by signal {0}")]
     WorkerKilled(i32),
-    #[error("the program broke its response off")]
+    #[error("the program broke off its response")]
     CutOff,
-    #[error("the program answered with the status {0} alone")]
+    #[error("the program answered only with the status {0}")]
     Status(u16),
     #[error("the request ran longer than its time limit")]
     TimedOut,
@@ -252,7 +252,7 @@ pub enum Fault {
     QueueFull,
     #[error("no worker became free in time")]
     QueueTimedOut,
-    #[error("the worker wrote something that is not a response")]
+    #[error("the worker wrote an invalid response")]
     BadResponse,
     #[error("the script gave no valid response header")]
     BadHeader,

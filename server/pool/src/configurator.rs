@@ -70,9 +70,9 @@ fn made_of<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Made, String> {
             (Some("l"), Some(line)) => made.lines.push(line.to_string()),
             (Some("d"), Some(text)) => made.directives.push(
                 CustomDirective::from_text(text)
-                    .ok_or("a module's directive has no args_how that is known")?,
+                    .ok_or("a module's directive has an unknown args_how")?,
             ),
-            _ => return Err("perl's answer cannot be understood".to_string()),
+            _ => return Err("perl's answer is invalid".to_string()),
         }
     }
     Ok(made)
@@ -81,7 +81,8 @@ fn made_of<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Made, String> {
 fn why(error: &io::Error, patience: Duration) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut => format!(
-            "it has not ended within {} s; expected Perl that says its directives and ends: what goes on running belongs in a PerlChildInitHandler",
+            "it has not ended within {} s; expected Perl that sets its directives and ends: put \
+             code that keeps running into a PerlChildInitHandler",
             patience.as_secs_f64()
         ),
         _ => format!("perl ended in it ({error})"),
@@ -107,7 +108,7 @@ impl Running {
             .spawn()
             .map_err(|error| format!("{}: {error}", settings.interpreter.display()))?;
         let (Some(errands), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err("its pipes cannot be had".to_string());
+            return Err("its pipes cannot be opened".to_string());
         };
         Ok(Running {
             process,

@@ -257,7 +257,7 @@ impl Inner {
         worker.killed = true;
         worker.kill();
         self.log
-            .error(format_args!("worker {pid} wrote {what}: it is replaced"));
+            .error(format_args!("worker {pid} wrote {what} and is replaced"));
         self.worker_ended(index);
     }
 }

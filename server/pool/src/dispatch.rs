@@ -23,7 +23,7 @@ pub const SLOW: Duration = Duration::from_micros(200);
 const HANDED_BACK_MOST: usize = 16;
 
 /// The log's name for an impossible position in a worker's mailbox.
-pub const BAD_POSITION: &str = "a position that cannot be";
+pub const BAD_POSITION: &str = "an impossible position";
 
 impl Inner {
     /// Gives the request to a worker or the queue, or refuses it.

@@ -22,13 +22,13 @@ pub enum LoadError {
         interpreter: String,
         reason: io::Error,
     },
-    #[error("{} of what is preloaded failed:\n{}", .0.len(), lines(.0))]
+    #[error("{} of the preloads failed:\n{}", .0.len(), lines(.0))]
     Preload(Vec<Problem>),
-    #[error("the zygote ended while it loaded; its last words are in the error log")]
+    #[error("the zygote ended while it was loading; its last messages are in the error log")]
     Died,
     #[error("no worker could be started: {0}")]
     Fork(String),
-    #[error("a reload is under way already")]
+    #[error("a reload is already under way")]
     Busy,
     #[error(transparent)]
     System(#[from] io::Error),

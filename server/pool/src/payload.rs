@@ -41,7 +41,7 @@ pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
 
 /// Reads the question of an `ASK` record.
 pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
-    const WRONG: Broken = Broken("a question that is none");
+    const WRONG: Broken = Broken("an invalid question");
     let mut parts = payload.splitn(3, |byte| *byte == 0);
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
         return Err(WRONG);
@@ -122,7 +122,7 @@ pub fn declined(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<D
 
 /// Reads name, NUL, value, NUL, and so on.
 fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
-    const WRONG: Broken = Broken("pairs that are none");
+    const WRONG: Broken = Broken("invalid pairs");
     let mut pairs = Vec::new();
     while !part.is_empty() {
         let mut pieces = part.splitn(3, |byte| *byte == 0);
@@ -168,7 +168,7 @@ fn check_status(status: u16) -> Result<(), Malformed> {
 
 /// Reads the user that a handler has set.
 pub fn named(kind_length: u16, payload: &[u8]) -> Result<Named, Broken> {
-    const WRONG: Broken = Broken("a user that is none");
+    const WRONG: Broken = Broken("an invalid user");
     let parts = payload.split_at_checked(kind_length.into());
     let (kind, name) = parts.ok_or(WRONG)?;
     if name.is_empty() || memchr::memchr(0, payload).is_some() {

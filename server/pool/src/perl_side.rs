@@ -12,7 +12,7 @@ pub struct PerlSide {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("the Perl side was looked for beside the program and in MEHARI_PERL and not found: expected a folder with build.pl")]
+    #[error("the Perl side was not found beside the program or in MEHARI_PERL: expected a folder with build.pl")]
     NotFound,
     #[error("PerlInterpreter {interpreter}: {reason}")]
     Interpreter {

@@ -32,7 +32,7 @@ impl Rewound {
     /// Reads a worker's `RUNG` record. Control characters are removed, because terminals show the
     /// text.
     pub fn learn(&mut self, worker: u32, payload: &[u8]) -> Result<(), Broken> {
-        let script = read(worker, payload).ok_or(Broken("a rung that is none"))?;
+        let script = read(worker, payload).ok_or(Broken("an invalid rung"))?;
         let key = (script.script.clone(), worker);
         if self.0.len() < MOST || self.0.contains_key(&key) {
             self.0.insert(key, script);

@@ -4,19 +4,19 @@ use std::io;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    #[error("no back end is there that may be asked")]
+    #[error("no back end is available")]
     NoBackEnd,
-    #[error("too many requests wait for a back end")]
+    #[error("too many requests are waiting for a back end")]
     QueueFull,
     #[error("no back end became free in time")]
     QueueTimedOut,
     #[error("the back end cannot be reached: {0}")]
     Unreachable(io::ErrorKind),
-    #[error("the back end could not be connected to in time")]
+    #[error("the back end did not accept the connection in time")]
     ConnectTimedOut,
     #[error("the back end's certificate is not accepted: {0}")]
     Untrusted(&'static str),
-    #[error("the back end does not speak TLS as we do")]
+    #[error("the TLS handshake with the back end failed")]
     Handshake,
     #[error("the connection to the back end broke: {0}")]
     Broken(io::ErrorKind),
@@ -26,9 +26,9 @@ pub enum Fault {
     CutOff,
     #[error("the back end was silent for too long")]
     TimedOut,
-    #[error("the back end said something that is not a response: {0}")]
+    #[error("the back end sent an invalid response: {0}")]
     Malformed(&'static str),
-    #[error("the back end has more to do than it can")]
+    #[error("the back end is overloaded")]
     Overloaded,
     #[error("a temporary file of the request could not be read: {0}")]
     Body(io::ErrorKind),

@@ -95,7 +95,8 @@ async fn ask(member: &Member, health: &HealthCheck) -> Result<(), String> {
         return Ok(());
     }
     let question = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: Mehari (health check)\r\nConnection: close\r\n\r\n",
+        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: Mehari (health check)\r\nConnection: \
+         close\r\n\r\n",
         health.uri, settings.host
     );
     let broke = |error: std::io::Error| error.to_string();
@@ -110,7 +111,7 @@ async fn ask(member: &Member, health: &HealthCheck) -> Result<(), String> {
     match status(&line) {
         Some(status) if (200..400).contains(&status) => Ok(()),
         Some(status) => Err(format!("answered {status}")),
-        None => Err("answered something that is not HTTP".into()),
+        None => Err("answered with something other than HTTP".into()),
     }
 }
 

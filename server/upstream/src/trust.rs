@@ -91,7 +91,7 @@ fn roots(settings: &ProxyTls) -> Result<RootCertStore, String> {
             let known = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(known.certs);
             if roots.is_empty() {
-                return Err("back ends of https:// cannot be believed: the system trusts no authority (package ca-certificates); expected SSLProxyCACertificateFile".into());
+                return Err("https:// back ends cannot be verified: the system trusts no authority (package ca-certificates); expected SSLProxyCACertificateFile".into());
             }
         }
     }
@@ -105,7 +105,7 @@ fn certificates(directive: &str, file: &Path) -> Result<Vec<CertificateDer<'stat
         Ok(found) if found.is_empty() => Err(trouble(
             directive,
             file,
-            "there is no certificate in PEM in it",
+            "the file has no certificate in PEM",
         )),
         Ok(found) => Ok(found),
         Err(error) => Err(trouble(directive, file, error)),
@@ -188,7 +188,7 @@ pub(crate) fn fault(error: &std::io::Error) -> Fault {
                 "it is for another name"
             }
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "nobody we trust has signed it"
+                "no trusted authority has signed it"
             }
             CertificateError::Revoked => "it has been revoked",
             _ => "it is not in order",

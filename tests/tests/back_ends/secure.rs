@@ -49,7 +49,8 @@ fn behind_tls(own: &Pair, authority: &Pair, more: &str) -> Server {
         .file("htdocs/large", &"x".repeat(3_000_000))
         .ladder()
         .conf(
-            "SSLCertificateFile site.pem\nSSLCertificateKeyFile site.key\nSSLOptions +StdEnvVars\nKeepAliveTimeout 1\n",
+            "SSLCertificateFile site.pem\nSSLCertificateKeyFile site.key\nSSLOptions \
+             +StdEnvVars\nKeepAliveTimeout 1\n",
         )
         .conf(more)
         .without_listen()
@@ -111,7 +112,7 @@ fn certificate_that_is_not_good_is_told_and_answered_502() {
         (
             "signed by a stranger",
             signed(parameters("localhost"), &unknown),
-            "nobody we trust has signed it",
+            "no trusted authority has signed it",
         ),
         (
             "for another name",
@@ -177,6 +178,8 @@ fn plain_back_end_is_never_spoken_with_in_clear_text_where_tls_is_asked_for() {
     let conf = format!("SSLProxyVerify none\nProxyPass / https://{address}/\n");
     let server = builder(&conf).start();
     assert_eq!(server.get("/secret").status, 502);
-    server.log.expect("does not speak TLS");
+    server
+        .log
+        .expect("the TLS handshake with the back end failed");
     assert_eq!(heard.join().expect("it heard")[0], 0x16, "a handshake");
 }

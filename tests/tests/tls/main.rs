@@ -90,10 +90,7 @@ fn certificate_of_another_key_is_told_at_the_start_with_both_files() {
         log.contains("/tls/site.crt and SSLCertificateKeyFile"),
         "{log}"
     );
-    assert!(
-        log.contains("/tls/site.key do not belong together"),
-        "{log}"
-    );
+    assert!(log.contains("/tls/site.key do not match"), "{log}");
 }
 
 #[test]
@@ -104,13 +101,13 @@ fn what_cannot_be_used_is_told_with_its_file() {
             "tls/site.crt",
             "no PEM",
             "SSLCertificateFile",
-            "there is no certificate in PEM",
+            "the file has no certificate in PEM",
         ),
         (
             "tls/site.key",
             &own.certificate.pem(),
             "SSLCertificateKeyFile",
-            "there is no key in PEM",
+            "the file has no key in PEM",
         ),
     ];
     for (file, text, directive, reason) in rows {
@@ -175,7 +172,7 @@ fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
     let refused = server.control(&["reload"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
-        !refused.status.success() && said.contains("do not belong together"),
+        !refused.status.success() && said.contains("do not match"),
         "{said}"
     );
     assert_eq!(Client::shown(&server), Some(first.der()));

@@ -21,7 +21,7 @@ Examples:
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "mehari bench",
-    about = "Loads a server and reports what can be trusted",
+    about = "Loads a server and reports how far the result can be trusted",
     after_help = EXAMPLES,
     disable_version_flag = true
 )]

@@ -12,7 +12,7 @@ use super::super::arguments;
 #[derive(Parser)]
 #[command(
     name = "mehari bench machine",
-    about = "Tells what of this machine decides what a measurement on it is worth",
+    about = "Prints the properties of this machine that affect measurements",
     after_help = "A virtual machine's cores may be moved between two measurements. Only those compare that were taken\n\
                   with the cores at the same distance: within a factor of two."
 )]
@@ -40,7 +40,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 fn text(machine: &Machine) -> String {
     let crossing = match machine.core_crossing_ns {
-        [0, _] => "not known (one core, all of them busy, or no leave to choose one)".to_owned(),
+        [0, _] => "not known (one core, all cores busy, or no permission to choose one)".to_owned(),
         [nanoseconds, _] => format!("{nanoseconds} ns for a cache line"),
     };
     format!(

@@ -177,7 +177,7 @@ fn server(page: &mut Page, site: &Site) {
     workers(page, site.workers());
     let workers = site.workers();
     let (queue, time) = (workers.queue, workers.queue_timeout);
-    page.line("queue", format!("{queue} requests, {time:?} at most"));
+    page.line("queue", format!("at most {queue} requests, {time:?}"));
     let limits = &site.limits;
     page.line(
         "connections",
@@ -238,9 +238,9 @@ fn team(page: &mut Page, site: &Site, host: &Host) {
         return;
     };
     match team.perl {
-        0 => page.line("workers", "its own, of the main server's Perl"),
+        0 => page.line("workers", "its own, with the main server's Perl"),
         number => {
-            page.line("workers", "its own, of a Perl of its own");
+            page.line("workers", "its own, with its own Perl");
             perl(page, &site.perls[number]);
         }
     }

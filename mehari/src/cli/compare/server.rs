@@ -35,7 +35,7 @@ impl Server {
         let known = url.starts_with("http://") || url.starts_with("https://");
         if known && is_accepting(url) {
             return Err(Failure::Failed(format!(
-                "something serves at {url} already; `{command}` was not started"
+                "another server already serves at {url}; `{command}` was not started"
             )));
         }
         // Orphans of the shell become our children, so this process can reap them at once.

@@ -38,7 +38,7 @@ impl Side {
             Ok(Side::Command(text.to_owned()))
         } else {
             Err(Failure::Usage(format!(
-                "`{text}` is no URL (http://HOST[:PORT]/PATH), no file and no program"
+                "`{text}` is not a URL (http://HOST[:PORT]/PATH), a file or a program"
             )))
         }
     }

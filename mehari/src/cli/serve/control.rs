@@ -113,7 +113,7 @@ async fn answer(
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is no command; expected status, reload, stop, drain, resume or purge"
+                "`{other}` is not a command; expected status, reload, stop, drain, resume or purge"
             )),
         },
     };

@@ -28,7 +28,7 @@ impl Identity {
         }
         let Some(user) = &site.process.user else {
             return match site.process.group {
-                Some(_) => Err("Group stands without User; expected `User NAME` beside it".into()),
+                Some(_) => Err("Group needs User; expected `User NAME` too".into()),
                 None => Ok(None),
             };
         };
@@ -37,7 +37,7 @@ impl Identity {
             (Some(group), _) => group_number(group)?,
             (None, Account { group: Some(group), .. }) => *group,
             (None, _) => {
-                return Err(format!("User {user} has no account to take the group from; expected `Group NAME|#NUMBER` beside it"))
+                return Err(format!("User {user} has no account to take the group from; expected `Group NAME|#NUMBER` too"))
             }
         };
         // `User root` has no effect for a server of root's.
@@ -73,12 +73,12 @@ impl Identity {
         }
         // SAFETY: the call takes only numbers. It must fail.
         if unsafe { libc::setresuid(0, 0, 0) } == 0 {
-            return Err("User: root's rights can be taken back; the server does not go on".into());
+            return Err("User: the server could become root again, so it does not start".into());
         }
         // Workers have the same user and must not read the certificates' keys in the front's
         // memory. SAFETY: the call takes only numbers.
         if unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) } != 0 {
-            return failed("the memory cannot be closed to workers");
+            return failed("the front's memory cannot be hidden from workers");
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ struct Account {
 
 fn account(text: &str) -> Result<Account, String> {
     let number = number(text, "User")?;
-    let name = CString::new(text).map_err(|_| format!("User {text:?} is no name"))?;
+    let name = CString::new(text).map_err(|_| format!("User {text:?} is not a name"))?;
     // SAFETY: only one thread of the server reads accounts, and the entry is read before the next
     // call.
     let entry = unsafe {
@@ -157,7 +157,7 @@ fn group_number(text: &str) -> Result<u32, String> {
     if let Some(number) = number(text, "Group")? {
         return Ok(number);
     }
-    let name = CString::new(text).map_err(|_| format!("Group {text:?} is no name"))?;
+    let name = CString::new(text).map_err(|_| format!("Group {text:?} is not a name"))?;
     // SAFETY: only one thread of the server reads groups, and the entry is read before the next
     // call.
     let entry = unsafe { libc::getgrnam(name.as_ptr()).as_ref() };

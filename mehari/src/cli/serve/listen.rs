@@ -36,7 +36,8 @@ pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound,
                 .to_socket_addrs()
                 .map_err(|error| {
                     format!(
-                        "cannot listen on `{address}`: expected host:port, *:port or unix:/path ({error})"
+                        "cannot listen on `{address}`: expected host:port, *:port or unix:/path \
+                         ({error})"
                     )
                 })?
                 .next()
@@ -46,7 +47,7 @@ pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound,
     };
     let listener = bound_to.map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("cannot listen on {address}: another program does already")
+            format!("cannot listen on {address}: another program already listens there")
         }
         _ => format!("cannot listen on {address}: {error}"),
     })?;

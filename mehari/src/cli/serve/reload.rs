@@ -92,7 +92,7 @@ impl Reloader {
                     self.logs.error.error(format_args!("{who}: {line}"));
                 }
                 self.logs.error.error(format_args!(
-                    "{who}: the new generation is thrown away, the old one goes on"
+                    "{who}: the new generation is dropped, the old one goes on"
                 ));
             }
         }
@@ -110,7 +110,8 @@ impl Reloader {
             // use stay.
             Err(trouble) if self.left_root && same_tls(&site, &self.front.site()) => {
                 self.logs.error.warn(format_args!(
-                    "the certificates in use stay until a restart, `User` may not read them: {trouble}"
+                    "the certificates in use stay until a restart, because `User` may not read \
+                     them: {trouble}"
                 ));
                 None
             }
@@ -158,11 +159,11 @@ impl Reloader {
                 self.front.replace_tls(hosts);
                 self.logs
                     .error
-                    .notice("a certificate changed: the new one is shown from now on");
+                    .notice("a certificate has changed: the new one is in use from now on");
             }
             Ok(None) => {}
             Err(trouble) => self.logs.error.error(format_args!(
-                "a certificate changed and cannot be used, the old one stays: {trouble}"
+                "a certificate has changed but is unusable, the old one stays: {trouble}"
             )),
         }
     }
@@ -180,7 +181,7 @@ impl Reloader {
     /// Removes pages from the response cache.
     pub fn purge(&self, url: &str) -> Result<String, String> {
         let count = self.front.purge(url).ok_or_else(|| {
-            format!("expected a URL or a URL path, with or without `*` at its end, not `{url}`")
+            format!("expected a URL or a URL path, optionally with a final `*`, not `{url}`")
         })?;
         Ok(format!("forgot {count} page(s) of {url}"))
     }

@@ -211,7 +211,7 @@ fn settle(
             .warn("started as root without `User`: scripts run as root too; expected `User NAME`");
     } else if site.process.user.is_some() || site.process.group.is_some() {
         logs.error
-            .warn("User and Group are for a server that root starts: it stays who started it");
+            .warn("User and Group need a start by root: the server keeps its user");
     }
     Ok(None)
 }

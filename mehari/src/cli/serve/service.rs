@@ -77,7 +77,7 @@ fn take(number: RawFd, name: String) -> Result<Inherited, String> {
     let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
     if flags < 0 {
         return Err(format!(
-            "descriptor {number}, which was to be a socket, is not open"
+            "descriptor {number}, an inherited socket, is not open"
         ));
     }
     // SAFETY: the descriptor is open, was passed to this process, and is taken once, because the

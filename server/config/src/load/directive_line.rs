@@ -64,7 +64,7 @@ impl Reader<'_> {
         };
         row.shape.check(&arguments).map_err(told)?;
         if row.place == Place::Shared && self.host.is_some() {
-            let message = "the main server's holds for all hosts".to_string();
+            let message = "the main server's line applies to all hosts".to_string();
             self.add_note(row.name, name.at, NoteKind::Ignored, message);
             return Ok(());
         }

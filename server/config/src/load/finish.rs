@@ -85,7 +85,7 @@ impl Reader<'_> {
             let message = if name.starts_with("balancer:") {
                 format!("{name} has no members; expected `BalancerMember URL` in <Proxy {name}>")
             } else {
-                format!("nothing is started for {name}; expected `FastCgiServer` with this path")
+                format!("no program is started for {name}; expected `FastCgiServer` with this path")
             };
             self.file = file;
             self.refuse(Fault::new(at, message));

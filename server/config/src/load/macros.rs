@@ -142,7 +142,7 @@ impl Reader<'_> {
         if self.problems.len() > problems {
             Err(Fault::new(
                 at,
-                format!("macro `{name}` comes to what is wrong when it is used here"),
+                format!("the problem in macro `{name}` arises from its use here"),
             ))
         } else {
             Ok(())

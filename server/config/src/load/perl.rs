@@ -141,7 +141,7 @@ impl Reader<'_> {
             .map_err(|reason| Fault::new(at, format!("expected the Perl here to run: {reason}")))?;
         if made.is_unknown {
             self.environment.is_partly_unknown = true;
-            let message = "its Perl is not run, so what it makes of the site is not told".into();
+            let message = "its Perl is not run, so its directives are unknown".into();
             self.add_note("Perl", at, NoteKind::Remark, message);
         }
         let directives = made.directives.into_iter().map(Arc::new);

@@ -225,7 +225,7 @@ impl Reader<'_> {
         if changes.iter().all(grants) {
             Ok(())
         } else {
-            let message = "<Proxy> decides nothing but who its members are; expected the other lines in <Location>";
+            let message = "<Proxy> only lists members; expected the other lines in <Location>";
             Err(Fault::new(at, message))
         }
     }

@@ -77,7 +77,8 @@ impl Reader<'_> {
                     line: at.line,
                     column: at.column,
                     message: format!(
-                        "{} says nothing for a <VirtualHost> that shares the main server's workers; expected {missing} in it",
+                        "{} has no effect in a <VirtualHost> that shares the main server's \
+                         workers; expected {missing} in it",
                         row.name
                     ),
                 });

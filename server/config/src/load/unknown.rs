@@ -14,7 +14,7 @@ pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDire
     }
     if let Some(refused) = refused::named(&name.text) {
         let message = format!(
-            "`{}` is a directive of {} that Mehari does not do: {}",
+            "`{}` is a directive of {} that Mehari does not support: {}",
             name.text, refused.module, refused.why
         );
         return Fault::new(name.at, message);

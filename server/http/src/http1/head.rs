@@ -180,7 +180,7 @@ impl Head {
 fn syntax_problem(error: httparse::Error, block: &[u8]) -> Problem {
     match error {
         httparse::Error::Version if names_other_version(block) => {
-            Problem::malformed(505, "an HTTP version we do not speak")
+            Problem::malformed(505, "an unsupported HTTP version")
         }
         httparse::Error::HeaderName => bad("a header name is not a token"),
         httparse::Error::HeaderValue => bad("a header value has a control byte"),

@@ -89,7 +89,7 @@ pub fn read_certificates(
         Err(Trouble::file(
             directive,
             file,
-            "there is no certificate in PEM in it",
+            "the file has no certificate in PEM",
         ))
     } else {
         Ok(found)
@@ -99,7 +99,7 @@ pub fn read_certificates(
 fn read_key(directive: &'static str, file: &Path) -> Result<PrivateKeyDer<'static>, Trouble> {
     PrivateKeyDer::from_pem_file(file).map_err(|error| match error {
         rustls::pki_types::pem::Error::NoItemsFound => {
-            let reason = "there is no key in PEM in it (a key with a passphrase cannot be used)";
+            let reason = "the file has no key in PEM (a key with a passphrase cannot be used)";
             Trouble::file(directive, file, reason)
         }
         other => Trouble::file(directive, file, pem_reason(&other)),
@@ -113,7 +113,7 @@ fn read_staple(file: &Path) -> Result<Vec<u8>, Trouble> {
     if bytes.first() == Some(&0x30) && bytes.len() <= 65_536 {
         Ok(bytes)
     } else {
-        Err(failed("it is not an OCSP answer in DER".into()))
+        Err(failed("the file is not an OCSP response in DER".into()))
     }
 }
 

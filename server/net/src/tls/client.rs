@@ -21,8 +21,7 @@ pub fn verifier(
         return Ok(None);
     }
     let Some(file) = &settings.client_roots else {
-        let text =
-            "SSLVerifyClient needs SSLCACertificateFile, which says who may sign certificates";
+        let text = "SSLVerifyClient needs SSLCACertificateFile, which names the authorities";
         return Err(Trouble::Settings(text.into()));
     };
     let mut roots = RootCertStore::empty();
@@ -51,7 +50,7 @@ fn read_revocations(file: &Path) -> Result<Vec<CertificateRevocationListDer<'sta
         Err(Trouble::file(
             DIRECTIVE,
             file,
-            "there is no list in PEM in it",
+            "the file has no revocation list in PEM",
         ))
     } else {
         Ok(found)

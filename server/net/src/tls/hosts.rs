@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Why the site's TLS configuration is unusable. Each error names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    #[error("an address is to speak TLS, but there is no SSLCertificateFile")]
+    #[error("an address uses TLS, but there is no SSLCertificateFile")]
     NoCertificate,
     #[error("{directive} {file}: {reason}", file = .file.display())]
     File {
@@ -19,7 +19,8 @@ pub enum Trouble {
         reason: String,
     },
     #[error(
-        "SSLCertificateFile {certificate} and SSLCertificateKeyFile {key} do not belong together: the key is another certificate's",
+        "SSLCertificateFile {certificate} and SSLCertificateKeyFile {key} do not match: the key \
+         belongs to another certificate",
         certificate = .certificate.display(), key = .key.display()
     )]
     Mismatch { certificate: PathBuf, key: PathBuf },

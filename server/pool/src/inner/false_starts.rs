@@ -17,7 +17,9 @@ impl Inner {
             &format!("false-starts {}", team.name),
             LogLevel::Error,
             format_args!(
-                "{} workers in a row{} ended before their first request (see the lines above): the next is started in {} s, later ones after up to {} s each; a reload begins anew",
+                "{} workers in a row{} ended before their first request (see the lines above): \
+                 the next starts in {} s, later ones after up to {} s each; a reload resets the \
+                 pauses",
                 team.false_starts.in_a_row,
                 Of(&team.name),
                 pause.as_secs_f64(),
