@@ -304,7 +304,7 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_sent() {
     for (arguments, why) in [
         (&["compare"][..], "two things to compare"),
         (&["compare", url], "two things to compare, A and B, not 1"),
-        (&["compare", url, "htp:/x"], "`htp:/x` is no URL"),
+        (&["compare", url, "htp:/x"], "`htp:/x` is not a URL"),
         (&["compare", url, "http://"], "http://"),
         (&["compare", url, "gone.json"], "no record file gone.json"),
         (&["compare", url, url, "-c", "0"], "0 connections"),

@@ -73,7 +73,7 @@ fn lines_about_workers_want_a_host_that_has_some() {
     let told = problems(&inside("MaxClients 3\nPerlSwitches -w\n"));
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
-        told[0].starts_with("2:1: MaxRequestWorkers says nothing"),
+        told[0].starts_with("2:1: MaxRequestWorkers has no effect"),
         "{told:?}"
     );
     assert!(
