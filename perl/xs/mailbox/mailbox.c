@@ -21,12 +21,12 @@ int mehari_front_socket = -1;
 static mehari_mailbox *box;
 static mehari_bell *bell;
 static char *ring;
-static int descriptors = -1, bell_event = -1, box_file = -1;
+static int bell_event = -1, box_file = -1;
 static bool unpublished;
 static const mehari_request *opened; /* the frame of the request that was taken last */
 /* What we know ourselves, for a script that writes over the mailbox: requests taken, and the last one of each slot. */
-static uint32_t taken;
-static uint64_t last_of_slot[MEHARI_SLOTS];
+static mehari_taken own_taken, *taken = &own_taken;
+static const mehari_request *returned; /* claimed by the borrower of the mailbox, and not begun */
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
@@ -47,7 +47,7 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
   mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
   box_file = mailbox;
   ring = (char *)box + MEHARI_RING_OFFSET;
-  descriptors = mehari_front_socket = descriptor_socket;
+  mehari_front_socket = descriptor_socket;
   bell_event = event;
   mehari_descriptor_claim(mailbox);
   mehari_descriptor_claim(descriptor_socket);
@@ -56,6 +56,7 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
 }
 
 int mehari_mailbox_file(void) { return box_file; }
+uint64_t mehari_mailbox_finished(void) { return atomic_load_explicit(&box->finished, memory_order_relaxed); }
 _Atomic uint32_t *mehari_mailbox_child(void) { return &box->child; }
 
 uint32_t mehari_mailbox_offset(void) { return (uint32_t)((const char *)opened - (const char *)box); }
@@ -98,7 +99,7 @@ static int receive_body_file(uint64_t id)
     struct iovec bytes = {&of, sizeof of};
     union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
     struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    ssize_t got = recvmsg(descriptors, &message, MSG_CMSG_CLOEXEC);
+    ssize_t got = recvmsg(mehari_front_socket, &message, MSG_CMSG_CLOEXEC);
     if (got < 0 && errno == EINTR)
       continue;
     struct cmsghdr *header = got == sizeof of ? CMSG_FIRSTHDR(&message) : NULL;
@@ -165,14 +166,19 @@ void mehari_mailbox_replace_body(mehari_text body)
   mehari_now.body_length = body.length;
 }
 
-static void open_job(const mehari_request *frame)
+void mehari_mailbox_open(const mehari_request *claimed)
 {
-  opened = frame;
-  mehari_mailbox_adopt(frame, frame->body_kind == MEHARI_BODY_FILE ? receive_body_file(frame->request_id) : -1);
+  mehari_serving = true;
+  opened = claimed;
+  mehari_mailbox_adopt(claimed, claimed->body_kind == MEHARI_BODY_FILE ? receive_body_file(claimed->request_id) : -1);
   mehari_mailbox_map_body();
 }
 
-bool mehari_mailbox_take(void)
+mehari_taken *mehari_mailbox_taken(void) { return taken; }
+void mehari_mailbox_keep_taken(mehari_taken *place) { taken = place; }
+void mehari_mailbox_return(const mehari_request *claimed) { returned = claimed; }
+
+const mehari_request *mehari_mailbox_claim(void)
 {
   uint64_t word = atomic_load_explicit(&box->word, memory_order_acquire);
   while ((uint32_t)word != (uint32_t)(word >> 32)) {
@@ -182,16 +188,24 @@ bool mehari_mailbox_take(void)
     const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
     /* A request that the front leads on comes again, from further on. */
     uint64_t visit = frame->request_id ^ (uint64_t)frame->depth << 48;
-    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken++ || visit == last_of_slot[slot])
+    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken->count++ || visit == taken->last_of_slot[slot])
       _exit(71); /* a request would be run twice, or one that nobody made */
-    last_of_slot[slot] = visit;
-    mehari_serving = true;
+    taken->last_of_slot[slot] = visit;
+    opened = frame;
     atomic_store_explicit(&box->request_id, frame->request_id, memory_order_relaxed);
     atomic_store_explicit(&box->forked, 0, memory_order_relaxed);
-    open_job(frame);
-    return true;
+    return frame;
   }
-  return false;
+  return NULL;
+}
+
+bool mehari_mailbox_take(void)
+{
+  const mehari_request *frame = returned ? returned : mehari_mailbox_claim();
+  returned = NULL;
+  if (frame)
+    mehari_mailbox_open(frame);
+  return frame != NULL;
 }
 
 static bool front_is_gone(void)

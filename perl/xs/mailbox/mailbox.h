@@ -21,6 +21,17 @@ void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_even
 extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
+/* The worker lends its mailbox to a process of the rung `rewind`, which claims requests itself. What both know of the
+ * requests taken goes with the mailbox. */
+typedef struct {
+  uint32_t count;
+  uint64_t last_of_slot[MEHARI_SLOTS];
+} mehari_taken;
+const mehari_request *mehari_mailbox_claim(void); /* the next request is this process's; NULL: there is none */
+void mehari_mailbox_open(const mehari_request *claimed);   /* mehari_now is set */
+void mehari_mailbox_return(const mehari_request *claimed); /* the borrower claimed it and did not begin it: it is taken next */
+void mehari_mailbox_keep_taken(mehari_taken *place);       /* what is known of them is kept there from now on */
+mehari_taken *mehari_mailbox_taken(void);
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
 void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
@@ -28,6 +39,7 @@ void mehari_mailbox_state(uint32_t state);
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
 bool mehari_mailbox_adopt_carried(int file); /* the rest of that request is read from a frame in a file; the file is closed */
 int mehari_mailbox_file(void);
+uint64_t mehari_mailbox_finished(void); /* requests whose DONE is out */
 _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
 uint32_t mehari_mailbox_offset(void); /* of the slot that holds the request which the worker has taken */
 bool mehari_mailbox_holds(const mehari_request *frame); /* it is that slot's */

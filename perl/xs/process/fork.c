@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "process/process.h"
-#include "mailbox/mailbox.h"
 #include "response/response.h"
 #include "script/script.h"
 #include <errno.h>
@@ -48,9 +47,9 @@ static void drop_template(template *this)
 }
 
 /* The zygote forks it; it gets our mailbox and its end of a socket. */
-static bool ask_zygote(const char *file, bool to_rewind, int socket)
+static bool ask_zygote(const char *file, uint64_t mark, bool to_rewind, int socket)
 {
-  mehari_wanted wanted = {getpid(), to_rewind};
+  mehari_wanted wanted = {getpid(), to_rewind, mark};
   int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
   struct iovec parts[] = {{&wanted, sizeof wanted}, {(void *)file, strlen(file)}};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
@@ -65,7 +64,7 @@ static bool start_template(template *this, const char *file, uint64_t mark, bool
   int ends[2];
   if (!MEHARI_COPY(this->file, ((mehari_text){file, strlen(file)})) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return false;
-  bool asked = ask_zygote(file, to_rewind, ends[1]);
+  bool asked = ask_zygote(file, mark, to_rewind, ends[1]);
   close(ends[1]);
   if (!asked) {
     close(ends[0]);
@@ -121,9 +120,9 @@ static bool send_with_files(int socket, mehari_order now, const int *files, int 
   return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof now;
 }
 
-static bool send_order(int socket, bool to_its_end)
+static bool send_order(const template *this, bool to_its_end)
 {
-  mehari_order now = {mehari_mailbox_offset(), mehari_now.body_file >= 0, !mehari_mailbox_holds(mehari_now.frame), to_its_end};
+  mehari_order now = {this->used, mehari_mailbox_offset(), mehari_now.body_file >= 0, !mehari_mailbox_holds(mehari_now.frame), to_its_end, *mehari_mailbox_taken()};
   int files[2], count = 0, frame = -1;
   if (now.has_body_file)
     files[count++] = mehari_now.body_file;
@@ -135,7 +134,7 @@ static bool send_order(int socket, bool to_its_end)
     }
     files[count++] = frame;
   }
-  bool sent = send_with_files(socket, now, files, count);
+  bool sent = send_with_files(this->socket, now, files, count);
   if (frame >= 0)
     close(frame);
   return sent;
@@ -169,13 +168,27 @@ static void end_child(void)
 }
 
 /* A child that was killed as it left has its end told twice. */
-static bool wait_for_end(template *this, uint64_t request, mehari_ending *ending)
+static bool wait_for_end(template *this, mehari_ending *ending)
 {
   ssize_t got;
   do
     got = recv(this->socket, ending, sizeof *ending, 0);
-  while ((got < 0 && errno == EINTR) || (got == sizeof *ending && ending->request != request));
+  while ((got < 0 && errno == EINTR) || (got == sizeof *ending && ending->order != this->used));
   return got == sizeof *ending;
+}
+
+/* The child may have had the mailbox for more requests than the one that was ordered. */
+static void take_mailbox_back(const mehari_ending *ending)
+{
+  const mehari_request *frame = ending->frame ? mehari_mailbox_frame(ending->frame) : NULL;
+  *mehari_mailbox_taken() = ending->taken;
+  if (ending->claimed)
+    mehari_mailbox_return(frame);
+  else if (frame && ending->frame != mehari_mailbox_offset()) {
+    mehari_mailbox_forget();
+    mehari_mailbox_adopt(frame, -1);
+    mehari_serving = true;
+  }
 }
 
 mehari_forked mehari_fork_serve(bool to_its_end)
@@ -192,8 +205,8 @@ mehari_forked mehari_fork_serve(bool to_its_end)
     return MEHARI_FORK_SERVED;
   }
   mehari_ending ending = {.status = -1};
-  uint64_t request = mehari_now.frame->request_id; /* its slot is the front's again as soon as it is done */
   bool ended = false;
+  uint64_t finished = mehari_mailbox_finished();
   atomic_store(mehari_mailbox_child(), 0);
   /* A template that died before it began the request has done nothing: another one does it. */
   for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
@@ -205,13 +218,17 @@ mehari_forked mehari_fork_serve(bool to_its_end)
       return MEHARI_FORK_NOT_BEGUN;
     }
     this->used = ++clock_hand;
-    ended = send_order(this->socket, to_its_end) && wait_for_end(this, request, &ending);
+    ended = send_order(this, to_its_end) && wait_for_end(this, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
       end_child();
       drop_template(this);
+      if (mehari_mailbox_finished() != finished)
+        _exit(73); /* the child had the mailbox: nobody knows which requests it has taken */
     }
   }
+  if (ended)
+    take_mailbox_back(&ending);
   if (ending.done)
     return MEHARI_FORK_DONE;
   complete(file, ending.child, ending.status);

@@ -3,6 +3,7 @@
 #define MEHARI_PROCESS_H
 
 #include "mehari.h"
+#include "mailbox/mailbox.h"
 
 /* zygote.c, worker.c: what each process does. */
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute__((noreturn));
@@ -19,25 +20,30 @@ void mehari_fork_forward(int signal); /* from the stack's signal handler */
 
 /* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
 typedef struct {
+  uint64_t number;
   uint32_t frame; /* offset in the mailbox */
   bool has_body_file;
   bool carries_frame; /* its own, in a file: the request as handlers have left it */
   bool to_its_end; /* nobody else has anything to do for the request: the child puts its DONE */
+  mehari_taken taken; /* the child may keep the mailbox for the script's next requests */
 } mehari_order;
 typedef struct {
-  uint64_t request;
+  uint64_t order;
   pid_t child;
   int32_t status; /* as waitpid gives it */
-  bool done;      /* the request's DONE is out */
+  bool done;      /* the DONE of the child's last request is out */
+  bool claimed;   /* the request of the frame is another script's; the child has claimed it and not begun it */
+  uint32_t frame; /* of the request that the ending is about; 0: of none */
+  mehari_taken taken;
 } mehari_ending;
 typedef struct {
   pid_t worker;
-  int32_t to_rewind;
+  int32_t to_rewind; /* its child serves one request after the other, where that can be */
+  uint64_t mark;     /* of the script's file */
 } mehari_wanted; /* a template; the script's file follows */
 extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
-/* `to_rewind`: its child serves one request after the other, where that can be. */
-void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
+void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
 void mehari_template_child_leaves(pTHX) __attribute__((noreturn)); /* the request's process has answered */
 void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
 

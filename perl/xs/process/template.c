@@ -25,6 +25,7 @@
 static int orders = -1; /* the socket to the worker */
 static struct stat orders_identity;
 static pid_t template_pid;
+static uint64_t made_from;  /* the mark of the script's file */
 static bool rewinds;        /* its child serves more than one request */
 static const char *as_fork; /* why it does not though it is to; NULL: it is not to, or does */
 
@@ -89,27 +90,37 @@ static bool compiles_purely(pTHX_ const char *file)
 
 #define USELESS 3 /* children in a row that served one request only */
 
-/* What the template must know of its child's request when the child cannot say it any more. */
+/* What outlives a rewind, and what the template must know of its child's request when the child cannot say it any more. */
 static struct {
   _Atomic uint32_t phase;
-  _Atomic uint64_t request;
-  _Atomic bool done;            /* its DONE is out */
+  _Atomic uint64_t order;
+  _Atomic uint32_t frame;       /* of the request; 0: none is owed an answer */
+  _Atomic bool done;            /* the DONE of the last request is out */
+  _Atomic bool is_lent;         /* the child has the worker's mailbox */
   _Atomic bool used_descriptor; /* what is in the file below is not for the next */
   _Atomic bool told_rung;       /* the log has been told why it runs as on the rung `fork` */
+  mehari_taken taken;
 } *turn;
 enum { WAITS, WORKS, HAS_ANSWERED };
 
 static void forget_turn(void)
 {
   atomic_store(&turn->phase, WAITS);
-  atomic_store(&turn->done, false);
+  atomic_store(&turn->frame, 0);
   atomic_store(&turn->used_descriptor, false);
+}
+
+static bool tell(mehari_ending ending)
+{
+  ending.order = atomic_load(&turn->order);
+  ending.taken = turn->taken;
+  atomic_store(&turn->is_lent, false);
+  return send(orders, &ending, sizeof ending, MSG_NOSIGNAL) == sizeof ending;
 }
 
 static bool tell_end(pid_t child, int status)
 {
-  mehari_ending ending = {atomic_load(&turn->request), child, status, atomic_load(&turn->done)};
-  return send(orders, &ending, sizeof ending, MSG_NOSIGNAL) == sizeof ending;
+  return tell((mehari_ending){.child = child, .status = status, .done = atomic_load(&turn->done), .frame = atomic_load(&turn->frame)});
 }
 
 static bool to_its_end; /* of the request this child serves */
@@ -146,42 +157,95 @@ void mehari_template_child_leaves(pTHX)
   atomic_store(&turn->used_descriptor, used_descriptor);
   atomic_store(mehari_mailbox_child(), 0);
   tell_rung();
-  if (to_its_end)
+  if (to_its_end) {
     mehari_mailbox_done(0);
-  else
+    atomic_store(&turn->frame, 0);
+    atomic_store(&turn->done, true);
+  } else
     mehari_ring_publish();
-  atomic_store(&turn->done, to_its_end);
-  if (orders_are_ours() && tell_end(getpid(), 0))
+  bool stays = rewinds && !used_descriptor;
+  if ((stays && atomic_load(&turn->is_lent)) || (orders_are_ours() && tell_end(getpid(), 0)))
     atomic_store(&turn->phase, HAS_ANSWERED);
-  if (rewinds && !used_descriptor)
+  if (stays)
     mehari_rewind_end(aTHX);
   _exit(0);
 }
+
+static void begin_work(uint32_t frame)
+{
+  atomic_store(&turn->frame, frame);
+  atomic_store(&turn->done, false);
+  atomic_store(&turn->phase, WORKS);
+}
+
+static void obey(void)
+{
+  mehari_order order;
+  order_files files;
+  if (getppid() != template_pid || !receive_order(&order, &files))
+    _exit(0);
+  to_its_end = order.to_its_end;
+  atomic_store(&turn->order, order.number);
+  turn->taken = order.taken;
+  /* The worker holds a body's file until the order's end. */
+  atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
+  begin_work(order.frame);
+  mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
+  if (order.carries_frame && !mehari_mailbox_adopt_carried(files.frame))
+    _exit(71);
+  mehari_mailbox_map_body();
+}
+
+/* The worker would give it to this process, too. */
+static bool is_for_us(const mehari_request *frame, const char *file)
+{
+  struct stat now;
+  mehari_mailbox_adopt(frame, -1);
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  if (frame->task != MEHARI_TASK_REWIND || frame->text[MEHARI_TEXT_SETTINGS].length || task.length != strlen(file) || memNE(task.at, file, task.length))
+    return false;
+  return frame->file_mark ? frame->file_mark == made_from : stat(file, &now) == 0 && S_ISREG(now.st_mode) && mehari_mark(&now) == made_from;
+}
+
+/* Takes the next request from the mailbox that the worker has lent; false: it is another script's, or the server wants the
+ * worker to end, and the worker has its mailbox back. */
+static bool take_from_mailbox(const char *file)
+{
+  const mehari_request *frame;
+  while (!(frame = mehari_mailbox_claim()))
+    if (!mehari_mailbox_wait())
+      break;
+  if (!frame || !is_for_us(frame, file)) {
+    if (!tell((mehari_ending){.done = true, .claimed = frame != NULL, .frame = frame ? mehari_mailbox_offset() : 0}))
+      _exit(0);
+    return false;
+  }
+  to_its_end = true;
+  begin_work(mehari_mailbox_offset());
+  mehari_mailbox_open(frame);
+  return true;
+}
+
+/* What the script signals as its group is its own processes. */
+static void lead_group(void) { setpgid(0, 0); }
 
 /* The child's life: it waits for a request, and is that request's process. One that is rewound comes back to where it
  * waits. */
 static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
-  mehari_order order;
-  order_files files;
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template nobody sees it end */
   if (rewinds) {
-    setpgid(0, 0);
+    lead_group();
     mehari_rewind_begin(aTHX);
     forget_turn();
   }
-  if (getppid() != template_pid || !receive_order(&order, &files))
-    _exit(0);
-  to_its_end = order.to_its_end;
-  mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
-  atomic_store(&turn->request, mehari_now.frame->request_id);
-  atomic_store(&turn->phase, WORKS);
-  if (order.carries_frame && !mehari_mailbox_adopt_carried(files.frame))
-    _exit(71);
+  if (!atomic_load(&turn->is_lent) || !take_from_mailbox(file))
+    obey();
+  if (!rewinds)
+    lead_group();
   atomic_store(mehari_mailbox_child(), getpid());
   mehari_serving = serves = true;
-  mehari_mailbox_map_body();
   mehari_program_run(aTHX_ script, file);
 }
 
@@ -196,7 +260,9 @@ static void refuse_request(void)
     close(files.body);
   if (files.frame >= 0)
     close(files.frame);
-  atomic_store(&turn->request, mehari_mailbox_frame(order.frame)->request_id);
+  atomic_store(&turn->order, order.number);
+  atomic_store(&turn->frame, order.frame);
+  turn->taken = order.taken;
   tell_end(-1, -1);
 }
 
@@ -236,7 +302,7 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
   uint32_t phase = atomic_load(&turn->phase);
   if (phase == WAITS && !status)
     _exit(0); /* the worker wants no more of this script */
-  if (phase == WORKS) {
+  if (phase == WORKS || atomic_load(&turn->is_lent)) {
     atomic_store(mehari_mailbox_child(), 0);
     tell_end(child, status);
   }
@@ -254,7 +320,7 @@ static void forget_shared_generator(pTHX)
     sv_setsv(generator, &PL_sv_undef);
 }
 
-void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
+void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
 {
   mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
   orders = files[1];
@@ -264,7 +330,9 @@ void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files
   turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turn == MAP_FAILED)
     _exit(1);
+  mehari_mailbox_keep_taken(&turn->taken);
   mehari_descriptor_claim(mehari_front_socket);
+  made_from = wanted->mark;
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);
@@ -278,7 +346,7 @@ void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files
   forget_shared_generator(aTHX);
   mehari_environment_reserve(aTHX);
   mehari_destructors_note(aTHX);
-  if (to_rewind) {
+  if (wanted->to_rewind) {
     as_fork = mehari_rewind_open(aTHX);
     rewinds = !as_fork;
   }

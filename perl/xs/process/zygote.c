@@ -250,7 +250,7 @@ static void fork_template(pTHX_ int bell, int bell_event)
     become_serving_process();
     close(mehari_stem_socket);
     setpgid(0, request.wanted.worker);
-    mehari_template_run(aTHX_ request.file, request.wanted.to_rewind, files, bell, bell_event);
+    mehari_template_run(aTHX_ request.file, &request.wanted, files, bell, bell_event);
   }
   mehari_in_child = false;
   for (int i = 0; i < MEHARI_TEMPLATE_FILES; i++)

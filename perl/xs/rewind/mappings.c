@@ -108,7 +108,7 @@ bool mehari_rewind_map_picture(mehari_rewind *rewind)
 static void read_sizes(mehari_rewind *rewind, uint64_t *size, uint64_t *data)
 {
   char text[256];
-  mehari_proc_read(rewind->statm, text, sizeof text);
+  mehari_proc_read_once(rewind->statm, text, sizeof text);
   const char *at = text;
   *size = mehari_proc_number(&at, 10);
   at = mehari_proc_skip(text, 5);

@@ -217,16 +217,19 @@ static void compare(mehari_rewind *rewind)
 
 void mehari_rewind_put_back_memory(mehari_rewind *rewind)
 {
-  if (faults_so_far() != rewind->faults)
+  bool looks = faults_so_far() != rewind->faults, cools = ++rewind->rewinds % COOL_EVERY == 0;
+  if (looks)
     look(rewind);
-  if (++rewind->rewinds % COOL_EVERY == 0)
+  if (cools)
     cool(rewind);
   for (uint32_t i = 0; i < rewind->run_count; i++)
     copy_run(rewind, &rewind->runs[i]);
   wipe(rewind);
   if (rewind->compares)
     compare(rewind);
-  rewind->faults = faults_so_far();
+  /* Hot pages are there: to copy them back faults nowhere. */
+  if (looks || cools || rewind->compares)
+    rewind->faults = faults_so_far();
 }
 
 /* ---- the child's own picture ---- */

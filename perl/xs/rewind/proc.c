@@ -30,6 +30,14 @@ static unsigned digit(char c)
   return c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 99;
 }
 
+size_t mehari_proc_read_once(int file, char *into, size_t size)
+{
+  long got = KERNEL(SYS_pread64, file, into, size - 1, 0);
+  size_t have = got > 0 ? got : 0;
+  into[have] = '\0';
+  return have;
+}
+
 uint64_t mehari_proc_number(const char **at, unsigned base)
 {
   uint64_t value = 0;

@@ -23,7 +23,7 @@ static void see_users(uint32_t users[6])
 static bool see_standing(mehari_rewind *rewind, mehari_standing *into)
 {
   char text[1024];
-  size_t length = mehari_proc_read(rewind->stat, text, sizeof text);
+  size_t length = mehari_proc_read_once(rewind->stat, text, sizeof text);
   const char *at = text + length, *name = text;
   while (at > text && *at != ')')
     at--;

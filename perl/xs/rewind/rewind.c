@@ -8,6 +8,7 @@
 #include "mailbox/mailbox.h"
 #include "process/process.h"
 #include "interpreter/perl_internals.h"
+#include "script/script.h"
 #include <gnu/libc-version.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -158,8 +159,9 @@ void mehari_rewind_begin(pTHX)
 /* /proc does not tell of signals above 31. */
 static void see_handlers(pTHX)
 {
+  bool all = mehari_perl_has_ended(aTHX) || mehari_touched & MEHARI_TOUCHED_MASK;
   for (int i = 32; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
-    if (mehari_signal_handler(aTHX_ i) != handlers[i])
+    if (all || mehari_signal_handler(aTHX_ i) != handlers[i])
       own->doubtful_signals |= UINT64_C(1) << (i - 1);
 }
 

@@ -147,6 +147,7 @@ long mehari_kernel(long number, long a, long b, long c, long d, long e, long f);
 #define KERNEL(number, ...) KERNEL_SIX(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define KERNEL_SIX(number, a, b, c, d, e, f, ...) mehari_kernel(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 size_t mehari_proc_read(int file, char *into, size_t size); /* from its start; ends it with a NUL */
+size_t mehari_proc_read_once(int file, char *into, size_t size); /* the same of a text that comes whole: one line */
 uint64_t mehari_proc_number(const char **at, unsigned base);
 const char *mehari_proc_skip(const char *at, int words);
 void mehari_rewind_spoil(mehari_rewind *rewind, const char *why); /* the first reason counts */

@@ -103,7 +103,6 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
 /* What a fresh process has of its own: the time, and %ENV, handles and @ARGV of its request. */
 static void begin(pTHX)
 {
-  setpgid(0, 0); /* what the script signals as its group is its own processes */
   mehari_in_child = false;
   mehari_may_have_spawned = false;
   mehari_is_program = true;

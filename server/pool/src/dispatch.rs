@@ -8,6 +8,7 @@ use crate::call::{Body, Call, Fault};
 use crate::frame::{encode, is_sound};
 use crate::inner::Inner;
 use crate::queued::Queued;
+use crate::script::Script;
 use crate::worker::{Held, Tries, Worker};
 use mehari_wire::layout::SLOT_SIZE;
 use rustix::fd::OwnedFd;
@@ -38,7 +39,7 @@ impl Inner {
         let team = self.team_of(call.team);
         let waiting = self.teams[team].queue.len();
         let target = match waiting {
-            0 => self.pick(team, now),
+            0 => self.pick(team, Script::of(&call.task), now),
             _ => None,
         };
         match target {
@@ -69,6 +70,7 @@ impl Inner {
         self.teams[team].queue.push_back(Queued {
             owed,
             request_id: call.request_id,
+            script: Script::of(&call.task),
             frame,
             body_file: take_file(&mut call),
             timeout: call.timeout,
@@ -88,6 +90,7 @@ impl Inner {
         let held = Held {
             owed,
             request_id: call.request_id,
+            script: Script::of(&call.task),
             frame_length,
             body_file: take_file(&mut call),
             timeout: call.timeout,
@@ -125,6 +128,7 @@ impl Inner {
             self.put_back(team, held, frame);
             return;
         }
+        worker.script = held.script.or(worker.script);
         worker.held.push_back(held);
         worker.needs_wake = true;
         match worker.depth() {
@@ -134,15 +138,19 @@ impl Inner {
     }
 
     /// Chooses the worker for the team's next request. An idle worker leaves the idle list.
-    fn pick(&mut self, team: usize, now: Instant) -> Option<usize> {
+    fn pick(&mut self, team: usize, script: Option<Script>, now: Instant) -> Option<usize> {
+        if let Some(script) = script {
+            return self.pick_for(script, team, now);
+        }
         let idle = !self.teams[team].idle.is_empty();
         if idle && self.cores_are_busy() && self.teams[team].packing.allows() {
-            if let Some(awake) = self.shortest(team, now) {
+            if let Some(awake) = self.shortest(team, now, |_| true) {
                 self.teams[team].packing.packed();
                 return Some(awake);
             }
         }
-        self.pick_idle(team).or_else(|| self.shortest(team, now))
+        self.pick_idle(team)
+            .or_else(|| self.shortest(team, now, |_| true))
     }
 
     fn pick_idle(&mut self, team: usize) -> Option<usize> {
@@ -158,12 +166,18 @@ impl Inner {
     }
 
     /// Whether as many workers are awake as there are cores for them.
-    fn cores_are_busy(&self) -> bool {
+    pub fn cores_are_busy(&self) -> bool {
         self.holding.len() >= self.cores_for_workers
     }
 
-    /// The least loaded of the team's workers that are awake, quick and have room.
-    fn shortest(&self, team: usize, now: Instant) -> Option<usize> {
+    /// The least loaded of the team's workers that are awake and quick, have room and pass the
+    /// test.
+    pub fn shortest(
+        &self,
+        team: usize,
+        now: Instant,
+        test: impl Fn(&Worker) -> bool,
+    ) -> Option<usize> {
         let depth = self.teams[team].policy.depth;
         let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
         let current = self.current;
@@ -174,7 +188,7 @@ impl Inner {
                     && worker.team == team
                     && worker.depth() < depth
             })
-            .filter(|(_, worker)| worker.head_age(now) < SLOW)
+            .filter(|(_, worker)| worker.head_age(now) < SLOW && test(worker))
             .min_by_key(|(_, worker)| worker.depth())
             .map(|(index, _)| index)
     }
@@ -203,7 +217,7 @@ impl Inner {
         let Some(team) = worker.filter(takes).map(|worker| worker.team) else {
             return;
         };
-        if let Some(queued) = self.teams[team].queue.pop_front() {
+        if let Some(queued) = self.next_queued(index, team, now) {
             self.place_queued(index, queued, now);
         } else {
             self.return_to_idle(index);
@@ -218,6 +232,7 @@ impl Inner {
         let held = Held {
             owed: queued.owed,
             request_id: queued.request_id,
+            script: queued.script,
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
             timeout: queued.timeout,
@@ -236,8 +251,9 @@ impl Inner {
     pub fn feed(&mut self) {
         let now = Instant::now();
         for team in 0..self.teams.len() {
-            while !self.teams[team].queue.is_empty() {
-                let Some(index) = self.pick(team, now) else {
+            while let Some(first) = self.teams[team].queue.front() {
+                let script = first.script;
+                let Some(index) = self.pick(team, script, now) else {
                     break;
                 };
                 if let Some(queued) = self.teams[team].queue.pop_front() {
@@ -326,6 +342,7 @@ impl Inner {
         self.teams[team].queue.push_front(Queued {
             owed: held.owed,
             request_id: held.request_id,
+            script: held.script,
             frame,
             body_file: held.body_file,
             timeout: held.timeout,

@@ -3,6 +3,7 @@
 //! The pool lives on the front's single thread. The front calls [`Pool::submit`] with a complete
 //! request and polls the [`Exchange`] that it gets. The pool knows no HTTP.
 
+mod affinity;
 mod arrived;
 mod call;
 mod configurator;
@@ -31,6 +32,7 @@ mod reports;
 mod rewound;
 mod rollover;
 mod roster;
+mod script;
 pub mod script_head;
 mod status;
 mod stop;

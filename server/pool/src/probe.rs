@@ -24,6 +24,7 @@ pub fn records<'a>(
         body_file: None,
         timeout: Duration::ZERO,
         tries: Tries::default(),
+        script: None,
         ended: false,
         head_seen: false,
         tapped: false,

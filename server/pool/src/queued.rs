@@ -1,6 +1,7 @@
 //! Requests that wait for a worker.
 
 use crate::arrived::Owed;
+use crate::script::Script;
 use crate::worker::Tries;
 use rustix::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Queued {
     pub owed: Owed,
     pub request_id: u64,
+    pub script: Option<Script>,
     pub frame: Vec<u8>,
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,

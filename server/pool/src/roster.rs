@@ -84,6 +84,7 @@ impl Inner {
             team,
             state: State::Starting,
             held: VecDeque::new(),
+            script: None,
             head_since: Instant::now(),
             waited: Duration::ZERO,
             needs_wake: false,

@@ -1,6 +1,7 @@
 //! One worker as the front sees it: its mailbox, its requests and their durations.
 
 use crate::arrived::Owed;
+use crate::script::Script;
 use crate::zygote::kill_group;
 use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};
@@ -22,6 +23,7 @@ pub struct Tries {
 pub struct Held {
     pub owed: Owed,
     pub request_id: u64,
+    pub script: Option<Script>,
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
@@ -68,6 +70,9 @@ pub struct Worker {
     pub team: usize,
     pub state: State,
     pub held: VecDeque<Held>,
+    /// The last script on the rung `rewind` that the worker got. That script's process has the
+    /// mailbox, or was the last to have it.
+    pub script: Option<Script>,
     /// When the first request of `held` became the first.
     pub head_since: Instant,
     pub needs_wake: bool,

@@ -1,0 +1,25 @@
+//! The script of a request, as far as the choice of a worker needs it.
+
+use crate::call::Task;
+use mehari_config::Rung;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A script on the rung `rewind`, told from others by a hash of its file. Two scripts with the same hash share workers,
+/// which costs time and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Script(u64);
+
+impl Script {
+    /// `None` for a task that any worker runs at the same price.
+    pub fn of(task: &Task<'_>) -> Option<Script> {
+        let Task::Script { rung, file } = task else {
+            return None;
+        };
+        if *rung != Rung::Rewind {
+            return None;
+        }
+        let mut hasher = DefaultHasher::new();
+        file.hash(&mut hasher);
+        Some(Script(hasher.finish()))
+    }
+}

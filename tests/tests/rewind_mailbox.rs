@@ -1,0 +1,168 @@
+//! The rung `rewind` without its worker: a rewound process keeps the worker's mailbox and takes its script's requests itself.
+//!
+//! Whether the worker has been woken is what the kernel counts: its voluntary changes of context.
+
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{processes, Request, Rung, Server};
+
+/// Prints the number of its process without asking for it.
+const WHO: &str =
+    "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
+const ECHO: &str =
+    "binmode STDIN; local $/; my $b = <STDIN> // ''; print length $b, ':', unpack '%32C*', $b;";
+/// The body is in a file of its own.
+const LARGE: usize = 3_000_000;
+
+fn server(count: u32) -> Server {
+    Server::builder()
+        .ladder()
+        .conf(&workers(count))
+        .env("MEHARI_REWIND_COMPARE", "1")
+        .file("scripts/who.pl", &plain(WHO))
+        .file("scripts/other.pl", &plain(WHO))
+        .file("scripts/echo.pl", &plain(ECHO))
+        .file("scripts/dies.pl", &plain("if ($ENV{QUERY_STRING}) { $| = 1; print 'x'; kill KILL => getppid if $ENV{QUERY_STRING} == 2; kill KILL => 0 } print 'ok'"))
+        .start()
+}
+
+fn get(server: &Server, script: &str) -> String {
+    server.get(&Rung::Rewind.url(script)).expect(200)
+}
+
+/// How often this process has waited.
+fn waits(pid: i32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|count| count.trim().parse().ok())
+        .expect("a count")
+}
+
+fn waits_of_workers(server: &Server) -> u64 {
+    server.workers().into_iter().map(waits).sum()
+}
+
+#[test]
+fn requests_of_one_script_do_not_wake_the_worker() {
+    let server = server(1);
+    get(&server, "who.pl");
+    get(&server, "who.pl");
+    let before = waits_of_workers(&server);
+    let who = get(&server, "who.pl");
+    for _ in 0..100 {
+        assert_eq!(get(&server, "who.pl"), who);
+    }
+    let waited = waits_of_workers(&server) - before;
+    assert!(waited < 20, "the worker waited {waited} times");
+}
+
+#[test]
+fn scripts_keep_workers_of_their_own() {
+    let server = server(2);
+    for _ in 0..2 {
+        get(&server, "who.pl");
+        get(&server, "other.pl");
+    }
+    let before = waits_of_workers(&server);
+    let (who, other) = (get(&server, "who.pl"), get(&server, "other.pl"));
+    assert_ne!(who, other);
+    for _ in 0..50 {
+        assert_eq!(get(&server, "who.pl"), who);
+        assert_eq!(get(&server, "other.pl"), other);
+    }
+    let waited = waits_of_workers(&server) - before;
+    assert!(waited < 20, "the workers waited {waited} times");
+}
+
+#[test]
+fn requests_that_wait_in_a_mailbox_are_of_any_script_and_rung() {
+    let server = server(1);
+    let (who, other) = (get(&server, "who.pl"), get(&server, "other.pl"));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..30 {
+                    assert_eq!(get(&server, "who.pl"), who);
+                    assert_eq!(get(&server, "other.pl"), other);
+                    for rung in [Rung::Registry, Rung::Fork, Rung::Cgi] {
+                        server.get(&rung.url("who.pl")).expect(200);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(server.log.count("not as they were"), 0);
+}
+
+#[test]
+fn bodies_reach_the_process_that_has_the_mailbox() {
+    let server = server(1);
+    let url = Rung::Rewind.url("echo.pl");
+    let bodies = [0, 10, LARGE, 70_000, LARGE + 1, 0, 1];
+    for length in bodies.repeat(3) {
+        let body: Vec<u8> = (0..length).map(|at| at as u8).collect();
+        let sum: u64 = body.iter().map(|byte| u64::from(*byte)).sum();
+        let answer = server.send(&Request::post(&url, body));
+        assert_eq!(
+            answer.expect(200),
+            format!("{length}:{}", sum % (1 << 32)),
+            "{length} bytes"
+        );
+        get(&server, "who.pl");
+    }
+}
+
+#[test]
+fn changed_script_is_compiled_anew() {
+    let server = server(1);
+    for number in 0..3 {
+        let text = plain(&format!("print 'number {number}';"));
+        server.site.replace("scripts/changes.pl", &text);
+        for _ in 0..3 {
+            assert_eq!(get(&server, "changes.pl"), format!("number {number}"));
+        }
+    }
+}
+
+/// The processes of the rung, by what started them.
+fn templates(server: &Server) -> Vec<processes::Process> {
+    let workers = server.workers();
+    let all = processes::descendants(server.pid());
+    all.into_iter()
+        .filter(|process| process.command == "mehari-template" && !workers.contains(&process.pid))
+        .collect()
+}
+
+#[test]
+fn processes_may_be_killed_while_they_wait() {
+    let mut server = server(1);
+    let zygotes = server.zygotes();
+    for is_template in [false, true, false, true] {
+        get(&server, "who.pl");
+        get(&server, "who.pl");
+        for process in templates(&server) {
+            if zygotes.contains(&process.parent) == is_template {
+                processes::signal(process.pid, rustix::process::Signal::Kill);
+            }
+        }
+        let who = get(&server, "who.pl");
+        assert_eq!(get(&server, "who.pl"), who);
+    }
+    server.rebase();
+}
+
+#[test]
+fn request_that_kills_its_process_harms_no_other() {
+    let server = server(1);
+    for _ in 0..3 {
+        for query in ["", "?1", "", "?2", ""] {
+            let url = format!("{}{query}", Rung::Rewind.url("dies.pl"));
+            if query.is_empty() {
+                assert_eq!(server.get(&url).expect(200), "ok");
+            } else {
+                let _ = server.connect().send(&Request::get(&url).closing());
+            }
+        }
+    }
+}
