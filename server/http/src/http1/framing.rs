@@ -79,9 +79,9 @@ impl Notes {
     }
 
     pub fn connection(&mut self, value: &[u8]) {
-        if value == b"keep-alive" {
+        if value.eq_ignore_ascii_case(b"keep-alive") {
             self.keep_alive = true;
-            return; // which most say who say anything
+            return; // the usual value
         }
         for option in value.split(|&byte| byte == b',') {
             let option = option.trim_ascii();

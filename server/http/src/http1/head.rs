@@ -23,10 +23,6 @@ impl Span {
         &bytes[self.start as usize..self.end as usize]
     }
 
-    fn length(self) -> usize {
-        (self.end - self.start) as usize
-    }
-
     /// The span of `part`, which is a slice of `whole`.
     fn locate(whole: &[u8], part: &[u8]) -> Span {
         let start = part.as_ptr() as usize - whole.as_ptr() as usize;
@@ -113,14 +109,13 @@ impl Head {
             _ => Version::Http11,
         };
         self.fields.clear();
-        self.fields.reserve(request.headers.len());
-        for field in request.headers.iter() {
-            self.fields.push((
+        self.fields.extend(request.headers.iter().map(|field| {
+            (
                 Span::locate(bytes, field.name.as_bytes()),
                 Span::locate(bytes, field.value),
-            ));
-        }
-        self.read_connection_fields(bytes)?;
+            )
+        }));
+        self.read_connection_fields(bytes, request.headers)?;
         if let Some(authority) = authority {
             self.host = Some(Span::locate(bytes, authority));
         }
@@ -146,24 +141,29 @@ impl Head {
     }
 
     /// Reads the fields that decide about framing and the connection.
-    fn read_connection_fields(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    fn read_connection_fields(
+        &mut self,
+        bytes: &[u8],
+        fields: &[httparse::Header],
+    ) -> Result<(), Problem> {
         let mut notes = framing::Notes::default();
         self.host = None;
-        for &(name, value) in &self.fields {
-            let is = |known: &[u8]| name.of(bytes).eq_ignore_ascii_case(known);
-            match name.length() {
-                4 if is(b"host") => {
-                    if self.host.replace(value).is_some() {
+        for &httparse::Header { name, value } in fields {
+            let is = |known: &str| name.eq_ignore_ascii_case(known);
+            match name.len() {
+                4 if is("host") => {
+                    let host = Span::locate(bytes, value);
+                    if self.host.replace(host).is_some() {
                         return Err(bad("more than one Host"));
                     }
-                    check_host(value.of(bytes))?;
+                    check_host(value)?;
                 }
-                6 if is(b"expect") => notes.expect(value.of(bytes))?,
-                10 if is(b"connection") => notes.connection(value.of(bytes)),
-                12 if is(b"content-type") => notes.content_type()?,
-                13 if is(b"authorization") => notes.authorization()?,
-                14 if is(b"content-length") => notes.content_length(value.of(bytes))?,
-                17 if is(b"transfer-encoding") => notes.transfer_encoding(value.of(bytes))?,
+                6 if is("expect") => notes.expect(value)?,
+                10 if is("connection") => notes.connection(value),
+                12 if is("content-type") => notes.content_type()?,
+                13 if is("authorization") => notes.authorization()?,
+                14 if is("content-length") => notes.content_length(value)?,
+                17 if is("transfer-encoding") => notes.transfer_encoding(value)?,
                 _ => {}
             }
         }
@@ -236,122 +236,132 @@ fn split_target<'t>(
 /// Checks `host [":" port]` (RFC 9110 section 7.2). The host is a DNS name, in which some networks
 /// use `_`, or an address. A name that looks like an address but is none is refused, as in Apache.
 pub fn check_host(host: &[u8]) -> Result<(), Problem> {
-    let (name, port) = match host.first() {
-        Some(b'[') => {
-            let end = memchr::memchr(b']', host).map_or(host.len(), |at| at + 1);
-            host.split_at(end)
-        }
-        _ => host.split_at(memchr::memchr(b':', host).unwrap_or(host.len())),
+    let name_ends = match host.first() {
+        Some(b'[') => address_in_brackets(host),
+        _ => name(host),
     };
-    let is_port = match port {
+    let is_host = name_ends.is_some_and(|end| match &host[end..] {
         [] => true,
         [b':', port @ ..] => is_port(port),
         _ => false,
-    };
-    if is_port && (is_name(name) || is_address_in_brackets(name)) {
+    });
+    if is_host {
         Ok(())
     } else {
         Err(bad("Host is not a host name"))
     }
 }
 
-/// Whether a name consists of labels with dots between them, or is an IPv4 address. A final dot is
-/// allowed. One pass, because every request has a Host.
-fn is_name(name: &[u8]) -> bool {
-    let name = name.strip_suffix(b".").unwrap_or(name);
-    let (mut labels, mut octets) = (0, 0);
-    let mut label = Label::default();
-    for &byte in name {
-        match byte {
-            b'.' if label.is_complete() => {
-                labels += 1;
-                octets += u32::from(label.is_octet());
-                label = Label::default();
+/// What a byte is in a host name.
+mod class {
+    pub const OTHER: u8 = 0;
+    pub const LETTER: u8 = 1;
+    pub const DIGIT: u8 = 2;
+    pub const HYPHEN: u8 = 3;
+    pub const DOT: u8 = 4;
+
+    pub static OF: [u8; 256] = {
+        let mut of = [OTHER; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            of[byte] = match byte as u8 {
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' => LETTER,
+                b'0'..=b'9' => DIGIT,
+                b'-' => HYPHEN,
+                b'.' => DOT,
+                _ => OTHER,
+            };
+            byte += 1;
+        }
+        of
+    };
+}
+
+/// Returns where the name at the beginning of `host` ends, or `None` if it is not a name. A name
+/// consists of labels with dots between them, or is an IPv4 address. A final dot is allowed. One
+/// pass, because every request has a Host.
+fn name(host: &[u8]) -> Option<usize> {
+    let (mut previous, mut end) = (class::DOT, 0);
+    // Where the last label begins, and the one before it.
+    let (mut last_label, mut label_before) = (0, 0);
+    for &byte in host {
+        let class = class::OF[usize::from(byte)];
+        if class >= class::HYPHEN {
+            // No label is empty, begins with a hyphen or ends with one.
+            if previous == class::DOT || class == class::DOT && previous == class::HYPHEN {
+                return None;
             }
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => label.push_other(),
-            b'-' if label.length > 0 => label.push_hyphen(),
-            b'0'..=b'9' => label.push_digit(byte),
-            _ => return false,
+            if class == class::DOT {
+                (label_before, last_label) = (last_label, end + 1);
+            }
+        } else if class == class::OTHER {
+            break;
         }
+        previous = class;
+        end += 1;
     }
-    if !label.is_complete() {
-        return false;
-    }
-    if label.digits == label.length {
-        labels == 3 && octets == 3 && label.is_octet()
+    let is_name = match previous {
+        class::HYPHEN => false,
+        class::DOT => end > 0 && ends_well(&host[..end - 1], label_before),
+        _ => ends_well(&host[..end], last_label),
+    };
+    is_name.then_some(end)
+}
+
+/// Whether a name may end with the label that begins at `last_label`. A top-level domain begins with
+/// a letter (RFC 1123 section 2.1); an address consists of numbers.
+fn ends_well(name: &[u8], last_label: usize) -> bool {
+    let last = &name[last_label..];
+    let begins_with_digit = last.first().is_some_and(u8::is_ascii_digit);
+    if begins_with_digit && (last_label > 0 || last.iter().all(u8::is_ascii_digit)) {
+        is_ipv4_address(name)
     } else {
-        // A top-level domain begins with a letter (RFC 1123 section 2.1).
-        labels == 0 || !label.begins_with_digit
+        !last.is_empty()
     }
 }
 
-/// What is known about a label of a host name so far.
-#[derive(Default)]
-struct Label {
-    length: usize,
-    digits: usize,
-    /// The value of the first three digits.
-    number: u32,
-    begins_with_digit: bool,
-    begins_with_zero: bool,
-    ends_with_hyphen: bool,
-}
-
-impl Label {
-    fn push_digit(&mut self, digit: u8) {
-        if self.length == 0 {
-            self.begins_with_digit = true;
-            self.begins_with_zero = digit == b'0';
+/// Whether a name consists of four numbers up to 255, decimal and without zeros in front.
+fn is_ipv4_address(name: &[u8]) -> bool {
+    let (mut dots, mut digits, mut number) = (0, 0, 0);
+    for &byte in name {
+        if byte == b'.' {
+            (dots, digits, number) = (dots + 1, 0, 0);
+            continue;
         }
-        if self.digits < 3 {
-            self.number = self.number * 10 + u32::from(digit - b'0');
+        let digit = u32::from(byte.wrapping_sub(b'0'));
+        if digit > 9 || digits > 0 && number == 0 {
+            return false;
         }
-        self.digits += 1;
-        self.length += 1;
-        self.ends_with_hyphen = false;
+        digits += 1;
+        number = number * 10 + digit;
+        if number > 255 {
+            return false;
+        }
     }
-
-    fn push_hyphen(&mut self) {
-        self.length += 1;
-        self.ends_with_hyphen = true;
-    }
-
-    fn push_other(&mut self) {
-        self.length += 1;
-        self.ends_with_hyphen = false;
-    }
-
-    fn is_complete(&self) -> bool {
-        self.length > 0 && !self.ends_with_hyphen
-    }
-
-    /// Whether the label is a decimal byte of an IPv4 address without leading zeros.
-    fn is_octet(&self) -> bool {
-        self.digits == self.length
-            && self.length <= 3
-            && self.number <= 255
-            && !(self.begins_with_zero && self.length > 1)
-    }
+    dots == 3
 }
 
-fn is_address_in_brackets(host: &[u8]) -> bool {
-    let inside = host
-        .strip_prefix(b"[")
-        .and_then(|rest| rest.strip_suffix(b"]"));
-    let text = inside.and_then(|inside| std::str::from_utf8(inside).ok());
-    text.is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())
+/// Returns where the IPv6 address in brackets at the beginning of `host` ends.
+fn address_in_brackets(host: &[u8]) -> Option<usize> {
+    let end = memchr::memchr(b']', host)?;
+    let text = std::str::from_utf8(&host[1..end]).ok()?;
+    text.parse::<Ipv6Addr>().ok().map(|_| end + 1)
 }
 
 /// Empty, or the number of a port.
 fn is_port(digits: &[u8]) -> bool {
-    let append = |number: u32, byte: &u8| {
+    if digits.len() > 5 {
+        return false;
+    }
+    let mut number = 0;
+    for &byte in digits {
         let digit = u32::from(byte.wrapping_sub(b'0'));
-        (digit < 10).then(|| number * 10 + digit)
-    };
-    // Six digits always fit.
-    let number = digits.iter().take(6).try_fold(0, append);
-    let is_number = number.is_some_and(|number| (1..=u32::from(u16::MAX)).contains(&number));
-    digits.is_empty() || digits.len() <= 5 && is_number
+        if digit > 9 {
+            return false;
+        }
+        number = number * 10 + digit;
+    }
+    digits.is_empty() || (1..=u32::from(u16::MAX)).contains(&number)
 }
 
 /// Splits into host name and port digits. Brackets of an IPv6 address stay.
@@ -368,8 +378,12 @@ pub fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
 
 #[cfg(test)]
 mod names {
-    use super::is_name;
+    use super::name;
     use std::net::Ipv4Addr;
+
+    fn is_name(host: &[u8]) -> bool {
+        name(host) == Some(host.len())
+    }
 
     /// The definition, label by label, for comparison with `is_name`.
     fn is_name_by_definition(name: &[u8]) -> bool {

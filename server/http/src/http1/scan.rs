@@ -36,8 +36,9 @@ impl Scan {
         if self.seen == 0 {
             check_first_byte(bytes)?;
         }
-        while let Some(found) = memchr::memchr(b'\n', &bytes[self.seen..]) {
-            let at = self.seen + found;
+        let seen = self.seen;
+        for found in memchr::memchr_iter(b'\n', &bytes[seen..]) {
+            let at = seen + found;
             if at == 0 || bytes[at - 1] != b'\r' {
                 return Err(bad("a line ends with LF alone"));
             }
@@ -60,6 +61,7 @@ impl Scan {
     }
 
     /// Counts a finished line of `length` bytes.
+    #[inline]
     fn line(
         &mut self,
         length: usize,
