@@ -43,6 +43,7 @@ use crate::request::{Protocol, Table};
 use mehari_net::proxied;
 
 /// What a client asks for begins: it is counted, and its host is known.
+#[inline(always)]
 pub fn begin<C: ClientStream>(client: &C, protocol: Protocol) -> RequestContext {
     let shared = client.shared();
     let is_head = client.method() == b"HEAD";

@@ -70,6 +70,7 @@ pub struct RequestContext {
 type Listener = Box<dyn FnOnce(Outcome<'_>)>;
 
 impl RequestContext {
+    #[inline(always)]
     pub fn begin(shared: &Shared, protocol: Protocol, is_head: bool) -> RequestContext {
         RequestContext {
             id: shared.request_begins(),

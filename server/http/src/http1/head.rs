@@ -57,6 +57,8 @@ pub struct Head {
     pub version: Version,
     pub fields: Vec<(Span, Span)>,
     pub host: Option<Span>,
+    /// The Host that was checked last.
+    accepted_host: Vec<u8>,
     pub framing: Framing,
     /// Whether the client wants to keep the connection, by its version and its Connection field.
     pub keep_alive: bool,
@@ -140,6 +142,16 @@ impl Head {
         self.fields.clear();
     }
 
+    /// Checks a Host unless the one before it on this connection was the same: it usually is.
+    fn check_host(&mut self, host: &[u8]) -> Result<(), Problem> {
+        if self.accepted_host != host {
+            check_host(host)?;
+            self.accepted_host.clear();
+            self.accepted_host.extend_from_slice(host);
+        }
+        Ok(())
+    }
+
     /// Reads the fields that decide about framing and the connection.
     fn read_connection_fields(
         &mut self,
@@ -156,7 +168,7 @@ impl Head {
                     if self.host.replace(host).is_some() {
                         return Err(bad("more than one Host"));
                     }
-                    check_host(value)?;
+                    self.check_host(value)?;
                 }
                 6 if is("expect") => notes.expect(value)?,
                 10 if is("connection") => notes.connection(value),

@@ -162,10 +162,10 @@ impl<S: Stream> Connection<S> {
     }
 
     async fn answer(&mut self) -> Result<Next, Gone> {
-        let context = self.begin();
+        // The context is built where it stays: a copy of it costs more than most stages.
         let mut answering = Answering {
+            context: self.begin(),
             connection: self,
-            context,
         };
         let Answering {
             connection,
@@ -193,6 +193,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
+    #[inline(always)]
     fn begin(&mut self) -> RequestContext {
         let site = self.shared.site();
         let limits = &site.limits;
