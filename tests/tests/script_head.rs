@@ -1,7 +1,7 @@
 //! The header block a script prints, and what becomes of it.
 
 use mehari_harness::scripts::workers;
-use mehari_harness::{against_apache, Request, Rung, Server};
+use mehari_harness::{against_apache, Pair, Request, Rung, Server};
 
 /// Scripts that print their own header, and the answer: status, a field, the body.
 struct HeaderRow {
@@ -64,6 +64,47 @@ fn header_block_of_a_script_becomes_the_header() {
             }
         }
     }
+}
+
+/// The script's cookies and other fields go with what answers in its place; what it says of its own body does not.
+#[test]
+fn fields_beside_a_local_location_go_with_the_answer() {
+    const LEADS: &str = "#!/usr/bin/perl\nprint \"Set-Cookie: a=b\\nX-First: one\\nContent-Type: text/x-none\\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\\n\
+                         Set-Cookie: c=d\\nLocation: $ENV{QUERY_STRING}\\n\\n\";\n";
+    const SAYS: &str = "#!/usr/bin/perl\nprint \"Set-Cookie: e=f\\nX-Own: mine\\nContent-Type: text/plain\\n\\nanswers\";\n";
+    let build = || {
+        Server::builder()
+            .file("scripts/leads.pl", LEADS)
+            .file("scripts/says.pl", SAYS)
+            .file("htdocs/target.txt", "the target\n")
+            .ladder()
+            .conf(&workers(2))
+    };
+    let mut pair = Pair::start(build);
+    let mut differences = Vec::new();
+    for rung in Rung::ALL {
+        for target in [
+            "/target.txt",
+            "/cgi/says.pl",
+            "/registry/says.pl",
+            "/missing",
+        ] {
+            let request = Request::get(&format!("{}?{target}", rung.url("leads.pl")));
+            // Apache has no word for the other rungs.
+            let answer = match rung {
+                Rung::Cgi | Rung::PerlRun | Rung::Registry => pair.compare(&request),
+                _ => Ok(pair.ours().send(&request)),
+            };
+            match answer {
+                Ok(answer) => {
+                    let cookies = answer.all("set-cookie");
+                    assert_eq!(cookies[..2], ["a=b", "c=d"], "{rung:?} {target}");
+                }
+                Err(why) => differences.push(why),
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]

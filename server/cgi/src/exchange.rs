@@ -189,14 +189,14 @@ impl Exchange {
         bytes.drain(..end);
         let left = match &head {
             ScriptHead::Response(Head { content_length, .. }) => *content_length,
-            ScriptHead::LocalRedirect(_) | ScriptHead::Declined(_) => None,
+            ScriptHead::LocalRedirect { .. } | ScriptHead::Declined(_) => None,
         };
         self.state = State::Body(Body {
             reader,
             early: bytes,
             left,
         });
-        if matches!(head, ScriptHead::LocalRedirect(_)) {
+        if matches!(head, ScriptHead::LocalRedirect { .. }) {
             self.release(true);
         }
         Ok(head)

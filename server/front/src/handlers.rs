@@ -41,8 +41,8 @@ pub enum HandlerOutcome {
 /// What a program or a back end says first.
 pub enum BackendHead {
     Response(Head),
-    /// Another local target is to answer.
-    Elsewhere(Vec<u8>),
+    /// Another local target is to answer, and these header lines go with the answer.
+    Elsewhere(Vec<u8>, Vec<u8>),
     /// Perl leaves the answer to the server, and the body it was given.
     Declined(Box<Declined>, Option<Box<Spooled>>),
     /// The server's own page for this status.
@@ -57,7 +57,7 @@ impl From<ScriptHead> for BackendHead {
     fn from(head: ScriptHead) -> BackendHead {
         match head {
             ScriptHead::Response(head) => BackendHead::Response(head),
-            ScriptHead::LocalRedirect(target) => BackendHead::Elsewhere(target),
+            ScriptHead::LocalRedirect { target, lines } => BackendHead::Elsewhere(target, lines),
             ScriptHead::Declined(declined) => BackendHead::Declined(declined, None),
         }
     }

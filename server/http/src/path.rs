@@ -73,7 +73,13 @@ impl Path {
     /// Whether a segment is private to the site's owner: dot files (except `/.well-known/`),
     /// backups of editors and patches.
     pub fn is_hidden(&self) -> bool {
-        let mut segments = self.merged.split(|&byte| byte == b'/').skip(1).enumerate();
+        self.hides(self.merged.len())
+    }
+
+    /// The same of the first `length` bytes of the path.
+    pub fn hides(&self, length: usize) -> bool {
+        let path = &self.merged[..length];
+        let mut segments = path.split(|&byte| byte == b'/').skip(1).enumerate();
         segments.any(|(depth, segment)| {
             let public = depth == 0 && segment == b".well-known";
             !public && is_hidden_name(segment)

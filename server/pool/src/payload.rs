@@ -193,7 +193,7 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
     }
     match location {
         Some(target) if target.starts_with(b"/") && !target.starts_with(b"//") => {
-            return Ok(ScriptHead::LocalRedirect(target));
+            return Ok(ScriptHead::led(target, &head.lines));
         }
         Some(_) => head.status = 302,
         None => {

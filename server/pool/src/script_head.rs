@@ -19,20 +19,45 @@ pub enum ScriptHead {
     Response(Head),
     /// `Location: /path?query` without a status: the server answers with that resource instead (RFC
     /// 3875 section 6.2.2). The caller limits the number of redirects.
-    LocalRedirect(Vec<u8>),
+    ///
+    /// As in Apache, the script's other fields go with that answer: `lines`.
+    LocalRedirect { target: Vec<u8>, lines: Vec<u8> },
     /// Perl's handlers have run, and the front responds.
     Declined(Box<Declined>),
 }
 
 impl ScriptHead {
+    /// To another resource. What a script says of its own body is left out.
+    pub fn led(target: Vec<u8>, lines: &[u8]) -> ScriptHead {
+        const OF_BODY: [&str; 6] = [
+            "Location",
+            "Content-Type",
+            "Content-Length",
+            "Last-Modified",
+            "ETag",
+            "Status",
+        ];
+        let is_of_body = |line: &[u8]| {
+            let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+            let is = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
+            OF_BODY.iter().any(is)
+        };
+        let lines = lines.split_inclusive(|byte| *byte == b'\n');
+        let kept = lines.filter(|line| !is_of_body(line));
+        ScriptHead::LocalRedirect {
+            target,
+            lines: kept.flatten().copied().collect(),
+        }
+    }
+
     /// Turns a local redirect into one for the client, for callers that cannot answer with another
     /// resource.
     pub fn into_response(self) -> Head {
         match self {
             ScriptHead::Response(head) => head,
-            ScriptHead::LocalRedirect(target) => Head {
+            ScriptHead::LocalRedirect { target, lines } => Head {
                 status: 302,
-                lines: [b"Location: ", target.as_slice(), b"\r\n"].concat(),
+                lines: [&lines[..], b"Location: ", &target, b"\r\n"].concat(),
                 ..Head::default()
             },
             ScriptHead::Declined(declined) => Head {
@@ -227,7 +252,7 @@ impl Fields {
         let mut status = self.status.unwrap_or(200);
         if let (200, Some(location), Form::Parsed) = (status, self.location, form) {
             if location.first() == Some(&b'/') {
-                return ScriptHead::LocalRedirect(location);
+                return ScriptHead::led(location, &self.head.lines);
             }
             status = 302;
         }

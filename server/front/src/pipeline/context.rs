@@ -238,6 +238,14 @@ impl RequestContext {
         }
     }
 
+    /// A script has led the request on: its fields go with whatever answers.
+    pub fn note_lines(&mut self, lines: &[u8]) {
+        if !lines.is_empty() {
+            let state = self.rule_state.get_or_insert_with(Default::default);
+            state.lines.extend_from_slice(lines);
+        }
+    }
+
     /// Perl's handlers have said who the user is.
     pub fn note_user(&mut self, named: Option<Box<Named>>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {

@@ -173,7 +173,7 @@ impl Part<'_> {
                             body,
                         )
                     }),
-                    Ok(BackendHead::Elsewhere(_) | BackendHead::Upgrade(_)) => return Err(302),
+                    Ok(BackendHead::Elsewhere(..) | BackendHead::Upgrade(_)) => return Err(302),
                 },
             };
         }

@@ -29,8 +29,9 @@ pub async fn answer<C: ClientStream>(
     };
     let mut head = match said {
         Ok(BackendHead::Response(head)) => head,
-        Ok(BackendHead::Elsewhere(target)) => {
-            return Ok(Some(HandlerOutcome::Elsewhere(target, 200)))
+        Ok(BackendHead::Elsewhere(target, lines)) => {
+            context.note_lines(&lines);
+            return Ok(Some(HandlerOutcome::Elsewhere(target, 200)));
         }
         Ok(BackendHead::Answered(answer)) => return Ok(Some(HandlerOutcome::Answer(*answer))),
         Ok(BackendHead::Page(status)) => return Ok(Some(page(client, context, status))),

@@ -278,10 +278,15 @@ impl<'s> Search<'s> {
         if self.host.refuses(path.encoded_slash) {
             return Ok(self.refused(settings, NOT_FOUND));
         }
-        if path.is_hidden() {
+        let found = walk::back(&mapped, path.merged.len(), |file| self.look(file));
+        // PATH_INFO names no file.
+        let is_file =
+            |found: &&Found| FileType::from_raw_mode(found.stat.st_mode) == FileType::RegularFile;
+        let info = found.as_ref().filter(is_file).map_or(0, |found| found.rest);
+        if path.hides(path.merged.len().saturating_sub(info)) {
             return Ok(self.refused(settings, HIDDEN));
         }
-        let Some(found) = walk::back(&mapped, path.merged.len(), |file| self.look(file)) else {
+        let Some(found) = found else {
             return self.without_file(settings, path, mapped);
         };
         if !may_follow(&found.file, settings.files.links) {

@@ -213,7 +213,7 @@ impl StandInExchange for Said {
                     .map(|head| match head.lines.strip_prefix(b"Location: /") {
                         Some(rest) if head.status == 200 => {
                             let target = rest.strip_suffix(b"\r\n").expect("one line");
-                            ScriptHead::LocalRedirect([b"/", target].concat())
+                            ScriptHead::led([b"/", target].concat(), b"")
                         }
                         _ => ScriptHead::Response(head),
                     }),
