@@ -98,7 +98,11 @@ fn fields_beside_a_local_location_go_with_the_answer() {
             match answer {
                 Ok(answer) => {
                     let cookies = answer.all("set-cookie");
-                    assert_eq!(cookies[..2], ["a=b", "c=d"], "{rung:?} {target}");
+                    let has = |cookie: &&str| cookies.iter().any(|known| known == cookie);
+                    assert!(
+                        ["a=b", "c=d"].iter().all(has),
+                        "{rung:?} {target}: {cookies:?}"
+                    );
                 }
                 Err(why) => differences.push(why),
             }

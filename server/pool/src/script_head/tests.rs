@@ -71,7 +71,13 @@ fn a_location_redirects() {
         (201, &b"Location: /made/1\r\n"[..])
     );
     let local = parse(b"Location: /other?a=1\nX: y\n\n", Form::Parsed);
-    assert_eq!(local, Ok(ScriptHead::led(b"/other?a=1".to_vec(), b"")));
+    assert_eq!(
+        local,
+        Ok(ScriptHead::LocalRedirect {
+            target: b"/other?a=1".to_vec(),
+            lines: b"X: y\r\n".to_vec(),
+        })
+    );
 }
 
 #[test]
