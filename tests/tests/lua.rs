@@ -8,7 +8,7 @@ mod stat;
 mod together;
 
 use mehari_harness::scripts::{let_go, plain, simple, until_let_go};
-use mehari_harness::{eventually, Builder, Request, PATIENCE};
+use mehari_harness::{eventually, processes, Builder, Request, PATIENCE};
 use std::time::{Duration, Instant};
 
 /// A site whose scripts are files of `lua/`.
@@ -363,5 +363,49 @@ fn pool_runs_scripts_that_may_block_in_processes_of_their_own() {
     server.log.expect("signal: 14");
     assert_eq!(server.get("/hello.lua").expect(200), "123\n");
     // The processes and their kept connections stay.
+    server.rebase();
+}
+
+#[test]
+fn process_of_the_pool_that_cannot_accept_for_a_while_goes_on() {
+    let mut server = site(
+        "LuaPoolProcesses 1\n<FilesMatch \"\\.lua$\">\nSetHandler lua\n</FilesMatch>\n",
+        &[],
+    )
+    .file("htdocs/hello.lua", "print '123'\n")
+    .start();
+    let process = || {
+        let all = processes::descendants(server.pid()).into_iter();
+        let mut pool = all.filter(|one| {
+            let words = std::fs::read(format!("/proc/{}/cmdline", one.pid)).unwrap_or_default();
+            words.windows(8).any(|word| word == b"lua-pool")
+        });
+        pool.next()
+    };
+    // It sleeps when it waits for its first connection.
+    let is_ready = || process().is_some_and(|one| one.state == 'S');
+    assert!(eventually(PATIENCE, is_ready));
+    let pid = process().expect("a process of the pool").pid;
+    let limit = |current| {
+        let pid = rustix::process::Pid::from_raw(pid);
+        let limit = rustix::process::Rlimit {
+            current: Some(current),
+            maximum: Some(1024),
+        };
+        rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit).expect("a limit");
+    };
+    // No descriptor is left for a connection.
+    limit(3);
+    let mut waiting = server.connect();
+    waiting.write(&Request::get("/hello.lua").bytes());
+    server.log.expect("lua-pool: accepting a connection");
+    limit(1024);
+    assert!(eventually(PATIENCE, || server.get("/hello.lua").status == 200));
+    assert_eq!(
+        process().map(|one| one.pid),
+        Some(pid),
+        "another process took its place"
+    );
+    drop(waiting);
     server.rebase();
 }

@@ -25,8 +25,8 @@ const LIMITS: Limits = Limits {
     memory: isize::MAX as usize,
 };
 
-/// Serves requests until accepting a connection fails. A script that takes longer than `timeout`
-/// ends the process.
+/// Serves requests until the listening socket is unusable. A script that takes longer than
+/// `timeout` ends the process.
 ///
 /// # Errors
 ///
@@ -43,10 +43,43 @@ pub fn serve(timeout: Duration) -> io::Result<()> {
         began: Instant::now(),
     };
     loop {
-        let (connection, _) = listener.accept()?;
+        let connection = accept(&listener)?;
         // A broken connection or invalid FastCGI ends the connection only.
         let _ = pool.attend(connection);
     }
+}
+
+/// Between two attempts to accept a connection.
+const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
+
+/// The next connection. A lack of descriptors or memory, or a client that has left, is no reason to
+/// end: the process says so once, and tries again.
+///
+/// # Errors
+///
+/// The error of accept(2) where the socket itself is wrong.
+fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
+    let mut is_told = false;
+    loop {
+        let error = match listener.accept() {
+            Ok((connection, _)) => return Ok(connection),
+            Err(error) if is_of_socket(&error) => return Err(error),
+            Err(error) => error,
+        };
+        if !is_told {
+            eprintln!("mehari lua-pool: accepting a connection: {error}; trying again");
+            is_told = true;
+        }
+        std::thread::sleep(NEXT_ATTEMPT);
+    }
+}
+
+/// Whether no later attempt can succeed.
+fn is_of_socket(error: &io::Error) -> bool {
+    let wrong = [libc::EBADF, libc::EINVAL, libc::ENOTSOCK, libc::EOPNOTSUPP];
+    error
+        .raw_os_error()
+        .is_some_and(|number| wrong.contains(&number))
 }
 
 struct Pool {
