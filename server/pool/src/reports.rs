@@ -8,9 +8,15 @@ use crate::zygote::{next_message, Zygote};
 use mehari_config::LogLevel;
 use mehari_observe::{ErrorLog, Origin};
 use mehari_wire::layout::control;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
+
+/// Between two attempts to watch a process.
+const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
 
 /// Reads a zygote's reports. Starts another zygote if this one ends while its generation serves.
 pub async fn listen(pool: Pool, number: u32, perl: usize, zygote: Rc<Zygote>) {
@@ -88,15 +94,11 @@ async fn zygote_is_gone(pool: Pool, number: u32, perl: usize) {
 
 /// Notices a worker's end even without the zygote's report.
 async fn watch_process(pool: Pool, pid: u32) {
-    let handle = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-        .and_then(|pid| {
-            rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
-        });
-    if let Some(watch) = handle.and_then(|handle| readable(handle).ok()) {
-        let _ = watch.readable().await;
-    }
+    let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return;
+    };
+    let is_known = || pool.borrow().index_of(pid).is_some();
+    wait_for_end(is_known, || pidfd_open(process, PidfdFlags::empty())).await;
     // The zygote's report has the reason and usually comes at once.
     for _ in 0..3 {
         if pool.borrow().index_of(pid).is_none() {
@@ -111,6 +113,25 @@ async fn watch_process(pool: Pool, pid: u32) {
     }
     drop(inner);
     pool.0.changed.notify_waiters();
+}
+
+/// Waits until the process that `open` opens has ended, or until `is_known` says that its end has
+/// been reported. Where the front has no descriptor left, this is no sign of an end: the next
+/// attempt comes later.
+async fn wait_for_end(is_known: impl Fn() -> bool, open: impl Fn() -> Result<OwnedFd, Errno>) {
+    while is_known() {
+        match open() {
+            Ok(handle) => {
+                if let Ok(watch) = readable(handle) {
+                    let _ = watch.readable().await;
+                    return;
+                }
+            }
+            Err(Errno::SRCH) => return,
+            Err(_) => {}
+        }
+        tokio::time::sleep(NEXT_ATTEMPT).await;
+    }
 }
 
 /// Keeps the bell's event registered: a worker that rings wakes the runtime, which then reads the
@@ -134,5 +155,50 @@ pub async fn copy_lines(stderr: tokio::process::ChildStderr, log: ErrorLog, pid:
     while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
         log.log_bytes(LogLevel::Error, origin, line.trim_ascii_end());
         line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::future::{poll_fn, Future};
+    use std::pin::pin;
+    use std::process::{Command, Stdio};
+    use tokio::sync::Notify;
+
+    /// A front without descriptors must not take a living worker for a dead one.
+    #[test]
+    fn a_process_that_cannot_be_watched_yet_has_not_ended() {
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("cat runs");
+        let process = Pid::from_child(&child);
+        let (attempts, is_open) = (Cell::new(0), Notify::new());
+        let open = || {
+            attempts.set(attempts.get() + 1);
+            if attempts.get() < 3 {
+                return Err(Errno::MFILE);
+            }
+            is_open.notify_one();
+            pidfd_open(process, PidfdFlags::empty())
+        };
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut end = pin!(wait_for_end(|| true, open));
+            let mut watched = pin!(is_open.notified());
+            poll_fn(|cx| {
+                assert!(end.as_mut().poll(cx).is_pending(), "the process runs");
+                watched.as_mut().poll(cx)
+            })
+            .await;
+            child.kill().expect("a signal");
+            end.await;
+            child.wait().expect("an end");
+            wait_for_end(|| true, || Err(Errno::SRCH)).await;
+            wait_for_end(|| false, || Err(Errno::MFILE)).await;
+        });
     }
 }
