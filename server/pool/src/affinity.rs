@@ -63,8 +63,7 @@ impl Inner {
     pub fn next_queued(&mut self, index: usize, team: usize, now: Instant) -> Option<Queued> {
         let script = self.worker(index).and_then(|worker| worker.script);
         let queue = &mut self.teams[team].queue;
-        let waited = queue.front()?.since;
-        let is_patient = now.saturating_duration_since(waited) < PATIENCE;
+        let is_patient = queue.front()?.waited(now) < PATIENCE;
         let mut first = queue.iter().take(SEARCHED);
         let place = match script {
             Some(_) if is_patient => first.position(|queued| queued.script == script),

@@ -122,7 +122,7 @@ impl Inner {
 
     /// Makes the worker write its Perl stack. The requests behind move to other workers at once.
     fn ask_for_stack(&mut self, index: usize, now: Instant) {
-        self.take_back_all(index, now);
+        self.take_back_all(index);
         if let Some(worker) = self.worker(index) {
             worker.warned = Some(now);
             worker.signal(libc::SIGRTMAX() - 3);

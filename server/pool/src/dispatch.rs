@@ -47,7 +47,7 @@ impl Inner {
             None if waiting >= self.teams[team].policy.queue as usize => {
                 self.refuse(owed, Fault::QueueFull);
             }
-            None => self.enqueue(team, owed, call, now),
+            None => self.enqueue(team, owed, call),
         }
     }
 
@@ -56,7 +56,7 @@ impl Inner {
         owed.fail(fault);
     }
 
-    fn enqueue(&mut self, team: usize, owed: Owed, mut call: Call<'_>, now: Instant) {
+    fn enqueue(&mut self, team: usize, owed: Owed, mut call: Call<'_>) {
         let length = crate::frame::size(&call);
         if length > SLOT_SIZE {
             return self.refuse(owed, Fault::TooLarge);
@@ -74,7 +74,6 @@ impl Inner {
             frame,
             body_file: take_file(&mut call),
             timeout: call.timeout,
-            since: now,
             tries: Tries::default(),
         });
     }
@@ -289,12 +288,12 @@ impl Inner {
             team.packing.regret();
         }
         if is_slow || (!team.idle.is_empty() && !team.packing.is_on()) {
-            self.take_back_all(index, now);
+            self.take_back_all(index);
         }
     }
 
     /// Puts all requests that the worker has not started back at the front of the queue, in order.
-    pub fn take_back_all(&mut self, index: usize, now: Instant) {
+    pub fn take_back_all(&mut self, index: usize) {
         loop {
             let Some(worker) = self.workers[index].as_mut() else {
                 return;
@@ -316,20 +315,14 @@ impl Inner {
             frame.extend_from_slice(&worker.mailbox.taken_back_slot()[..held.frame_length]);
             self.totals.taken_back += 1;
             let team = worker.team;
-            self.put_back_since(team, held, frame, now);
+            self.put_back(team, held, frame);
         }
     }
 
     /// Puts a request that was not started at the front of the queue, unless its client has gone.
-    /// Its waiting time counts from its arrival, so it cannot wait for ever.
-    pub fn put_back(&mut self, team: usize, held: Held, frame: Vec<u8>) {
-        let since = held.owed.arrived().submitted;
-        self.put_back_since(team, held, frame, since);
-    }
-
     /// A worker could write to the frame, so another worker gets the frame only if it is still
     /// sound.
-    fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
+    pub fn put_back(&mut self, team: usize, held: Held, frame: Vec<u8>) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
         let most = HANDED_BACK_MOST + self.workers.len();
         if !is_sound || usize::from(held.tries.handed_back) >= most {
@@ -346,7 +339,6 @@ impl Inner {
             frame,
             body_file: held.body_file,
             timeout: held.timeout,
-            since,
             tries: held.tries,
         });
     }
@@ -380,7 +372,7 @@ impl Inner {
     pub fn expire_queue(&mut self, now: Instant) {
         for team in 0..self.teams.len() {
             let limit = self.teams[team].policy.queue_timeout;
-            let late = |queued: &Queued| now.saturating_duration_since(queued.since) > limit;
+            let late = |queued: &Queued| queued.waited(now) > limit;
             while let Some(queued) = pop_if(&mut self.teams[team].queue, late) {
                 self.totals.refused += 1;
                 queued.owed.fail(Fault::QueueTimedOut);

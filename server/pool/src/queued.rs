@@ -14,6 +14,17 @@ pub(crate) struct Queued {
     pub frame: Vec<u8>,
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
-    pub since: Instant,
     pub tries: Tries,
+}
+
+impl Queued {
+    /// When the request came to the pool. A request that a worker had without starting it keeps
+    /// this time, so that no request waits longer than `WorkerQueueTimeout` in all.
+    pub fn submitted(&self) -> Instant {
+        self.owed.arrived().submitted
+    }
+
+    pub fn waited(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.submitted())
+    }
 }

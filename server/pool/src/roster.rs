@@ -111,7 +111,7 @@ impl Inner {
             return;
         };
         self.is_idle_no_more(team, index);
-        self.take_back_all(index, Instant::now());
+        self.take_back_all(index);
         let Some(worker) = self.worker(index) else {
             return;
         };

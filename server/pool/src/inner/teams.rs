@@ -1,6 +1,7 @@
 //! The teams of the current generation: which team serves a host, and how a reload replaces teams.
 
 use super::Inner;
+use crate::queued::Queued;
 use crate::team::Team;
 use mehari_config::TeamMark;
 
@@ -26,7 +27,7 @@ impl Inner {
             let merges = !queue.is_empty() && !old.queue.is_empty();
             queue.extend(old.queue);
             if merges {
-                queue.make_contiguous().sort_by_key(|queued| queued.since);
+                queue.make_contiguous().sort_by_key(Queued::submitted);
             }
         }
     }
