@@ -17,7 +17,7 @@ use crate::content::Answer;
 use crate::filters::header_rules;
 use crate::request::rule_state::{Checked, Destination, RuleState};
 use crate::request::variables::ExpressionVariables;
-use crate::request::{hop, Request};
+use crate::request::{hop, Fields, Request};
 use crate::routing::{self, Outcome, Route};
 use crate::shared::Shared;
 use mehari_auth::passwords::Credentials;
@@ -408,10 +408,8 @@ impl AccessPhase<'_> {
             return;
         }
         let kept = hop::without_named(self.request.fields);
-        let own = kept.as_deref().unwrap_or(self.request.fields).iter();
-        let mut fields: Vec<_> = own
-            .map(|(name, value)| (name.to_vec(), value.to_vec()))
-            .collect();
+        let own = kept.as_deref().map_or(self.request.fields, Fields::List);
+        let mut fields = own.to_owned();
         let state = rule_state.clone();
         let facts = self.facts(route, &route.settings, state.as_deref());
         header_rules::change_request(rules, &mut fields, &facts);

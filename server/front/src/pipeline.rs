@@ -33,13 +33,13 @@ mod status_page;
 pub mod subrequest;
 
 pub use admit::{at_once, check, TargetForm};
-pub use client::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
+pub use client::{BodyLength, ClientStream, Framing, Gathered, Gone, RequestSource, ResponseHead};
 pub use context::RequestContext;
 pub use respond::{answer, start_answer};
 
 use crate::content::Answer;
 use crate::handlers::HandlerOutcome;
-use crate::request::{Protocol, Table};
+use crate::request::Protocol;
 use mehari_net::proxied;
 
 /// What a client asks for begins: it is counted, and its host is known.
@@ -50,9 +50,8 @@ pub fn begin<C: ClientStream>(client: &C, protocol: Protocol) -> RequestContext 
     let mut context = RequestContext::begin(shared, protocol, is_head);
     context.host = shared.host(client.peer(), client.host());
     if let Some(rule) = &shared.site().remote_address {
-        let mut fields = Table::new();
-        client.put_fields(&mut fields);
-        let fields = fields.as_slice().iter().copied();
+        let fields = client.fields().table();
+        let fields = fields.iter().copied();
         context.client = proxied::client(rule, client.peer(), fields).map(Box::new);
     }
     context

@@ -3,6 +3,7 @@
 //! `rule_state` is what rules have found out about it, `variables` what expressions may ask of it.
 
 pub mod canonical;
+mod fields;
 pub mod hop;
 pub mod owned;
 mod redirect;
@@ -14,6 +15,7 @@ use mehari_http::http1::head::split_port;
 use rule_state::RuleState;
 use smallvec::SmallVec;
 
+pub use fields::{Fields, MapFields};
 pub use mehari_http::target::{path_of, query_of};
 pub use mehari_http::Field;
 pub use mehari_net::Peer;
@@ -50,7 +52,7 @@ pub struct Request<'a> {
     pub redirect: Option<&'a Redirect>,
     pub protocol: Protocol,
     /// In order of arrival, names as sent.
-    pub fields: &'a [Field<'a>],
+    pub fields: Fields<'a>,
     /// Of the target if that had one, else of the Host field. Checked; empty only in HTTP/1.0.
     pub host: &'a [u8],
     /// The number of the host that answers.
@@ -99,10 +101,7 @@ impl<'a> Request<'a> {
 
     /// The first field of this name.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
-        let mut fields = self.fields.iter();
-        fields
-            .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
-            .map(|(_, value)| *value)
+        self.fields.get(name)
     }
 
     /// The host without its port.

@@ -288,7 +288,7 @@ pub fn visible_fields<'r, 'a: 'r>(
                 .is_none_or(|redirect| redirect.keeps_request)
                 || !name.eq_ignore_ascii_case(b"content-length")
         })
-        .map(|&(name, value)| {
+        .map(|(name, value)| {
             if name.eq_ignore_ascii_case(b"host") {
                 (name, request.host)
             } else {

@@ -21,7 +21,7 @@ pub use reader::{Reader, Step};
 pub use reply::Http;
 
 use crate::handlers::{fastcgi, gateway};
-use crate::request::{hop, Request};
+use crate::request::{hop, Fields, Request};
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{Handler, LogLevel, Site, Speech, FCGID};
@@ -55,7 +55,7 @@ pub fn start(
     };
     let fields = hop::without_named(request.fields);
     let request = &Request {
-        fields: fields.as_deref().unwrap_or(request.fields),
+        fields: fields.as_deref().map_or(request.fields, Fields::List),
         ..*request
     };
     let asked = RequestSummary::new(shared, request, route);

@@ -2,7 +2,7 @@
 //! want done meanwhile (a password checked, a name resolved, a file read).
 
 use crate::content::Answer;
-use crate::pipeline::RequestContext;
+use crate::pipeline::{RequestContext, RequestSource};
 use crate::request::rule_state::{Checked, LookedUp};
 use crate::request::{path_of, query_of, Redirect, REDIRECTS};
 use crate::routing::{self, Route};
@@ -14,8 +14,7 @@ use mehari_resolve::names;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::access::{challenge, joined, Decision, Lead};
-use crate::request::rule_state::RuleState;
+use crate::access::{self, challenge, joined, Decision, Lead};
 
 /// Keys that one request may have looked up by programs.
 const QUESTIONS: usize = 32;
@@ -28,17 +27,20 @@ pub enum Admission {
     Status(u16),
 }
 
-/// Asks `access::evaluate` (by `ask`, which knows the request) until it has decided. `asked` is the target as sent.
+/// Evaluates the access phase until it has decided. `asked` is the target as sent.
+///
+/// # Errors
+/// The request is refused before any rule is asked.
 pub async fn admit(
     shared: &Shared,
     context: &mut RequestContext,
     asked: &[u8],
-    ask: impl Fn(&RequestContext, &mut Option<Box<RuleState>>) -> Result<Decision, Problem>,
+    source: &impl RequestSource,
 ) -> Result<Admission, Problem> {
     loop {
         let mut rule_state = context.rule_state.take();
         let before = rule_state.clone();
-        let passage = ask(context, &mut rule_state);
+        let passage = access::evaluate(shared, &source.request(context), &mut rule_state);
         context.rule_state = match &passage {
             // All is asked again: what it noted would be there twice.
             Ok(

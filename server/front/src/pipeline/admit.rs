@@ -3,8 +3,7 @@
 use super::client::ClientStream;
 use crate::access;
 use crate::handlers::HandlerOutcome;
-use crate::pipeline::access::Admission;
-use crate::pipeline::{scripts, start, RequestContext};
+use crate::pipeline::{start, RequestContext, RequestSource};
 use crate::request::{path_of, Peer};
 use crate::shared::traffic::{counted, Verdict};
 use crate::shared::Shared;
@@ -47,29 +46,8 @@ pub fn at_once<C: ClientStream>(
     let route = access::open_route(shared, context.host, path_of(client.target()))?;
     context.note_route(shared, &route);
     client.begin_work();
-    Some(client.with_request(context, |request| {
-        start::begin(shared, request, &route, Body::Empty)
-    }))
-}
-
-/// Asks the rules, and the scripts before and behind them.
-pub async fn ask<C: ClientStream>(
-    client: &C,
-    context: &mut RequestContext,
-) -> Result<Admission, Problem> {
-    let shared = client.shared();
-    scripts::admit(
-        shared,
-        context,
-        client.target(),
-        |context, rule_state| {
-            client.with_request(context, |request| {
-                access::evaluate(shared, request, rule_state)
-            })
-        },
-        |context, what| client.with_late_request(context, what),
-    )
-    .await
+    let request = client.request(context);
+    Some(start::begin(shared, &request, &route, Body::Empty))
 }
 
 /// Methods that no handler gets: TRACE gives away cookies, CONNECT is a proxy's.

@@ -13,8 +13,7 @@ pub use receive::receive;
 use super::client::{ClientStream, Gone};
 use crate::cache::FillLock;
 use crate::handlers::{BackendHead, Fault, HandlerOutcome};
-use crate::pipeline::RequestContext;
-use crate::request::Request;
+use crate::pipeline::{RequestContext, RequestSource};
 use crate::routing::Route;
 use ask::Step;
 use mehari_net::deadline::Phase;
@@ -27,14 +26,13 @@ pub async fn consult<C: ClientStream>(
     context: &mut RequestContext,
     route: &Rc<Route>,
 ) -> Result<Option<HandlerOutcome>, Gone> {
-    let question = |request: &Request<'_>| ask::Question::of(client.shared(), request, route);
-    let Some(mut question) = client.with_request(context, question) else {
+    let question = ask::Question::of(client.shared(), &client.request(context), route);
+    let Some(mut question) = question else {
         return Ok(None);
     };
     loop {
-        let step = client.with_request(context, |request| {
-            ask::step(client.shared(), context, request, route, &mut question)
-        });
+        let request = client.request(context);
+        let step = ask::step(client.shared(), context, &request, route, &mut question);
         match step {
             Step::Pass => return Ok(None),
             Step::Answer(work) => {
@@ -48,7 +46,7 @@ pub async fn consult<C: ClientStream>(
                 others.await;
             }
             Step::Ask(mut fill_lock) => {
-                let fields = client.with_request(context, |request| fill_lock.fields(request));
+                let fields = fill_lock.fields(&client.request(context));
                 fill_lock.change_fields(context, fields);
                 context.fill_lock = Some(fill_lock);
                 return Ok(None);
@@ -71,9 +69,8 @@ pub fn rescue<C: ClientStream>(
         Ok(_) => None,
     };
     let work = failed.and_then(|status| {
-        client.with_request(context, |request| {
-            receive::rescue(client.shared(), context, request, &fill_lock, status)
-        })
+        let request = client.request(context);
+        receive::rescue(client.shared(), context, &request, &fill_lock, status)
     });
     work.ok_or(fill_lock)
 }

@@ -4,16 +4,14 @@ use crate::content::backlog::Backlog;
 use crate::content::resource::Resource;
 use crate::content::Content;
 use crate::handlers::Backend;
-use crate::pipeline::scripts::LateRequest;
 use crate::pipeline::RequestContext;
-use crate::request::{Field, Peer, Request, Table};
+use crate::request::{Fields, Peer, Request};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_http::problem::Problem;
 use mehari_net::deadline::ConnectionGuard;
 use mehari_pool::Head;
-use std::cell::OnceCell;
 use std::fs::File;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -88,7 +86,7 @@ pub trait ClientStream {
     fn target(&self) -> &[u8];
     fn host(&self) -> &[u8];
     /// The request's own fields, in order of arrival.
-    fn put_fields<'t>(&'t self, fields: &mut Table<'t>);
+    fn fields(&self) -> Fields<'_>;
     /// What the limits say to the head, where the codec did not ask them while it read.
     fn check_head(&self) -> Result<(), Problem>;
 
@@ -169,71 +167,42 @@ pub trait ClientStream {
     /// Notices while nothing moves that the client has gone.
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone>;
 
-    /// Calls `what` with the request as handlers see it.
-    fn with_request<R>(&self, context: &RequestContext, what: impl FnOnce(&Request<'_>) -> R) -> R {
-        let mut fields = Table::new();
-        put_fields(self, context, &mut fields);
-        what(&request(self, context, &fields))
-    }
-
-    /// The same where it may not be asked for.
-    fn with_late_request(&self, context: &RequestContext, what: &mut dyn FnMut(&LateRequest<'_>)) {
-        let (fields, late) = (OnceCell::new(), OnceCell::new());
-        let filled = || {
-            let mut fields = Table::new();
-            put_fields(self, context, &mut fields);
-            fields
-        };
-        what(&|| late.get_or_init(|| request(self, context, fields.get_or_init(filled))));
-    }
-
     /// A line in the error log.
     fn log(&self, context: &RequestContext, text: &str) {
         context.log(self.shared(), LogLevel::Error, self.target(), text);
     }
 }
 
-/// The request's fields as rules have left them, put where they stay: to move them costs more.
-fn put_fields<'t, C: ClientStream + ?Sized>(
-    client: &'t C,
-    context: &'t RequestContext,
-    fields: &mut Table<'t>,
-) {
-    let state = context.rule_state.as_deref();
-    match state.and_then(|state| state.fields.as_ref()) {
-        None => client.put_fields(fields),
-        Some(changed) => {
-            let changed = changed.iter();
-            fields.extend(changed.map(|(name, value)| (&name[..], &value[..])));
-        }
-    }
+/// What knows a request: a client, or a page that includes another path.
+pub trait RequestSource {
+    /// The request as rules and handlers see it by now.
+    fn request<'t>(&'t self, context: &'t RequestContext) -> Request<'t>;
 }
 
-fn request<'t, C: ClientStream + ?Sized>(
-    client: &'t C,
-    context: &'t RequestContext,
-    fields: &'t [Field<'t>],
-) -> Request<'t> {
-    let method = client.method();
-    let target = client.target();
-    Request {
-        method: match (&context.redirect, context.is_head) {
-            (Some(redirect), false) if !redirect.keeps_request => b"GET",
-            _ => method,
-        },
-        asked_method: method,
-        target,
-        resource: match &context.redirect {
-            Some(redirect) => &redirect.target,
-            None => target,
-        },
-        redirect: context.redirect.as_ref(),
-        protocol: context.protocol,
-        fields,
-        host: client.host(),
-        peer: context.client(client.peer()),
-        virtual_host: context.host,
-        rule_state: context.rule_state.as_deref(),
-        id: context.id,
+impl<C: ClientStream> RequestSource for C {
+    fn request<'t>(&'t self, context: &'t RequestContext) -> Request<'t> {
+        let (method, target) = (self.method(), self.target());
+        let state = context.rule_state.as_deref();
+        let changed = state.and_then(|state| state.fields.as_deref());
+        Request {
+            method: match (&context.redirect, context.is_head) {
+                (Some(redirect), false) if !redirect.keeps_request => b"GET",
+                _ => method,
+            },
+            asked_method: method,
+            target,
+            resource: match &context.redirect {
+                Some(redirect) => &redirect.target,
+                None => target,
+            },
+            redirect: context.redirect.as_ref(),
+            protocol: context.protocol,
+            fields: changed.map_or_else(|| self.fields(), Fields::Owned),
+            host: self.host(),
+            peer: context.client(self.peer()),
+            virtual_host: context.host,
+            rule_state: state,
+            id: context.id,
+        }
     }
 }

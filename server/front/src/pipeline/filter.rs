@@ -3,7 +3,7 @@
 use super::client::ClientStream;
 use crate::filters::{self, Plan, IN_PLACE};
 use crate::handlers::{Backend, Filtered};
-use crate::pipeline::RequestContext;
+use crate::pipeline::{RequestContext, RequestSource};
 use mehari_config::Coding;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
@@ -35,9 +35,8 @@ fn plan<C: ClientStream>(
         return None;
     }
     let length = lines.content_length.or(head.content_length);
-    client.with_request(context, |request| {
-        filters::plan(request, settings, head.status, &head.lines, length)
-    })
+    let request = client.request(context);
+    filters::plan(&request, settings, head.status, &head.lines, length)
 }
 
 /// Does what was planned: changes the header, and puts the filter between program and client.

@@ -1,12 +1,13 @@
 //! From an admitted request to what answers it: its body, and its handler.
 
-use super::admit::{ask, traffic_verdict};
+use super::admit::traffic_verdict;
 use super::cache::consult;
 use super::client::{ClientStream, Gathered, Gone};
+use super::scripts;
 use crate::content::page;
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::access::Admission;
-use crate::pipeline::{start, status_page, RequestContext};
+use crate::pipeline::{start, status_page, RequestContext, RequestSource};
 use crate::request::Request;
 use crate::routing::{Outcome, Route};
 use crate::shared::traffic::Verdict;
@@ -20,14 +21,8 @@ use std::time::Duration;
 
 /// The page of a status, as the configuration of its place wants it.
 pub fn page<C: ClientStream>(client: &C, context: &RequestContext, status: u16) -> HandlerOutcome {
-    client.with_request(context, |request| {
-        status_page::refusal(
-            client.shared(),
-            request,
-            context.settings.as_deref(),
-            status,
-        )
-    })
+    let (request, settings) = (client.request(context), context.settings.as_deref());
+    status_page::refusal(client.shared(), &request, settings, status)
 }
 
 /// The page of a problem that was found before the request's handler was.
@@ -50,7 +45,7 @@ pub async fn begin<C: ClientStream>(
             return Ok(refuse(client, context, problem));
         }
     }
-    match ask(client, context).await {
+    match scripts::admit(client, context).await {
         Err(problem) => Ok(refuse(client, context, problem)),
         Ok(Admission::To(route)) => work(client, context, &route).await,
         Ok(Admission::Answer(answer)) => {
@@ -81,8 +76,7 @@ async fn work<C: ClientStream>(
     }
     if route.settings.tracking.uploads {
         let size = client.announced_length();
-        let progress = |request: &Request<'_>| track(client.shared(), request, size);
-        context.upload = client.with_request(context, progress);
+        context.upload = track(client.shared(), &client.request(context), size);
         client.track(context.upload.clone());
     }
     let body = if wants_body(route) {
@@ -119,9 +113,9 @@ async fn held_back<C: ClientStream>(
         Verdict::Refused(status, after) => {
             client.discard_body().await?;
             let settings = context.settings.as_deref();
-            Ok(Some(client.with_request(context, |request| {
-                status_page::come_back(client.shared(), request, settings, (status, after))
-            })))
+            let (shared, request) = (client.shared(), client.request(context));
+            let page = status_page::come_back(shared, &request, settings, (status, after));
+            Ok(Some(page))
         }
     }
 }
@@ -138,9 +132,7 @@ fn with_body<C: ClientStream>(
         Gathered::Memory(ref memory) => Body::Memory(memory),
         Gathered::File(file, length) => Body::File(file.into(), length),
     };
-    client.with_request(context, |request| {
-        start::begin(client.shared(), request, route, body)
-    })
+    start::begin(client.shared(), &client.request(context), route, body)
 }
 
 /// An internal redirect: the same request, without its body, for another path.
@@ -154,13 +146,11 @@ pub async fn go_elsewhere<C: ClientStream>(
         client.log(context, "redirected within the server too often");
         return HandlerOutcome::Answer(page::answer(500, None));
     }
-    match ask(client, context).await {
+    match scripts::admit(client, context).await {
         Err(problem) => refuse(client, context, problem),
         Ok(Admission::To(route)) => {
             context.note_route(client.shared(), &route);
-            client.with_request(context, |request| {
-                start::begin_elsewhere(client.shared(), request, &route)
-            })
+            start::begin_elsewhere(client.shared(), &client.request(context), &route)
         }
         Ok(Admission::Answer(answer)) => HandlerOutcome::Answer(answer),
         Ok(Admission::Status(status)) => page(client, context, status),
@@ -172,7 +162,7 @@ fn track(shared: &Shared, request: &Request<'_>, size: u64) -> Option<Rc<Upload>
     if matches!(request.method, b"GET" | b"HEAD") {
         return None;
     }
-    let id = uploads::id(request.fields.iter().copied(), request.query())?;
+    let id = uploads::id(request.fields.iter(), request.query())?;
     shared.uploads.begin(id, size)
 }
 

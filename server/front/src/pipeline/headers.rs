@@ -8,10 +8,10 @@ use crate::shared::Shared;
 
 /// The header lines of a response, each `Name: value\r\n`, after all that the configuration says about
 /// them; `None`: nothing.
-pub fn of_response(
+pub fn of_response<'r>(
     shared: &Shared,
     context: &RequestContext,
-    request: impl FnOnce(&mut dyn FnMut(&Request<'_>)),
+    request: impl FnOnce() -> Request<'r>,
     status: u16,
     lines: [&[u8]; 2],
 ) -> Option<Vec<u8>> {
@@ -30,22 +30,19 @@ pub fn of_response(
     }
     let all = [lines[0], lines[1], noted].concat();
     let site = shared.site();
-    let mut changed = None;
-    request(&mut |request| {
-        let host = site.host(context.host);
-        let mut facts =
-            ExpressionVariables::new(request, host, context.rule_state.as_deref(), &shared.maps);
-        facts.status = status;
-        facts.lines = &all;
-        facts.came = context.time;
-        facts.lasted = context.time.elapsed().unwrap_or_default();
-        facts.set_env = &settings.programs.set_env;
-        changed = Some(header_rules::change_response(
-            &rules.headers,
-            &rules.expires,
-            &facts,
-            set,
-        ));
-    });
-    changed
+    let host = site.host(context.host);
+    let request = request();
+    let state = context.rule_state.as_deref();
+    let mut facts = ExpressionVariables::new(&request, host, state, &shared.maps);
+    facts.status = status;
+    facts.lines = &all;
+    facts.came = context.time;
+    facts.lasted = context.time.elapsed().unwrap_or_default();
+    facts.set_env = &settings.programs.set_env;
+    Some(header_rules::change_response(
+        &rules.headers,
+        &rules.expires,
+        &facts,
+        set,
+    ))
 }

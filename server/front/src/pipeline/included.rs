@@ -1,15 +1,13 @@
 //! What a page with server-side includes asks for: another path of this server, requested as a client
 //! would request it, by all its rules.
 
-use crate::access;
 use crate::content::includes::are_for;
 use crate::content::{Answer, Content};
 use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
 use crate::handlers::{Backend, BackendHead, HandlerOutcome};
 use crate::pipeline::access::Admission;
-use crate::pipeline::{access as access_stage, declined, start, RequestContext};
+use crate::pipeline::{access as access_stage, declined, start, RequestContext, RequestSource};
 use crate::request::owned::OwnedRequest;
-use crate::request::rule_state::RuleState;
 use crate::request::{path_of, Protocol, Redirect, Request};
 use crate::routing::{Outcome, Route};
 use crate::shared::Shared;
@@ -110,7 +108,7 @@ impl Part<'_> {
             state.set(name, value.to_vec());
         }
         context.rule_state = Some(Box::new(state));
-        let asked = self.render.base.with(|request| request.target.to_vec());
+        let asked = self.render.base.request().target.to_vec();
         context.redirect = Some(Redirect {
             target,
             from: None,
@@ -118,12 +116,7 @@ impl Part<'_> {
             count: 0,
             keeps_request: true,
         });
-        let ask = |context: &RequestContext, rule_state: &mut Option<Box<RuleState>>| {
-            self.with(context, |request| {
-                access::evaluate(&self.render.shared, request, rule_state)
-            })
-        };
-        let admission = access_stage::admit(&self.render.shared, context, &asked, ask).await;
+        let admission = access_stage::admit(&self.render.shared, context, &asked, self).await;
         match admission.map_err(|problem| problem.status)? {
             Admission::To(route) if is_for_tls_only(&route, &self.render.base) => Err(403),
             Admission::To(route) => {
@@ -138,9 +131,7 @@ impl Part<'_> {
     /// What a program answers, or a back end, or the server for itself.
     async fn answered(&self, context: &RequestContext, route: &Rc<Route>) -> Result<Fetched, u16> {
         let shared = &self.render.shared;
-        let mut work = self.with(context, |request| {
-            start::begin(shared, request, route, Body::Empty)
-        });
+        let mut work = start::begin(shared, &self.request(context), route, Body::Empty);
         loop {
             work = match work {
                 HandlerOutcome::Answer(answer) => return whole(answer).map(Fetched::Bytes),
@@ -164,42 +155,35 @@ impl Part<'_> {
                     {
                         return Box::pin(self.file_or_answer(context, route)).await;
                     }
-                    Ok(BackendHead::Declined(declined, body)) => self.with(context, |request| {
-                        declined::work(
-                            shared,
-                            request,
-                            context.settings.as_deref(),
-                            *declined,
-                            body,
-                        )
-                    }),
+                    Ok(BackendHead::Declined(declined, body)) => {
+                        let (request, settings) =
+                            (self.request(context), context.settings.as_deref());
+                        declined::work(shared, &request, settings, *declined, body)
+                    }
                     Ok(BackendHead::Elsewhere(..) | BackendHead::Upgrade(_)) => return Err(302),
                 },
             };
         }
     }
+}
 
-    fn with<R>(&self, context: &RequestContext, what: impl FnOnce(&Request<'_>) -> R) -> R {
-        let state = context.rule_state.as_deref();
-        self.render.base.with(|request| {
-            let resource = context
-                .redirect
-                .as_ref()
-                .map(|redirect| &redirect.target[..]);
-            what(&Request {
-                resource: resource.unwrap_or(request.resource),
-                redirect: context.redirect.as_ref(),
-                virtual_host: context.host,
-                rule_state: state,
-                ..*request
-            })
-        })
+impl RequestSource for Part<'_> {
+    fn request<'t>(&'t self, context: &'t RequestContext) -> Request<'t> {
+        let base = self.render.base.request();
+        let redirect = context.redirect.as_ref();
+        Request {
+            resource: redirect.map_or(base.resource, |redirect| &redirect.target),
+            redirect,
+            virtual_host: context.host,
+            rule_state: context.rule_state.as_deref(),
+            ..base
+        }
     }
 }
 
 /// `SSLRequireSSL` of the part's own place.
 fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
-    route.settings.tls.required && base.with(|request| request.peer.tls.is_none())
+    route.settings.tls.required && base.request().peer.tls.is_none()
 }
 
 /// Nothing was chosen in the place of what was found.

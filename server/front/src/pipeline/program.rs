@@ -5,8 +5,7 @@ use super::client::{ClientStream, Gone};
 use super::handle::page;
 use super::respond;
 use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
-use crate::pipeline::{declined, RequestContext};
-use crate::request::Request;
+use crate::pipeline::{declined, RequestContext, RequestSource};
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::future::poll_fn;
@@ -41,10 +40,11 @@ pub async fn answer<C: ClientStream>(
         }
         Ok(BackendHead::Declined(mut declined, body)) => {
             context.note_declined(&mut declined);
-            return Ok(Some(client.with_request(context, |request| {
-                let settings = context.settings.as_deref();
-                declined::work(client.shared(), request, settings, *declined, body)
-            })));
+            let (request, settings) = (client.request(context), context.settings.as_deref());
+            let shared = client.shared();
+            return Ok(Some(declined::work(
+                shared, &request, settings, *declined, body,
+            )));
         }
         Err(fault) => {
             context.note_backend(backend);
@@ -63,23 +63,14 @@ pub async fn answer<C: ClientStream>(
         }
     };
     if !lines.purge.is_empty() {
-        client.with_request(context, |request| {
-            let cache = &client.shared().cache;
-            cache.purge_said(request, &head.lines, &lines)
-        });
+        let cache = &client.shared().cache;
+        cache.purge_said(&client.request(context), &head.lines, &lines);
     }
     if let Some(fill_lock) = fill_lock {
-        let work = client.with_request(context, |request| {
-            let response = (&mut head, &lines);
-            receive(
-                client.shared(),
-                context,
-                request,
-                fill_lock,
-                response,
-                backend,
-            )
-        });
+        let request = client.request(context);
+        let response = (&mut head, &lines);
+        let shared = client.shared();
+        let work = receive(shared, context, &request, fill_lock, response, backend);
         if work.is_some() {
             return Ok(work);
         }
@@ -106,13 +97,9 @@ fn instead<C: ClientStream>(
             return Some(work);
         }
     }
-    if lines.has_validator() && head.may_be_conditional {
-        let settle = |request: &Request<'_>| printed::settle(request, head, lines);
-        if !client.with_request(context, settle) {
-            return Some(page(client, context, 412));
-        }
-    }
-    None
+    let is_conditional = lines.has_validator() && head.may_be_conditional;
+    let is_failed = is_conditional && !printed::settle(&client.request(context), head, lines);
+    is_failed.then(|| page(client, context, 412))
 }
 
 /// What comes of a head that names a file, where that is allowed.
@@ -125,16 +112,9 @@ fn sent_file<C: ClientStream>(
     let settings = context.settings.as_deref()?;
     let site = client.shared().site();
     let files = &client.shared().files;
-    let answer = client.with_request(context, |request| {
-        send_file::answer(
-            request,
-            site.host(context.host),
-            settings,
-            head,
-            lines,
-            files,
-        )
-    });
+    let request = client.request(context);
+    let host = site.host(context.host);
+    let answer = send_file::answer(&request, host, settings, head, lines, files);
     Some(match answer? {
         Ok(answer) => HandlerOutcome::Answer(answer),
         Err(problem) => {

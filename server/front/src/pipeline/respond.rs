@@ -6,9 +6,8 @@ use super::filter;
 use super::handle::page;
 use crate::content::{Answer, Content};
 use crate::handlers::{Backend, HandlerOutcome};
-use crate::pipeline::scripts::{self, LateRequest, Response as Scripted};
-use crate::pipeline::{headers, RequestContext};
-use crate::request::Request;
+use crate::pipeline::scripts::{self, Response as Scripted};
+use crate::pipeline::{headers, RequestContext, RequestSource};
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
 use mehari_pool::Head;
@@ -156,11 +155,8 @@ async fn scripted<C: ClientStream>(
     status: u16,
     lines: [&[u8]; 2],
 ) -> Option<Scripted> {
-    let look = |context: &RequestContext, what: &mut dyn FnMut(&LateRequest<'_>)| {
-        client.with_late_request(context, what)
-    };
     let head = (status, lines);
-    scripts::respond(client.shared(), context, client.target(), look, head).await
+    scripts::respond(client, context, head).await
 }
 
 /// The header lines as the configuration's rules leave them; `None`: as they are.
@@ -170,8 +166,6 @@ fn changed_lines<C: ClientStream>(
     status: u16,
     lines: [&[u8]; 2],
 ) -> Option<Vec<u8>> {
-    let ask = |use_it: &mut dyn FnMut(&Request<'_>)| {
-        client.with_request(context, |request| use_it(request))
-    };
-    headers::of_response(client.shared(), context, ask, status, lines)
+    let request = || client.request(context);
+    headers::of_response(client.shared(), context, request, status, lines)
 }

@@ -12,4 +12,3 @@ mod visit;
 
 pub use admit::admit;
 pub use respond::{respond, Response};
-pub use visit::LateRequest;

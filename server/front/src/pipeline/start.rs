@@ -6,7 +6,7 @@ use crate::handlers::file::coded;
 use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
-use crate::request::{canonical, trace, Request};
+use crate::request::{canonical, trace, Fields, Request};
 use crate::routing::{self, Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
 use mehari_config::{Handler, LogLevel, Rung, Site};
@@ -28,7 +28,7 @@ pub fn begin(
     if route.settings.tracking.trace_parents && !trace::is_there(request) {
         let parent = trace::fresh(request.id);
         let fields = trace::among(request.fields, &parent);
-        let fields = fields.as_slice();
+        let fields = Fields::List(&fields);
         return begin_as_is(shared, &Request { fields, ..*request }, route, body);
     }
     begin_as_is(shared, request, route, body)

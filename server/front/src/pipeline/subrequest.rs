@@ -4,7 +4,7 @@
 use crate::access;
 use crate::handlers::perl;
 use crate::request::rule_state::{Destination, RuleState};
-use crate::request::{path_of, Peer, Protocol, Request};
+use crate::request::{path_of, Fields, Peer, Protocol, Request};
 use crate::routing::{self, Route};
 use crate::shared::Shared;
 use mehari_config::{Rung, Site};
@@ -44,7 +44,7 @@ pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call
         resource: question.target,
         redirect: None,
         protocol: Protocol::Http11,
-        fields: &question.asker.fields,
+        fields: Fields::List(&question.asker.fields),
         host: host.map_or(b"", |(_, value)| *value),
         virtual_host: question.server,
         peer: &peer,
@@ -72,7 +72,7 @@ fn give_call(
     give: &mut dyn FnMut(Call<'_>),
 ) {
     let request = Request {
-        fields: &[],
+        fields: Fields::NONE,
         ..*request
     };
     perl::with_call(&request, route, site, Body::Empty, |mut call| {

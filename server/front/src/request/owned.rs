@@ -2,7 +2,7 @@
 //! answered, and what pages include others with.
 
 use crate::request::rule_state::RuleState;
-use crate::request::{Field, Peer, Protocol, Redirect, Request};
+use crate::request::{Fields, Peer, Protocol, Redirect, Request};
 
 pub struct OwnedRequest {
     target: Vec<u8>,
@@ -20,17 +20,12 @@ pub struct OwnedRequest {
 impl OwnedRequest {
     /// The same request with these fields.
     pub fn of(request: &Request<'_>, fields: Option<Vec<(Vec<u8>, Vec<u8>)>>) -> OwnedRequest {
-        let own = || {
-            let own = request.fields.iter();
-            own.map(|(name, value)| (name.to_vec(), value.to_vec()))
-                .collect()
-        };
         OwnedRequest {
             target: request.target.to_vec(),
             resource: request.resource.to_vec(),
             redirect: request.redirect.cloned(),
             protocol: request.protocol,
-            fields: fields.unwrap_or_else(own),
+            fields: fields.unwrap_or_else(|| request.fields.to_owned()),
             host: request.host.to_vec(),
             virtual_host: request.virtual_host,
             peer: request.peer.clone(),
@@ -47,24 +42,21 @@ impl OwnedRequest {
         self.rule_state.clone().unwrap_or_default()
     }
 
-    pub fn with<R>(&self, what: impl FnOnce(&Request<'_>) -> R) -> R {
-        let fields = self.fields.iter();
-        let fields: Vec<Field> = fields
-            .map(|(name, value)| (&name[..], &value[..]))
-            .collect();
-        what(&Request {
+    /// The request, for a GET.
+    pub fn request(&self) -> Request<'_> {
+        Request {
             method: b"GET",
             asked_method: b"GET",
             target: &self.target,
             resource: &self.resource,
             redirect: self.redirect.as_ref(),
             protocol: self.protocol,
-            fields: &fields,
+            fields: Fields::Owned(&self.fields),
             host: &self.host,
             virtual_host: self.virtual_host,
             peer: &self.peer,
             rule_state: self.rule_state.as_ref(),
             id: self.id,
-        })
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `traceparent` of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>` (section 3.2). Taken as it comes, and made where
 //! the configuration wants every request to have one.
 
-use crate::request::{Field, Request, Table};
+use crate::request::{Fields, Request, Table};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
@@ -32,15 +32,17 @@ pub fn fresh(id: u64) -> Vec<u8> {
 }
 
 /// The fields, with this one in the place of what was no traceparent.
-pub fn among<'a>(fields: &[Field<'a>], parent: &'a [u8]) -> Table<'a> {
-    let others = fields.iter().copied();
-    let others = others.filter(|(name, _)| !name.eq_ignore_ascii_case(NAME));
+pub fn among<'a>(fields: Fields<'a>, parent: &'a [u8]) -> Table<'a> {
+    let others = fields
+        .iter()
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(NAME));
     others.chain([(NAME, parent)]).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Field;
 
     #[test]
     fn what_is_made_is_well_formed_and_never_the_same() {
@@ -53,7 +55,7 @@ mod tests {
     fn it_takes_the_place_of_what_was_none() {
         let fields: [Field; 3] = [(b"a", b"1"), (b"Traceparent", b"nonsense"), (b"b", b"2")];
         let parent = fresh(1);
-        let table = among(&fields, &parent);
+        let table = among(Fields::List(&fields), &parent);
         let names: Vec<&[u8]> = table.as_slice().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, [&b"a"[..], b"b", NAME]);
     }

@@ -4,7 +4,7 @@
 
 use crate::codec::h1::{LINGER, LINGER_BYTES};
 use crate::handlers::perl;
-use crate::request::{Peer, Protocol, Request};
+use crate::request::{Fields, Peer, Protocol, Request};
 use crate::routing::{Outcome, Route};
 use crate::shared::{PerlExchange, Shared};
 use mehari_config::{Handler, LogLevel};
@@ -72,7 +72,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         resource: b"/",
         redirect: None,
         protocol: Protocol::Http10,
-        fields: &[],
+        fields: Fields::NONE,
         host: b"",
         virtual_host: host,
         peer,

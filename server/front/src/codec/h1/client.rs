@@ -8,7 +8,7 @@ use crate::handlers::Backend;
 use crate::pipeline::{
     BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, ResponseHead,
 };
-use crate::request::{Peer, Protocol, Table};
+use crate::request::{Fields, Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_http::http1::head::Framing as BodyFraming;
@@ -50,10 +50,11 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.head.host.map_or(&[][..], |host| host.of(bytes))
     }
 
-    fn put_fields<'t>(&'t self, fields: &mut Table<'t>) {
-        let bytes = self.input.bytes();
-        let own = self.head.fields.iter();
-        fields.extend(own.map(|(name, value)| (name.of(bytes), value.of(bytes))));
+    fn fields(&self) -> Fields<'_> {
+        Fields::Spans {
+            bytes: self.input.bytes(),
+            spans: &self.head.fields,
+        }
     }
 
     fn check_head(&self) -> Result<(), Problem> {

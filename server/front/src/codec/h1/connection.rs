@@ -5,7 +5,7 @@ use super::output::Output;
 use super::receive::Arrival;
 use crate::codec::pace::Pace;
 use crate::content::page;
-use crate::pipeline::{self, Gone, RequestContext};
+use crate::pipeline::{self, ClientStream, Gone, RequestContext};
 use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
@@ -241,8 +241,6 @@ impl<S: Stream> Connection<S> {
         let bytes = self.input.bytes();
         let line =
             (self.head.length > 0).then(|| (self.head.method.of(bytes), self.head.target(bytes)));
-        let fields = self.head.fields.iter();
-        let fields = fields.map(|(name, value)| (name.of(bytes), value.of(bytes)));
-        context.end(&self.shared, &self.peer, line, fields);
+        context.end(&self.shared, &self.peer, line, self.fields());
     }
 }

@@ -8,7 +8,7 @@ use crate::handlers::Backend;
 use crate::pipeline::{
     BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, ResponseHead,
 };
-use crate::request::{Peer, Table};
+use crate::request::{Fields, Peer};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use http::Response;
@@ -46,8 +46,8 @@ impl ClientStream for Stream {
         self.head.host()
     }
 
-    fn put_fields<'t>(&'t self, fields: &mut Table<'t>) {
-        self.head.fields().for_each(|field| fields.push(field));
+    fn fields(&self) -> Fields<'_> {
+        self.head.fields()
     }
 
     fn check_head(&self) -> Result<(), Problem> {

@@ -1,6 +1,6 @@
 //! The head of a stream's request, with what HTTP/2 says elsewhere put where programs look for it.
 
-use crate::request::Field;
+use crate::request::{Fields, MapFields};
 use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
 use http::request::Parts;
 use mehari_config::ConnectionLimits;
@@ -58,14 +58,12 @@ impl Head {
         value.map_or(&[], |value| value.as_bytes())
     }
 
-    pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
-        let first = [(&b"host"[..], self.host()), (b"cookie", self.cookie())];
-        let sent = self.parts.headers.iter();
-        let others = sent.filter(|(name, _)| **name != HOST && **name != COOKIE);
-        first
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .chain(others.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())))
+    pub fn fields(&self) -> Fields<'_> {
+        Fields::Map(MapFields {
+            host: self.host(),
+            cookie: self.cookie(),
+            map: &self.parts.headers,
+        })
     }
 
     /// The fields that HTTP/1 takes once only. A Host that names another host than `:authority` makes the

@@ -7,7 +7,7 @@ use super::Accepted;
 use crate::content::{Answer, Content};
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::{self, Gone, RequestContext, TargetForm};
-use crate::request::{Peer, Protocol, Table};
+use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use bytes::Bytes;
@@ -55,9 +55,7 @@ impl Drop for Answering {
     fn drop(&mut self) {
         let Answering { stream, context } = self;
         let line = (stream.head.method(), stream.head.target());
-        let mut fields = Table::new();
-        stream.head.fields().for_each(|field| fields.push(field));
-        let fields = fields.as_slice().iter().copied();
+        let fields = stream.head.fields();
         context.end(&stream.shared, &stream.peer, Some(line), fields);
     }
 }

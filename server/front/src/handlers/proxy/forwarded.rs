@@ -1,7 +1,7 @@
 //! What back ends are told of those before us: `X-Forwarded-*` and `Forwarded` (RFC 7239).
 
 use crate::handlers::perl::scheme;
-use crate::request::{Field, Request};
+use crate::request::{Fields, Request};
 use mehari_config::{Forwarded, ProxySettings};
 use mehari_http::token::is_token_byte;
 
@@ -28,10 +28,10 @@ pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
 
 /// Appends the fields. `said`: the client says something of its own in one of them.
 pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &mut Vec<u8>) {
-    let kept: &[Field<'_>] = if said && settings.forwarded == Forwarded::Append {
+    let kept = if said && settings.forwarded == Forwarded::Append {
         request.fields
     } else {
-        &[]
+        Fields::NONE
     };
     let scheme = scheme(request);
     let client = request.peer.remote_addr.as_bytes();
@@ -53,7 +53,7 @@ pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &
 }
 
 /// The value, behind those of the same name that are kept.
-fn push_behind(kept: &[Field<'_>], (name, value): (&str, &[u8]), into: &mut Vec<u8>) {
+fn push_behind(kept: Fields<'_>, (name, value): (&str, &[u8]), into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");
     for (known, value) in kept {

@@ -11,7 +11,7 @@ use mehari_config::UploadFormat;
 const FRESH: &[u8] = b"Pragma: no-cache\r\nExpires: Thu, 19 Nov 1981 08:52:00 GMT\r\n";
 
 pub fn answer(shared: &Shared, request: &Request<'_>, format: UploadFormat) -> Answer {
-    let Some(id) = uploads::id(request.fields.iter().copied(), request.query()) else {
+    let Some(id) = uploads::id(request.fields.iter(), request.query()) else {
         let said = "expected X-Progress-ID, in the header or the query\n";
         return text(400, "text/plain; charset=utf-8", said.into());
     };

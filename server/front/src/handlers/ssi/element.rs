@@ -227,7 +227,7 @@ impl Render {
                     let mut target =
                         self.target("virtual", &self.put_in(value, manner)?, document)?;
                     if !target.contains(&b'?') {
-                        let query = self.base.with(|request| request.query().to_vec());
+                        let query = self.base.request().query().to_vec();
                         if !query.is_empty() {
                             target.push(b'?');
                             target.extend_from_slice(&query);

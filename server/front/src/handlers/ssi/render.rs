@@ -214,22 +214,17 @@ impl Render {
     fn holds(&self, condition: &Condition, manner: &Manner) -> bool {
         let variables = self.variables.borrow();
         let site = self.shared.site();
-        self.base.with(|request| {
-            let host = site.host(request.virtual_host);
-            let facts = PageFacts {
-                variables: &variables,
-                format: &manner.time,
-                request: ExpressionVariables::new(
-                    request,
-                    host,
-                    request.rule_state,
-                    &self.shared.maps,
-                ),
-            };
-            condition.holds(&facts, &|text| {
-                let text = variables.put_in(text, &manner.time);
-                text.unwrap_or_default()
-            })
+        let request = self.base.request();
+        let host = site.host(request.virtual_host);
+        let (state, maps) = (request.rule_state, &self.shared.maps);
+        let facts = PageFacts {
+            variables: &variables,
+            format: &manner.time,
+            request: ExpressionVariables::new(&request, host, state, maps),
+        };
+        condition.holds(&facts, &|text| {
+            let text = variables.put_in(text, &manner.time);
+            text.unwrap_or_default()
         })
     }
 
@@ -255,15 +250,14 @@ impl Render {
     }
 
     pub fn complain(&self, document: &Document, text: &str) {
-        self.base.with(|request| {
-            let origin = Origin {
-                pid: None,
-                request: Some(request.id),
-                worker: None,
-            };
-            let text = format!("{}: {text}", document.path.escape_ascii());
-            let journal = &self.shared.journal;
-            journal.error(request.virtual_host, LogLevel::Error, origin, &text);
-        });
+        let request = self.base.request();
+        let origin = Origin {
+            pid: None,
+            request: Some(request.id),
+            worker: None,
+        };
+        let text = format!("{}: {text}", document.path.escape_ascii());
+        let journal = &self.shared.journal;
+        journal.error(request.virtual_host, LogLevel::Error, origin, &text);
     }
 }

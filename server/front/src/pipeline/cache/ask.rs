@@ -63,10 +63,10 @@ impl Question {
             // What is asked in a body is in no key.
             && !(request.method == b"GET" && has_body(request))
             && !claims::hides_fields(request);
-        let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
+        let control = Control::parse(values(request.fields.iter(), "cache-control"));
         // Pragma is for who does not know Cache-Control (RFC 9111 section 5.4).
         let pragma = match request.field("cache-control") {
-            None => Control::parse(values(request.fields.iter().copied(), "pragma")),
+            None => Control::parse(values(request.fields.iter(), "pragma")),
             Some(_) => Control::default(),
         };
         is_asked.then(|| Question {
@@ -120,7 +120,10 @@ pub fn step(
     };
     let control = question.control.as_ref();
     let only_kept = control.is_some_and(|control| control.only_if_cached);
-    let found = shared.cache.store.find(&question.key, request.fields, now);
+    let found = shared
+        .cache
+        .store
+        .find(&question.key, &request.fields.table(), now);
     let page = match &found {
         Found::Page(page) => match page.state(control, now) {
             State::Fresh => return reply(page, CacheStatus::Hit),

@@ -48,7 +48,7 @@ pub fn receive(
     };
     // As the client will see it: `Header` and `Expires` rules have their say.
     let block = [&head.lines[..], &[]];
-    let ruled = headers::of_response(shared, context, |give| give(request), status, block);
+    let ruled = headers::of_response(shared, context, || *request, status, block);
     let said = ruled.as_deref().unwrap_or(&head.lines);
     let arrival = fill_lock.arrival(said);
     let now = arrival.at;
@@ -83,7 +83,7 @@ pub fn receive(
     let fits = length.is_none_or(|length| (rules.min_size..=rules.max_size).contains(&length));
     let terms = Terms::of(
         rules,
-        request.fields,
+        &request.fields.table(),
         fill_lock.has_query,
         status,
         said,
@@ -169,7 +169,7 @@ fn freshened(
     let store = &shared.cache.store;
     match Terms::of(
         rules,
-        request.fields,
+        &request.fields.table(),
         fill_lock.has_query,
         old.status,
         &lines,

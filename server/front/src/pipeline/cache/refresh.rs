@@ -35,7 +35,7 @@ async fn run(
     fill_lock: Box<FillLock>,
 ) {
     let route = fill_lock.route.clone();
-    let work = owned.with(|request| start::begin(shared, request, &route, Body::Empty));
+    let work = start::begin(shared, &owned.request(), &route, Body::Empty);
     let HandlerOutcome::Backend(mut backend) = work else {
         return;
     };
@@ -45,10 +45,9 @@ async fn run(
     let Ok(lines) = header_block::validate(&head.lines) else {
         return;
     };
-    let answered = owned.with(|request| {
-        let response = (&mut head, &lines);
-        receive(shared, context, request, fill_lock, response, &mut backend)
-    });
+    let response = (&mut head, &lines);
+    let request = owned.request();
+    let answered = receive(shared, context, &request, fill_lock, response, &mut backend);
     if answered.is_some() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::RuleState;
-use crate::request::{Field, Peer, Table};
+use crate::request::{Fields, Peer, Table};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_observe::{Entry, Lookup, More, Origin};
@@ -29,7 +29,7 @@ impl RequestContext {
         shared: &Shared,
         peer: &'a Peer,
         line: Option<(&'a [u8], &'a [u8])>,
-        fields: impl Iterator<Item = Field<'a>> + Clone,
+        fields: Fields<'a>,
     ) {
         shared.request_ends(self.sent);
         if let Some(upload) = &self.upload {
@@ -43,7 +43,7 @@ impl RequestContext {
         if let Some(meters) = &mut *shared.meters.borrow_mut() {
             meters.record(method, self.status, self.lasted());
         }
-        let entry = self.entry(peer, line, fields.clone());
+        let entry = self.entry(peer, line, fields);
         if shared.log_needs.get().more {
             self.log_more(shared, peer, fields, entry)
         } else {
@@ -56,7 +56,7 @@ impl RequestContext {
         &'a self,
         peer: &'a Peer,
         line: Option<(&'a [u8], &'a [u8])>,
-        fields: impl Iterator<Item = Field<'a>>,
+        fields: Fields<'a>,
     ) -> Entry<'a> {
         let (mut referer, mut user_agent) = (None, None);
         for (name, value) in fields {
@@ -97,12 +97,12 @@ impl RequestContext {
         &'a self,
         shared: &Shared,
         peer: &'a Peer,
-        fields: impl Iterator<Item = Field<'a>>,
+        fields: Fields<'a>,
         entry: Entry<'a>,
     ) {
         let needs = shared.log_needs.get();
         let all: Table = if needs.request_fields {
-            fields.collect()
+            fields.table()
         } else {
             Table::new()
         };

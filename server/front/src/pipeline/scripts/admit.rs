@@ -1,15 +1,14 @@
 //! The scripts before a request's handler: some see its URL, others the file that stands for.
 
-use super::visit::{LateRequest, Seen};
+use super::visit::Seen;
 use super::{content, outcome};
-use crate::access::{Decision, Lead};
+use crate::access::Lead;
 use crate::content::{Answer, Content};
-use crate::pipeline::access::Admission;
-use crate::pipeline::{access as access_stage, RequestContext};
+use crate::pipeline::access::{self, Admission};
+use crate::pipeline::{ClientStream, RequestContext, RequestSource};
 use crate::request::rule_state::RuleState;
 use crate::request::{Redirect, REDIRECTS};
 use crate::routing::Route;
-use crate::shared::Shared;
 use mehari_config::{Host, LogLevel, Settings};
 use mehari_edge::{Ended, Failure, Source, Stage, Visit};
 use mehari_http::path::{merge_slashes, resolved};
@@ -18,27 +17,25 @@ use outcome::Led;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Asks the access phase, and the scripts before and behind it. `ask` and `look` know the request: the one asks
-/// [`crate::access::evaluate`], the other makes something of it.
-pub async fn admit(
-    shared: &Shared,
+/// Runs the access stage, and the scripts before and behind it.
+///
+/// # Errors
+/// The request is refused before any rule is asked.
+pub async fn admit<C: ClientStream>(
+    client: &C,
     context: &mut RequestContext,
-    asked: &[u8],
-    ask: impl Fn(&RequestContext, &mut Option<Box<RuleState>>) -> Result<Decision, Problem>,
-    look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
 ) -> Result<Admission, Problem> {
+    let (shared, asked) = (client.shared(), client.target());
     let within = |redirect: &Redirect| !redirect.keeps_request;
     if !shared.lua.is_used() || context.redirect.as_ref().is_some_and(within) {
-        return access_stage::admit(shared, context, asked, ask).await;
+        return access::admit(shared, context, asked, client).await;
     }
     let site = shared.site();
     let host = site.host(context.host);
     let base = shared.lua.base(host);
     let mut phase = ScriptPhase {
-        shared,
+        client,
         host,
-        asked,
-        look,
         restarts: 0,
     };
     loop {
@@ -51,7 +48,7 @@ pub async fn admit(
             Verdict::Again => continue,
             Verdict::Admitted(admission) => return Ok(admission),
         }
-        let mut admission = access_stage::admit(shared, context, asked, &ask).await?;
+        let mut admission = access::admit(shared, context, asked, client).await?;
         let Admission::To(route) = &admission else {
             return Ok(admission);
         };
@@ -74,7 +71,7 @@ pub async fn admit(
             Verdict::Admitted(admission) => return Ok(admission),
         }
         if led(context) != before {
-            admission = access_stage::admit(shared, context, asked, &ask).await?;
+            admission = access::admit(shared, context, asked, client).await?;
         }
         return Ok(admission);
     }
@@ -99,15 +96,14 @@ enum Verdict {
     Admitted(Admission),
 }
 
-struct ScriptPhase<'a, L> {
-    shared: &'a Shared,
+/// The scripts of one request.
+struct ScriptPhase<'a, C> {
+    client: &'a C,
     host: &'a Host,
-    asked: &'a [u8],
-    look: L,
     restarts: u32,
 }
 
-impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L> {
+impl<C: ClientStream> ScriptPhase<'_, C> {
     /// Asks one script after another, until one decides.
     async fn ask(
         &mut self,
@@ -118,11 +114,11 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L
         route: Option<&Route>,
     ) -> Verdict {
         for file in scripts.iter() {
-            let lua = &self.shared.lua;
+            let lua = &self.client.shared().lua;
             let visit = self.visit(context, stage);
             let look = |what: &mut dyn FnMut(&dyn Source)| self.show(context, route, what);
             let (ended, mut visit) = lua
-                .run(&self.shared.clock, file, settings, visit, look)
+                .run(&self.client.shared().clock, file, settings, visit, look)
                 .await;
             self.log_printed(context, &visit);
             let decided = match ended {
@@ -130,7 +126,9 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L
                     outcome::note_request(&mut context.rule_state, &visit);
                     context.settings = Some(settings.clone());
                     let content = match visit.body.take() {
-                        Some(pieces) => content::of(&self.shared.files, pieces).await.map(Some),
+                        Some(pieces) => content::of(&self.client.shared().files, pieces)
+                            .await
+                            .map(Some),
                         None => Ok(None),
                     };
                     Some(Verdict::Admitted(
@@ -160,7 +158,7 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L
     }
 
     fn visit(&self, context: &RequestContext, stage: Stage) -> Box<Visit> {
-        let mut visit = self.shared.lua.new_visit(stage);
+        let mut visit = self.client.shared().lua.new_visit(stage);
         visit.request_count = context.kept;
         visit.began = Some(context.time);
         visit
@@ -172,14 +170,11 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L
         route: Option<&Route>,
         what: &mut dyn FnMut(&dyn Source),
     ) {
-        let host = self.host;
-        (self.look)(context, &mut |request| {
-            what(&Seen {
-                request,
-                host,
-                route,
-                body: context.small_body.as_deref(),
-            });
+        what(&Seen {
+            request: self.client.request(context),
+            host: self.host,
+            route,
+            body: context.small_body.as_deref(),
         });
     }
 
@@ -203,7 +198,7 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L
             target,
             in_place: false,
         };
-        let redirect = access_stage::lead(context.redirect.take(), to, self.asked);
+        let redirect = access::lead(context.redirect.take(), to, self.client.target());
         if redirect.count > REDIRECTS {
             self.log(context, "led on by scripts and rules too often");
             return Some(Verdict::Admitted(Admission::Status(500)));
@@ -257,13 +252,23 @@ impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> ScriptPhase<'_, L
     }
 
     fn log(&self, context: &RequestContext, text: &str) {
-        context.log(self.shared, LogLevel::Error, self.asked, text);
+        context.log(
+            self.client.shared(),
+            LogLevel::Error,
+            self.client.target(),
+            text,
+        );
     }
 
     fn log_printed(&self, context: &RequestContext, visit: &Visit) {
         for line in &visit.printed {
             let text = line.escape_ascii().to_string();
-            context.log(self.shared, LogLevel::Notice, self.asked, &text);
+            context.log(
+                self.client.shared(),
+                LogLevel::Notice,
+                self.client.target(),
+                &text,
+            );
         }
     }
 }

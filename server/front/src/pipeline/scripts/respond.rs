@@ -1,10 +1,9 @@
 //! The scripts behind a request's handler: they see the head of the response before it is sent.
 
-use super::visit::{LateRequest, Seen};
+use super::visit::Seen;
 use super::{content, outcome};
 use crate::content::{page, Answer, Files};
-use crate::pipeline::RequestContext;
-use crate::shared::Shared;
+use crate::pipeline::{ClientStream, RequestContext, RequestSource};
 use mehari_config::LogLevel;
 use mehari_edge::{Ended, Source, Stage, Visit};
 
@@ -18,13 +17,12 @@ pub struct Response {
 }
 
 /// What the scripts make of a head; `None`: there are none to ask, or they have been.
-pub async fn respond(
-    shared: &Shared,
+pub async fn respond<C: ClientStream>(
+    client: &C,
     context: &mut RequestContext,
-    asked: &[u8],
-    look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
     (status, lines): (u16, [&[u8]; 2]),
 ) -> Option<Response> {
+    let (shared, asked) = (client.shared(), client.target());
     let settings = context.settings.clone()?;
     let state = context.rule_state.get_or_insert_with(Default::default);
     if std::mem::replace(&mut state.edge.responded, true) {
@@ -42,13 +40,11 @@ pub async fn respond(
         let show = |what: &mut dyn FnMut(&dyn Source)| {
             let site = shared.site();
             let (host, route) = (site.host(context.host), context.route.as_deref());
-            look(context, &mut |request| {
-                what(&Seen {
-                    request,
-                    host,
-                    route,
-                    body: context.small_body.as_deref(),
-                });
+            what(&Seen {
+                request: client.request(context),
+                host,
+                route,
+                body: context.small_body.as_deref(),
             });
         };
         let (ended, mut visit) = shared

@@ -1,27 +1,24 @@
 //! What a script sees of a request: what it asks for, when it does.
 
 use crate::handlers::perl::scheme;
-use crate::request::{canonical, hop, Request};
+use crate::request::{canonical, hop, Fields, Request};
 use crate::routing::Route;
 use mehari_config::Host;
 use mehari_edge::{Attribute, Source};
 use mehari_http::path::Path;
 use std::borrow::Cow;
 
-/// A request that is put together once a script wants to know something of it: many do not.
-pub type LateRequest<'r> = dyn Fn() -> &'r Request<'r> + 'r;
-
 /// The request before it is mapped; with its route, once it is.
-pub struct Seen<'a, 'r> {
-    pub request: &'a LateRequest<'r>,
+pub struct Seen<'a> {
+    pub request: Request<'a>,
     pub host: &'a Host,
     pub route: Option<&'a Route>,
     pub body: Option<&'a [u8]>,
 }
 
-impl Source for Seen<'_, '_> {
+impl Source for Seen<'_> {
     fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>> {
-        let request = (self.request)();
+        let request = &self.request;
         let peer = request.peer;
         let text: &[u8] = match attribute {
             Attribute::UriPath => return Some(self.decoded_path()),
@@ -51,9 +48,9 @@ impl Source for Seen<'_, '_> {
     }
 
     fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
-        let fields = (self.request)().fields;
+        let fields = self.request.fields;
         let kept = hop::without_named(fields);
-        for (name, value) in kept.as_deref().unwrap_or(fields) {
+        for (name, value) in kept.as_deref().map_or(fields, Fields::List) {
             tell(name, value);
         }
     }
@@ -63,16 +60,16 @@ impl Source for Seen<'_, '_> {
     }
 
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
-        let state = (self.request)().rule_state.into_iter();
+        let state = self.request.rule_state.into_iter();
         for (name, value) in state.flat_map(|state| &state.variables) {
             tell(name, value);
         }
     }
 }
 
-impl Seen<'_, '_> {
+impl Seen<'_> {
     fn decoded_path(&self) -> Cow<'_, [u8]> {
-        let path = (self.request)().path();
+        let path = self.request.path();
         match Path::decode(path) {
             Ok(decoded) => Cow::Owned(decoded.bytes),
             // The access phase refuses such a path.

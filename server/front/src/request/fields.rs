@@ -1,0 +1,184 @@
+//! The field lines of a request, in order of arrival, wherever they lie.
+//!
+//! A codec says once where the fields of its head are ([`Fields`]); nothing is copied to look at one.
+
+use super::Table;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue, COOKIE, HOST};
+use mehari_http::http1::head::Span;
+use mehari_http::Field;
+
+/// The fields of one request.
+#[derive(Debug, Clone, Copy)]
+pub enum Fields<'a> {
+    /// An HTTP/1 head: places in the connection's buffer.
+    Spans {
+        bytes: &'a [u8],
+        spans: &'a [(Span, Span)],
+    },
+    /// An HTTP/2 head.
+    Map(MapFields<'a>),
+    List(&'a [Field<'a>]),
+    Owned(&'a [(Vec<u8>, Vec<u8>)]),
+}
+
+/// The fields of an HTTP/2 head. Host and Cookie come first, and stand here as they count: the host
+/// may be `:authority`, and a cookie may have come in pieces. Empty: there is none.
+#[derive(Debug, Clone, Copy)]
+pub struct MapFields<'a> {
+    pub host: &'a [u8],
+    pub cookie: &'a [u8],
+    pub map: &'a HeaderMap,
+}
+
+impl<'a> Fields<'a> {
+    pub const NONE: Fields<'static> = Fields::List(&[]);
+
+    pub fn iter(self) -> Iter<'a> {
+        match self {
+            Fields::Spans { bytes, spans } => Iter::Spans(bytes, spans.iter()),
+            Fields::Map(fields) => Iter::Map(MapIter {
+                first: [(b"host", fields.host), (b"cookie", fields.cookie)],
+                at: 0,
+                map: fields.map.iter(),
+            }),
+            Fields::List(list) => Iter::List(list.iter()),
+            Fields::Owned(list) => Iter::Owned(list.iter()),
+        }
+    }
+
+    /// The value of the first field of this name.
+    pub fn get(self, name: &str) -> Option<&'a [u8]> {
+        let name = name.as_bytes();
+        let mut fields = self.iter();
+        let found = fields.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    }
+
+    /// The fields as a list, for callers that need one.
+    pub fn table(self) -> Table<'a> {
+        self.iter().collect()
+    }
+
+    /// A copy that outlives the head.
+    pub fn to_owned(self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let own = |(name, value): Field<'_>| (name.to_vec(), value.to_vec());
+        self.iter().map(own).collect()
+    }
+}
+
+impl<'a> IntoIterator for Fields<'a> {
+    type Item = Field<'a>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// Goes through [`Fields`].
+pub enum Iter<'a> {
+    Spans(&'a [u8], std::slice::Iter<'a, (Span, Span)>),
+    Map(MapIter<'a>),
+    List(std::slice::Iter<'a, Field<'a>>),
+    Owned(std::slice::Iter<'a, (Vec<u8>, Vec<u8>)>),
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Field<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Field<'a>> {
+        match self {
+            Iter::Spans(bytes, spans) => {
+                let (name, value) = spans.next()?;
+                Some((name.of(bytes), value.of(bytes)))
+            }
+            Iter::Map(fields) => fields.next(),
+            Iter::List(list) => list.next().copied(),
+            Iter::Owned(list) => list.next().map(|(name, value)| (&name[..], &value[..])),
+        }
+    }
+
+    /// Goes through the fields of one kind in one loop.
+    #[inline]
+    fn fold<B, F: FnMut(B, Field<'a>) -> B>(self, begin: B, each: F) -> B {
+        match self {
+            Iter::Spans(bytes, spans) => {
+                let fields = spans.map(|(name, value)| (name.of(bytes), value.of(bytes)));
+                fields.fold(begin, each)
+            }
+            Iter::Map(fields) => fields.fold(begin, each),
+            Iter::List(list) => list.copied().fold(begin, each),
+            Iter::Owned(list) => {
+                let fields = list.map(|(name, value)| (&name[..], &value[..]));
+                fields.fold(begin, each)
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Iter::Spans(_, spans) => spans.size_hint(),
+            Iter::Map(fields) => (0, fields.map.size_hint().1.map(|most| most + 2)),
+            Iter::List(list) => list.size_hint(),
+            Iter::Owned(list) => list.size_hint(),
+        }
+    }
+}
+
+/// Goes through [`MapFields`].
+pub struct MapIter<'a> {
+    first: [Field<'a>; 2],
+    at: usize,
+    map: header::Iter<'a, HeaderValue>,
+}
+
+impl<'a> Iterator for MapIter<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        while let Some(first) = self.first.get(self.at) {
+            self.at += 1;
+            if !first.1.is_empty() {
+                return Some(*first);
+            }
+        }
+        let is_other = |(name, _): &(&HeaderName, &HeaderValue)| **name != HOST && **name != COOKIE;
+        let (name, value) = self.map.find(is_other)?;
+        Some((name.as_str().as_bytes(), value.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_http2_begin_with_the_host_and_the_joined_cookie() {
+        let mut map = HeaderMap::new();
+        map.append("accept", HeaderValue::from_static("*/*"));
+        map.append("cookie", HeaderValue::from_static("a=1"));
+        map.append("host", HeaderValue::from_static("other"));
+        map.append("cookie", HeaderValue::from_static("b=2"));
+        map.append("accept", HeaderValue::from_static("text/html"));
+        let fields = |host, cookie| {
+            Fields::Map(MapFields {
+                host,
+                cookie,
+                map: &map,
+            })
+        };
+        let all: Vec<Field> = fields(b"example.org", b"a=1; b=2").iter().collect();
+        let expected: [Field; 4] = [
+            (b"host", b"example.org"),
+            (b"cookie", b"a=1; b=2"),
+            (b"accept", b"*/*"),
+            (b"accept", b"text/html"),
+        ];
+        assert_eq!(all, expected);
+        let without = fields(b"", b"");
+        assert_eq!(without.iter().count(), 2);
+        assert_eq!(without.get("Host"), None);
+        assert_eq!(without.get("ACCEPT"), Some(&b"*/*"[..]));
+    }
+}
