@@ -89,6 +89,41 @@ fn no_part_of_a_file_is_read_for_a_stream_without_a_window() {
     assert_eq!(unsent(&server), 0);
 }
 
+/// A listing and a page of an error are in memory as what programs say is.
+#[test]
+fn pages_of_the_server_are_counted_while_they_wait() {
+    const STREAMS: u32 = 40;
+    let server = Server::builder()
+        .file("htdocs/listed/file.txt", "")
+        .conf(&format!(
+            "DocumentRoot @ROOT@/htdocs\n<Directory @ROOT@/htdocs/listed>\nOptions +Indexes\n</Directory>\n{METRICS}"
+        ))
+        .start();
+    for path in ["/listed/", "/missing"] {
+        let length = server.get(path).body.len();
+        let mut client = Client::greet(&server, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]);
+        let all: Vec<u8> = streams(STREAMS).flat_map(|n| ask(n, path)).collect();
+        client.write(&all);
+        for _ in 0..STREAMS {
+            client.until(HEADERS).expect("a head");
+        }
+        let waits = || unsent(&server) >= STREAMS as usize * length / 2;
+        assert!(
+            eventually(PATIENCE, waits),
+            "{path}: {} bytes",
+            unsent(&server)
+        );
+        let grants: Vec<u8> = [0]
+            .into_iter()
+            .chain(streams(STREAMS))
+            .flat_map(widen)
+            .collect();
+        client.write(&grants);
+        assert_eq!(bodies(&mut client, STREAMS).len(), STREAMS as usize);
+        assert!(eventually(PATIENCE, || unsent(&server) == 0), "{path}");
+    }
+}
+
 #[test]
 fn a_client_that_grants_much_and_reads_nothing_is_kept_little_for() {
     const STREAMS: u32 = 60;

@@ -46,6 +46,29 @@ impl Unsent {
     }
 }
 
+/// Bytes of a page that the server has made, while they wait for the client. No backlog has them.
+pub struct WaitingPage {
+    unsent: Rc<Unsent>,
+    bytes: usize,
+}
+
+impl WaitingPage {
+    pub fn new(unsent: &Rc<Unsent>, bytes: usize) -> WaitingPage {
+        unsent.waiting.set(unsent.waiting.get() + bytes);
+        WaitingPage {
+            unsent: unsent.clone(),
+            bytes,
+        }
+    }
+}
+
+impl Drop for WaitingPage {
+    fn drop(&mut self) {
+        let waiting = &self.unsent.waiting;
+        waiting.set(waiting.get() - self.bytes);
+    }
+}
+
 /// What the backlogs of one connection have in common.
 #[derive(Debug)]
 pub struct Share {

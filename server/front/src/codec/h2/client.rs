@@ -2,7 +2,7 @@
 
 use super::sending::Sending;
 use super::stream::Stream;
-use crate::content::backlog::Backlog;
+use crate::content::backlog::{Backlog, WaitingPage};
 use crate::content::Content;
 use crate::handlers::Backend;
 use crate::pipeline::{
@@ -157,7 +157,10 @@ impl ClientStream for Stream {
             return Ok(());
         }
         match content {
-            Content::Bytes(bytes) => self.send(context, bytes.into(), true).await,
+            Content::Bytes(bytes) => {
+                let _waiting = WaitingPage::new(&self.shared.unsent, bytes.len());
+                self.send(context, bytes.into(), true).await
+            }
             Content::Cached(resource) => self.send(context, resource.bytes(), true).await,
             Content::Shared(bytes) => self.send(context, bytes, true).await,
             Content::File(body) => self.send_file(context, *body).await,

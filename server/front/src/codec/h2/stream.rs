@@ -4,6 +4,7 @@ use super::head::Head;
 use super::outgoing::Outgoing;
 use super::sending::Sending;
 use super::Accepted;
+use crate::content::backlog::WaitingPage;
 use crate::content::{Answer, Content};
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::{self, Gone, RequestContext, TargetForm};
@@ -64,8 +65,8 @@ impl Drop for Answering {
 enum Next {
     All,
     Outcome(HandlerOutcome),
-    /// Its head is sent; these bytes are not, and end it.
-    Rest(Bytes),
+    /// Its head is sent; these bytes are not, and end it. They are counted where nobody else has them.
+    Rest(Bytes, Option<WaitingPage>),
 }
 
 impl Stream {
@@ -135,7 +136,7 @@ impl Stream {
         match next {
             Next::All => pipeline::run(self, context).await,
             Next::Outcome(work) => pipeline::finish(self, context, work).await,
-            Next::Rest(bytes) => self.send(context, bytes, true).await,
+            Next::Rest(bytes, _waiting) => self.send(context, bytes, true).await,
         }
     }
 
@@ -157,7 +158,9 @@ impl Stream {
             return Ok(None);
         }
         if !sending.has_room_for(bytes.len()) {
-            return Ok(Some(Next::Rest(bytes)));
+            let is_own = matches!(answer.content, Content::Bytes(_));
+            let waiting = is_own.then(|| WaitingPage::new(&self.shared.unsent, bytes.len()));
+            return Ok(Some(Next::Rest(bytes, waiting)));
         }
         context.sent += bytes.len() as u64;
         sending.send(bytes, true)?;
