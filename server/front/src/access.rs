@@ -1,8 +1,8 @@
-//! The access phase: what the configuration's rules say of a request before its handler answers, namely
-//! variables, rewriting, redirects, who may come, and changed request fields.
+//! The access phase: evaluates the configuration's rules before the handler runs (variables,
+//! rewriting, redirects, access, changed request fields).
 //!
-//! `pipeline::access` calls [`evaluate`] when a head is read, and again when the server leads a request
-//! on. A request that no rule is about passes at once.
+//! `pipeline::access` calls [`evaluate`] when a head has been read, and again when the server
+//! redirects the request internally. A request without rules passes at once.
 
 mod digest;
 mod login;
@@ -35,34 +35,35 @@ pub use redirects::joined;
 use variables::set_variables;
 
 pub enum Decision {
-    /// To the handler.
+    /// The handler may run.
     To(Rc<Route>),
     Answer(Arc<Settings>, Answer),
     /// The page of a status.
     Status(Option<Arc<Settings>>, u16),
-    /// On to another path and query, to be asked about again.
+    /// Evaluate again for another path and query.
     Led(Lead),
-    /// Ask a map's program for this key, note what it says, and ask again.
+    /// Ask a map's program for this key, note its answer, and evaluate again.
     LookUp {
         map: String,
         key: Vec<u8>,
     },
-    /// Read this file of users, and ask again.
+    /// Read this user file, and evaluate again.
     ReadUsers(PathBuf),
-    /// Have the resolver asked, note what it says, and ask again.
+    /// Ask the resolver, note its answer, and evaluate again.
     Resolve(Question),
-    /// Have the system learn what is at this path, and ask again.
+    /// Let a thread read this path's metadata from the disk, and evaluate again.
     Fetch(Vec<u8>),
-    /// Have a thread go ahead to the folder of this file, which is to be watched, and ask again.
+    /// Let a thread prepare the watch on this file's folder, and evaluate again.
     WarmWatches(Vec<u8>),
-    /// Look at this password, note what came of it, and ask again.
+    /// Check this password, note the result, and evaluate again.
     Check(Arc<Settings>, PathBuf, Credentials),
 }
 
-/// Where rules lead a request.
+/// The target of an internal redirect.
 pub struct Lead {
     pub target: Vec<u8>,
-    /// A rule of the host: the same request, as if it had come for this. Else a new one within the server.
+    /// True for rules of the host: the same request with another target. False: a new request
+    /// within the server.
     pub in_place: bool,
 }
 
@@ -103,7 +104,7 @@ pub fn evaluate(
     phase.look(route, rule_state)
 }
 
-/// Whose home has to be known to find the file.
+/// The user whose home must be known to find the file.
 fn home(
     host: &Host,
     request: &Request<'_>,
@@ -119,7 +120,7 @@ fn home(
     (!is_known).then_some(question)
 }
 
-/// The same route as last time, where nothing but the path decides.
+/// The kept route of the path, if nothing but the path decides.
 fn known(
     shared: &Shared,
     request: &Request<'_>,
@@ -133,7 +134,7 @@ fn known(
     shared.known_route(request.virtual_host, request.path(), file)
 }
 
-/// What finding the route would read from the disk, if that has not been done for it.
+/// The file that the search for the route would read from a disk, unless a thread has read it.
 fn cold(
     shared: &Shared,
     request: &Request<'_>,
@@ -146,7 +147,7 @@ fn cold(
     shared.cold_file(request.virtual_host, request.path(), file)
 }
 
-/// A route that was not kept.
+/// Finds a route that is not kept.
 fn found_anew(
     shared: &Shared,
     request: &Request<'_>,
@@ -164,7 +165,7 @@ fn is_fetched(rule_state: &Option<Box<RuleState>>) -> bool {
     rule_state.as_deref().is_some_and(|state| state.fetched)
 }
 
-/// The route of a request where the rules of its host have left it.
+/// The route of a request after the rules of its host.
 fn routed(
     shared: &Shared,
     request: &Request<'_>,
@@ -187,7 +188,7 @@ fn routed(
     }
 }
 
-/// The route that answers a request which has passed the access phase, found once more.
+/// Finds the route of a request again after the access phase.
 pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, Problem> {
     let site = shared.site();
     let mut rule_state = request.rule_state.cloned().map(Box::new);
@@ -201,8 +202,9 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
     phase.settle(route, &mut rule_state)
 }
 
-/// What the rules say of a request that a worker makes within another: nobody waits here, so a password that was
-/// not looked at lately counts as wrong. The route with its status: 0, or what the request is refused with.
+/// The rules for a request that a worker makes within another. It cannot wait, so a password that
+/// was not checked recently counts as wrong. Returns the route and its status: 0, or the status of
+/// the refusal.
 pub fn look_within(
     shared: &Shared,
     request: &Request<'_>,
@@ -253,7 +255,7 @@ struct AccessPhase<'a> {
 }
 
 impl AccessPhase<'_> {
-    /// Rules of the host: they see the path before it stands for a file, once for each resource.
+    /// Rules of the host: they see the path before it is mapped to a file, once per resource.
     fn before_mapping(
         &self,
         rule_state: &mut Option<Box<RuleState>>,
@@ -282,7 +284,7 @@ impl AccessPhase<'_> {
                 return Ok(Some(passage));
             }
         }
-        // What is a file's or a back end's by now is no path of `Redirect`'s any more.
+        // `Redirect` does not apply to a path that is already a file's or a back end's.
         if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(rule_state) {
             return Ok(None);
         }
@@ -301,7 +303,7 @@ impl AccessPhase<'_> {
         route: Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Decision, Problem> {
-        // Variables may be about the name.
+        // Variables may use the name.
         if let Some(question) = self.looks_up(&route.settings, rule_state) {
             return Ok(question);
         }
@@ -334,7 +336,7 @@ impl AccessPhase<'_> {
         Ok(Decision::To(route))
     }
 
-    /// The route under the settings that hold for this very request (`<If>`), its variables set.
+    /// The route with the settings of this request (`<If>`), and with its variables set.
     fn settle(
         &self,
         mut route: Rc<Route>,
@@ -349,7 +351,7 @@ impl AccessPhase<'_> {
         Ok(route)
     }
 
-    /// The route as it is with every `<If>` that is met, and what rules have forced on it.
+    /// The route with every matching `<If>` and with what rules have forced on the request.
     fn found(
         &self,
         route: &Rc<Route>,

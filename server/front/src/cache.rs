@@ -1,8 +1,8 @@
-//! The response cache of a front: keys, the store's levels (memory, a folder, Redis), and who waits for
-//! whom.
+//! The response cache of a front: keys, the levels of the store (memory, a folder, Redis), and the
+//! waiting requests.
 //!
-//! `pipeline::cache` asks it before a program runs and fills it with what programs answer; a place
-//! without `CacheEnable` never does. `mehari_cache` has RFC 9111's rules and the store in memory.
+//! `pipeline::cache` asks it before a program runs and stores the program's responses. Only places
+//! with `CacheEnable` use it. `mehari_cache` has RFC 9111's rules and the store in memory.
 
 pub mod claims;
 pub mod coded;
@@ -38,7 +38,7 @@ pub struct Cache {
     pub store: Store,
     pub asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
     pub fills: Fills,
-    /// So many have asked for something.
+    /// The number of requests that have asked for a page.
     askers: Cell<u64>,
     pub coded: CodedPages,
     disk: Disk,
@@ -47,17 +47,17 @@ pub struct Cache {
     pub counts: Counts,
 }
 
-/// A page that is being asked for.
+/// A page that is being made.
 pub struct Asking {
-    /// By whom.
+    /// The number of the request that makes it.
     number: u64,
     pub since: Instant,
     pub waiting: Vec<Waker>,
-    /// What those who wait are told: the status their program failed with, 0 until it does.
+    /// The status with which its program failed, for the waiting requests. 0: it has not failed.
     pub failure: Rc<Cell<u16>>,
 }
 
-/// What became of requests for pages.
+/// Counts of requests by the cache's result.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub hits: Cell<u64>,
@@ -77,10 +77,10 @@ pub struct CacheStats {
     pub revalidated: u64,
 }
 
-/// The cache's part in an answer, as X-Cache and the access log tell it.
+/// The cache's result for X-Cache and the access log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheStatus {
-    /// It was not asked.
+    /// The cache was bypassed.
     #[default]
     None,
     Hit,
@@ -90,7 +90,7 @@ pub enum CacheStatus {
 }
 
 impl CacheStatus {
-    /// What is kept answers: its lines say when it was made.
+    /// Whether a kept page is the response; its lines contain the date.
     pub fn is_kept(self) -> bool {
         matches!(
             self,
@@ -110,7 +110,7 @@ impl CacheStatus {
 }
 
 impl Cache {
-    /// Who is told of what does not work.
+    /// Sets the journal for errors.
     pub fn tell(&self, journal: Rc<dyn Journal>) {
         self.journal.replace(Some(journal));
     }
@@ -118,12 +118,12 @@ impl Cache {
     pub fn configure(&self, settings: &CacheStore) {
         self.disk.configure(settings);
         self.redis.configure(&settings.redis);
-        // A third of it for what is compressed.
+        // A third is for compressed forms.
         self.store.bound(settings.memory / 3 * 2);
         self.coded.bound(settings.memory / 3);
     }
 
-    /// Forgets what is meant; how many pages that were.
+    /// Removes pages and returns their number.
     pub fn purge(self: &Rc<Cache>, purge: &Purge) -> usize {
         self.sweep(purge.clone());
         self.fills.void(|key| purge.means(key));
@@ -134,7 +134,7 @@ impl Cache {
         kept.max(filed)
     }
 
-    /// Reads what is known of a key elsewhere into memory. `None`: nothing is.
+    /// Loads the pages of a key from the other levels into memory. `None`: there are none.
     pub fn look_behind(
         self: &Rc<Cache>,
         key: &Rc<[u8]>,
@@ -142,7 +142,7 @@ impl Cache {
         self.load(key).or_else(|| self.fetch(key))
     }
 
-    /// Puts a page in the place of the one that answered the same requests.
+    /// Stores a page in place of the earlier page for the same requests.
     pub fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
         self.file(key, &page);
         self.send(key, &page);
@@ -155,7 +155,7 @@ impl Cache {
         self.forget(key);
     }
 
-    /// A request has changed what is behind a target: nothing that was made before it is kept, whoever asked for it.
+    /// A request has changed the resource: no earlier page of any client is kept.
     pub fn invalidate(self: &Rc<Cache>, base: &[u8]) {
         self.fills.void(|key| key::base(key) == base);
         self.remove(base);
@@ -167,7 +167,7 @@ impl Cache {
         }
     }
 
-    /// What a program's response says is to be forgotten.
+    /// Removes the pages that a program's response names.
     pub fn purge_said(self: &Rc<Cache>, request: &Request<'_>, block: &[u8], lines: &HeaderBlock) {
         let said = lines.purge.iter().map(|span| &block[span.clone()]);
         for purge in said.filter_map(|text| Purge::by(request, text)) {
@@ -197,8 +197,8 @@ impl Cache {
         count.set(count.get() + 1);
     }
 
-    /// A number for who asks for it now, until it gives the key back. `None`: somebody does already, and has not for so long. Who
-    /// takes longer is no more waited for.
+    /// Registers a request as the maker of a page. `None`: another request is making it and has not
+    /// taken too long. No request waits for one that takes longer.
     pub fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
         let mut asked = self.asked.borrow_mut();
         let before = asked.get_mut(key);
@@ -223,7 +223,7 @@ impl Cache {
         Some(number)
     }
 
-    /// Whether nobody has overtaken who was given this number.
+    /// Whether no later request has replaced this maker.
     fn is_asking(&self, key: &[u8], number: u64) -> bool {
         let asked = self.asked.borrow();
         asked.get(key).is_some_and(|asking| asking.number == number)
@@ -237,7 +237,7 @@ impl Cache {
         }
     }
 
-    /// The program has failed one of those who asked for a key: so it has all who wait for it by now.
+    /// The program has failed for a maker, and so for all requests that wait now.
     fn fail(&self, key: &[u8], status: u16) {
         if let Some(asking) = self.asked.borrow_mut().get_mut(key) {
             std::mem::take(&mut asking.failure).set(status);

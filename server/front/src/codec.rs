@@ -1,6 +1,6 @@
-//! The protocols that clients speak: framing, flow control, and what each has of its own.
+//! The clients' protocols: framing, flow control, and the special features of each.
 //!
-//! A request that a codec has read goes through `pipeline`, which knows of no protocol.
+//! A codec reads a request and passes it to `pipeline`, which knows no protocol.
 
 pub mod h1;
 pub mod h2;

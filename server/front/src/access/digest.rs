@@ -1,4 +1,4 @@
-//! Who the user is, by Digest: what a request proves, and what it is challenged with.
+//! Digest authentication: the check of a request's proof, and the challenge.
 
 use crate::request::{path_of, query_of};
 use mehari_auth::digest::{Given, Place, State, Use};
@@ -12,7 +12,7 @@ use super::{AccessPhase, Decision};
 use crate::request::rule_state::RuleState;
 
 impl AccessPhase<'_> {
-    /// The user, or what is done about it that there is none yet.
+    /// The user, or what to do without one.
     pub(super) fn user_by_digest(
         &self,
         settings: &Arc<Settings>,
@@ -21,7 +21,8 @@ impl AccessPhase<'_> {
         let said = &settings.rules.authentication;
         let status = |status| Decision::Status(Some(settings.clone()), status);
         let (Some(file), Some(realm)) = (&said.user_file, &said.realm) else {
-            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            // Without a user file nobody can be authenticated: a fault of the configuration, and no
+            // reason to admit anybody.
             return Err(status(500));
         };
         let field = self.request.field("authorization");
@@ -71,7 +72,7 @@ impl AccessPhase<'_> {
         })
     }
 
-    /// Whether a proof's URI is the request's own: as it was sent, or another spelling of it.
+    /// Whether a proof's URI is the request's own, as sent or in another spelling.
     fn is_about(&self, uri: &[u8]) -> bool {
         let asked = self.request.target;
         // A request within another has a target that no client knows.
@@ -98,7 +99,7 @@ impl AccessPhase<'_> {
     }
 }
 
-/// What follows scheme and host.
+/// The part behind scheme and host.
 fn local_part(uri: &[u8]) -> &[u8] {
     let Some(host) = memchr::memmem::find(uri, b"://") else {
         return uri;
@@ -109,7 +110,7 @@ fn local_part(uri: &[u8]) -> &[u8] {
     }
 }
 
-/// The fields of a 401, the strongest first.
+/// The challenges of a 401, the strongest first.
 pub(super) fn challenge(said: &Authentication, nonce: &str, stale: bool) -> String {
     let realm = said.realm.as_deref().unwrap_or_default();
     let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");

@@ -1,4 +1,4 @@
-//! Who the user is, as far as the front can tell: by a password or by a proof.
+//! Finds the user of a request, by password (Basic) or proof (Digest).
 
 use crate::request::rule_state::Checked;
 use crate::shared::Shared;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use super::{digest, AccessPhase, Decision};
 use crate::request::rule_state::RuleState;
 
-/// A user, and the header line that answers to the proof.
+/// A user, and the header line that answers the proof.
 pub(super) struct Known {
     pub name: Arc<[u8]>,
     pub line: Vec<u8>,
 }
 
 impl AccessPhase<'_> {
-    /// Who it is, and a header line that goes with the answer. `Err`: something is to be looked at first.
+    /// The user, and a header line for the response. `Err`: something must be checked first.
     pub(super) fn log_in(
         &self,
         settings: &Arc<Settings>,
@@ -78,7 +78,7 @@ impl AccessPhase<'_> {
     }
 }
 
-/// The header lines that ask who it is.
+/// The header lines of the challenge.
 pub fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
     if let (true, Some(realm)) = (said.is_digest(), &said.realm) {
         let nonce = shared.digests.nonces.make(realm);

@@ -1,4 +1,4 @@
-//! What a rule wants to know of names: answered from what is known of them, or with the question to ask.
+//! Evaluates rules that depend on names: with known names, or by asking for one.
 
 use mehari_config::{NameLookups, NameTest, Settings, Verdict};
 use mehari_resolve::names::{Answer, Question};
@@ -9,22 +9,22 @@ use std::sync::Arc;
 use super::{AccessPhase, Decision};
 use crate::request::rule_state::RuleState;
 
-/// Kept while rules are asked: what they used, and what they miss.
+/// The names that rules used and the name that they lack.
 #[derive(Default)]
 pub(super) struct Asked {
     used: RefCell<Vec<(Question, Arc<Answer>)>>,
     missing: Cell<Option<Question>>,
-    /// What a test comes to whose question the resolver does not answer.
+    /// The result of a test if the resolver fails.
     assumed: bool,
     has_assumed: Cell<bool>,
 }
 
-/// What rules come to.
+/// A result of rules.
 pub(super) trait Ruling {
-    /// It depends on a name.
+    /// Whether the result depends on an unknown name.
     fn is_open(&self) -> bool;
 
-    /// The one of two that lets fewer in.
+    /// The stricter of two results.
     fn stricter(self, other: Self) -> Self;
 }
 
@@ -51,7 +51,7 @@ impl Ruling for Option<bool> {
     }
 }
 
-/// Verdicts of two bits each ([`mehari_config::Requirement::known`]).
+/// Results of two bits each ([`mehari_config::Requirement::known`]).
 impl Ruling for u64 {
     fn is_open(&self) -> bool {
         true
@@ -69,8 +69,8 @@ impl Ruling for u64 {
     }
 }
 
-/// What the rules come to as far as names are known, or what has to be asked first. Where the resolver fails, the
-/// stricter of both ways it could have answered.
+/// The rules' result with the known names, or the name to look up first. If the resolver fails, the
+/// stricter of the two possible results.
 pub(super) fn ruling<R: Ruling>(
     rule_state: &mut Option<Box<RuleState>>,
     ask: impl Fn(&Option<Box<RuleState>>, &Asked) -> R,
@@ -89,7 +89,7 @@ pub(super) fn ruling<R: Ruling>(
 }
 
 impl Asked {
-    /// What was used is noted: all is asked again when more is known, and programs are told.
+    /// Notes the used names, because the rules are evaluated again and programs see the names.
     fn settle<R: Ruling>(
         &self,
         ruling: R,
@@ -111,7 +111,7 @@ impl Asked {
 }
 
 impl AccessPhase<'_> {
-    /// `HostnameLookups`. `None`: the name is known, or is not to be had.
+    /// `HostnameLookups`. `None`: the name is known or unavailable.
     pub(super) fn looks_up(
         &self,
         settings: &Settings,
@@ -134,7 +134,7 @@ impl AccessPhase<'_> {
         }
     }
 
-    /// `None`: nobody knows yet.
+    /// `None`: not known yet.
     pub(super) fn is_named(
         &self,
         test: &NameTest,

@@ -1,11 +1,11 @@
-//! The way of requests that nobody has anything to say about: the access phase need not be evaluated.
+//! The fast path for requests that no rule concerns: the access phase is skipped.
 
 use crate::routing::Route;
 use crate::shared::Shared;
 use std::rc::Rc;
 
-/// The route of a path where it is known, and no rule, script, limit or cache of its place has a say in it. `None`: ask
-/// the access phase. What is not known may have to be read from a disk.
+/// The kept route of a path without rules, scripts, limits or cache. `None`: the access phase must
+/// run, because an unknown path may need a disk.
 pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> {
     if !is_open(shared, host) {
         return None;

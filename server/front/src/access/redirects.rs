@@ -1,4 +1,4 @@
-//! `Redirect` and what else sends a client to another address.
+//! `Redirect` and its relatives.
 
 use crate::content::Answer;
 use crate::request::canonical::{absolute, has_scheme};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Decision;
 
-/// The first of the rules that a path meets, and where that leads.
+/// The first rule that matches the path, and its target.
 pub(super) fn first_met(
     rules: &[Arc<RedirectRule>],
     path: &[u8],
@@ -30,7 +30,7 @@ pub(super) fn first_met(
     Some(redirected(settings.clone(), rule.status, location))
 }
 
-/// Where a redirect rule leads.
+/// The target of a redirect rule.
 fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8> {
     let groups = match rest {
         Rest::Behind(rest) => return [to.of(&Nothing), percent::encode_path(rest)].concat(),

@@ -1,4 +1,4 @@
-//! Who may come: `Require`, `Allow` and `Deny`, `Satisfy`, and who the user is.
+//! `Require`, `Allow` and `Deny`, `Satisfy`, and the user.
 
 use crate::routing::Route;
 use mehari_auth::passwords;
@@ -14,14 +14,14 @@ use super::{AccessPhase, Decision};
 use crate::request::rule_state::RuleState;
 
 impl AccessPhase<'_> {
-    /// Every place on the way has to let it in. `None`: the request may go on.
+    /// Checks the access rules of every place on the way. `None`: the request may continue.
     pub(super) fn stops(
         &self,
         route: &Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Option<Decision> {
         for settings in &route.intermediate_settings {
-            // Its handlers would run where it has been led to, which has none or others.
+            // Perl's handlers would run at the new place, which has none or others.
             if settings.is_guarded_by_perl() {
                 return Some(Decision::Status(Some(settings.clone()), 403));
             }
@@ -41,8 +41,8 @@ impl AccessPhase<'_> {
         declined.err()
     }
 
-    /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Err`:
-    /// something is to be looked at first.
+    /// Perl decides about access: prepares the front's results for the worker. `Err`: something
+    /// must be checked first.
     fn inform(
         &self,
         route: &Rc<Route>,
@@ -70,7 +70,7 @@ impl AccessPhase<'_> {
         let state = rule_state.get_or_insert_with(Default::default);
         state.access_status = if is_refused { 403 } else { 0 };
         state.known = known;
-        // The access log has no other way to hear of it.
+        // The access log has no other source for the user.
         if settings.perl.of(Phase::Authen).is_empty() {
             state.note_user(settings, &login);
         }
@@ -82,7 +82,7 @@ impl AccessPhase<'_> {
         Ok(())
     }
 
-    /// Whether these settings let the request in, where Perl is not asked.
+    /// Whether these settings admit the request without Perl.
     fn lets_in(
         &self,
         route: &Rc<Route>,
@@ -102,10 +102,10 @@ impl AccessPhase<'_> {
         match &rules.require {
             Some(_) => {}
             None if rules.authentication.kind.is_none() => return Ok(()),
-            // How users are known is said, and not who may come: nobody, until that is clear.
+            // There is an AuthType without Require, so everybody is refused.
             None => return refused(500),
         }
-        // Who need not be asked is let in without a look at a password.
+        // A request that needs no user is admitted without checking a password.
         let user = rule_state.as_ref().and_then(|state| state.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
         match self.verdict(route, settings, rule_state, name)? {
@@ -118,7 +118,8 @@ impl AccessPhase<'_> {
         let name = match &login {
             Login::Known(name) => name,
             Login::Refused => return Err(self.challenge(settings)),
-            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            // Without a user file nobody can be authenticated: a fault of the configuration, and no
+            // reason to admit anybody.
             _ => return refused(500),
         };
         let state = rule_state.get_or_insert_with(Default::default);
@@ -133,7 +134,7 @@ impl AccessPhase<'_> {
         }
     }
 
-    /// What `Allow` and `Deny` say.
+    /// Evaluates `Allow` and `Deny`.
     fn allows(
         &self,
         route: &Route,
@@ -154,7 +155,7 @@ impl AccessPhase<'_> {
         Decision::Status(Some(settings.clone()), 401)
     }
 
-    /// What is required of the request, which is nothing where nothing is said.
+    /// Evaluates `Require`. Without `Require` everything is granted.
     fn verdict(
         &self,
         route: &Route,
@@ -169,7 +170,7 @@ impl AccessPhase<'_> {
         .map_err(Decision::Resolve)
     }
 
-    /// Asks `what` of the request as these settings see it, or comes to a name that has to be asked for.
+    /// Evaluates `what` for the request, or returns a name that must be looked up.
     fn visit<R: Ruling>(
         &self,
         route: &Route,

@@ -1,5 +1,5 @@
-//! `RewriteRule`s: those of the server or virtual host, which see the path before it stands for a file, and those
-//! of folders, which see what of the file lies behind theirs.
+//! Applies `RewriteRule`s: those of the server or virtual host see the URL path before mapping;
+//! those of folders see the part of the file's path behind the folder.
 
 use crate::request::canonical::has_scheme;
 use crate::request::rule_state::Destination;
@@ -18,7 +18,8 @@ use super::{AccessPhase, Decision, Lead};
 use crate::request::canonical::absolute;
 use crate::request::rule_state::RuleState;
 
-/// The rules of the host, which run once for a resource: what came of it is noted. `None`: the request goes on.
+/// The rules of the host, which run once per resource. Their result is noted. `None`: the request
+/// continues.
 pub(super) fn of_host(
     shared: &Shared,
     request: &Request<'_>,
@@ -39,7 +40,7 @@ pub(super) fn of_host(
         Err(question) => return Some(question),
     };
     let (destination, new, query) = match rewritten {
-        // No rule makes a slash of one that the host does not take for one.
+        // No rule may make a slash of `%2F` where the host does not allow it.
         Rewritten::Proxy { .. } | Rewritten::Path { .. } if host.refuses(path.encoded_slash) => {
             return Some(Decision::Status(None, 404))
         }
@@ -64,11 +65,11 @@ pub(super) fn of_host(
             uncovers,
         } => match (resolved(&new), pass_through) {
             (None, _) => return Some(Decision::Status(None, 403)),
-            // A URL path is asked for hidden names where it is mapped.
+            // Hidden names in a URL path are checked when the path is mapped.
             (Some(new), true) => (Destination::Mapped, Some(new), query),
             (Some(_), false) if uncovers => return Some(Decision::Status(None, 404)),
             (Some(file), false) => {
-                // Only below the document root can `..` do no harm.
+                // `..` is only safe below the document root.
                 let climbs = new.split(|byte| *byte == b'/').any(|part| part == b"..");
                 let file = file_of(host, merge_slashes(&file), fixed_start && !climbs);
                 (Destination::File(file), None, query)
@@ -83,7 +84,7 @@ pub(super) fn of_host(
     in_place(request, resource, &query)
 }
 
-/// SCRIPT_URL and SCRIPT_URI: what was asked for before any rule changed it.
+/// SCRIPT_URL and SCRIPT_URI: the path before any rule.
 fn name_script(
     request: &Request<'_>,
     host: &Host,
@@ -97,7 +98,7 @@ fn name_script(
     state.set(b"SCRIPT_URL", url);
 }
 
-/// The same request for another target, if that is another one.
+/// The same request with another target, if the target differs.
 fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Decision> {
     let target = joined(&path, query);
     let has_changed = path != request.path() || query != request.query();
@@ -111,7 +112,7 @@ fn may_run(rewriting: &Rewriting, rule_state: &Option<Box<RuleState>>) -> bool {
     rewriting.is_on() && !rule_state.as_ref().is_some_and(|state| state.ended)
 }
 
-/// Runs rules. An error is a program's to answer first.
+/// Runs rules. An error names a program that must answer first.
 fn run(
     shared: &Shared,
     facts: ExpressionVariables<'_>,
@@ -138,7 +139,7 @@ fn run(
     Ok(rewritten)
 }
 
-/// What the rule names, in the place of the whole path.
+/// The rule's target in place of the whole path.
 fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
     let from = String::from_utf8_lossy(&path.merged).into_owned();
     Destination::BackEnd(Arc::new(Proxied {
@@ -149,8 +150,8 @@ fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
     }))
 }
 
-/// The file a rewritten path stands for: below the document root, or on the disk itself if the rule
-/// says its first folder and only the disk has that.
+/// The file of a rewritten path: below the document root, or on the disk itself if the rule's text
+/// contains the first folder and only the disk has it.
 fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
     let root = host.document_root.as_os_str().as_encoded_bytes();
     let root = root.strip_suffix(b"/").unwrap_or(root);
@@ -167,7 +168,7 @@ fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
 }
 
 impl AccessPhase<'_> {
-    /// Rules of a folder: they see what of the file lies behind it, and lead to another path.
+    /// Rules of a folder: they see the part behind the folder and redirect to another path.
     pub(super) fn rewrite(
         &self,
         route: &Route,
@@ -239,7 +240,7 @@ impl AccessPhase<'_> {
                     return Some(Decision::Status(Some(settings.clone()), 403));
                 };
                 if new == path.merged {
-                    // Led to itself: as in Apache the rules are done with it.
+                    // A redirect to the same path: as in Apache the rules have finished.
                     let state = rule_state.get_or_insert_with(Default::default);
                     state.rewritten_in_folder = true;
                     return in_place(self.request, self.request.path().to_vec(), &query);
@@ -252,8 +253,8 @@ impl AccessPhase<'_> {
         }
     }
 
-    /// The URL path that relative targets are below: `RewriteBase`, else the request's own without
-    /// what the rules saw.
+    /// The URL path to which relative targets are appended: `RewriteBase`, or the request's path
+    /// without the part that the rules saw.
     fn base(&self, configured: Option<&str>, path: &Path, subject: &[u8]) -> Vec<u8> {
         let mut base = match configured {
             Some(base) => base.as_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! `SetEnvIf` and its kin: variables that a request's own looks give it.
+//! `SetEnvIf` and its relatives: variables from properties of the request.
 
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::request::rule_state::RuleState;
 
-/// `SetEnvIf` and the like, each seeing what those before it set.
+/// Evaluates `SetEnvIf` and its like. Each sees the variables of those before.
 pub(super) fn set_variables(
     rules: &[Arc<VariableRule>],
     shared: &Shared,
@@ -57,7 +57,7 @@ pub(super) fn set_variables(
     }
 }
 
-/// What `SetEnvIf` looks at: one of its own names, a field of the request, else a variable.
+/// The value that `SetEnvIf` tests: one of its own names, a field of the request, or a variable.
 fn attribute(name: &str, facts: &ExpressionVariables) -> Vec<u8> {
     let variable = match name.to_ascii_lowercase().as_str() {
         "remote_addr" => "REMOTE_ADDR",

@@ -1,12 +1,13 @@
-//! What a request says beside its target, in fields that nobody knows to be harmless: frameworks let a proxy, and so anybody,
-//! change the host, the path, the scheme or the method that a program sees, by fields of many names, and no response says that
-//! it varies by them. So a field counts as such a claim unless its name is known: requests that claim the same share pages, and
-//! what is made for somebody's invention is given to nobody else.
+//! The claims of a request: all fields that are not known to be harmless. Frameworks let a proxy,
+//! and so any client, change the host, path, scheme or method that a program sees by fields of many
+//! names, and no response has Vary for them. Requests with equal claims share pages, so a page made
+//! from an invented claim reaches only its senders.
 
 use crate::request::Request;
 
-/// Names of fields that change no answer which does not say so in Vary: those of RFC 9110, 9111 and the Fetch standard, what
-/// browsers say of themselves, and who the client is or which request it is. In lower case, sorted.
+/// Names of fields that change no response without Vary: those of RFC 9110, 9111 and the Fetch
+/// standard, what browsers say about themselves, and what identifies the client or the request. In
+/// lower case, sorted.
 const HARMLESS: [&str; 56] = [
     "a-im",
     "alt-used",
@@ -65,13 +66,13 @@ const HARMLESS: [&str; 56] = [
     "x-request-start",
     "x-trace-id",
 ];
-/// Families of such names.
+/// Beginnings of such names.
 const HARMLESS_STARTS: [&str; 6] = ["accept", "if-", "sec-", "cf-", "x-b3-", "x-queue-"];
 
-/// How a claim begins in a key; nothing before it there does.
+/// The beginning of claims in a key. No earlier part of a key contains it.
 pub const BEGIN: &[u8] = b"\0\x01";
 
-/// Empty for most requests.
+/// The request's claims. Empty for most requests.
 pub fn of(request: &Request<'_>) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, value) in request.fields.iter().filter(|(name, _)| is_claim(name)) {
@@ -88,7 +89,7 @@ pub fn of(request: &Request<'_>) -> Vec<u8> {
 }
 
 fn is_claim(name: &[u8]) -> bool {
-    // A longer name is none of those; one with `_` reaches no program.
+    // Longer names are not in the list. Names with `_` reach no program.
     let mut lower = [0; 40];
     let Some(lower) = lower.get_mut(..name.len()) else {
         return true;
@@ -100,7 +101,7 @@ fn is_claim(name: &[u8]) -> bool {
     known.is_err() && !HARMLESS_STARTS.iter().any(starts) && !lower.contains(&b'_')
 }
 
-/// What RFC 7239 has elements say, but for who came and who took them in.
+/// The elements of RFC 7239's Forwarded, except the client and the receiver.
 fn push_elements(value: &[u8], into: &mut Vec<u8>) {
     let pairs = value
         .split(|byte| b",;".contains(byte))
@@ -119,8 +120,8 @@ fn push_elements(value: &[u8], into: &mut Vec<u8>) {
     }
 }
 
-/// Whether the client has a hop before the program take fields away (`Connection: Accept-Language`): a response then varies by
-/// what its program has not seen.
+/// Whether the client's Connection removes fields before the program (`Connection:
+/// Accept-Language`). The response then depends on fields that the program has not seen.
 pub fn hides_fields(request: &Request<'_>) -> bool {
     const OPTIONS: [&str; 6] = ["", "close", "keep-alive", "upgrade", "te", "http2-settings"];
     let mut options = request

@@ -1,6 +1,7 @@
-//! Kept pages in the codings their clients took, so that each is compressed once.
+//! Kept pages in the codings that clients have accepted, so each is compressed once.
 //!
-//! Two generations: what is used moves to the young one, and when that is full the old one goes.
+//! There are two generations. A used page moves to the young one. When the young one is full, the
+//! old one is dropped.
 
 use bytes::Bytes;
 use mehari_config::Coding;
@@ -11,25 +12,25 @@ use std::task::{Poll, Waker};
 
 /// The page's number, the coding and its level.
 pub type Kept = (u64, Coding, u32);
-/// `None`: so coded it is not smaller.
+/// `None`: compression makes the page no smaller.
 pub type Coded = Option<Bytes>;
 
-/// What is counted for a page beside its bytes.
+/// The weight of a page in addition to its bytes.
 const OVERHEAD: u64 = 64;
 
 #[derive(Default)]
 pub struct CodedPages {
     young: RefCell<HashMap<Kept, Coded>>,
     old: RefCell<HashMap<Kept, Coded>>,
-    /// What is being made, and who waits for it.
+    /// Pages that are being compressed, with their waiting requests.
     making: RefCell<HashMap<Kept, Vec<Waker>>>,
-    /// Bytes of the young, and how many they may be.
+    /// Bytes of the young generation, and their limit.
     weight: Cell<u64>,
     most: Cell<u64>,
 }
 
 impl CodedPages {
-    /// Bytes of both generations together.
+    /// Sets the limit in bytes for both generations together.
     pub fn bound(&self, most: u64) {
         self.most.set(most / 2);
     }
@@ -43,7 +44,7 @@ impl CodedPages {
         Some(bytes)
     }
 
-    /// What has been kept so, made by `make` if need be: by one, however many ask.
+    /// The compressed page. The first request compresses it with `make`, and the others wait.
     pub async fn find_or_make(&self, kept: Kept, make: impl Future<Output = Coded>) -> Coded {
         poll_fn(|cx| match self.making.borrow_mut().get_mut(&kept) {
             Some(waiting) => {
@@ -73,7 +74,7 @@ impl CodedPages {
     }
 }
 
-/// Until it is dropped, be it with its client, others wait.
+/// Other requests wait until this is dropped, also if its client leaves.
 struct Making<'p> {
     pages: &'p CodedPages,
     kept: Kept,
@@ -111,7 +112,7 @@ mod tests {
         assert!(all <= 20, "{all}");
     }
 
-    /// Three who ask at once, of whom the first goes before it is done.
+    /// Three requests at once; the first leaves before it has finished.
     #[tokio::test]
     async fn one_makes_what_many_want() {
         let pages = CodedPages::default();

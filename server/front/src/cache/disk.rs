@@ -1,7 +1,7 @@
-//! The folder of pages behind those in memory, when the site has one (`CacheRoot`).
+//! The folder of pages behind the memory (`CacheRoot`).
 //!
-//! The loop knows what is there and never looks itself: threads scan, read, write and remove. What does not work
-//! costs a run of the program and nothing else; the log is told once.
+//! The event loop knows the folder's contents and never reads the folder itself; threads scan,
+//! read, write and remove. A failure only costs a run of the program and one log line.
 
 use super::Cache;
 use mehari_cache::{Filed, Folder, Index, Page};
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
-/// How long the first requests wait until it is known what the folder has.
+/// How long the first requests wait for the scan of the folder.
 const SCAN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub struct Disk {
     folder: RefCell<Option<Folder>>,
     most: Cell<u64>,
     index: RefCell<Index>,
-    /// The folder is being looked through, or has been.
+    /// Whether the scan has begun.
     scanning: Cell<bool>,
     scanned: Cell<bool>,
     has_scanned: Notify,
@@ -74,7 +74,7 @@ impl Disk {
 }
 
 impl Cache {
-    /// Reads what the folder has for a key into memory. `None`: it has nothing.
+    /// Loads the folder's pages of a key into memory. `None`: it has none.
     pub fn load(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let folder = self.disk.folder.borrow().clone()?;
         if !self.disk.scanning.replace(true) {
@@ -87,7 +87,7 @@ impl Cache {
         let (cache, key) = (self.clone(), key.clone());
         Some(Box::pin(async move {
             if !cache.disk.scanned.get() {
-                // A folder that takes longer is a slow one, and programs answer meanwhile.
+                // A folder that takes longer is too slow, and programs respond meanwhile.
                 let scanned = cache.disk.has_scanned.notified();
                 let _ = tokio::time::timeout(SCAN, scanned).await;
             }
@@ -128,7 +128,7 @@ impl Cache {
         }
     }
 
-    /// Writes a page that was put into memory to the folder too.
+    /// Also writes a page of the memory to the folder.
     pub fn file(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
         let Some(folder) = self.disk.folder.borrow().clone() else {
             return;

@@ -1,4 +1,4 @@
-//! A request that asks the program for a page others may want too: until it is dropped, they wait.
+//! The lock of a request that makes a page: other requests wait until it is dropped.
 
 use super::fills::Fill;
 use super::{key, Cache};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// How long nobody waits for a page whose last response could not be kept.
+/// How long no request waits for a page whose last response could not be kept.
 pub const UNKEPT: Duration = Duration::from_secs(10);
 
 pub struct FillLock {
@@ -19,10 +19,11 @@ pub struct FillLock {
     /// When the program was asked.
     pub asked: Instant,
     pub kind: Kind,
-    /// Its number, where others wait for it.
+    /// The maker's number, if other requests can wait for it.
     pub number: Option<u64>,
     pub fill: Fill,
-    /// The request's fields before they were changed for the program, and whether they have been.
+    /// The request's fields before they were changed for the program, and whether they were
+    /// changed.
     pub changed: Option<Fields>,
 }
 
@@ -30,11 +31,11 @@ pub struct FillLock {
 pub type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
 
 pub enum Kind {
-    /// The response may be kept; the page it takes the place of.
+    /// The response may be kept, in place of this page.
     Fill(Option<Rc<Page>>),
-    /// The request may change what is kept.
+    /// The request may change the resource (an unsafe method).
     Unsafe,
-    /// It has, or it has not.
+    /// The result of an unsafe method is known.
     Settled,
 }
 
@@ -43,7 +44,7 @@ impl Drop for FillLock {
         if let Some(number) = self.number {
             self.cache.give_back(&self.key, number);
         }
-        // Nobody has heard what the program did.
+        // The result is unknown, so the page may be outdated.
         if matches!(self.kind, Kind::Unsafe) {
             self.cache.invalidate(key::base(&self.key));
         }
@@ -65,13 +66,13 @@ impl FillLock {
         }
     }
 
-    /// Somebody lost patience and has asked since, or what is behind the page was changed.
+    /// Whether another request has replaced this maker, or the resource was changed.
     pub fn is_overtaken(&self) -> bool {
         let asks = |number| self.cache.is_asking(&self.key, number);
         self.fill.is_void() || self.number.is_some_and(|number| !asks(number))
     }
 
-    /// The program failed, and who waits for its answer need wait no more.
+    /// The program failed, so waiting requests need not wait longer.
     pub fn fail(&self, status: u16) {
         if self.number.is_some() {
             self.cache.fail(&self.key, status);

@@ -1,4 +1,4 @@
-//! Answers that are on their way into the store, so that what is forgotten meanwhile does not come back with one.
+//! Responses on their way into the store. A purge also voids these.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -11,7 +11,7 @@ struct Entry {
     fill: Weak<Cell<bool>>,
 }
 
-/// One answer that may be kept, unless it is void by then.
+/// A response that will be kept unless it is voided.
 pub struct Fill {
     fills: Rc<RefCell<Vec<Entry>>>,
     is_void: Rc<Cell<bool>>,
@@ -30,7 +30,7 @@ impl Fills {
         }
     }
 
-    /// Nothing that is on its way under such a key is kept.
+    /// Voids the responses under the chosen keys.
     pub fn void(&self, is_meant: impl Fn(&[u8]) -> bool) {
         for entry in self.0.borrow().iter().filter(|entry| is_meant(&entry.key)) {
             if let Some(is_void) = entry.fill.upgrade() {

@@ -1,4 +1,4 @@
-//! What a page is kept under: its host, how it was asked for, and the target.
+//! The key of a page: host, scheme, requested name and target.
 
 use super::claims;
 use crate::request::rule_state::RuleState;
@@ -8,11 +8,11 @@ use mehari_config::Host;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-/// Bytes before the name of the host.
+/// Length of the part before the name of the host.
 const BEFORE: usize = 5;
 
-/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target, what rules chose to
-/// answer it, and what the client claims to have asked for.
+/// The key: the host's identity, which survives restarts; `s` for TLS; the requested name; NUL; the
+/// target; the handler that rules chose; the client's claims.
 pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
     let rules = &route.settings.cache;
     let mut which = DefaultHasher::new();
@@ -35,8 +35,8 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
         .into()
 }
 
-/// A rule or a script at the edge may give one URL different programs, by who asks: what one of them says is for those
-/// whom it is given. Begins with a NUL, which no target holds.
+/// The handler that a rule or script chose. They may give one URL several programs, and each
+/// program's responses are for its own requests. Begins with a NUL, which no target contains.
 fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     let chose = |state: &RuleState| {
         state.file().is_some() || state.back_end().is_some() || !state.forced.is_empty()
@@ -53,12 +53,12 @@ fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     words
 }
 
-/// The target of what comes after the host's NUL.
+/// The target in the part behind the host's NUL.
 fn target_of(rest: &[u8]) -> &[u8] {
     memchr::memchr(0, rest).map_or(rest, |end| &rest[..end])
 }
 
-/// A key up to the end of its target: who chose the answer, and what the client claims, come behind.
+/// A key up to the end of its target, without the chosen handler and the claims.
 pub fn base(key: &[u8]) -> &[u8] {
     let end_of = |from: usize| Some(memchr::memchr(0, key.get(from..)?)? + from);
     let target = end_of(BEFORE).map(|end| end + 1);
@@ -74,19 +74,19 @@ pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     Some([&key[..=at], target].concat())
 }
 
-/// Which pages are to be forgotten.
+/// The pages to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purge {
-    /// `None`: of every host.
+    /// `None`: every host.
     host: Option<Vec<u8>>,
     target: Vec<u8>,
-    /// Everything that begins so.
+    /// Everything with this beginning.
     all_below: bool,
 }
 
 impl Purge {
-    /// `http://host/path`, `//host/path` or `/path`; a `*` at the end means all that begins so. What is written without a
-    /// query means every query.
+    /// Reads `http://host/path`, `//host/path` or `/path`. A final `*` matches any rest. Without a
+    /// query, every query matches.
     pub fn parse(text: &[u8]) -> Option<Purge> {
         let rest = [&b"http://"[..], b"https://", b"//"]
             .iter()
@@ -109,7 +109,7 @@ impl Purge {
         })
     }
 
-    /// The same, for the host of a request if it names none.
+    /// Like `parse`, for the host of the request by default.
     pub fn by(request: &Request<'_>, text: &[u8]) -> Option<Purge> {
         let mut purge = Purge::parse(text)?;
         purge

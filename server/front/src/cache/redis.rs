@@ -1,7 +1,7 @@
-//! Pages in Redis or Valkey (`CacheRedis`), behind those in memory: what one machine has made the others need not make.
+//! Pages in Redis or Valkey (`CacheRedis`), behind the memory, shared by several machines.
 //!
-//! A key is a hash whose fields are the pages that `Vary` tells apart. A server that does not answer costs each request
-//! nothing but the first: for a while it is not asked, and programs answer.
+//! A key is a hash whose fields are the variants by `Vary`. A server that does not answer delays
+//! only the first request: it is then not asked for a while, and programs respond.
 
 mod link;
 
@@ -19,13 +19,13 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::{timeout, Instant};
 
-/// For one exchange; how long a server is left alone that did not answer.
+/// The time limit of an exchange, and how long a failing server is not asked.
 const PATIENCE: Duration = Duration::from_millis(250);
 const REST: Duration = Duration::from_secs(2);
-/// Connections kept open for the next exchange, and for how long.
+/// The most idle connections, and how long they stay open.
 const IDLE: usize = 8;
 const KEPT: Duration = Duration::from_secs(1);
-/// How long a page is kept that can be asked about after its end.
+/// How long a page with a validator is kept after its lifetime.
 const ASKABLE: Duration = Duration::from_secs(86_400);
 const PREFIX: &[u8] = b"mehari:page:";
 
@@ -33,7 +33,7 @@ const PREFIX: &[u8] = b"mehari:page:";
 pub struct Redis {
     server: RefCell<Option<RedisServer>>,
     idle: RefCell<Vec<(Instant, Link)>>,
-    /// A task closes those that nobody needs.
+    /// Whether a task closes idle connections.
     closing: Cell<bool>,
     rests_until: Cell<Option<Instant>>,
 }
@@ -47,7 +47,7 @@ impl Redis {
         }
     }
 
-    /// The server, unless it is to be left alone.
+    /// The server, unless it is not to be asked now.
     fn awake(&self) -> Option<RedisServer> {
         let server = self.server.borrow().clone()?;
         match self.rests_until.get() {
@@ -56,7 +56,7 @@ impl Redis {
         }
     }
 
-    /// Sends commands together; the reply to each.
+    /// Sends commands together and returns their replies.
     async fn ask(&self, server: &RedisServer, commands: &[Vec<&[u8]>]) -> io::Result<Vec<Reply>> {
         let idle = self.idle.borrow_mut().pop();
         let had_one = idle.is_some();
@@ -65,7 +65,7 @@ impl Redis {
             None => Link::open(server).await?,
         };
         let replies = match link.exchange(commands).await {
-            // It may have been closed while it was idle; nothing was done then.
+            // The idle connection may have been closed; no command was run then.
             Err(_) if had_one => {
                 link = Link::open(server).await?;
                 link.exchange(commands).await?
@@ -81,7 +81,7 @@ impl Redis {
 }
 
 impl Cache {
-    /// Closes connections that were idle for long, until there are none.
+    /// Closes connections that have been idle too long, until none is left.
     fn close_idle(self: &Rc<Cache>) {
         if self.redis.closing.replace(true) {
             return;
@@ -97,7 +97,7 @@ impl Cache {
         });
     }
 
-    /// The replies within the time for it; where there are none, the server has its rest.
+    /// The replies within the time limit. On failure the server is not asked for a while.
     async fn ask_redis(
         self: &Rc<Cache>,
         server: &RedisServer,
@@ -123,7 +123,7 @@ impl Cache {
         None
     }
 
-    /// Reads what Redis has for a key into memory. `None`: there is no Redis.
+    /// Loads Redis' pages of a key into memory. `None`: there is no Redis.
     pub fn fetch(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let server = self.redis.awake()?;
         let (cache, key) = (self.clone(), key.clone());
@@ -148,7 +148,7 @@ impl Cache {
         }))
     }
 
-    /// Puts a page there too.
+    /// Also stores a page in Redis.
     pub fn send(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
         let Some(server) = self.redis.awake() else {
             return;
@@ -174,7 +174,7 @@ impl Cache {
         });
     }
 
-    /// Forgets a key there too.
+    /// Also removes a key from Redis.
     pub fn forget(self: &Rc<Cache>, key: &[u8]) {
         let Some(server) = self.redis.awake() else {
             return;
@@ -187,7 +187,7 @@ impl Cache {
         });
     }
 
-    /// Forgets there what is meant.
+    /// Also removes the chosen pages from Redis.
     pub fn sweep(self: &Rc<Cache>, purge: Purge) {
         let Some(server) = self.redis.awake() else {
             return;

@@ -1,7 +1,7 @@
-//! HTTP/2 in clear text, for clients that know beforehand (the connection begins with its preface).
+//! HTTP/2, over TLS or in clear text with prior knowledge (the connection begins with its preface).
 //!
-//! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
-//! task whose request goes the same way as one of HTTP/1: see `pipeline`.
+//! `h2` implements the protocol and limits floods of resets, headers and settings. A stream is a
+//! task, and its request takes the same way as in HTTP/1: see `pipeline`.
 
 mod active_streams;
 mod client;
@@ -34,18 +34,19 @@ use std::time::Duration;
 use stream::Stream;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Streams a client may have open at once.
+/// The most concurrent streams of a client.
 const STREAMS: u32 = 128;
-/// Streams that were reset and not looked at yet, and resets that a client's own mistakes forced on
-/// us: beyond either the connection ends (the "rapid reset" and "made you reset" floods).
+/// The most streams that were reset before they were handled, and the most resets that a client's
+/// own errors forced on us. Beyond either the connection ends ("rapid reset" and "made you reset"
+/// floods).
 const PENDING_RESETS: usize = 32;
 const FORCED_RESETS: usize = 256;
-/// What one stream, and the connection, may send before we have read it.
+/// How much a stream, and the connection, may send before it is read.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// Bytes of a client's preface.
+/// Length of a client's preface.
 const PREFACE: usize = 24;
-/// A client that has closed its side is asked so often whether it is still there.
+/// The interval for checking that a half-closed client still exists.
 const ASKED_AGAIN: Duration = Duration::from_millis(250);
 /// How long a client may take to close after GOAWAY.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -116,7 +117,7 @@ where
             rest.await;
             drop(working);
         });
-        // What needs to wait for nothing gets no task of its own.
+        // A stream that need not wait gets no task.
         let at_once = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready()));
         if !at_once.await {
             tokio::task::spawn_local(work);
@@ -151,15 +152,15 @@ struct H2Connection<S> {
     active_streams: Rc<ActiveStreams>,
     peer: Rc<Peer>,
     outgoing: Rc<Outgoing>,
-    /// GOAWAY has been sent.
+    /// Whether GOAWAY has been sent.
     leaving: bool,
     began: Duration,
     io: CoalescingIo<S>,
-    /// It has been told to go for what it overdid: nothing more is done for it.
+    /// Whether the client was sent away for a flood. Its streams are no longer served.
     condemned: bool,
-    /// It broke the protocol, and was told so.
+    /// Whether the client broke the protocol and was told so.
     broken: bool,
-    /// It sends no more, and has been asked whether it is there.
+    /// Whether the half-closed client has been checked.
     listens: bool,
 }
 
@@ -176,7 +177,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
                 return Poll::Ready(accepted);
             }
             if judged {
-                // What it is told is said when the library is asked again.
+                // The error is sent when the library is polled again.
                 continue;
             }
             if self.io.holds_back_the_end() && !self.listens {
@@ -187,7 +188,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
             self.outgoing.wake();
             match ended {
                 Poll::Ready(Err(_)) => return Poll::Ready(None),
-                // All it asked for has been answered, and has left.
+                // All responses are complete and sent.
                 Poll::Ready(Ok(())) if self.is_at_its_end() => {
                     self.io.tell_the_end();
                     continue;
@@ -210,19 +211,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
         }
     }
 
-    /// To send no more is no wish to be told nothing more: half a connection may be closed (RFC 9293 section 3.6).
+    /// Closing the sending side does not mean that the client reads no more (RFC 9293 section 3.6).
     fn is_at_its_end(&self) -> bool {
         self.io.holds_back_the_end() && (self.active_streams.active.get() == 0 || self.condemned)
     }
 
-    /// A client that sends no more listens on, or is gone: nobody works for one that is.
+    /// Checks that a half-closed client still exists. No work is done for a client that has left.
     fn ask_whether_it_listens(&self) {
         self.io.probe();
         let guard = &self.active_streams.guard;
         guard.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
     }
 
-    /// True: it has just been told to go.
+    /// Returns true if the client has just been sent away.
     fn judge(&mut self) -> bool {
         let age = self.shared.clock.tick().saturating_sub(self.began);
         let Some(reason) = self.io.verdict(age) else {
@@ -243,7 +244,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
         true
     }
 
-    /// What the library ended the connection for; a client that just went is none of it.
+    /// Logs the library's error, unless the client just left.
     fn log_end(&self, error: &h2::Error) {
         if !error.is_library() || self.condemned {
             return;
@@ -262,8 +263,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
             .error(0, level, Origin::default(), &text);
     }
 
-    /// A socket that is closed with bytes unread is reset, and a client that is reset may lose what it has not read:
-    /// why it was sent away.
+    /// A socket that is closed with unread bytes is reset, and the client may then lose the reason
+    /// that it has not read.
     async fn linger(self) {
         let H2Connection {
             connection,

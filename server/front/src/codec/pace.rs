@@ -1,5 +1,5 @@
-//! The pace a client must keep while it sends a body: neither a pause beyond `RequestReadTimeout`'s
-//! body time, nor so few bytes at a time that one request lasts for hours.
+//! The pace that a client must keep while it sends a body: no pause beyond `RequestReadTimeout`'s
+//! body time, and not so few bytes that one request lasts for hours.
 
 use crate::shared::uploads::Upload;
 use mehari_config::ConnectionLimits;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Pace {
     began: Duration,
     received: u64,
-    /// Somebody may ask how far it is.
+    /// The upload, if its progress can be queried.
     upload: Option<Rc<Upload>>,
 }
 
@@ -24,7 +24,7 @@ impl Pace {
         }
     }
 
-    /// `already` bytes of the body have come.
+    /// `already` bytes of the body have arrived.
     pub fn tracking(mut self, upload: Option<Rc<Upload>>, already: usize) -> Pace {
         self.upload = upload;
         if let Some(upload) = &self.upload {
@@ -40,8 +40,8 @@ impl Pace {
         }
     }
 
-    /// How long the next bytes may take: no longer than the body's time, and in all no longer than that and
-    /// what its rate has bought.
+    /// The deadline for the next bytes: at most the body's time, and in all at most that time plus
+    /// what the rate has earned.
     pub fn limit(&self, clock: &Clock, limits: &ConnectionLimits) -> Duration {
         let pause = limits.body_timeout;
         let all = limits.body_rate.allowance(pause, self.received);

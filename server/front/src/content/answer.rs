@@ -1,4 +1,4 @@
-//! A response that needs no program: made by handlers, sent by `codec::h1` and `codec::h2`.
+//! A response that needs no program. Handlers make it, and `codec::h1` and `codec::h2` send it.
 
 use crate::content::body::FileBody;
 use crate::content::resource::Resource;
@@ -16,16 +16,16 @@ pub struct Answer {
 #[derive(Debug)]
 pub enum Content {
     Bytes(Vec<u8>),
-    /// A whole small file; its header lines come before `Answer::lines`.
+    /// A whole small file. Its header lines precede `Answer::lines`.
     Cached(Rc<Resource>),
-    /// Bytes that others send too.
+    /// Bytes that other responses share.
     Shared(Bytes),
-    /// In a box, as all the others are small and an answer is handed on many times.
+    /// Boxed, because the other variants are small and an answer is moved many times.
     File(Box<FileBody>),
 }
 
 impl Content {
-    /// Bytes of the body.
+    /// Length of the body.
     pub fn length(&self) -> u64 {
         match self {
             Content::Bytes(bytes) => bytes.len() as u64,
@@ -49,7 +49,7 @@ impl Answer {
         }
     }
 
-    /// The same content under another head.
+    /// The same content with another head.
     pub fn with_head(self, status: u16, lines: Vec<u8>) -> Answer {
         Answer {
             status,

@@ -1,8 +1,8 @@
-//! What a program has said and its client has not taken yet, so that a slow client holds no worker.
+//! Holds a program's output that its client has not taken, so a slow client occupies no worker.
 //!
-//! Memory first; then a temporary file, one for all responses of an HTTP/2 connection; only when that is full too does
-//! the program have to wait.
-//! Both HTTP versions put a program's bytes in here as fast as they come.
+//! It uses memory, then a temporary file (one for all responses of an HTTP/2 connection). Only when
+//! the file is full does the program wait. Both protocols store a program's bytes here as fast as
+//! they arrive.
 
 use crate::content::spool::{Container, Spool, BATCH};
 use std::cell::Cell;
@@ -12,26 +12,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Bytes of one response that stay in memory, and of all responses of an HTTP/2 connection together.
+/// Limits of memory for one response and for all responses of an HTTP/2 connection.
 const IN_MEMORY: usize = 2 * 1024 * 1024;
-/// Bytes of a response in memory while its connection has more than its share.
+/// The limit for a response while its connection exceeds its share.
 const IN_MEMORY_BEYOND_SHARE: usize = 16 * 1024;
-/// Bytes of a response in memory, and what is collected for the file at a time, while all responses together fill
+/// The limit for a response, and the batch size for the file, while all responses together fill
 /// `CROWDED` bytes of memory.
 const IN_MEMORY_WHEN_CROWDED: usize = 64 * 1024;
 const CROWDED: usize = 256 * 1024 * 1024;
-/// Bytes that the file of one response, or of all responses of an HTTP/2 connection, may hold.
+/// The limit of the file of one response, or of all responses of an HTTP/2 connection.
 const IN_FILE: u64 = 1024 * 1024 * 1024;
-/// Taken from a program at a time: not more than this, and not less although nearly all room is used.
+/// Bytes taken from a program at a time, also when nearly all room is used.
 const ROOM: usize = 64 * 1024;
 const LEAST_ROOM: usize = 4 * 1024;
 
-/// Bytes of responses that fill the front's memory because clients have not taken them yet.
+/// Bytes of responses in the front's memory that clients have not taken.
 #[derive(Debug, Default)]
 pub struct Unsent {
     /// In backlogs.
     waiting: Cell<usize>,
-    /// Handed to the library that speaks HTTP/2.
+    /// Handed to the HTTP/2 library.
     pub handed: Arc<AtomicUsize>,
 }
 
@@ -40,7 +40,7 @@ impl Unsent {
         self.waiting.get() + self.handed.load(Ordering::Relaxed)
     }
 
-    /// Every response gets by with little, as all together hold much.
+    /// Whether all responses together fill much memory, so each gets little.
     pub fn is_crowded(&self) -> bool {
         self.bytes() > CROWDED
     }
@@ -88,9 +88,9 @@ impl Default for Share {
 pub struct Backlog {
     spool: Spool,
     unsent: Rc<Unsent>,
-    /// Of a connection that carries other responses at the same time.
+    /// The share, if the connection carries other responses too.
     share: Option<Rc<Share>>,
-    /// Bytes of `unsent` and `share` that are this one's.
+    /// The part of `unsent` and `share` that belongs to this backlog.
     held: usize,
 }
 
@@ -112,8 +112,8 @@ impl Backlog {
         self.spool.length()
     }
 
-    /// How many bytes the program may say; if none, `cx` is woken when a write to the file has ended, and otherwise
-    /// the client has to take some. `unsent` bytes are in memory elsewhere.
+    /// How many bytes the program may send. If none, `cx` is woken when a write to the file ends;
+    /// otherwise the client must read first. `unsent`: bytes in memory elsewhere.
     pub fn room(&mut self, cx: &mut Context<'_>, unsent: usize) -> usize {
         let limit = self.limit();
         let _ = self.spool.poll_settle(cx, limit);
@@ -137,13 +137,13 @@ impl Backlog {
         }
     }
 
-    /// Where the program's next bytes go.
+    /// The buffer for the program's next bytes.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         self.spool.memory()
     }
 
-    /// The next bytes for the client: at most `most` of those in the file, or all that are in memory. `None`: there
-    /// are none.
+    /// The next bytes for the client: at most `most` of those in the file, or all in memory.
+    /// `None`: there are none.
     pub fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -152,12 +152,12 @@ impl Backlog {
         self.spool.poll_take(cx, most)
     }
 
-    /// Throws everything away.
+    /// Drops everything.
     pub fn clear(&mut self) {
         self.spool = spool(self.share.as_deref());
     }
 
-    /// Why the temporary file takes no more; told once.
+    /// Why the temporary file takes no more. Returned once.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.spool.take_failure()
     }

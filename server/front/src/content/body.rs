@@ -1,7 +1,8 @@
-//! The body of a large or partial file: pieces of it, with text between them, a window at a time.
+//! The body of a large or partial file: pieces of the file with text between them, a window at a
+//! time.
 //!
-//! What the page cache holds is sent or copied at once; what it does not is read by a thread first, so a cold disk
-//! never stops the loop.
+//! Data in the page cache are sent or copied at once. A thread reads other data first, so a cold
+//! disk never blocks the event loop.
 
 use super::resource::Resource;
 use super::stretch::{self, STRETCH};
@@ -14,13 +15,13 @@ use std::io::{self, IoSliceMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Copied at a time.
+/// Bytes copied at a time.
 pub const WINDOW: usize = 128 * 1024;
-/// Read, and read ahead, from the disk at a time.
+/// Bytes read, and read ahead, from the disk at a time.
 const PAGES: u64 = 512 * 1024;
-/// A shorter piece is copied: it may share a write with what comes before and after.
+/// Shorter pieces are copied, because they may share a write with their neighbours.
 const SHORT: u64 = 16 * 1024;
-/// Distance of the looks that tell whether a window is in the page cache.
+/// The distance between probes for pages in the page cache.
 const LOOK: usize = 128 * 1024;
 
 /// Text (of a multipart boundary) and the piece of the file after it.
@@ -47,27 +48,27 @@ pub struct FileBody {
     parts: VecDeque<Part>,
     files: Files,
     resource: Option<Rc<Resource>>,
-    /// A small file that was not in memory, and will be.
+    /// A small file that is not in memory yet, but will be kept.
     fills: bool,
     disk: Disk,
-    /// It is read and written, whatever the socket can do.
+    /// Read and written, whatever the socket can do.
     copied: bool,
 }
 
-/// What is known of the disk's part in a body. To look whether a piece is in the page cache is no harm where it was asked for; elsewhere the look
-/// itself begins a read, of a few pages, from the loop.
+/// What is known about the disk. Probing the page cache is harmless for data that were requested.
+/// Elsewhere the probe itself starts a read of a few pages from the event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disk {
-    /// None: it is a file of memory.
+    /// A file in memory without a disk.
     Absent,
-    /// Nobody has waited for it: the file may well be in memory.
+    /// Nothing was requested; the file may well be in memory.
     Unasked,
-    /// It has been asked for what lies before this; behind it, nothing is expected to be in memory.
+    /// Data before this were requested. Data behind it are not expected in memory.
     Asked(u64),
 }
 
 impl FileBody {
-    /// `resource`: whose file it is, where somebody keeps it.
+    /// `resource`: the file's resource, if it is kept.
     pub fn new(
         file: Arc<File>,
         parts: Vec<Part>,
@@ -88,12 +89,12 @@ impl FileBody {
         }
     }
 
-    /// A whole file that nobody keeps.
+    /// A whole file that is not kept.
     pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
         FileBody::new(file, vec![Part::of(0, length)], None, files)
     }
 
-    /// The same of a file of memory.
+    /// A whole file in memory.
     pub fn in_memory(file: Arc<File>, length: u64, files: &Files) -> FileBody {
         FileBody {
             disk: Disk::Absent,
@@ -101,7 +102,7 @@ impl FileBody {
         }
     }
 
-    /// All of a file. A small one was not in memory: once it is read the resource has it.
+    /// A whole file. Reading a small file fills its resource.
     pub fn of(file: Arc<File>, resource: Rc<Resource>, files: &Files) -> FileBody {
         FileBody {
             fills: resource.is_small(),
@@ -118,7 +119,7 @@ impl FileBody {
         FileBody { copied, ..self }
     }
 
-    /// Bytes still to come.
+    /// Remaining bytes.
     pub fn length(&self) -> u64 {
         let lengths = self
             .parts
@@ -131,8 +132,8 @@ impl FileBody {
         &self.file
     }
 
-    /// Appends the next window, or the next `most` bytes if those are fewer; a small file that is to be kept is read
-    /// whole. `Ok(false)`: everything has been read. An error also when the file has become shorter than it was.
+    /// Appends the next window, at most `most` bytes; a small file that will be kept is read whole.
+    /// `Ok(false)`: everything has been read. An error also if the file has become shorter.
     pub async fn read(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<bool> {
         let Some(part) = self.parts.front_mut() else {
             return Ok(false);
@@ -164,7 +165,7 @@ impl FileBody {
         Ok(!self.parts.is_empty())
     }
 
-    /// A small file that was not in memory is from here on.
+    /// Keeps a small file in memory from now on.
     fn fill(&self, start: u64, bytes: &[u8]) {
         if let Some(resource) = self.resource.as_ref().filter(|_| self.fills && start == 0) {
             resource.fill(bytes.to_vec());
@@ -190,8 +191,8 @@ impl FileBody {
         Ok(count)
     }
 
-    /// Appends the text before the next piece, and tells whether that piece is long enough to be sent straight
-    /// from the page cache.
+    /// Appends the text before the next piece. Returns whether the piece is long enough to be sent
+    /// straight from the page cache.
     pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
         match self.parts.front_mut() {
             Some(part) if part.length >= SHORT && !self.fills && !self.copied => {
@@ -202,7 +203,8 @@ impl FileBody {
         }
     }
 
-    /// Has the next window in the page cache: its start and length. `None`: the current piece is at its end.
+    /// Ensures that the next window is in the page cache. Returns its start and length; `None`: the
+    /// current piece has ended.
     pub async fn resident_window(&mut self) -> io::Result<Option<(u64, usize)>> {
         let Some(part) = self.parts.front().filter(|part| part.text.is_empty()) else {
             return Ok(None);
@@ -243,7 +245,7 @@ impl FileBody {
         }
     }
 
-    /// Whether all to the end of a stretch is in the page cache.
+    /// Whether everything up to the end of a stretch is in the page cache.
     fn has_stretch(&self, start: u64, count: usize) -> bool {
         let sweep = self.files.sweep();
         let Some(resource) = &self.resource else {
@@ -262,7 +264,7 @@ impl FileBody {
         has
     }
 
-    /// Where read-ahead of so many bytes ends: what nobody asked for is not read.
+    /// Where read-ahead ends, so that only wanted data are read.
     fn behind(&self, start: u64, bytes: u64) -> u64 {
         let end = self
             .parts
@@ -271,7 +273,7 @@ impl FileBody {
         end.min(start + bytes)
     }
 
-    /// Notes that `count` bytes of the current part have been taken.
+    /// Notes that `count` bytes of the current part were taken.
     pub fn advance(&mut self, count: u64) {
         if let Some(part) = self.parts.front_mut() {
             part.start += count;
@@ -283,7 +285,7 @@ impl FileBody {
     }
 }
 
-/// Whether the page cache seems to hold a window: a look at its ends and between.
+/// Whether the page cache seems to hold a window, by probes at its ends and between.
 fn is_resident(file: &File, start: u64, count: usize) -> bool {
     let last = start + count as u64 - 1;
     let looks = (start..last).step_by(LOOK).chain([last]);

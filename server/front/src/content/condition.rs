@@ -6,8 +6,8 @@ use crate::request::Request;
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-/// The fields of one request that ask for something other than the whole file. Fields of one name count as the list
-/// they are together (RFC 9110 section 5.3): two ranges or two dates are then none, and do not count, as in Apache.
+/// The fields of a request that ask for less than the whole file. Fields of one name count as one
+/// list (RFC 9110 section 5.3): two ranges or two dates are invalid and ignored, as in Apache.
 #[derive(Debug, Default)]
 pub struct Conditions<'a> {
     if_match: Option<Cow<'a, [u8]>>,
@@ -24,7 +24,7 @@ pub enum Verdict {
     /// 304
     Unchanged,
     Whole,
-    /// 206, or 416 when there is none.
+    /// 206, or 416 without ranges.
     Ranges(Vec<Range>),
 }
 
@@ -56,7 +56,7 @@ impl<'a> Conditions<'a> {
         conditions
     }
 
-    /// 412 or 304, where the conditions say so of what has this tag and date.
+    /// 412 or 304, if the conditions demand it for this tag and date.
     pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
         let is_later = |date| modified.is_some_and(|modified| modified > date);
         let date_of = |field: &Option<Cow<[u8]>>| field.as_deref().and_then(date);
@@ -68,7 +68,7 @@ impl<'a> Conditions<'a> {
         self.is_known(etag, modified).then_some(304)
     }
 
-    /// The client has what has this tag and date.
+    /// Whether the client has the version with this tag and date.
     pub fn is_known(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         let since = self.if_modified_since.as_deref().and_then(date);
         match (&self.if_none_match, since, modified) {
@@ -78,7 +78,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Most requests ask for nothing of the kind, and nothing is compared for them.
+    /// Most requests have no such field, and nothing is compared.
     fn are_none(&self) -> bool {
         let all = [
             &self.if_match,
@@ -108,7 +108,7 @@ impl<'a> Conditions<'a> {
         self.range.is_some()
     }
 
-    /// The ranges that are asked for of what has this tag, date and size; `None`: the whole.
+    /// The requested ranges for this tag, date and size. `None`: the whole file.
     pub fn ranges(
         &self,
         etag: &[u8],
@@ -120,7 +120,7 @@ impl<'a> Conditions<'a> {
         is_wanted.then(|| range::parse(asked, size)).flatten()
     }
 
-    /// If-Range: a strong validator or the exact date, else the whole file.
+    /// If-Range: a strong validator or the exact date; otherwise the whole file.
     fn range_is_wanted(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         match self.if_range.as_deref() {
             None => true,
@@ -130,7 +130,8 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Whether a list of entity tags has this one; `weakly`: `W/` does not count. Without a tag only `*` means it.
+/// Whether a list of entity tags contains this one. `weakly`: ignores `W/`. Without a tag only `*`
+/// matches.
 fn lists(tags: &[u8], etag: &[u8], weakly: bool) -> bool {
     if tags.trim_ascii() == b"*" {
         return true;
@@ -144,7 +145,7 @@ fn lists(tags: &[u8], etag: &[u8], weakly: bool) -> bool {
     })
 }
 
-/// A tag without its `W/`, and whether it had one.
+/// A tag without its `W/`, and whether it had it.
 fn opaque(tag: &[u8]) -> (&[u8], bool) {
     match tag.strip_prefix(b"W/") {
         Some(rest) => (rest, true),

@@ -1,4 +1,5 @@
-//! Which coding the last client got that asked for a file, for the next one that says the same: most of them do.
+//! Remembers the coding that the last client got for a file, because most clients send the same
+//! Accept-Encoding.
 
 use crate::content::resource::Resource;
 use mehari_config::{Coding, Settings};
@@ -6,13 +7,13 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// What is longer is decided each time.
+/// Longer fields are evaluated each time.
 const LONGEST: usize = 256;
 
-/// `None`: the file has no filter. `Some(None)`: it has, and this client gets it plain.
+/// `None`: the file has no filter. `Some(None)`: this client gets the file uncompressed.
 pub type Choice = Option<Option<Coding>>;
 
-/// Beside the target of a file: its neighbours count, too.
+/// Kept beside the target of a file, whose neighbours matter too.
 #[derive(Debug, Default)]
 pub struct Decided(RefCell<Option<Decision>>);
 
@@ -25,7 +26,7 @@ struct Decision {
 }
 
 impl Decided {
-    /// The choice of one who accepts this, where settings and file are the same: `decide` makes it.
+    /// The choice for this field, if settings and file are the same; otherwise `decide` makes it.
     pub fn choice(
         &self,
         settings: &Arc<Settings>,

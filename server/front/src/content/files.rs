@@ -1,4 +1,4 @@
-//! What answering from files shares: room for open files, and who reads what is not in memory.
+//! Shared by all file handlers: kept open files, and the threads that read from disks.
 
 use super::readers::Readers;
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Files kept open between requests, at most.
+/// The most files that stay open between requests.
 const OPEN: usize = 256;
 
 #[derive(Debug, Default, Clone)]
@@ -35,7 +35,7 @@ pub struct Kept {
 }
 
 impl Files {
-    /// `None`: as many are open as may be.
+    /// `None`: too many files are open.
     pub fn keep(&self, file: &Arc<File>) -> Option<Kept> {
         if self.open.get() >= OPEN {
             return None;
@@ -47,7 +47,7 @@ impl Files {
         })
     }
 
-    /// The sweep has come by: four times a second.
+    /// Called by the sweep, four times per second.
     pub fn swept(&self) {
         self.sweeps.set(self.sweeps.get() + 1);
     }

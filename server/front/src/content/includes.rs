@@ -1,6 +1,6 @@
-//! Pages with server-side includes, parsed: `page` is their syntax, `condition` that of `#if`.
+//! Parsed pages with server-side includes: `page` has their syntax, `condition` that of `#if`.
 //!
-//! `handlers::ssi` fills the elements in.
+//! `handlers::ssi` processes the elements.
 
 pub mod condition;
 pub mod page;
@@ -13,18 +13,18 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-/// Pages kept at most, and bytes of them.
+/// Limits of kept pages: number and bytes.
 const PAGES: usize = 1024;
 const PAGES_BYTES: usize = 64 << 20;
 
-/// Pages that have been read, for as long as their files stay as they are.
+/// Parsed pages, kept while their files are unchanged.
 #[derive(Default)]
 pub struct Pages {
     known: RefCell<HashMap<Vec<u8>, Kept>>,
     bytes: Cell<usize>,
 }
 
-/// Of which file, read how.
+/// The file, and how it was parsed.
 type Kept = (Weak<Resource>, bool, Rc<Page>);
 
 impl Pages {

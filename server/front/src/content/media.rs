@@ -1,6 +1,6 @@
-//! What a file's name tells: media type, character set, content coding. Every suffix counts, and of those
-//! that say the same kind of thing the last (Apache's mod_mime). Like Apache we add no charset that nobody
-//! configured, and a name without a known suffix gets no type at all.
+//! Properties by file name: media type, character set, content coding. Every suffix counts, and the
+//! last of each kind wins (Apache's mod_mime). As in Apache, no character set is added by default,
+//! and a name without a known suffix gets no type.
 
 use mehari_config::Settings;
 use std::borrow::Cow;
@@ -58,7 +58,7 @@ fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<
     }
 }
 
-/// `AddEncoding`: the content coding a suffix of the name stands for.
+/// `AddEncoding`: the content coding of a suffix.
 pub fn encoding<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
     if settings.media.encodings.is_empty() {
         None
@@ -75,12 +75,12 @@ fn lookup<'a>(list: &'a [(String, String)], name: &[u8]) -> Option<&'a str> {
     })
 }
 
-/// What follows the last dot of the last segment.
+/// The text behind the last dot of the last segment.
 pub fn suffix(name: &[u8]) -> Option<&str> {
     suffixes(name).next_back()
 }
 
-/// Everything behind a dot of the last segment, in order; `.x` alone is a name and no suffix.
+/// The suffixes of the last segment, in order. `.x` alone is a name without suffix.
 pub fn suffixes(name: &[u8]) -> impl DoubleEndedIterator<Item = &str> {
     let start = memchr::memrchr(b'/', name).map_or(0, |slash| slash + 1);
     let last = &name[start..];

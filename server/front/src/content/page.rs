@@ -1,13 +1,13 @@
-//! The pages of problems: HTML as other servers', or plain text for clients that name text or JSON as what they like
-//! better. They hold nothing the client sent.
+//! Error pages: HTML as other servers have them, or plain text for clients that prefer text or JSON
+//! by name. They contain nothing that the client sent.
 
 use crate::content::{Answer, Content};
 use mehari_http::{accept, status};
 
-/// How long a client should wait before it tries a busy server again, seconds.
+/// Seconds that a client should wait before it tries a busy server again.
 const RETRY_AFTER: &str = "Retry-After: 1\r\n";
 
-/// The answer for `status`; `accept` is the request's field, if the request was readable.
+/// The page of `status`. `accept`: the request's field, if the request was readable.
 pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
     let mut answer = if accept.is_some_and(prefers_text) {
         written(status, "text/plain; charset=utf-8", text_page(status))
@@ -39,7 +39,7 @@ fn written(status: u16, media_type: &str, text: String) -> Answer {
     }
 }
 
-/// By name: `*/*`, which scripts and old tools send, prefers nothing.
+/// By name only: `*/*`, which scripts and old tools send, prefers nothing.
 fn prefers_text(accept: &[u8]) -> bool {
     let weight = |is_it: &dyn Fn(&[u8]) -> bool| {
         let named = accept::items(accept).filter(|(name, _)| is_it(name));
@@ -66,7 +66,8 @@ fn text_page(status: u16) -> String {
 
 fn html_page(status: u16) -> String {
     let title = status::phrase(status);
-    // As other servers' pages have it, and as tests of programs look for it; a code nobody knows is its own heading.
+    // As in other servers' pages, which tests of programs look for. An unknown code is its own
+    // heading.
     let heading = match title {
         "" => status.to_string(),
         title => title.to_owned(),

@@ -1,12 +1,12 @@
-//! Reading files without waiting for a disk: only what the system has in its page cache.
+//! Reads files without waiting for a disk: only data in the page cache.
 //!
-//! File bodies, spools and requests to back ends ask here first; a thread reads what is not there.
+//! File bodies, spools and requests to back ends try this first. A thread reads other data.
 
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 
-/// Reads what is in the page cache. `None`: nothing is, or the file system cannot tell.
+/// Reads from the page cache. `None`: the data are not there, or the file system cannot tell.
 pub fn read_resident(
     file: &File,
     start: u64,

@@ -3,7 +3,7 @@
 use super::body::Part;
 use super::resource::Resource;
 
-/// More ranges than any player or PDF reader asks for: then the whole file is the better answer.
+/// The most ranges. No player or PDF reader asks for more, so the whole file is the better answer.
 const MOST: usize = 32;
 
 /// `start..=end`, inside the file.
@@ -13,8 +13,8 @@ pub struct Range {
     pub end: u64,
 }
 
-/// `None`: not a byte range at all, so the field does not count. An empty list: 416.
-/// Ranges that overlap or touch are one.
+/// `None`: not a byte range, so the field is ignored. An empty list: 416. Overlapping and adjacent
+/// ranges are merged.
 pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
     let (unit, set) = field.split_at_checked(6)?;
     if !unit.eq_ignore_ascii_case(b"bytes=") {
@@ -27,7 +27,7 @@ pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
             return None;
         }
         let text = text.trim_ascii();
-        // Empty elements of a list are none (RFC 9110 section 5.6.1.2).
+        // Empty list elements are ignored (RFC 9110 section 5.6.1.2).
         if text.is_empty() {
             continue;
         }
@@ -37,7 +37,7 @@ pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
     asked.then(|| merged(ranges))
 }
 
-/// One range of the list. The outer `None`: a syntax error; the inner one: beyond the file.
+/// One range of the list. Outer `None`: a syntax error. Inner `None`: beyond the file.
 fn satisfiable(text: &[u8], size: u64) -> Option<Option<Range>> {
     let dash = memchr::memchr(b'-', text)?;
     let (first, last) = (&text[..dash], &text[dash + 1..]);
@@ -71,7 +71,7 @@ fn number(digits: &[u8]) -> Option<u64> {
     Some(text.parse().unwrap_or(u64::MAX))
 }
 
-/// In order of the request where nothing overlaps; in file order once something does.
+/// In the order of the request if no ranges overlap; otherwise in file order.
 fn merged(ranges: Vec<Range>) -> Vec<Range> {
     let mut sorted = ranges.clone();
     sorted.sort_by_key(|range| range.start);
@@ -91,12 +91,12 @@ fn merged(ranges: Vec<Range>) -> Vec<Range> {
     }
 }
 
-/// What ranges are taken of.
+/// The whole file of the ranges.
 pub struct Whole<'a> {
     pub size: u64,
     pub etag: &'a str,
     pub media_type: Option<&'a str>,
-    /// Header lines of a single part, and those of several, which have no type of their own.
+    /// The header lines for a single part, and for several, which have no common type.
     pub lines: &'a [u8],
     pub shared: &'a [u8],
 }
@@ -171,7 +171,8 @@ fn content_range(range: Range, size: u64) -> String {
     )
 }
 
-/// Not to be foreseen by who wrote the file: it comes from the file's own identity and time.
+/// The author of a file must not be able to predict the boundary, so it is made from the file's
+/// identity and time.
 fn boundary(etag: &str) -> String {
     let letters = etag
         .bytes()

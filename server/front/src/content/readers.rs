@@ -1,7 +1,8 @@
-//! Reads that would wait for a disk: threads make them, so many at a time; the others queue. The loop never waits.
+//! Threads that read from disks: a limited number at a time, and the others wait. The event loop
+//! never waits.
 //!
-//! What is read stays in the page cache, from where it is sent. The window behind the one that is wanted is asked for
-//! together with it, so that the disk works while the first is being sent.
+//! The data stay in the page cache, from which they are sent. The window behind the wanted one is
+//! requested too, so the disk works while the first is sent.
 
 use mehari_config::Coding;
 use mehari_filewatch::WatchWarmer;
@@ -12,7 +13,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Reads under way at a time. A disk of its own sorts a few dozen; more only wait in another queue.
+/// The most concurrent reads. A disk sorts a few dozen; more would only wait in another queue.
 const AT_ONCE: usize = 32;
 
 #[derive(Debug)]
@@ -25,7 +26,7 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Has a piece of a file read into the page cache, and what lies behind it asked for up to `ahead`.
+    /// Reads a piece of a file into the page cache, and requests the data behind it up to `ahead`.
     pub async fn bring(
         &self,
         file: &Arc<File>,
@@ -42,8 +43,8 @@ impl Readers {
             .await
     }
 
-    /// Has the disk asked for a piece that will be wanted soon. Nobody waits for that, and where all readers are
-    /// busy it is left to who wants it.
+    /// Requests a piece that will be wanted soon. Nothing waits for it, and nothing happens if all
+    /// readers are busy.
     pub fn ask(&self, file: &Arc<File>, start: u64, end: u64) {
         if start >= end {
             return;
@@ -52,7 +53,7 @@ impl Readers {
         self.0.run_if_free(move || ask_for(&file, start, end));
     }
 
-    /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
+    /// Reads up to `count` bytes, and requests the data behind them up to `ahead`.
     pub async fn read(
         &self,
         file: &Arc<File>,
@@ -78,7 +79,7 @@ impl Readers {
             .await
     }
 
-    /// Has the system learn what is at a path, and whether the file has neighbours.
+    /// Reads the metadata of a path, and of the file's neighbours, from the disk.
     pub async fn look_at(&self, file: Vec<u8>) {
         let look = |name: &[u8]| crate::content::stat::stat(name);
         let looked = self.0.run(move || {
@@ -89,22 +90,22 @@ impl Readers {
             }
             Ok(())
         });
-        // Who looks again is told what is wrong.
+        // The next look reports the error.
         let _ = looked.await;
     }
 
-    /// Has the system get ready for watches on the folder of a file.
+    /// Prepares watches on the folder of a file.
     pub async fn warm(&self, warmer: Arc<WatchWarmer>, file: Vec<u8>) {
         let went = self.0.run(move || {
             warmer.warm(&file);
             Ok(())
         });
-        // Without it the watch takes longer.
+        // Without the preparation the watch takes longer.
         let _ = went.await;
     }
 }
 
-/// Only advice: where it is not taken, who reads waits a little longer.
+/// Only advice: if it is ignored, the reader waits a little longer.
 fn ask_for(file: &File, start: u64, end: u64) {
     let count = end.saturating_sub(start);
     if count > 0 {
@@ -112,7 +113,8 @@ fn ask_for(file: &File, start: u64, end: u64) {
     }
 }
 
-/// Waits until the page cache holds a piece: its pages are spliced to /dev/null, which copies nothing.
+/// Waits until the page cache holds a piece, by splicing its pages to /dev/null, which copies
+/// nothing.
 fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
     let (mut at, end) = (start, start + count as u64);
     let Ok(null) = OpenOptions::new().write(true).open("/dev/null") else {
@@ -123,7 +125,7 @@ fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
         match rustix::fs::sendfile(&null, file, Some(&mut at), left) {
             Ok(0) => break,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // A file system that cannot splice can read.
+            // A file system without splice can still read.
             Err(_) => return read_and_forget(file, at, end),
         }
     }

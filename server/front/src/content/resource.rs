@@ -1,5 +1,5 @@
-//! One representation of a file: what `stat` says of it, its header lines, and its bytes if they are few.
-//! A [`super::FileTarget`] keeps them.
+//! One representation of a file: its `stat`, its header lines, and its bytes if they are few. A
+//! [`super::FileTarget`] keeps resources.
 
 use super::body::FileBody;
 use super::files::Kept;
@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Room for a response's, those too that are not the file's.
+/// The number of fields of a usual response.
 const FIELDS: usize = 12;
 /// Files up to this size are kept in memory.
 const SMALL: u64 = 64 * 1024;
@@ -30,19 +30,19 @@ const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
 pub const GONE: Problem = Problem::refused(404, "the file is gone");
 const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
 
-/// What must be equal for a file to be the same.
+/// The identity of a file's version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
     device: u64,
     inode: u64,
     size: u64,
     modified: i128,
-    /// A copy that keeps the original's times shows here.
+    /// The change time, which detects a copy that keeps the original's other times.
     changed: i128,
 }
 
 impl Identity {
-    /// Of the file itself, without a coding.
+    /// The tag of the file itself, without a coding.
     pub fn etag(&self) -> String {
         etag(self, None)
     }
@@ -71,25 +71,26 @@ pub struct Resource {
     path: CString,
     identity: Identity,
     lines: Vec<u8>,
-    /// The same for HTTP/2, once it is asked for.
+    /// The lines for HTTP/2, made at the first use.
     fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
     etag: String,
     coded: bool,
-    /// Of a small file, once it was in the page cache or has been read.
+    /// The body of a small file, once it was read.
     body: OnceCell<Bytes>,
-    /// Of a file that is not in memory.
+    /// The open file, if it is not in memory.
     open: RefCell<Option<Kept>>,
     used: Cell<bool>,
-    /// Nothing of the file is expected to be in the page cache.
+    /// Whether nothing of the file is expected in the page cache.
     cold: Cell<bool>,
     pub stretches: Stretches,
     pub variants: Beside,
 }
 
 impl Resource {
-    /// `own_coding`: what the file itself is coded with, and whether it has neighbours. `cold`: the system did not remember it.
+    /// `own_coding`: the file's own coding, and whether it has neighbours. `cold`: its metadata was
+    /// not in memory.
     pub fn load(
         path: &CString,
         coding: Option<Coding>,
@@ -147,7 +148,7 @@ impl Resource {
         self.lines = lines.into_bytes();
     }
 
-    /// Takes a small file into memory if that needs no disk.
+    /// Reads a small file into memory if that needs no disk.
     fn read(&self, file: &File) {
         if self.identity.size > SMALL {
             return;
@@ -159,10 +160,11 @@ impl Resource {
         }
     }
 
-    /// The whole of a small file. One that changed while it was read is not kept: its size and its bytes disagree.
+    /// Keeps the bytes of a small file, unless the file changed while it was read, so that size and
+    /// bytes disagree.
     pub fn fill(&self, bytes: Vec<u8>) {
         if bytes.len() as u64 == self.identity.size && self.is_small() {
-            // Whoever read it first was as right.
+            // Another reader may have set the same bytes.
             let _ = self.body.set(bytes.into());
             self.open.take();
         }
@@ -172,7 +174,8 @@ impl Resource {
         self.identity.size <= SMALL
     }
 
-    /// The same file in a coding that the server makes itself; the bytes, if they are few enough to be kept here.
+    /// The file in a coding that the server makes, with its bytes if they are few enough to be
+    /// kept.
     pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
         let mut coded = Resource {
             path: self.path.clone(),
@@ -191,14 +194,14 @@ impl Resource {
             variants: Beside::default(),
         };
         coded.write_lines(Some(coding.name()), true);
-        // Parts are sent of the plain file only.
+        // Ranges are sent only of the uncompressed file.
         coded
             .lines
             .truncate(coded.lines.len() - ACCEPT_RANGES.len());
         coded
     }
 
-    /// Whether its bytes have a content coding.
+    /// Whether the bytes have a content coding.
     pub fn is_coded(&self) -> bool {
         self.coded
     }
@@ -254,7 +257,7 @@ impl Resource {
         self.media_type.as_deref()
     }
 
-    /// Never later than now, as RFC 9110 section 8.8.2.1 wants; whole seconds.
+    /// Never later than now, as RFC 9110 section 8.8.2.1 demands; whole seconds.
     pub fn modified(&self) -> SystemTime {
         let seconds = self.identity.modified.div_euclid(1_000_000_000);
         let seconds = u64::try_from(seconds).unwrap_or(0);
@@ -262,13 +265,13 @@ impl Resource {
         written.unwrap_or(UNIX_EPOCH).min(SystemTime::now())
     }
 
-    /// The whole file as a body to be sent.
+    /// The whole file as a body.
     pub fn whole(self: &Rc<Resource>, files: &Files) -> Result<FileBody, Problem> {
         let file = self.open(files)?;
         Ok(FileBody::of(file, self.clone(), files))
     }
 
-    /// The file, if it is still the one this resource describes.
+    /// The file, if it is still the described version.
     pub fn open(&self, files: &Files) -> Result<Arc<File>, Problem> {
         if let Some(kept) = &*self.open.borrow() {
             return Ok(kept.file.clone());
@@ -288,7 +291,7 @@ impl Resource {
         Ok(file)
     }
 
-    /// Whether its first body will have to be read from the disk.
+    /// Whether the first body must be read from the disk.
     pub fn begins_cold(&self) -> bool {
         self.cold.take()
     }
@@ -297,7 +300,7 @@ impl Resource {
         self.used.set(true);
     }
 
-    /// Closes the file if nobody has used it since the last rest; whether that is so.
+    /// Closes the file if it was unused since the last call. Returns whether it was closed.
     pub fn rest(&self) -> bool {
         let unused = !self.used.replace(false);
         if unused {
@@ -307,7 +310,7 @@ impl Resource {
     }
 }
 
-/// NONBLOCK: a FIFO put in the file's place must not stop the loop.
+/// NONBLOCK: a FIFO in the file's place must not block the event loop.
 fn open(path: &CString) -> Result<File, Problem> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path.as_c_str(), flags, Mode::empty())
@@ -318,7 +321,8 @@ fn open(path: &CString) -> Result<File, Problem> {
         })
 }
 
-/// Strong: equal only for the same file with the same time in nanoseconds. Hashed, so it does not tell the inode.
+/// Strong: equal only for the same file with the same time in nanoseconds. Hashed, so the inode
+/// stays secret.
 fn etag(identity: &Identity, coding: Option<Coding>) -> String {
     let mut low = DefaultHasher::new();
     let Identity {

@@ -1,10 +1,8 @@
-//! Bytes that one side says faster than the other takes them: memory while they are few, then a file
-//! nobody else can see.
+//! Bytes that arrive faster than they leave: memory first, then an unlinked file.
 //!
-//! A request's body goes in and comes out whole (`finish`); a program's response comes out at the
-//! front while it still goes in at the end (`take`, for `backlog`). Threads of the blocking pool
-//! write: a write to the page cache is memory speed until the kernel makes writers wait for the
-//! disk, and then it must not be the loop that waits.
+//! A request's body is stored and taken whole (`finish`). A program's response is taken from the
+//! front while more arrives (`take`, for `backlog`). Threads write the file, because the kernel may
+//! make writers wait for the disk.
 
 mod container;
 mod take;
@@ -20,7 +18,7 @@ use std::task::{ready, Context, Poll};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// Bytes of a request's body that stay in memory.
+/// The most bytes of a request's body in memory.
 pub const IN_MEMORY: usize = 64 * 1024;
 /// Bytes that are collected before a thread writes them.
 pub const BATCH: usize = 256 * 1024;
@@ -28,18 +26,18 @@ pub const BATCH: usize = 256 * 1024;
 pub struct Spool {
     /// The newest bytes.
     memory: Vec<u8>,
-    /// The ones before, on their way into the file.
+    /// The older bytes, on their way into the file.
     writing: Option<Writing>,
     file: Option<Arc<Region>>,
-    /// Where the file comes from, if others share it.
+    /// The shared file, if there is one.
     container: Option<Arc<Container>>,
-    /// Bytes that went through the file, and bytes of them that were taken out again.
+    /// Bytes that were written to the file, and bytes that were taken from it.
     written: u64,
     taken: u64,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// The file is used as a ring of this size.
+    /// The file is a ring of this size.
     ring: u64,
-    /// The file could not be written once: no more is put into it.
+    /// A write failed, so no more is written.
     broken: bool,
     failure: Option<io::Error>,
 }
@@ -56,7 +54,7 @@ impl Default for Spool {
 }
 
 impl Spool {
-    /// A spool whose file never exceeds `ring` bytes: more than that stays in memory.
+    /// A spool whose file never exceeds `ring` bytes. Further bytes stay in memory.
     pub fn with_ring(ring: u64) -> Spool {
         Spool {
             memory: Vec::new(),
@@ -72,25 +70,25 @@ impl Spool {
         }
     }
 
-    /// A spool whose file is a part of another one's, as large as that lets it become.
+    /// A spool in a region of a shared file, as large as the region.
     pub fn within(container: &Arc<Container>) -> Spool {
         let mut spool = Spool::with_ring(container.region());
         spool.container = Some(container.clone());
         spool
     }
 
-    /// Bytes that are in it.
+    /// The bytes in the spool.
     pub fn length(&self) -> u64 {
         self.filed() + self.in_memory() as u64
     }
 
-    /// Those of them that fill memory.
+    /// The bytes in memory.
     pub fn in_memory(&self) -> usize {
         let moving = self.writing.as_ref();
         self.memory.len() + moving.map_or(0, |writing| writing.batch.len())
     }
 
-    /// Where more bytes may be appended; settle afterwards.
+    /// The buffer for more bytes; settle afterwards.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         &mut self.memory
     }
@@ -99,12 +97,12 @@ impl Spool {
         self.file.is_some() || self.writing.is_some()
     }
 
-    /// Why the file could not be written; told once. What it did not take is in memory.
+    /// Why the file could not be written, once. The unwritten bytes are in memory.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// Moves to the file what is too much for memory, and waits until it is there.
+    /// Moves excess bytes to the file and waits until they are written.
     pub async fn settle(&mut self) -> io::Result<()> {
         let limit = if self.file.is_some() {
             BATCH
@@ -119,8 +117,8 @@ impl Spool {
         self.take_failure().map_or(Ok(()), Err)
     }
 
-    /// Begins to move what is in memory to the file if it is more than `limit`, and the file has
-    /// room and did not fail before. `Pending`: bytes are on their way; more may be appended.
+    /// Begins to move bytes to the file if more than `limit` are in memory, the file has room and
+    /// has not failed. `Pending`: a write is under way; more bytes may be appended.
     pub fn poll_settle(&mut self, cx: &mut Context<'_>, limit: usize) -> Poll<()> {
         loop {
             ready!(self.poll_written(cx));
@@ -156,7 +154,7 @@ impl Spool {
         self.writing = Some(Writing { batch, thread });
     }
 
-    /// Ends the write under way, if there is one. What could not be written is in memory again.
+    /// Ends the current write, if any. Unwritten bytes return to memory.
     fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(writing) = &mut self.writing else {
             return Poll::Ready(());
@@ -199,7 +197,7 @@ impl Spool {
 }
 
 impl Drop for Spool {
-    /// The last close of an unlinked file frees its pages and blocks: a thread's work as well.
+    /// The last close of an unlinked file frees its blocks, so a thread does it.
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
         if let Ok(runtime) = Handle::try_current() {

@@ -1,9 +1,9 @@
-//! What the file system says of a path. Symbolic links are followed.
+//! stat(2) of a path. Symbolic links are followed.
 
 use rustix::fs::{FileType, Stat};
 use std::ffi::CString;
 
-/// Asks stat(2). A slash at the end of `file` says no more than that a folder is expected.
+/// Calls stat(2). A final slash of `file` only means that a folder is expected.
 pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
     let file = match file {
         [rest @ .., b'/'] if !rest.is_empty() => rest,
@@ -14,7 +14,7 @@ pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
     Some((name, stat))
 }
 
-/// Whether `stat` is that of a regular file.
+/// Whether `stat` describes a regular file.
 pub fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }

@@ -1,9 +1,9 @@
-//! Which stretches of a file have just been seen in the page cache. What has been used within this sweep of the front is not
-//! given up by the kernel in the next: nobody looks again until then, and a busy file costs no looks.
+//! Remembers which stretches of a file were just seen in the page cache. The kernel does not drop
+//! recently used pages within a sweep, so a busy file needs no further probes.
 
 use std::cell::{Cell, RefCell};
 
-/// Sent at a time at most, and remembered as one.
+/// The most bytes sent at a time, and remembered as one.
 pub const STRETCH: u64 = 2 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Stretches {
         self.sweep.get() == sweep && seen.get(place(start)).copied().unwrap_or(false)
     }
 
-    /// The stretch that begins here has been seen, all of it.
+    /// The whole stretch from here was seen.
     pub fn note(&self, start: u64, sweep: u64) {
         let mut seen = self.seen.borrow_mut();
         if self.sweep.replace(sweep) != sweep {
@@ -36,7 +36,7 @@ fn place(start: u64) -> usize {
     (start / STRETCH) as usize
 }
 
-/// Where the stretch of a place ends.
+/// The end of the stretch that contains a position.
 pub fn end(start: u64) -> u64 {
     (start / STRETCH + 1) * STRETCH
 }

@@ -1,7 +1,7 @@
-//! The file of a route and its neighbours (`style.css.br` beside `style.css`), with what is kept of them.
+//! The file of a route and its neighbours (`style.css.br` beside `style.css`), with kept resources.
 //!
-//! Where the route's files are watched, what is kept is right until an event invalidates it. Elsewhere
-//! a `stat` for each request decides whether it is still the file.
+//! If the route's files are watched, the resources are valid until an event invalidates them.
+//! Otherwise each request calls `stat`.
 
 use super::resource::{Identity, Resource, GONE};
 use super::{media, Files};
@@ -18,22 +18,22 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct FileTarget {
     path: CString,
-    /// As it was when it was routed.
+    /// The version at the time of routing.
     identity: Identity,
-    /// Neighbours that were there, and not older, when the file was routed.
+    /// Neighbours that existed and were not older when the file was routed.
     neighbours: Vec<(Coding, CString)>,
-    /// The file itself, then one place for each neighbour.
+    /// The resource of the file, then that of each neighbour.
     kept: RefCell<Vec<Option<Known>>>,
-    /// The system had to read from the disk what is at this path, so nothing of the file can be in memory.
+    /// Whether the metadata came from the disk, so that nothing of the file can be in memory.
     cold: Cell<bool>,
-    /// Nobody has served a file of this folder yet, and the way there is to be made ready first.
+    /// Whether the folder's watch must be prepared first, because no file of it was served yet.
     waits: Cell<bool>,
     validity: OnceCell<Rc<CacheValidity>>,
-    /// Which coding its clients get.
+    /// The coding for each Accept-Encoding.
     pub codings: Decided,
 }
 
-/// The representation for requests that asked for this coding.
+/// The representation in this coding.
 #[derive(Debug)]
 struct Known {
     asked: Option<Coding>,
@@ -41,7 +41,7 @@ struct Known {
 }
 
 impl FileTarget {
-    /// `look` says what is at a path, and may note that it was asked.
+    /// `look` returns the `stat` of a path and may record it.
     pub fn new(path: CString, stat: &Stat, look: impl Fn(&[u8]) -> Option<Stat>) -> FileTarget {
         let neighbours = Coding::ALL
             .into_iter()
@@ -59,10 +59,10 @@ impl FileTarget {
         }
     }
 
-    /// Notes what tells when the file changes; `None`: nothing does.
+    /// Sets the validity of the route's files. `None`: changes are not reported.
     pub fn depend_on(&self, validity: Option<Rc<CacheValidity>>) {
         if let Some(validity) = validity {
-            // A target gets its validity once, when it is made.
+            // The validity is set once, when the target is made.
             let _ = self.validity.set(validity);
         }
     }
@@ -71,31 +71,31 @@ impl FileTarget {
         self.waits.set(true);
     }
 
-    /// Whether it is to be found again once its folder can be watched.
+    /// Whether the file must be routed again once its folder can be watched.
     pub fn waits_for_watch(&self) -> bool {
         self.waits.get()
     }
 
-    /// Its first reader need not look for it in the page cache.
+    /// The first reader need not probe the page cache.
     pub fn begin_cold(&self) {
         self.cold.set(true);
     }
 
-    /// Whether nothing has changed since the file was routed. `None`: nobody watches.
+    /// Whether nothing has changed since routing. `None`: not watched.
     pub fn holds(&self) -> Option<bool> {
         self.validity.get().map(|validity| validity.holds())
     }
 
-    /// For what no watch tells: pages written through a mapping, something mounted over a folder.
+    /// For changes without events: writes through a mapping, or a mount over a folder.
     pub fn is_unchanged(&self) -> bool {
         rustix::fs::stat(self.path.as_c_str())
             .is_ok_and(|stat| Identity::of(&stat) == self.identity)
     }
 
-    /// Takes over what an earlier target of the same file has in memory.
+    /// Takes the resources of an earlier target of the same file.
     pub fn inherit(&self, other: &FileTarget) {
         let is_same = self.path == other.path && self.neighbours == other.neighbours;
-        // What has fallen may have changed within the grain of the file's times.
+        // An invalidated file may have changed within the resolution of its times.
         if is_same && other.holds() != Some(false) {
             self.kept.replace(other.kept.take());
         }
@@ -109,7 +109,7 @@ impl FileTarget {
         self.neighbours.iter().any(|(known, _)| *known == coding)
     }
 
-    /// The file, or its neighbour, as it is now.
+    /// The current resource of the file or its neighbour.
     pub fn resource(
         &self,
         coding: Option<Coding>,
@@ -137,8 +137,7 @@ impl FileTarget {
         Ok(resource)
     }
 
-    /// Which representation is to be sent, and what `stat` says of it: the neighbour unless it has
-    /// become older than the file.
+    /// The representation to send, and its `stat`: the neighbour, unless it is older than the file.
     fn look(&self, coding: Option<Coding>) -> Result<(usize, Identity), Problem> {
         let stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
         let mut neighbours = self.neighbours.iter();
@@ -171,7 +170,7 @@ impl FileTarget {
         )
     }
 
-    /// Bytes of file content held.
+    /// Bytes of file content in memory.
     pub fn weight(&self) -> usize {
         let kept = self.kept.borrow();
         kept.iter()
@@ -180,8 +179,8 @@ impl FileTarget {
             .sum()
     }
 
-    /// Called by the sweep: closes files that nobody has asked for since it was last called. With `forget`, what is in
-    /// memory and was not asked for goes as well.
+    /// Called by the sweep: closes files that were unused since the last call. With `forget`, also
+    /// drops unused content.
     pub fn rest(&self, forget: bool) {
         for place in self.kept.borrow_mut().iter_mut() {
             let Some(known) = place else {
@@ -194,7 +193,7 @@ impl FileTarget {
     }
 }
 
-/// `path` with the coding's suffix, when that is a file not older than the original.
+/// The neighbour with the coding's suffix, if it is a file and not older than the original.
 fn neighbour(
     path: &CString,
     original: &Stat,
@@ -207,7 +206,7 @@ fn neighbour(
     fresh(&name, original, look).map(|_| name)
 }
 
-/// What `look` says of a neighbour that is a file and not older than the original.
+/// The `stat` of a neighbour that is a file and not older than the original.
 fn fresh(
     neighbour: &CString,
     original: &Stat,

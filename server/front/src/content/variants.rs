@@ -1,6 +1,7 @@
-//! Compressed files: in memory up to a bound, the one used longest ago first to go, and in a folder if the site has one.
+//! Compressed files: in memory up to a limit, least recently used first out, and in a folder if
+//! configured.
 //!
-//! A thread reads and compresses; all who ask meanwhile wait for the one that is being made.
+//! A thread reads and compresses a file. Other requests for the same variant wait for it.
 
 use crate::content::resource::{Identity, Resource};
 use mehari_config::{Coding, VariantStore};
@@ -22,7 +23,7 @@ mod making;
 
 use making::Making;
 
-/// What is counted for a variant beside its bytes.
+/// The weight of a variant in addition to its bytes.
 const OVERHEAD: u64 = 512;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,7 +44,7 @@ impl Key {
         }
     }
 
-    /// The name of its file. The hash is the same in each process (SipHash without a key).
+    /// The name of its file. The hash is SipHash without a key, so every process computes the same.
     fn file_name(&self) -> String {
         let mut hash = DefaultHasher::new();
         self.hash(&mut hash);
@@ -59,20 +60,20 @@ pub struct Variant {
     pub resource: Rc<Resource>,
     pub file: Option<Whole>,
     pub length: u64,
-    /// When it was looked at last, in looks.
+    /// The time of the last use, in lookups.
     used: Cell<u64>,
 }
 
-/// A variant that is too large to be answered from memory.
+/// A variant too large for memory.
 #[derive(Debug)]
 pub enum Whole {
-    /// A file of memory.
+    /// A memory file.
     InMemory(Arc<File>),
-    /// A file of the site's folder.
+    /// A file in the site's folder.
     OnDisk(Arc<File>),
 }
 
-/// What has been made of one file lately, kept beside it: it is found without a search.
+/// The recent variants of one file, kept beside the file so that no search is needed.
 #[derive(Debug, Default)]
 pub struct Beside(RefCell<Vec<(Coding, u32, Weak<Variant>)>>);
 
@@ -93,9 +94,9 @@ impl Beside {
 
 pub enum Found {
     Variant(Rc<Variant>),
-    /// The file gets no smaller, or cannot be read.
+    /// Compression makes the file no smaller, or the file cannot be read.
     Useless,
-    /// It is to be made, or being made.
+    /// The variant must be made or is being made.
     Nothing,
 }
 
@@ -107,7 +108,7 @@ enum State {
 
 struct Kept {
     state: State,
-    /// When it was put here or searched for, in looks.
+    /// The time of insertion or of the last search, in lookups.
     seen: u64,
 }
 
@@ -127,7 +128,7 @@ impl Kept {
     }
 }
 
-/// Files are compressed so many at a time: it takes a processor, and memory of the size of the file.
+/// The most concurrent compressions, because each needs a core and memory of the file's size.
 const AT_ONCE: usize = 4;
 
 struct Threads(BlockingPool);
@@ -147,7 +148,7 @@ struct Inner {
     kept: RefCell<HashMap<Key, Kept>>,
     weight: Cell<u64>,
     threads: Threads,
-    /// Counts looks: who was looked at last is used last.
+    /// The number of lookups, as the clock of use.
     looks: Cell<u64>,
 }
 
@@ -157,7 +158,7 @@ impl Variants {
         self.0.shrink();
     }
 
-    /// One that was noted beside the file and is still kept here.
+    /// A variant that was noted beside the file and is still kept.
     pub fn known(&self, resource: &Resource, coding: Coding, level: u32) -> Option<Rc<Variant>> {
         let variant = resource.variants.find(coding, level)?;
         variant.used.set(self.0.next_look());
@@ -177,7 +178,7 @@ impl Variants {
         }
     }
 
-    /// Has the variant made, unless somebody does already. `None`: it is of no use.
+    /// Makes the variant, unless it is already being made. `None`: it is useless.
     pub fn make(
         &self,
         key: Key,
@@ -230,13 +231,13 @@ impl Inner {
             if let Some(State::Making(waiting)) = before {
                 waiting.into_iter().for_each(Waker::wake);
             }
-            // Who waits takes it first.
+            // Lets the waiting request take the variant first.
             tokio::task::yield_now().await;
             inner.shrink();
         });
     }
 
-    /// Returns what was there before.
+    /// Returns the previous state.
     fn put(&self, key: Key, state: State) -> Option<State> {
         let kept = Kept {
             state,
@@ -249,7 +250,8 @@ impl Inner {
         before.map(|kept| kept.state)
     }
 
-    /// Lets go what was used longest ago until the rest fits: down to nine tenths, so that this is rare.
+    /// Drops the least recently used variants until nine tenths of the limit remain, so that this
+    /// is rare.
     fn shrink(&self) {
         let most = self.settings.borrow().memory;
         if self.weight.get() <= most {
@@ -288,7 +290,7 @@ mod tests {
         Rc::new(loaded.expect("a file"))
     }
 
-    /// As if so many files were being compressed. They are, until what is returned is dropped.
+    /// Occupies this many compression slots until the result is dropped.
     async fn keep_busy(variants: &Variants) -> mpsc::Sender<()> {
         let (end, may_end) = mpsc::channel::<()>();
         let may_end = std::sync::Arc::new(std::sync::Mutex::new(may_end));
@@ -326,7 +328,7 @@ mod tests {
             assert!(variant.length < 1000, "{}", variant.length);
             assert!(matches!(variants.find(&key), Found::Variant(_)));
 
-            // What is noted beside the file is of its coding and level, and not there when it had to give way.
+            // A noted variant has its coding and level, and is gone once it was dropped.
             let known = |coding, level| variants.known(&resource, coding, level).is_some();
             assert!(!known(Coding::Gzip, 6));
             resource.variants.note(Coding::Gzip, 6, &variant);

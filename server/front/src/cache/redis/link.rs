@@ -5,9 +5,10 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A longer reply is none of ours.
+/// The longest reply in bytes.
 const LONGEST: usize = 64 << 20;
-/// Lists within lists, and replies in one reply: each costs more memory here than on its way.
+/// The limits of nested lists and of parts per reply: each part costs more memory here than on the
+/// wire.
 const DEEPEST: usize = 4;
 const MOST: usize = 100_000;
 const ROOM: usize = 16 * 1024;
@@ -41,7 +42,7 @@ impl Reply {
         })
     }
 
-    /// What SCAN says: where it goes on, and the names.
+    /// The result of SCAN: the next cursor, and the names.
     pub fn page_of_names(&self) -> Option<(&[u8], Vec<&[u8]>)> {
         match self {
             Reply::List(parts) => match &parts[..] {
@@ -81,7 +82,7 @@ impl Link {
         Ok(link)
     }
 
-    /// The reply to each command; an error of the server's is an error.
+    /// The reply to each command. An error of the server is an error.
     pub async fn exchange(&mut self, commands: &[Vec<&[u8]>]) -> io::Result<Vec<Reply>> {
         let mut request = Vec::new();
         for words in commands {
@@ -105,7 +106,7 @@ impl Link {
                 None => self.more().await?,
             }
         }
-        // It would pass for the reply to the next command.
+        // Leftover bytes would count as the reply to the next command.
         if self.come.is_empty() {
             Ok(replies)
         } else {
@@ -129,7 +130,7 @@ fn strange(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Takes one reply off `rest`, of `left` that there may be. `None`: it has not all come.
+/// Takes one reply from `rest`, with at most `left` parts. `None`: it is incomplete.
 fn parse(rest: &mut &[u8], depth: usize, left: &mut usize) -> io::Result<Option<Reply>> {
     *left = left
         .checked_sub(1)

@@ -1,4 +1,4 @@
-//! Reading request bodies: complete before a program sees them, in memory or in a file.
+//! Reads request bodies. A body is complete before a program sees it, in memory or in a file.
 
 use super::connection::Connection;
 use super::receive::Filled;
@@ -13,9 +13,9 @@ use mehari_net::socket::Stream;
 use std::io;
 use std::time::Duration;
 
-/// A body nobody wants is read up to this size to keep the connection.
+/// An unwanted body is read up to this size to keep the connection.
 const SKIPPED: u64 = 64 * 1024;
-/// Read at a time of a large body.
+/// Bytes per read of a large body.
 const CHUNK: usize = 64 * 1024;
 
 const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
@@ -23,7 +23,7 @@ const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
 const CUT_OFF: Problem = Problem::malformed(400, "the client ended within a body");
 
 impl<S: Stream> Connection<S> {
-    /// Reads the body for a program. The inner error: the request is refused, the rest unread.
+    /// Reads the body for a program. The inner error: the request is refused and the rest unread.
     pub(super) async fn gather(&mut self, limit: u64) -> Result<Result<Gathered, Problem>, Gone> {
         let limit = if limit == 0 { u64::MAX } else { limit };
         match self.head.framing {
@@ -44,7 +44,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Reads a small body before its time: scripts may ask for it. It stays where it is.
+    /// Reads a small body early for scripts, and leaves it in the buffer.
     pub(super) async fn gather_for_scripts(
         &mut self,
         context: &mut RequestContext,
@@ -67,7 +67,7 @@ impl<S: Stream> Connection<S> {
         Ok(Ok(()))
     }
 
-    /// Throws away a body that nobody reads. What is too much to wait for costs the connection.
+    /// Discards an unwanted body. If it is too long, the connection closes.
     pub(super) async fn skip_body(&mut self) -> Result<(), Gone> {
         let waits = self.head.expects_continue && self.input.bytes().len() == self.head.length;
         let skipped = match self.head.framing {
@@ -88,7 +88,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// `100 Continue`, if the client waits for it.
+    /// Sends `100 Continue` if the client waits for it.
     async fn invite_body(&mut self) -> Result<(), Gone> {
         if self.head.expects_continue && self.input.bytes().len() == self.head.length {
             self.output
@@ -103,7 +103,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// The client has its time for the next bytes of a body.
+    /// Sets the deadline for the next bytes of a body.
     fn await_body(&self) {
         let limit = self
             .pace
@@ -170,12 +170,13 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Takes `count` bytes behind the head out of the input.
+    /// Takes `count` bytes behind the head from the input.
     fn cut_body(&mut self, count: usize) {
         self.input.cut(self.head.length, count);
     }
 
-    /// Reads more of a body; what comes gives the client time anew, if it keeps the pace.
+    /// Reads more of a body. Arriving bytes extend the deadline if the client keeps the minimum
+    /// rate.
     async fn fill_body(&mut self) -> Result<Option<Problem>, Gone> {
         if self.client_ended {
             return Ok(Some(CUT_OFF));

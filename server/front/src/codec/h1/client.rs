@@ -1,4 +1,4 @@
-//! An HTTP/1 connection as the pipeline sees it: the current request, and its response.
+//! An HTTP/1 connection as a [`ClientStream`]: the current request and its response.
 
 use super::connection::Connection;
 use super::reply::{self, Length, Reply};
@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
 
-/// How long a client that half-closed while its request waits may keep its place in the queue.
+/// How long a client that half-closes keeps its place in the queue.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 impl<S: Stream> ClientStream for Connection<S> {
@@ -110,7 +110,7 @@ impl<S: Stream> ClientStream for Connection<S> {
     }
 
     fn begin_work(&self) {
-        // A socket that is not watched is watched as soon as its answer does not come at once.
+        // Registers the socket with the reactor if the response does not come at once.
         let glance = if self.socket.is_registered_lazily() {
             Duration::ZERO
         } else {
@@ -141,7 +141,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         }
         match self.guard.poll_interrupt(cx) {
             Some(Interrupt::Abort) => Err(Gone),
-            // Still in the queue: most likely nobody waits for it any more.
+            // The request is still in the queue, and most likely the client has given up.
             Some(Interrupt::TimedOut) if waits => Err(Gone),
             _ => Ok(()),
         }
@@ -216,7 +216,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.keep = false;
         self.flush().await?;
         if framing == Framing::UntilClose {
-            // The connection's normal end would say that this was all.
+            // The normal end of the connection would look like a complete response.
             self.socket.reset_when_closed();
         }
         Err(Gone)
@@ -230,7 +230,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.output.pending()
     }
 
-    /// The output leaves with the answers to further requests.
+    /// The output leaves with the responses to further requests.
     fn withheld(&self) -> usize {
         0
     }

@@ -1,4 +1,4 @@
-//! One HTTP/1 connection from accept to close: a request at a time, in order.
+//! One HTTP/1 connection from accept to close: one request at a time, in order.
 
 use super::input::Input;
 use super::output::Output;
@@ -19,14 +19,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// What became of a connection.
+/// How a connection ended.
 pub enum Ended<S> {
     Closed,
-    /// The client began with HTTP/2's preface.
+    /// The client sent HTTP/2's preface.
     Http2(Takeover<S>),
 }
 
-/// A connection for another protocol, with what has been read of it.
+/// A connection for another protocol, with the bytes that were already read.
 pub struct Takeover<S> {
     pub socket: S,
     pub bytes: Vec<u8>,
@@ -44,23 +44,23 @@ pub struct Connection<S> {
     pub(super) head: Head,
     pub(super) scan: Scan,
     pub(super) served: u64,
-    /// Of the body that is being read.
+    /// The pace of the body that is being read.
     pub(super) pace: Pace,
-    /// Whose progress is kept while it is read.
+    /// The upload whose progress is tracked.
     pub(super) tracked: Option<Rc<Upload>>,
-    /// The client sends no more. It may still read: half-closing is legal.
+    /// Whether the client has closed its sending side. It may still read.
     pub(super) client_ended: bool,
-    /// It has sent a large file.
+    /// Whether the connection has sent a large file.
     pub(super) sends_much: bool,
-    /// The connection serves another request after the current one.
+    /// Whether the connection serves another request after this one.
     pub(super) keep: bool,
-    /// Bytes of the input that are the current request.
+    /// Length of the current request in the input.
     pub(super) consumed: usize,
-    /// The current request's body has not been read.
+    /// Whether the current request was refused with its body unread.
     pub(super) refused: bool,
 }
 
-/// A request that is being answered. However that ends, it has its line in the access log.
+/// A request that is being answered. Dropping it writes the access log line.
 struct Answering<'c, S: Stream> {
     connection: &'c mut Connection<S>,
     context: RequestContext,
@@ -77,7 +77,7 @@ impl<S: Stream> Drop for Answering<'_, S> {
 enum Next {
     Request,
     Close,
-    /// Close, but read on for a while: the client may be sending and must see the answer.
+    /// Close, but read for a while: the client may still be sending and must see the response.
     Linger,
     Http2,
 }
@@ -143,7 +143,7 @@ impl<S: Stream> Connection<S> {
         match self.next_head().await? {
             Arrival::Request => {
                 if self.socket.is_registered_lazily() {
-                    // It may have come after what the loop knows of.
+                    // File events may have arrived before this request.
                     self.shared.watcher.read_events();
                 }
                 self.answer().await
@@ -154,7 +154,7 @@ impl<S: Stream> Connection<S> {
                 Ok(Next::Close)
             }
             Arrival::Http2 => {
-                // What has arrived is dealt with before what may follow it, an end among it.
+                // Handles the bytes that have arrived before it looks for more, or for the end.
                 self.socket.watch().map_err(|_| Gone)?;
                 Ok(Next::Http2)
             }
@@ -216,7 +216,7 @@ impl<S: Stream> Connection<S> {
         context
     }
 
-    /// Answers bytes that are not a request, and ends.
+    /// Answers bytes that are not a request, and ends the connection.
     async fn refuse_unread(&mut self, problem: Problem) -> Result<Next, Gone> {
         self.head.forget();
         let context = self.begin();

@@ -1,4 +1,4 @@
-//! Sending a large file: what does not fit in memory goes in windows, or straight from the page cache.
+//! Sends a large file: in windows, or straight from the page cache.
 
 use super::connection::Connection;
 use crate::content::body::{FileBody, WINDOW};
@@ -12,8 +12,8 @@ use std::task::Poll;
 const MUCH: u64 = 512 * 1024;
 
 impl<S: Stream> Connection<S> {
-    /// A window at a time. A file that shrinks while it is sent cannot be told from within the response, so the
-    /// connection ends before the length it promised.
+    /// Sends a window at a time. If the file shrinks meanwhile, the connection ends early, because
+    /// the response cannot report it.
     pub(super) async fn send_file(
         &mut self,
         context: &mut RequestContext,
@@ -38,7 +38,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// False: that was all.
+    /// Returns false at the end of the file.
     async fn copy_window(
         &mut self,
         context: &mut RequestContext,
@@ -54,14 +54,14 @@ impl<S: Stream> Connection<S> {
         Ok(false)
     }
 
-    /// Sends a piece without copying it, after what is gathered. False: that was all.
+    /// Sends a piece without copying it, after the gathered output. Returns false at the end.
     async fn send_pages(
         &mut self,
         context: &mut RequestContext,
         body: &mut FileBody,
     ) -> io::Result<bool> {
         if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
-            // To one who is elsewhere there is a path to be probed.
+            // For a client elsewhere the system must probe the path.
             if self.peer.is_on_this_host() {
                 self.socket.send_unpaced();
             }
@@ -82,7 +82,7 @@ impl<S: Stream> Connection<S> {
             if body.length() == 0 {
                 return Ok(false);
             }
-            // Others have their turn between two windows.
+            // Other tasks run between two windows.
             tokio::task::yield_now().await;
         }
         Ok(body.length() > 0)
@@ -111,7 +111,7 @@ fn gone(_: Gone) -> io::Error {
     io::ErrorKind::ConnectionAborted.into()
 }
 
-/// It went, or took nothing for too long: nothing is wrong with the file.
+/// Whether the client left or was too slow, so the file is not at fault.
 fn is_the_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut};
     matches!(

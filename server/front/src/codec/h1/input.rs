@@ -1,4 +1,4 @@
-//! The bytes a client has sent and nobody has used yet. One buffer a connection, initialised once.
+//! Received bytes that are not used yet. One buffer per connection, initialised once.
 
 use mehari_net::buffer_pool::{self, Pool};
 use std::cell::RefCell;
@@ -6,18 +6,18 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// What a connection that asks little costs.
+/// The initial size of the buffer.
 const INITIAL: usize = 4 * 1024;
-/// A buffer that grew beyond this is given back when it is empty.
+/// Larger buffers are freed when they are empty.
 const KEPT: usize = 16 * 1024;
 
 thread_local! {
-    /// Initialised, of the size a connection begins with.
+    /// Initialised buffers of the initial size.
     static BUFFERS: Pool<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 pub struct Input {
-    /// Initialised throughout; `start..end` holds bytes.
+    /// Fully initialised. `start..end` holds received bytes.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -32,7 +32,7 @@ impl Input {
         }
     }
 
-    /// What has arrived; the first byte is the request's first.
+    /// The received bytes. The first is the request's first.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
@@ -42,7 +42,7 @@ impl Input {
         self.start == self.end
     }
 
-    /// Forgets the first `count` bytes.
+    /// Drops the first `count` bytes.
     pub fn consume(&mut self, count: usize) {
         self.start += count;
         debug_assert!(self.start <= self.end);
@@ -55,14 +55,14 @@ impl Input {
         }
     }
 
-    /// Takes `count` bytes out, `after` bytes from the start.
+    /// Removes `count` bytes, `after` bytes from the start.
     pub fn cut(&mut self, after: usize, count: usize) {
         let from = self.start + after;
         self.buffer.copy_within(from + count..self.end, from);
         self.end -= count;
     }
 
-    /// Makes sure that `count` bytes fit, those that are there included.
+    /// Makes room for `count` bytes in all.
     pub fn reserve(&mut self, count: usize) {
         if self.start + count <= self.buffer.len() {
             return;
@@ -75,7 +75,7 @@ impl Input {
         }
     }
 
-    /// Reads once. `Ok(0)`: the client sends no more.
+    /// Reads once. `Ok(0)`: the client has closed its sending side.
     pub fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -92,7 +92,7 @@ impl Input {
         Poll::Ready(Ok(count))
     }
 
-    /// Everything that is left, for a protocol that takes the connection over.
+    /// All remaining bytes, for a protocol that takes over the connection.
     pub fn take(&mut self) -> Vec<u8> {
         let rest = self.bytes().to_vec();
         self.consume(rest.len());

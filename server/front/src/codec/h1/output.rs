@@ -1,4 +1,4 @@
-//! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
+//! Bytes for the client. The responses of pipelined requests gather here and leave in one write.
 
 use mehari_net::buffer_pool::Buffer;
 use mehari_net::socket::Stream;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::io::AsyncWrite;
 
-/// A buffer that grew beyond this is given back when the connection falls idle.
+/// Larger buffers are freed when the connection becomes idle.
 const KEPT: usize = 64 * 1024;
 
 pub struct Output {
@@ -23,12 +23,12 @@ impl Output {
         }
     }
 
-    /// Bytes the socket has not taken yet.
+    /// Bytes that the socket has not taken.
     pub fn pending(&self) -> usize {
         self.bytes.len() - self.written
     }
 
-    /// Writes once what there is. `Ready(Ok(true))`: nothing is left.
+    /// Writes once. `Ready(Ok(true))`: nothing is left.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -41,7 +41,7 @@ impl Output {
         Poll::Ready(self.wrote(0))
     }
 
-    /// The same, when a piece of a file follows at once.
+    /// Writes once, before a part of a file that follows at once.
     pub fn poll_write_before_more(
         &mut self,
         cx: &mut Context<'_>,
@@ -54,7 +54,8 @@ impl Output {
         Poll::Ready(self.wrote(0))
     }
 
-    /// Writes once what there is, and `rest` behind it without copying it; how much of `rest` has gone.
+    /// Writes the gathered bytes once, with `rest` behind them uncopied. Returns how much of `rest`
+    /// was written.
     pub fn poll_write_with(
         &mut self,
         cx: &mut Context<'_>,
@@ -87,22 +88,22 @@ impl Output {
         Ok(true)
     }
 
-    /// Puts bytes into the output, which has nothing to send.
+    /// Sets the output, which must be empty.
     pub fn refill(&mut self, bytes: Vec<u8>) {
         debug_assert_eq!(self.pending(), 0);
         self.bytes = bytes.into();
         self.written = 0;
     }
 
-    /// The connection waits for its next request: it need not hold a large buffer meanwhile.
+    /// Frees a large buffer before the connection waits for its next request.
     pub fn release(&mut self) {
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
             self.bytes = Buffer::default();
         }
     }
 
-    /// Keeps a stream's buffer from growing for ever behind its write position. Half of it at least
-    /// must have been written, so that no byte is moved often.
+    /// Keeps a stream's buffer from growing for ever behind its write position. At least half must
+    /// have been written, so that bytes are rarely moved.
     pub fn compact(&mut self) {
         if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);

@@ -1,4 +1,4 @@
-//! Reading requests: heads, and what is left when a connection must end early.
+//! Reads heads, and drains a connection that must end early.
 
 use super::connection::Connection;
 use crate::pipeline::Gone;
@@ -11,11 +11,11 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long, and for how many bytes, a refused client is read on, so that its system delivers our answer
-/// before it learns of the close.
+/// How long and how much of a refused client's input is read, so that the client's system delivers
+/// our response before it learns of the close.
 pub const LINGER: Duration = Duration::from_secs(2);
 pub const LINGER_BYTES: usize = 4 * 1024 * 1024;
-/// Unread bytes of further requests at which a client that sends on has to wait.
+/// The most unread bytes of further requests. Beyond it the client must wait.
 const AHEAD: usize = 64 * 1024;
 
 pub enum Arrival {
@@ -26,7 +26,7 @@ pub enum Arrival {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Waits for a complete head. What earlier requests were answered leaves before it sleeps.
+    /// Waits for a complete head. Responses to earlier requests are sent before it sleeps.
     pub(super) async fn next_head(&mut self) -> Result<Arrival, Gone> {
         let site = self.shared.site();
         let limits = &site.limits;
@@ -111,7 +111,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Notices while a program works that the client has sent more, ended, or gone.
+    /// While a program works, notices that the client has sent more, ended or left.
     pub(super) fn poll_input(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
         if self.socket.is_registered_lazily() {
             return Ok(());
@@ -127,7 +127,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Ends our side, then reads what the client still sends, for a bounded time and amount.
+    /// Closes the sending side, then reads for a limited time and amount.
     pub(super) async fn linger(&mut self) {
         let deadline = LINGER;
         self.guard

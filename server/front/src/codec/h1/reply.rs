@@ -6,14 +6,14 @@ use mehari_net::clock::Clock;
 use mehari_observe::Decimal;
 use std::time::SystemTime;
 
-/// How the client learns where the body ends.
+/// How the client finds the end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// 1xx, 204, 304: there is none. Or a HEAD whose length nobody knows.
+    /// There is no body (1xx, 204, 304), or the length of a HEAD's body is unknown.
     Unsaid,
     Known(u64),
     Chunked,
-    /// The connection's end, for HTTP/1.0.
+    /// The end of the connection, for HTTP/1.0.
     Close,
 }
 

@@ -1,4 +1,4 @@
-//! Sending: what is gathered, and bodies that are there.
+//! Sends gathered output and complete bodies.
 
 use super::connection::Connection;
 use super::output::Output;
@@ -10,13 +10,13 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-/// Beyond this the answers of pipelined requests leave before the next is begun.
+/// Beyond this, the responses of pipelined requests are sent before the next request begins.
 const GATHERED: usize = 64 * 1024;
-/// A body that costs more to copy than a call of the system.
+/// Copying a body of this size costs more than a system call.
 const LONG: usize = 16 * 1024;
 
 impl<S: Stream> Connection<S> {
-    /// Writes all that is gathered.
+    /// Writes all gathered output.
     pub(super) async fn flush(&mut self) -> Result<(), Gone> {
         match self.output.pending() {
             0 => Ok(()),
@@ -24,7 +24,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// The same, when a piece of a file follows at once: both may leave together.
+    /// Writes all gathered output before a part of a file that follows at once.
     pub(super) async fn flush_before_more(&mut self) -> Result<(), Gone> {
         self.write_out(Output::poll_write_before_more).await
     }
@@ -45,7 +45,7 @@ impl<S: Stream> Connection<S> {
         .await
     }
 
-    /// The client takes nothing: it has the write limit's time, from the last byte it took.
+    /// The client reads nothing: ends it when the write limit has passed since its last byte.
     pub(super) fn poll_stalled(
         &self,
         cx: &mut Context<'_>,
@@ -61,7 +61,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// A short body leaves with what else is gathered, a long one at once: it is not copied for that.
+    /// A short body joins the gathered output. A long one is sent at once without a copy.
     pub(super) async fn send_body(
         &mut self,
         context: &mut RequestContext,

@@ -1,4 +1,4 @@
-//! A connection that speaks something else from now on: WebSocket, or whatever was agreed.
+//! An upgraded connection: WebSocket or another protocol.
 
 use super::connection::Connection;
 use super::reply::push_status_line;
@@ -14,7 +14,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 impl<S: Stream> Connection<S> {
-    /// Tells the client that its wish is granted, and carries bytes until either side ends.
+    /// Confirms the upgrade, then forwards bytes until either side ends.
     pub(super) async fn tunnel(
         &mut self,
         context: &mut RequestContext,

@@ -1,5 +1,5 @@
-//! Counts the active streams of a connection: its deadline is that of work while there are any, and that
-//! of an idle connection otherwise.
+//! Counts the active streams of a connection. Its deadline is that of work while there are any, and
+//! otherwise that of an idle connection.
 
 use crate::shared::Shared;
 use mehari_net::deadline::{ConnectionGuard, Phase};
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The connection's guard, idle while none of its streams is at work.
+/// The connection's guard, idle while no stream is active.
 pub struct ActiveStreams {
     pub guard: ConnectionGuard,
     pub active: Cell<usize>,
@@ -21,7 +21,7 @@ impl ActiveStreams {
         }
     }
 
-    /// It asked for something that was answered at once.
+    /// The client had a request that was answered at once.
     pub fn still_here(&self, shared: &Shared) {
         if self.active.get() == 0 {
             self.rest(shared);

@@ -1,4 +1,4 @@
-//! An HTTP/2 stream as the pipeline sees it: its request, and its response.
+//! An HTTP/2 stream as a [`ClientStream`]: its request and its response.
 
 use super::sending::Sending;
 use super::stream::Stream;
@@ -81,7 +81,7 @@ impl ClientStream for Stream {
         self.gather(context, limit)
     }
 
-    /// A stream's body is never left where it was read.
+    /// A stream's body is never left in the codec's buffer.
     fn buffered(&self, _: usize) -> &[u8] {
         &[]
     }
@@ -101,7 +101,7 @@ impl ClientStream for Stream {
         }
     }
 
-    /// Each stream leaves for itself.
+    /// Streams are sent independently.
     async fn settle(&mut self) -> Result<(), Gone> {
         Ok(())
     }
@@ -122,7 +122,7 @@ impl ClientStream for Stream {
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
-    /// Nothing was asked to change its protocol here.
+    /// HTTP/2 requests have no Upgrade.
     async fn upgrade(
         &mut self,
         _: &mut RequestContext,
@@ -169,7 +169,7 @@ impl ClientStream for Stream {
 
     async fn end_response(&mut self, is_cut_off: bool, _: Framing) -> Result<(), Gone> {
         match &mut self.sending {
-            // A client that got less than all must see a reset.
+            // A client that got less than everything must see a reset.
             _ if is_cut_off => Err(Gone),
             Some(sending) => sending.end(),
             None => Ok(()),

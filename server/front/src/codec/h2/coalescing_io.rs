@@ -1,9 +1,9 @@
-//! The socket of an HTTP/2 connection, as the protocol's library and its driver see it: bytes that were
-//! read before come first, incoming frames are counted, and outgoing bytes are gathered.
+//! The socket of an HTTP/2 connection for the library and its driver. Bytes that were read before
+//! come first, incoming frames are counted, and outgoing bytes are gathered.
 //!
-//! The library flushes after each frame of data, and asks the socket again after each stream it hands
-//! out. Once the driver ends the rounds, the output of all streams of a round leaves when the round ends,
-//! and a socket that was found empty is not asked again before the next round.
+//! The library flushes after each data frame and polls the socket again after each stream. The
+//! driver therefore ends rounds: the output of all streams of a round leaves at its end, and an
+//! empty socket is not polled again before the next round.
 
 use super::flood_guard::FloodGuard;
 use std::cell::RefCell;
@@ -14,15 +14,15 @@ use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-/// Bytes that gather at most before they leave, round or not.
+/// At this size gathered bytes leave before the round ends.
 const GATHERED: usize = 32 * 1024;
-/// A buffer that grew beyond this is given back.
+/// Larger buffers are freed.
 const KEPT: usize = 64 * 1024;
 
-/// A frame that asks for nothing but an answer (RFC 9113 section 6.7).
+/// A PING frame (RFC 9113 section 6.7).
 const PING: [u8; 17] = *b"\0\0\x08\x06\0\0\0\0\0mehari?!";
 
-/// The library and the driver of the connection each have one.
+/// The library and the driver each have one.
 pub struct CoalescingIo<S>(Rc<RefCell<Inner<S>>>);
 
 impl<S> Clone for CoalescingIo<S> {
@@ -36,29 +36,29 @@ struct Inner<S> {
     at: usize,
     socket: S,
     flood_guard: FloodGuard,
-    /// Bytes on their way out, and how many of them the socket has taken.
+    /// Outgoing bytes, and how many the socket has taken.
     gathered: Vec<u8>,
     written: usize,
-    /// The driver ends rounds.
+    /// Whether the driver ends rounds.
     by_round: bool,
-    /// The socket had nothing more in this round.
+    /// Whether the socket had nothing more in this round.
     dry: bool,
     end: End,
-    /// The library stands within a frame.
+    /// Whether the library is within a frame.
     within: bool,
 }
 
-/// Of what the client sends.
+/// The end of the client's input.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     NotYet,
-    /// It came, and the library is not told: it would drop the streams that are still to be answered.
+    /// It has arrived, but the library does not know, because it would drop unanswered streams.
     HeldBack,
     Told,
 }
 
 impl<S> CoalescingIo<S> {
-    /// `before`: what has been read of the socket.
+    /// `before`: bytes that were already read from the socket.
     pub fn new(before: Vec<u8>, socket: S, mut flood_guard: FloodGuard) -> CoalescingIo<S> {
         flood_guard.read(&before);
         CoalescingIo(Rc::new(RefCell::new(Inner {
@@ -75,23 +75,23 @@ impl<S> CoalescingIo<S> {
         })))
     }
 
-    /// From now on rounds are ended by [`CoalescingIo::poll_end_round`].
+    /// From now on [`CoalescingIo::poll_end_round`] ends rounds.
     pub fn gather_by_round(&self) {
         self.0.borrow_mut().by_round = true;
     }
 
-    /// The client sends no more, and the library does not know it yet.
+    /// Whether the client has closed its sending side and the library does not know.
     pub fn holds_back_the_end(&self) -> bool {
         self.0.borrow().end == End::HeldBack
     }
 
-    /// The library is told when it reads next.
+    /// Lets the library's next read return the end.
     pub fn tell_the_end(&self) {
         self.0.borrow_mut().end = End::Told;
     }
 
-    /// Says something to a client that sends no more: one that has closed its whole side refuses it, and the next
-    /// that is written finds that out.
+    /// Sends a PING to a client that has closed its sending side. A client that has closed
+    /// completely refuses it, and the next write fails.
     pub fn probe(&self) {
         let ends = &mut *self.0.borrow_mut();
         if !ends.within {
@@ -99,15 +99,14 @@ impl<S> CoalescingIo<S> {
         }
     }
 
-    /// What the client overdoes.
+    /// The kind of flood, if there is one.
     pub fn verdict(&self, age: Duration) -> Option<&'static str> {
         self.0.borrow().flood_guard.verdict(age)
     }
 }
 
 impl<S: AsyncWrite + Unpin> CoalescingIo<S> {
-    /// Nothing more is to be had or said for now: what has gathered leaves. The driver is woken when there is room for
-    /// what did not.
+    /// Ends a round: gathered bytes leave. The driver is woken when there is room for the rest.
     pub fn poll_end_round(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ends = &mut *self.0.borrow_mut();
         ends.dry = false;
@@ -116,7 +115,7 @@ impl<S: AsyncWrite + Unpin> CoalescingIo<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> CoalescingIo<S> {
-    /// Says that nothing more comes, and reads on, up to so many bytes, as if somebody listened.
+    /// Closes the sending side, then reads and drops up to this many bytes.
     pub async fn discard(mut self, most: usize) {
         if self.shutdown().await.is_err() {
             return;
@@ -174,7 +173,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for CoalescingIo<S> {
             return Poll::Ready(Ok(()));
         }
         if ends.dry || ends.end == End::HeldBack {
-            // It has our waker already.
+            // The socket already has our waker.
             return Poll::Pending;
         }
         let start = into.filled().len();

@@ -6,39 +6,39 @@
 
 use std::time::Duration;
 
-/// What a client may send beside requests: at once, for each request, for each second of the
-/// connection, and for so many bytes it was sent (they are acknowledged by window updates).
+/// What a client may send besides requests: at once, per request, per second of the connection, and
+/// per bytes that it received (window updates acknowledge them).
 const CONTROL_AT_ONCE: u64 = 1000;
 const CONTROL_A_REQUEST: u64 = 16;
 const CONTROL_A_SECOND: u64 = 20;
 const BYTES_A_CONTROL: u64 = 2048;
-/// Streams it may take back: so many, and half of all.
+/// The streams that it may cancel: this many, and half of all.
 const RESETS: u64 = 200;
-/// Frames a header block may be cut into.
+/// The most frames of a header block.
 const CONTINUATIONS: u32 = 16;
 
 const HEADER: usize = 9;
 
 #[derive(Default)]
 pub struct FloodGuard {
-    /// Of the frame whose header is being read.
+    /// The header of the current frame.
     header: [u8; HEADER],
     known: usize,
-    /// Bytes of the current frame's payload that have not passed yet.
+    /// The remaining bytes of the current frame's payload.
     payload: usize,
-    /// Bytes of the client's preface to come.
+    /// The remaining bytes of the client's preface.
     preface: usize,
     requests: u64,
     control: u64,
     resets: u64,
     continuations: u32,
-    /// Bytes that were written to the client.
+    /// Bytes written to the client.
     sent: u64,
     verdict: Option<&'static str>,
 }
 
 impl FloodGuard {
-    /// `preface`: bytes that come before the first frame.
+    /// `preface`: bytes before the first frame.
     pub fn new(preface: usize) -> FloodGuard {
         FloodGuard {
             preface,
@@ -50,7 +50,7 @@ impl FloodGuard {
         self.sent += bytes as u64;
     }
 
-    /// Looks at bytes that have come.
+    /// Counts the frames in received bytes.
     pub fn read(&mut self, mut bytes: &[u8]) {
         let skipped = self.preface.min(bytes.len());
         self.preface -= skipped;
@@ -75,7 +75,7 @@ impl FloodGuard {
         self.payload = u32::from_be_bytes([0, a, b, c]) as usize;
         let ends_headers = flags & 4 != 0;
         match kind {
-            // DATA; without a byte it only keeps us busy.
+            // DATA. An empty frame only costs work.
             0 if self.payload == 0 && flags & 1 == 0 => self.control += 1,
             0 => {}
             // HEADERS
@@ -95,12 +95,12 @@ impl FloodGuard {
                     self.verdict = Some("a header block in too many pieces");
                 }
             }
-            // PRIORITY, SETTINGS, PING, WINDOW_UPDATE, and what nobody knows.
+            // PRIORITY, SETTINGS, PING, WINDOW_UPDATE and unknown frames.
             _ => self.control += 1,
         }
     }
 
-    /// What this client overdoes on a connection of this age.
+    /// The kind of flood on a connection of this age, if there is one.
     pub fn verdict(&self, age: Duration) -> Option<&'static str> {
         let allowed = CONTROL_AT_ONCE
             + self.requests * CONTROL_A_REQUEST

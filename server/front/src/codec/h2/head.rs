@@ -1,4 +1,4 @@
-//! The head of a stream's request, with what HTTP/2 says elsewhere put where programs look for it.
+//! The head of a stream's request. Pseudo-fields are put where programs expect their values.
 
 use crate::request::{Fields, MapFields};
 use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
@@ -10,7 +10,7 @@ use mehari_http::problem::{bad, Problem};
 
 pub struct Head {
     parts: Parts,
-    /// Of a cookie that was sent in crumbs (RFC 9113 section 8.2.3).
+    /// A cookie that was sent in several fields (RFC 9113 section 8.2.3).
     cookie: Option<Vec<u8>>,
 }
 
@@ -30,7 +30,7 @@ impl Head {
         target.map_or("/", |target| target.as_str()).as_bytes()
     }
 
-    /// `:authority` counts instead of Host.
+    /// `:authority` replaces Host.
     pub fn host(&self) -> &[u8] {
         match self.parts.uri.authority() {
             Some(authority) => authority.as_str().as_bytes(),
@@ -38,7 +38,7 @@ impl Head {
         }
     }
 
-    /// What the client says of the length of its body.
+    /// The length of the body according to the client.
     pub fn length(&self) -> u64 {
         let length = self.parts.headers.get(CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -52,7 +52,7 @@ impl Head {
         }
     }
 
-    /// Empty: there is none.
+    /// Empty: the field is missing.
     fn field(&self, name: http::HeaderName) -> &[u8] {
         let value = self.parts.headers.get(name);
         value.map_or(&[], |value| value.as_bytes())
@@ -66,7 +66,7 @@ impl Head {
         })
     }
 
-    /// The fields that HTTP/1 takes once only. A Host that names another host than `:authority` makes the
+    /// Refuses repeated fields that must be single. A Host that differs from `:authority` makes the
     /// request malformed (RFC 9113 section 8.3.1).
     fn check_single_fields(&self) -> Result<(), Problem> {
         let fields = &self.parts.headers;
@@ -91,7 +91,7 @@ impl Head {
         Ok(())
     }
 
-    /// The limits that HTTP/1 checks while it reads.
+    /// Checks the limits that HTTP/1 checks while it reads.
     pub fn check(&self, limits: &ConnectionLimits) -> Result<(), Problem> {
         if self.target().len() > limits.request_line {
             return Err(Problem::malformed(414, "the target is too long"));

@@ -1,7 +1,9 @@
-//! What the streams of a connection have handed to the protocol's library: a count of the bytes that it still holds.
+//! Counts the bytes that the streams of a connection have handed to the library and that the
+//! library still holds.
 //!
-//! The library holds what the client's windows allow until the socket takes it. A client that grants large windows and
-//! reads nothing would fill the memory, so all streams of a connection together hand over only so many bytes at a time.
+//! The library holds what the client's windows allow until the socket takes it. A client with large
+//! windows that reads nothing could fill the memory, so all streams together hand over only a
+//! limited number of bytes.
 
 use crate::content::backlog::{Share, Unsent};
 use bytes::Bytes;
@@ -11,28 +13,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Bytes at which the streams of one connection wait for the socket to take some, usually and while all responses
-/// of the server together fill much memory.
+/// The limit at which the streams of a connection wait for the socket, normally and while all
+/// responses of the server fill much memory.
 const LIMIT: usize = 512 * 1024;
 const LIMIT_WHEN_CROWDED: usize = 64 * 1024;
 
 pub struct Outgoing {
     handed: Arc<Handed>,
     unsent: Rc<Unsent>,
-    /// For what waits before it is handed over.
+    /// The connection's share for bytes that wait before.
     pub share: Rc<Share>,
-    /// Streams that wait for the socket, and how often some of them were woken.
+    /// Streams that wait for the socket, and how often streams were woken.
     waiting: RefCell<Vec<Waker>>,
     rounds: Cell<u64>,
 }
 
-/// Bytes that the library holds: of this connection, and of all.
+/// Bytes that the library holds, for this connection and in all.
 struct Handed {
     own: AtomicUsize,
     all: Arc<AtomicUsize>,
 }
 
-/// Bytes that are counted until the library lets them go.
+/// Bytes that count until the library frees them.
 struct Counted {
     bytes: Bytes,
     handed: Arc<Handed>,
@@ -81,7 +83,7 @@ impl Outgoing {
         Poll::Pending
     }
 
-    /// The socket has had its chance: streams that waited for it go on, in their order.
+    /// The socket has been polled, so waiting streams continue in order.
     pub fn wake(&self) {
         if self.waiting.borrow().is_empty() || !self.has_room() {
             return;
@@ -90,7 +92,7 @@ impl Outgoing {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Grows as long as the socket takes bytes that streams wait for.
+    /// Grows while the socket takes bytes that streams wait for.
     pub fn rounds(&self) -> u64 {
         self.rounds.get()
     }

@@ -15,7 +15,7 @@ const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than Limi
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
 
 impl Stream {
-    /// Reads a small body before its time: scripts may ask for it.
+    /// Reads a small body early for scripts.
     pub(super) async fn gather_for_scripts(
         &mut self,
         context: &mut RequestContext,
@@ -30,13 +30,13 @@ impl Stream {
                 context.small_body = Some(bytes);
                 Ok(())
             }
-            // It is no longer than its length, and that is little.
+            // The body is no longer than its Content-Length, which is small.
             Ok(Spooled::File(..)) => Err(TOO_LARGE),
             Err(problem) => Err(problem),
         })
     }
 
-    /// Reads the body for a program, unless scripts have had it read.
+    /// Reads the body for a program, unless it was read for scripts.
     pub(super) async fn gather(
         &mut self,
         context: &RequestContext,

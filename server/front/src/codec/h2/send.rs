@@ -1,4 +1,4 @@
-//! A stream's response: its head in the library's terms, and bodies that are there.
+//! A stream's response: its head as the library wants it, and complete bodies.
 
 use super::stream::Stream;
 use crate::content::body::{FileBody, WINDOW};
@@ -11,11 +11,11 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Room for those of a usual response.
+/// The number of fields of a usual response.
 const FIELDS: usize = 12;
 
 impl Stream {
-    /// Sends a file as the client's window allows: nothing of it is read for a client that takes nothing.
+    /// Sends a file as the client's window allows. Nothing is read for a client that takes nothing.
     pub(super) async fn send_file(
         &mut self,
         context: &mut RequestContext,
@@ -38,7 +38,7 @@ impl Stream {
         }
     }
 
-    /// Sends as the client's window allows. A client that grants nothing has the write limit's time.
+    /// Sends as the client's window allows. A client without a window has the write limit's time.
     pub(super) async fn send(
         &mut self,
         context: &mut RequestContext,
@@ -61,7 +61,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits until some of `wanted` bytes may be sent; how many.
+    /// Waits until some of `wanted` bytes may be sent. Returns how many.
     async fn room(&mut self, wanted: usize) -> Result<usize, Gone> {
         let limit = self.shared.site().limits.write_timeout;
         let clock = self.shared.clone();
@@ -70,7 +70,7 @@ impl Stream {
         poll_fn(|cx| {
             let sending = self.sending.as_mut().ok_or(Gone)?;
             if sending.others_got_on(&self.outgoing) {
-                // The client takes bytes, if those of other streams.
+                // The client reads bytes of other streams.
                 if let Some(guard) = self.guard.get() {
                     guard.enter(clock, Phase::Write, limit);
                 }
@@ -90,7 +90,7 @@ impl Stream {
         }
     }
 
-    /// A head as the library sends it.
+    /// A head for the library.
     pub(super) fn response(
         &self,
         context: &mut RequestContext,
@@ -119,7 +119,7 @@ impl Stream {
         Ok(response)
     }
 
-    /// The header as it would be in HTTP/1, for logs that want it.
+    /// The head as HTTP/1 would have it, for logs that want it.
     fn note_head(&self, context: &mut RequestContext, response: &Response<()>) {
         let fields = response.headers().iter();
         if !self.shared.log_needs.get().response_fields && !context.has_listener() {

@@ -1,4 +1,4 @@
-//! The body of a response on its stream, as the client's window and the socket allow.
+//! Sends a response's body on its stream, as the client's window and the socket allow.
 
 use super::outgoing::Outgoing;
 use crate::pipeline::Gone;
@@ -6,15 +6,15 @@ use bytes::Bytes;
 use h2::SendStream;
 use std::task::{Context, Poll};
 
-/// Bytes of its window that a stream asks for at a time.
+/// How much of its window a stream reserves at a time.
 const AT_ONCE: usize = 256 * 1024;
 
 pub struct Sending {
     stream: SendStream<Bytes>,
-    /// What is next.
+    /// The next bytes.
     piece: Bytes,
     ended: bool,
-    /// There are bytes for the client, and it takes none.
+    /// There are bytes for the client, but no window.
     blocked: bool,
     /// Of [`Outgoing::rounds`].
     rounds: u64,
@@ -36,19 +36,19 @@ impl Sending {
         self.ended
     }
 
-    /// Whether the client's window has room for so many bytes now.
+    /// Whether the client's window has room for `count` bytes now.
     pub fn has_room_for(&mut self, count: usize) -> bool {
         self.stream.reserve_capacity(count);
         self.stream.capacity() >= count
     }
 
-    /// Sends bytes for which there is room.
+    /// Sends bytes that have room.
     pub fn send(&mut self, bytes: Bytes, is_last: bool) -> Result<(), Gone> {
         self.ended = is_last;
         self.stream.send_data(bytes, is_last).map_err(|_| Gone)
     }
 
-    /// Waits until some of so many bytes may be sent; how many.
+    /// Waits until some of this many bytes may be sent. Returns how many.
     pub fn poll_capacity(
         &mut self,
         cx: &mut Context<'_>,
@@ -71,7 +71,7 @@ impl Sending {
         Poll::Ready(Ok(self.stream.capacity()))
     }
 
-    /// Waits for room for what comes after the piece; how much.
+    /// Waits for room after the current piece. Returns how much.
     pub fn poll_room(
         &mut self,
         cx: &mut Context<'_>,
@@ -85,13 +85,13 @@ impl Sending {
         }
     }
 
-    /// Bytes that go next.
+    /// Sets the next bytes.
     pub fn push(&mut self, bytes: Vec<u8>) {
         debug_assert!(self.piece.is_empty());
         self.piece = bytes.into();
     }
 
-    /// Bytes that have not been handed to the library.
+    /// Bytes that are not yet handed to the library.
     pub fn withheld(&self) -> usize {
         self.piece.len()
     }
@@ -117,7 +117,7 @@ impl Sending {
         self.blocked
     }
 
-    /// Other streams of the connection got on since this was last asked.
+    /// Whether other streams of the connection made progress since the last call.
     pub fn others_got_on(&mut self, outgoing: &Outgoing) -> bool {
         let rounds = outgoing.rounds();
         std::mem::replace(&mut self.rounds, rounds) != rounds
@@ -128,7 +128,7 @@ impl Sending {
         self.stream.poll_reset(cx).is_ready()
     }
 
-    /// Ends the stream, if it has not ended with its last bytes.
+    /// Ends the stream, unless it ended with its last bytes.
     pub fn end(&mut self) -> Result<(), Gone> {
         if self.ended {
             Ok(())

@@ -25,19 +25,19 @@ pub struct Stream {
     pub(super) shared: Rc<Shared>,
     pub(super) peer: Rc<Peer>,
     pub(super) guard: OnceCell<ConnectionGuard>,
-    /// What all streams of its connection have on their way.
+    /// The outgoing bytes of all streams of the connection.
     pub(super) outgoing: Rc<Outgoing>,
     pub(super) head: Head,
-    /// The request's body, until somebody reads it or nobody will.
+    /// The request's body, until it is read or discarded.
     pub(super) body: Option<RecvStream>,
     pub(super) respond: SendResponse<Bytes>,
     /// The response, once its head has been sent.
     pub(super) sending: Option<Sending>,
-    /// Whose progress is kept while the body is read.
+    /// The upload whose progress is tracked.
     pub(super) tracked: Option<Rc<Upload>>,
 }
 
-/// A request that is being answered. However that ends, it has its line in the access log.
+/// A request that is being answered. Dropping it writes the access log line.
 struct Answering {
     stream: Stream,
     context: RequestContext,
@@ -61,7 +61,7 @@ impl Drop for Answering {
     }
 }
 
-/// What is left to be done for a request.
+/// The remaining work for a request.
 enum Next {
     All,
     Outcome(HandlerOutcome),
@@ -90,7 +90,7 @@ impl Stream {
         }
     }
 
-    /// Its place among those that wait: what is answered at once needs none.
+    /// Its guard in the registry. A request that is answered at once needs none.
     pub(super) fn own_guard(&self) -> &ConnectionGuard {
         self.guard.get_or_init(|| {
             let guard = self.shared.streams.enter(&self.shared.clock);
@@ -99,8 +99,8 @@ impl Stream {
         })
     }
 
-    /// Answers if that can be done at once; else, what is left to be done. Such a stream needs no task, no deadline and
-    /// no memory of its own.
+    /// Answers if possible at once; otherwise returns the remaining work. A request answered at
+    /// once needs no task, deadline or memory.
     pub fn begin(self) -> Option<impl Future<Output = ()>> {
         let context = pipeline::begin(&self, Protocol::Http2);
         let mut answering = Answering {
@@ -140,7 +140,8 @@ impl Stream {
         }
     }
 
-    /// Sends an answer whose body is in memory and fits the client's window. What is left to do, if anything is.
+    /// Sends an answer whose body is in memory and fits the client's window. Returns the remaining
+    /// work, if any.
     fn send_at_once(
         &mut self,
         context: &mut RequestContext,

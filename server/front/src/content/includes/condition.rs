@@ -1,11 +1,12 @@
-//! What `if` and `elif` ask: Apache's common expressions, or the older ones of mod_include,
-//! `"$NAME" = /regex/ && ! ( ... )`, whose strings are put together when they are asked.
+//! The conditions of `if` and `elif`: Apache's common expressions, or the older ones of
+//! mod_include, `"$NAME" = /regex/ && ! ( ... )`, whose strings are expanded when they are
+//! evaluated.
 
 use mehari_config::{Expression, Facts, Pattern};
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
-/// As it is written; read when somebody first asks, as a page may have very many that cost much to read.
+/// The condition's text. It is parsed at its first evaluation, because a page may have very many.
 pub struct LazyCondition {
     text: Vec<u8>,
     legacy: bool,
@@ -21,7 +22,7 @@ impl LazyCondition {
         }
     }
 
-    /// `None`: it cannot be read.
+    /// `None`: it cannot be parsed.
     pub fn condition(&self) -> Option<&Condition> {
         let read = || Condition::parse(&self.text, self.legacy).ok();
         self.read.get_or_init(read).as_ref()
@@ -34,7 +35,7 @@ pub enum Condition {
 }
 
 pub enum Node {
-    /// A text by itself: whether it is not empty.
+    /// A single text: true if it is not empty.
     Text(Vec<u8>),
     Compare(Vec<u8>, Sign, Vec<u8>),
     Match(Vec<u8>, Pattern, bool),
@@ -54,7 +55,7 @@ pub enum Sign {
 }
 
 const DEEPEST: usize = 64;
-/// Words and signs of one condition: who walks through it must not run out of stack.
+/// The most words and signs of a condition, which keeps its evaluation from exhausting the stack.
 const TOKENS: usize = 2000;
 
 impl Condition {
@@ -74,7 +75,7 @@ impl Condition {
         }
     }
 
-    /// `text` puts in variables.
+    /// `text` expands variables.
     pub fn holds(&self, facts: &dyn Facts, text: &dyn Fn(&[u8]) -> Vec<u8>) -> bool {
         match self {
             Condition::Common(expression) => expression.holds(facts),
@@ -148,7 +149,7 @@ fn tokens(text: &[u8]) -> Result<Vec<Token>, String> {
             rest = rest[sign.len()..].trim_ascii_start();
             continue;
         }
-        // A regular expression stands behind a comparison only; elsewhere a slash begins a path.
+        // A regular expression stands only behind a comparison. Elsewhere a slash begins a path.
         let compared = matches!(found.last(), Some(Token::Sign(_)));
         let (token, behind) = match rest[0] {
             quote @ (b'"' | b'\'') => {
@@ -168,7 +169,7 @@ fn tokens(text: &[u8]) -> Result<Vec<Token>, String> {
     Ok(found)
 }
 
-/// What stands between two marks, `\` before a mark that does not end it.
+/// The text between two marks; `\` escapes a mark.
 fn closed(text: &[u8], mark: u8) -> Result<(Vec<u8>, &[u8]), String> {
     let mut inner = Vec::new();
     let mut bytes = text.iter().enumerate().skip(1);
@@ -185,7 +186,7 @@ fn closed(text: &[u8], mark: u8) -> Result<(Vec<u8>, &[u8]), String> {
     Err(format!("expected {} to be closed", char::from(mark)))
 }
 
-/// Words that only blanks part are one text.
+/// Words that only blanks separate are one text.
 fn word(text: &[u8]) -> (Token, &[u8]) {
     let ends = |at: usize| b"=!<>()&|\"'".contains(&text[at]);
     let end = (1..text.len()).find(|at| ends(*at)).unwrap_or(text.len());

@@ -1,12 +1,13 @@
-//! A page with elements `<!--#name attribute="value" -->`, read once. What is between them is sent as it is.
+//! A page with elements `<!--#name attribute="value" -->`, parsed once. The text between them is
+//! sent unchanged.
 
 use super::condition::LazyCondition;
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Attributes an element may have.
+/// The most attributes of an element.
 const MOST: usize = 64;
-/// Elements and conditions that one request may lead through: pages may include one another many times.
+/// The most elements and conditions of one request, because pages may include each other.
 pub const ELEMENTS: u32 = 100_000;
 
 pub struct Page {
@@ -15,18 +16,18 @@ pub struct Page {
 }
 
 pub enum Part {
-    /// Of the source.
+    /// A range of the source.
     Text(Range<usize>),
     Element {
         name: String,
         attributes: Attributes,
     },
-    /// Without `expr` there is nothing to ask.
+    /// Without `expr` the condition is missing.
     If(Option<LazyCondition>),
     Elif(Option<LazyCondition>),
     Else,
     Endif,
-    /// Not an element that can be read: why.
+    /// An invalid element, with the reason.
     Wrong(String),
 }
 
@@ -37,11 +38,11 @@ const START: &[u8] = b"<!--#";
 const END: &[u8] = b"-->";
 
 impl Page {
-    /// `legacy`: how conditions are written.
+    /// `legacy`: the older syntax of conditions.
     pub fn parse(source: Bytes, legacy: bool) -> Page {
         let mut parts = Vec::new();
         let mut at = 0;
-        // Nobody comes further than to the first that is too many.
+        // Parsing stops at the first element beyond the limit.
         for _ in 0..=ELEMENTS {
             let Some(start) = memchr::memmem::find(&source[at..], START) else {
                 break;
@@ -61,13 +62,13 @@ impl Page {
     }
 }
 
-/// The element behind its start, and how long it is to the end of its `-->`.
+/// The element behind its start mark, and its length up to the end of `-->`.
 fn element(text: &[u8], legacy: bool) -> (Part, usize) {
     let mut reader = Reader { text, at: 0 };
     match reader.element() {
         Some((name, attributes)) => (meaning(name, attributes, legacy), reader.at),
         None => {
-            // Up to the next end, as Apache goes on.
+            // Continues at the next end mark, as Apache does.
             let end = memchr::memmem::find(text, END).map_or(text.len(), |end| end + END.len());
             let shown = text[..end.min(40)].escape_ascii();
             (Part::Wrong(format!("`<!--#{shown}` cannot be read")), end)
@@ -138,7 +139,7 @@ impl<'t> Reader<'t> {
         (!word.is_empty()).then(|| word.to_ascii_lowercase())
     }
 
-    /// In quotes, with `\` before one that does not end it; or up to a blank.
+    /// A quoted value with `\` before an inner quote, or a word.
     fn value(&mut self) -> Option<Vec<u8>> {
         let quote = *self.rest().first()?;
         if !b"\"'`".contains(&quote) {

@@ -1,6 +1,6 @@
-//! A temporary file that several spools share, so that together they hold one descriptor: each has a region of it.
+//! A temporary file that several spools share, with a region for each, so they need one descriptor.
 //!
-//! Regions lie far apart in a sparse file. The space of a region whose spool is gone is given back to the disk.
+//! Regions lie far apart in a sparse file. The disk space of a finished region is freed.
 
 use crate::content::page_cache::read_resident;
 use rustix::fs::{fallocate, FallocateFlags};
@@ -11,27 +11,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 #[derive(Debug)]
 pub struct Container {
-    /// Bytes that all regions together may fill, and so the size of each.
+    /// The limit of all regions together, and so the size of each.
     limit: u64,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Open as long as there is a region.
+    /// Open while there is a region.
     file: Weak<File>,
     /// Which regions are taken.
     taken: Vec<bool>,
-    /// Bytes of the disk that they fill.
+    /// Bytes on the disk.
     filled: u64,
 }
 
-/// A part of a container's file, or a file of its own.
+/// A region of a container's file, or a whole file.
 #[derive(Debug)]
 pub struct Region {
     file: Arc<File>,
     start: u64,
-    /// The container, which of its regions this is, and how far it has been filled.
+    /// The container, the index of this region, and how far it is filled.
     place: Option<(Arc<Container>, usize, Mutex<u64>)>,
 }
 
@@ -79,10 +79,10 @@ impl Container {
 }
 
 impl Region {
-    /// A file of its own.
+    /// A separate file.
     pub fn alone() -> io::Result<Region> {
         Ok(Region {
-            // O_TMPFILE in TMPDIR, or created and unlinked where the file system has no such thing.
+            // O_TMPFILE in TMPDIR, or created and unlinked on file systems without it.
             file: Arc::new(tempfile::tempfile()?),
             start: 0,
             place: None,
@@ -120,7 +120,7 @@ impl Region {
         self.file.read_exact_at(into, self.start + at)
     }
 
-    /// Reads what is in the page cache, as [`read_resident`] does.
+    /// Reads from the page cache, as [`read_resident`] does.
     pub fn read_resident(
         &self,
         at: u64,
@@ -130,7 +130,7 @@ impl Region {
         read_resident(&self.file, self.start + at, count, into)
     }
 
-    /// The file of a region that has one of its own. Nothing moved its offset: it is read from its beginning.
+    /// The file of a separate region. Its offset is still at the beginning.
     pub fn into_file(self: Arc<Self>) -> io::Result<File> {
         let file = self.file.clone();
         drop(self);
@@ -147,7 +147,8 @@ impl Drop for Region {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let is_empty = filled == 0 || fallocate(&*self.file, flags, self.start, filled).is_ok();
         let mut state = container.state();
-        // The last one's space goes with the file. A file system without holes gives nothing back before.
+        // The last region's space is freed with the file. File systems without holes free nothing
+        // earlier.
         if is_empty || Arc::strong_count(&self.file) == 1 {
             state.filled -= filled;
             state.taken[*number] = false;

@@ -1,4 +1,4 @@
-//! Taking bytes out of a spool, first in, first out, while more go in.
+//! Takes bytes from a spool, first in, first out, while more arrive.
 
 use super::{Spool, BATCH};
 use std::future::Future;
@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
 impl Spool {
-    /// The next bytes: at most `most` out of the file, or all that is in memory. `None`: the spool is empty. What was
-    /// written a moment ago is in the page cache and copied at once; a thread waits for the disk.
+    /// The next bytes: at most `most` from the file, or all in memory. `None`: the spool is empty.
+    /// Recent bytes are in the page cache and copied at once; a thread reads others.
     pub fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -42,7 +42,7 @@ impl Spool {
         Poll::Ready(Ok(window))
     }
 
-    /// Notes that bytes have been read. The pages of a file that is empty by that are used again.
+    /// Notes that bytes were read. An empty file starts again at its beginning.
     fn take(&mut self, count: usize) {
         self.taken += count as u64;
         if self.filed() == 0 && self.writing.is_none() {
@@ -50,7 +50,7 @@ impl Spool {
         }
     }
 
-    /// A window out of the page cache, or `None` and a thread that reads it.
+    /// A window from the page cache, or `None` after starting a thread that reads it.
     fn read_now(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
         let region = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let at = self.taken % self.ring;

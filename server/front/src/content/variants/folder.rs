@@ -1,7 +1,7 @@
-//! The folder of compressed files that outlive the server (`CompressionCacheRoot`).
+//! The folder of compressed files (`CompressionCacheRoot`), which survives restarts.
 //!
-//! Called by threads that may wait. A file appears whole or not at all; what does not work costs a warmer
-//! start and nothing else, so nobody is told of errors.
+//! Threads call it, because it may block. A file appears whole or not at all. A failure only means
+//! a slower start, so errors are ignored.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Bytes that may be written before the folder is looked over again.
+/// Bytes that may be written before the folder is checked again.
 const SLACK: u64 = 16 << 20;
 
 static WRITTEN: AtomicU64 = AtomicU64::new(u64::MAX / 2);
@@ -18,7 +18,7 @@ pub fn open(folder: &Path, name: &str) -> Option<File> {
     File::open(folder.join(name)).ok()
 }
 
-/// Puts a file in, and lets the oldest go when they are more than `most` bytes.
+/// Stores a file and removes the oldest files beyond `most` bytes.
 pub fn put(folder: &Path, name: &str, bytes: &[u8], most: u64) {
     let written = write(folder, name, bytes);
     let since = WRITTEN.fetch_add(bytes.len() as u64, Ordering::Relaxed);

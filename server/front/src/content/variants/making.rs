@@ -1,4 +1,4 @@
-//! Making one compressed file: a thread's work, which may wait for disks.
+//! Compresses one file, on a thread that may wait for disks.
 
 use super::{folder, Key, Variant, Whole};
 use crate::content::resource::{Identity, Resource};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Variants up to this size are answered from memory in one write; larger ones are files of memory.
+/// Variants up to this size are kept as bytes, larger ones as memory files.
 const SMALL: u64 = 64 * 1024;
 const PIECE: usize = 64 * 1024;
 
@@ -31,7 +31,7 @@ pub struct Made {
 }
 
 impl Making {
-    /// `None`: compressed it is not smaller.
+    /// `None`: the compressed file is no smaller.
     pub fn make(self) -> io::Result<Option<Made>> {
         if let Some(file) = self
             .settings
@@ -41,7 +41,7 @@ impl Making {
         {
             return Made::of(file).map(Some);
         }
-        // NONBLOCK: a FIFO put in the file's place must not stop the thread.
+        // NONBLOCK: a FIFO in the file's place must not block the thread.
         let file = File::options()
             .read(true)
             .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
@@ -75,7 +75,7 @@ fn compress(mut plain: impl Read, size: u64, coding: Coding, level: u32) -> io::
     while left > 0 {
         let count = plain.read(&mut piece)?;
         if count == 0 {
-            // It changed while it was read: nothing is made of it.
+            // The file changed while it was read, so the result is discarded.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         encoder.write(&piece[..count])?;
