@@ -1,7 +1,7 @@
-//! Output filters: what happens to a response between its handler and its client.
+//! Output filters: changes of a response between its handler and its client.
 //!
-//! `plan` decides whether a response is compressed and `encoder` compresses it; `header_rules` are
-//! `Header` and `RequestHeader`. The bodies themselves pass through `handlers::filtered` and
+//! `plan` decides whether a response is compressed, and `encoder` compresses it. `header_rules`
+//! applies `Header` and `RequestHeader`. Bodies pass through `handlers::filtered` and
 //! `content::variants`.
 
 mod encoder;

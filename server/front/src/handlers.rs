@@ -1,7 +1,7 @@
-//! Handlers: what answers a request once it is routed.
+//! Handlers: what responds to a routed request.
 //!
-//! `pipeline::start` starts a handler. A handler answers at once ([`Answer`]) or is a [`Backend`], whose
-//! head and body the pipeline then polls.
+//! `pipeline::start` starts a handler. The handler returns an [`Answer`] at once, or a [`Backend`]
+//! whose head and body the pipeline polls.
 
 mod captured;
 pub mod fastcgi;
@@ -30,15 +30,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// What a routed request leads to.
+/// The result of a handler's start.
 pub enum HandlerOutcome {
     Answer(Answer),
     Backend(Backend),
-    /// Another local target answers, and the status it is for.
+    /// An internal redirect to this target, with this status.
     Elsewhere(Vec<u8>, u16),
 }
 
-/// What a program or a back end says first.
+/// The head from a program or a back end.
 pub enum BackendHead {
     Response(Head),
     /// Another local target is to answer, and these header lines go with the answer.
@@ -47,9 +47,9 @@ pub enum BackendHead {
     Declined(Box<Declined>, Option<Box<Spooled>>),
     /// The server's own page for this status.
     Page(u16),
-    /// The front's own answer, which took its time.
+    /// An answer of the front itself that took some time.
     Answered(Box<Answer>),
-    /// 101: the connection speaks something else from now on.
+    /// 101: the connection changes its protocol.
     Upgrade(Head),
 }
 
@@ -63,7 +63,7 @@ impl From<ScriptHead> for BackendHead {
     }
 }
 
-/// Why there is no answer, or not all of one.
+/// Why there is no response, or not a complete one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error(transparent)]
@@ -75,7 +75,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The status the client is told.
+    /// The status for the client.
     pub fn status(self) -> u16 {
         match self {
             Fault::Program(fault) => fault.status(),
@@ -85,39 +85,39 @@ impl Fault {
     }
 }
 
-/// A program at work on a request.
+/// A program or back end at work on a request.
 pub enum Backend {
-    /// With the body, where somebody else may have to answer after all.
+    /// With the body, if another handler may have to respond after all.
     Perl(PerlExchange, Option<Box<Spooled>>),
     Cgi(Box<cgi::Exchange>),
     Proxy(Box<proxy::Exchange>),
-    /// One of them, with a filter behind it.
+    /// One of these with a filter behind it.
     Filtered(Box<Filtered>),
-    /// One of them, whose response is kept as it goes by.
+    /// One of these whose response is also stored in the cache.
     Captured(Box<Captured>),
-    /// Nobody: the front itself, when it is ready.
+    /// The front itself, when it is ready.
     Deferred(Deferred),
     /// Taken apart.
     Gone,
 }
 
-/// An answer that is being made, or the status of the page instead of it.
+/// A future answer, or the status of an error page.
 pub type Deferred = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
 
 impl Backend {
-    /// Puts a filter behind it.
+    /// Adds a filter.
     pub fn wrap(&mut self, with: impl FnOnce(Backend) -> Filtered) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Filtered(Box::new(with(inner)));
     }
 
-    /// Has its response kept as it goes by.
+    /// Adds the cache's capture.
     pub fn capture(&mut self, with: impl FnOnce(Backend) -> Captured) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Captured(Box::new(with(inner)));
     }
 
-    /// Bytes of a body that a filter holds whole.
+    /// Length of a body that a filter holds completely.
     pub fn held_length(&self) -> Option<u64> {
         match self {
             Backend::Filtered(filtered) => filtered.held_length(),
@@ -147,7 +147,7 @@ impl Backend {
         }
     }
 
-    /// The next 1xx head, if one has come; ask after each `Pending` of `poll_head`.
+    /// The next 1xx head, if one has arrived. Call it after each `Pending` of `poll_head`.
     pub fn take_interim(&mut self) -> Option<Head> {
         match self {
             Backend::Perl(exchange, _) => exchange.take_interim(),
@@ -195,7 +195,7 @@ impl Backend {
         }
     }
 
-    /// Who Perl's handlers say the user is; once.
+    /// The user that Perl's handlers have set. Returned only once.
     pub fn take_user(&mut self) -> Option<Box<Named>> {
         match self {
             Backend::Perl(exchange, _) => exchange.take_user(),
@@ -205,7 +205,7 @@ impl Backend {
         }
     }
 
-    /// Nobody has begun to work on it.
+    /// Whether no work on the request has begun.
     pub fn waits(&self) -> bool {
         match self {
             Backend::Proxy(exchange) => !exchange.is_begun(),

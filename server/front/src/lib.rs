@@ -1,7 +1,8 @@
-//! The front: it listens, reads requests, routes them, has them answered, and logs them.
+//! The front: it listens, reads requests, routes them, gets them answered, and logs them.
 //!
-//! The modules stand in the order in which a request meets them; each uses only modules below itself.
-//! One thread owns every socket; a connection is a task of that thread. `mehari_pool` runs Perl.
+//! The modules stand in the order in which a request meets them, and each uses only modules below.
+//! One thread owns every socket, and a connection is a task of that thread. `mehari_pool` runs
+//! Perl.
 
 /// Listeners, connections and their tasks.
 mod server;
@@ -12,13 +13,13 @@ mod codec;
 /// The stages of a request, the same for every protocol.
 mod pipeline;
 
-/// What answers: files, programs, back ends, includes, reports.
+/// Handlers: files, programs, back ends, includes, reports.
 mod handlers;
 
-/// The rules of the configuration: who may come, and under which path.
+/// The configuration's rules about access and paths.
 mod access;
 
-/// What all connections of a front use.
+/// What all connections of a front share.
 mod shared;
 
 /// `RewriteRule`.
@@ -27,7 +28,7 @@ mod rewriting;
 /// The response cache: keys, store, fills.
 mod cache;
 
-/// From a path to the file and the handler.
+/// From a path to its file and handler.
 mod routing;
 
 /// Content: answers, files and their ranges and codings, spooled bodies.
@@ -36,7 +37,7 @@ mod content;
 /// Output filters: compression, header rules.
 mod filters;
 
-/// The request, and what rules have found out about it.
+/// The request, and the results of rules about it.
 mod request;
 
 pub use cache::CacheStats;
@@ -47,7 +48,7 @@ pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use server::{probe, Front, Handle, Stats, Stop};
 pub use shared::{PerlPool, StandIn, StandInExchange};
 
-/// Why back ends of `https://` cannot be met as they are configured.
+/// Why the TLS configuration of `https://` back ends is unusable.
 pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {
     if mehari_upstream::is_secure(&site.back_ends.upstreams) {
         mehari_upstream::Trust::load(&site.back_ends.tls).map(drop)

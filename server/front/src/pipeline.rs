@@ -76,7 +76,7 @@ pub async fn run<C: ClientStream>(
     finish(client, context, work).await
 }
 
-/// Goes on with work until something has answered.
+/// Continues until something has responded.
 pub async fn finish<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,

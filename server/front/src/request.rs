@@ -1,6 +1,6 @@
-//! A request as routing and handlers see it, whichever protocol brought it. Everything is borrowed.
+//! A request as routing and handlers see it, for every protocol. Everything is borrowed.
 //!
-//! `rule_state` is what rules have found out about it, `variables` what expressions may ask of it.
+//! `rule_state` holds the results of rules, `variables` the values for expressions.
 
 pub mod canonical;
 mod fields;
@@ -42,13 +42,13 @@ impl Protocol {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a [u8],
-    /// The client's, whatever the server has made of it.
+    /// The client's method, whatever the server has changed.
     pub asked_method: &'a [u8],
-    /// Path and query as sent (of an absolute-form target, what follows the authority).
+    /// Path and query as sent, without scheme and authority.
     pub target: &'a [u8],
-    /// Path and query of what answers: the target, or where the server itself led on.
+    /// Path and query of the current resource: the target, or that of an internal redirect.
     pub resource: &'a [u8],
-    /// The request came here from elsewhere in the server.
+    /// The internal redirect, if any.
     pub redirect: Option<&'a Redirect>,
     pub protocol: Protocol,
     /// In order of arrival, names as sent.
@@ -58,13 +58,13 @@ pub struct Request<'a> {
     /// The number of the host that answers.
     pub virtual_host: u32,
     pub peer: &'a Peer,
-    /// What rules have found out about it.
+    /// The results of rules.
     pub rule_state: Option<&'a RuleState>,
     pub id: u64,
 }
 
 impl<'a> Request<'a> {
-    /// The name of this server, as far as the request knows it.
+    /// The server's name, as far as the request knows it.
     pub fn server(&self) -> &'a [u8] {
         match self.host_name() {
             b"" => self.peer.server_addr.as_bytes(),
@@ -77,19 +77,19 @@ impl<'a> Request<'a> {
         path_of(self.resource)
     }
 
-    /// The internal redirect it came by, and what that led away from: path and query.
+    /// The path and query before the internal redirect.
     pub fn redirected_from(&self) -> Option<(&'a Redirect, &'a [u8])> {
         let redirect = self.redirect?;
         Some((redirect, redirect.from.as_deref()?))
     }
 
-    /// The status of the error that this is the page of.
+    /// The error's status, if this is an error page.
     pub fn error(&self) -> Option<u16> {
         let status = self.redirect.map(|redirect| redirect.status);
         status.filter(|status| *status >= 400)
     }
 
-    /// What follows the `?`, not decoded, or what Perl's handlers have put in its place.
+    /// The undecoded query, or the one that Perl's handlers have set.
     pub fn query(&self) -> &'a [u8] {
         match self.rule_state {
             Some(RuleState {
@@ -110,7 +110,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A list that lives on the stack while it is short, so that a request of usual size allocates nothing.
+/// A list that is on the stack while it is short, so that usual requests allocate nothing.
 pub type Table<'a> = SmallVec<[Field<'a>; FEW]>;
 
 const FEW: usize = 32;

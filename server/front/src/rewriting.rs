@@ -1,4 +1,4 @@
-//! Running `RewriteRule`s: over the path of a request, or over what of it lies behind a folder.
+//! Runs `RewriteRule`s: over the path of a request, or over its part behind a folder.
 
 mod conditions;
 mod cookie;
@@ -12,22 +12,23 @@ use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
 use outcome::expanded;
 use std::sync::Arc;
 
-/// Rules run at most, `[N]` and all.
+/// The most rule runs, including `[N]`.
 const MOST_RUNS: u32 = 100_000;
 
-/// What the rules came to.
+/// The result of the rules.
 #[derive(Debug, PartialEq)]
 pub enum Rewritten {
     Unchanged,
-    /// Another path, and the query that goes with it. In a folder it may be relative to that.
+    /// Another path and its query. In a folder it may be relative.
     Path {
         path: Vec<u8>,
         query: Vec<u8>,
-        /// `[PT]`: it is a URL path, for aliases to map.
+        /// `[PT]`: a URL path for aliases to map.
         pass_through: bool,
-        /// The first segment stands in the rule, so that it may be a folder of the disk.
+        /// Whether the rule's text contains the first segment, which may then be a folder of the
+        /// disk.
         fixed_start: bool,
-        /// A rule has made a hidden name of what was sent.
+        /// Whether a rule has made a hidden name from the client's text.
         uncovers: bool,
     },
     Redirect {
@@ -35,7 +36,7 @@ pub enum Rewritten {
         location: Vec<u8>,
     },
     Status(u16),
-    /// `[P]`: the upstream, and the path and query it is asked for.
+    /// `[P]`: the upstream, with the path and query for it.
     Proxy {
         upstream: String,
         path: Vec<u8>,
@@ -46,12 +47,12 @@ pub enum Rewritten {
 /// A request on its way through the rules.
 pub struct Run<'a> {
     pub facts: ExpressionVariables<'a>,
-    /// What the patterns see.
+    /// The text that patterns match.
     pub subject: Vec<u8>,
     pub query: Vec<u8>,
-    /// Variables and cookies are put here.
+    /// Takes variables and cookies.
     pub rule_state: RuleState,
-    /// The URL path that relative targets of redirects are below.
+    /// The URL path to which relative redirect targets are appended.
     pub base: &'a [u8],
 }
 
@@ -59,7 +60,7 @@ impl Run<'_> {
     pub fn run_rules(&mut self, rewriting: &Rewriting) -> Rewritten {
         let rules = &rewriting.rules;
         let mut changed = None;
-        // The last redirect, which counts if what the rules end with is an address elsewhere.
+        // The last redirect, which counts if the rules end with an external address.
         let mut leaving = None;
         let mut at = 0;
         let mut rounds = 0;
@@ -118,7 +119,7 @@ impl Run<'_> {
         }
     }
 
-    /// `None`: the rule is not about this request.
+    /// `None`: the rule does not match.
     fn apply(&mut self, rule: &RewriteRule) -> Option<Applied> {
         if rule.flags.no_subrequest && self.rule_state.is_within {
             return None;
@@ -167,7 +168,7 @@ impl Run<'_> {
             if start.len() > 1 && start[1..].contains(&b'/'))
             || flags.any_start;
         self.take_query(&mut target, flags);
-        // It would go on as it is, into heads of others' requests.
+        // A blank or control character would get unescaped into request heads.
         if self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
             return Some(Applied::End(Rewritten::Status(403)));
         }
@@ -227,7 +228,7 @@ enum Applied {
         fixed_start: bool,
         uncovers: bool,
     },
-    /// The subject is an address elsewhere by now.
+    /// The subject is an external address now.
     Leaving {
         status: u16,
         no_escape: bool,
@@ -235,7 +236,7 @@ enum Applied {
     End(Rewritten),
 }
 
-/// The next rule that is not chained to the one at `at`.
+/// The next rule after the chain of rule `at`.
 fn behind_chain(rules: &[Arc<RewriteRule>], mut at: usize) -> usize {
     while rules.get(at).is_some_and(|rule| rule.flags.chain) {
         at += 1;

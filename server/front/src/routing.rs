@@ -1,8 +1,8 @@
-//! From a request's path to what answers it: sections, aliases, files, indexes, PATH_INFO.
+//! From a request's path to its file and handler: sections, aliases, files, indexes, PATH_INFO.
 //!
-//! `access` calls this module for each request. A route is kept for a second, so a busy path costs one
-//! look into a table. The files that a file's route depends on are watched: the route is invalid at once
-//! when one of them changes. Other changes in the file system are noticed when the route expires.
+//! `access` calls this module for each request. A route is kept for a second, so a busy path costs
+//! one lookup. The files of a file's route are watched, and a change invalidates the route at once.
+//! Other changes in the file system are noticed when the route expires.
 
 pub mod homes;
 pub mod hosts;
@@ -34,22 +34,22 @@ pub struct Route {
     pub host: u32,
     pub settings: Arc<Settings>,
     pub handler: Handler,
-    /// The file on disk: the script, or what the path was mapped to.
+    /// The file on disk: the script, or the mapped path.
     pub file: Vec<u8>,
-    /// Decoded; together with `path_info` the request's path.
+    /// Decoded. Followed by `path_info` it is the request's path.
     pub script_name: Vec<u8>,
     pub path_info: Vec<u8>,
     pub outcome: Outcome,
-    /// Settings of the places it was led on from (a folder with an index), where they ask something
-    /// else of those who come than `settings` do.
+    /// Settings of intermediate places (a folder with an index), if their access rules differ from
+    /// those of `settings`.
     pub intermediate_settings: Vec<Arc<Settings>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
-    /// What is known of the program's file, from the second search for this path on.
+    /// The state of the program's file, from the second search for this path on.
     pub seen: Option<Seen>,
 }
 
-/// What the program of an `Action` acts for.
+/// The file for which an `Action`'s program runs.
 #[derive(Debug, Clone)]
 pub struct ActedFor {
     /// The path of the file, decoded: REDIRECT_URL.
@@ -59,7 +59,8 @@ pub struct ActedFor {
 }
 
 impl Route {
-    /// Whether the answer is a file's bytes as they are: no page of includes, and no coding that a reader has to undo.
+    /// Whether the response is a file's unchanged bytes: no includes, and no coding that a reader
+    /// must undo.
     pub fn is_plain_file(&self) -> bool {
         matches!(self.outcome, Outcome::File(_))
             && self.path_info.is_empty()
@@ -67,13 +68,13 @@ impl Route {
             && media::encoding(&self.file, &self.settings).is_none()
     }
 
-    /// The mark of the program's file while it is as the front has seen it; 0: who runs it has to look at it.
+    /// The mark of the program's file while it is unchanged. 0: the worker must check the file.
     pub fn file_mark(&self) -> u64 {
         self.seen.as_ref().map_or(0, Seen::mark)
     }
 
-    /// This route after the one that held until now: the file of a program that is asked for again is watched. What a client
-    /// asks for once is not worth a watch.
+    /// This route after the earlier one: a program's file is watched from the second request on,
+    /// because a single request is not worth a watch.
     pub fn succeeding(mut self, before: Option<&Route>, watcher: &FileWatcher) -> Route {
         let file = match (&self.outcome, &self.handler) {
             (Outcome::Program, Handler::Psgi(file)) => file.as_os_str().as_bytes(),
@@ -87,26 +88,26 @@ impl Route {
         self
     }
 
-    /// Whether filters in Perl see the file before the client does.
+    /// Whether Perl filters process the file.
     pub fn is_filtered(&self) -> bool {
         self.settings.filters_output() && self.is_plain_file()
     }
 }
 
-/// What the file system said about a route.
+/// The result of the search in the file system.
 #[derive(Debug)]
 pub enum Outcome {
-    /// A file to be sent as it is.
+    /// A file to be sent unchanged.
     File(FileTarget),
     /// `Route::handler` is a program and may run.
     Program,
-    /// `Route::handler` is a back end; the path it is asked for, percent-encoded.
+    /// `Route::handler` is a back end. The percent-encoded path for it.
     Proxied(Vec<u8>),
-    /// The server says something about itself.
+    /// A report of the server.
     Report(Report),
-    /// A folder asked for without its slash: where it is, percent-encoded.
+    /// A folder requested without its slash: its percent-encoded path.
     Moved(Vec<u8>),
-    /// A folder without an index, to be listed.
+    /// A folder without an index, which will be listed.
     Listing,
     Refused(Problem),
 }

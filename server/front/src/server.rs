@@ -23,26 +23,26 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
-/// How a front is told to end.
+/// How a front ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stop {
     #[default]
     No,
-    /// Accept no more, finish what is under way within `GracefulShutdownTimeout`.
+    /// Accepts no more and finishes running requests within `GracefulShutdownTimeout`.
     Gracefully,
     /// End at once.
     Now,
 }
 
-/// What `mehari status` shows of the front.
+/// The front's part of `mehari status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stats {
     pub open_connections: usize,
     pub active_requests: usize,
     pub connections: u64,
-    /// Answered 503 because `MaxConnections` were open.
+    /// Connections with 503 because `MaxConnections` were open.
     pub refused_connections: u64,
-    /// By traffic rules: answered 503, answered 429, delayed, connections answered 429.
+    /// Traffic rules: 503 answers, 429 answers, delays, connections with 429.
     pub too_many_at_once: u64,
     pub too_fast: u64,
     pub held_back: u64,
@@ -61,7 +61,7 @@ pub struct Front {
     shared: Rc<Shared>,
 }
 
-/// Reaches into a running front from its own thread.
+/// Controls a running front from its own thread.
 pub struct Handle(Rc<Shared>);
 
 impl Clone for Handle {
@@ -71,24 +71,24 @@ impl Clone for Handle {
 }
 
 impl Handle {
-    /// The next request is answered by this site. Listeners, limits of open sockets' backlog and logs stay.
+    /// Installs a new site for the next requests. Listeners, their backlog and logs stay.
     pub fn replace_site(&self, site: Arc<Site>) {
         self.0.replace_site(site);
     }
 
-    /// The next handshake is made with these certificates.
+    /// Installs new certificates for the next handshakes.
     pub fn replace_tls(&self, hosts: Hosts) {
         self.0.replace_tls(hosts);
     }
 
-    /// The TLS side of a site that is to take this one's place. `None`: no listener speaks TLS.
+    /// Loads the TLS settings of a new site. `None`: no listener uses TLS.
     pub fn load_tls(&self, site: &Site) -> Result<Option<Hosts>, Trouble> {
         let current = self.0.tls();
         let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
         current.map(load).transpose()
     }
 
-    /// Answers what workers ask, for as long as the front lives.
+    /// Answers the workers' questions while the front lives.
     pub fn subrequest_resolver(&self) -> SubrequestResolver
 where {
         let shared = Rc::downgrade(&self.0);
@@ -103,18 +103,18 @@ where {
         Arc::clone(&self.0.site())
     }
 
-    /// Who of the back ends is up, and what they did.
+    /// The state of the back ends.
     pub fn back_ends(&self) -> Vec<GroupStatus> {
         self.0.upstreams.status()
     }
 
-    /// Gives a back end no new requests, or some again; the members that were meant.
+    /// Stops or allows new requests to a back end. Returns the members concerned.
     pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
         self.0.upstreams.drain(name, drained)
     }
 
-    /// Forgets pages of the response cache: those of a URL, of a path, or with a `*` behind it of all that begin
-    /// so; how many they were. `None`: it is neither.
+    /// Removes pages from the response cache: of a URL, of a path, or with a final `*` everything
+    /// with this beginning. Returns their number. `None`: the text is neither a URL nor a path.
     pub fn purge(&self, url: &str) -> Option<usize> {
         let purge = Purge::parse(url.as_bytes())?;
         Some(self.0.cache.purge(&purge))
@@ -158,7 +158,7 @@ impl Front {
         Handle(self.shared.clone())
     }
 
-    /// Serves until told to stop. An error: a listener could not be used.
+    /// Serves until told to stop. An error means that a listener is unusable.
     pub async fn run(self, mut stop: watch::Receiver<Stop>) -> io::Result<()> {
         let tasks = LocalSet::new();
         let shared = self.shared;
@@ -190,7 +190,7 @@ impl Front {
     }
 }
 
-/// A sender that is gone counts as told to stop.
+/// A dropped sender counts as an order to stop.
 async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
     match stop.wait_for(|stop| *stop != Stop::No).await {
         Ok(how) => *how,
@@ -198,7 +198,7 @@ async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
     }
 }
 
-/// Lets connections end by themselves, until the deadline or an impatient `Now`.
+/// Lets connections end by themselves, until the deadline or `Now`.
 async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
     shared.stopping.set(true);
     shared.registry.raise(Interrupt::Drain);
@@ -229,7 +229,7 @@ async fn sweep(shared: Rc<Shared>) {
     }
 }
 
-/// Waits for changes of .htaccess files; what was routed by them before is found anew.
+/// Waits for changes of .htaccess files and drops the routes found by them.
 async fn watch(shared: Rc<Shared>) {
     let Some(watch) = shared.htaccess.descriptor() else {
         return;
@@ -248,7 +248,7 @@ async fn watch(shared: Rc<Shared>) {
     }
 }
 
-/// Lets what was found on the disk fall when it changes.
+/// Invalidates cached results when their files change.
 async fn listen_to_the_ground(shared: Rc<Shared>) {
     let readable = shared.watcher.descriptor().map(watched);
     let Some(Ok(readable)) = readable else {

@@ -1,4 +1,5 @@
-//! What every connection of a front uses. One thread uses it, so it has cells instead of locks.
+//! The state that all connections of a front share. One thread uses it, so it has cells instead of
+//! locks.
 
 pub mod meters;
 mod perl_pool;
@@ -42,8 +43,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The site, counted for this thread alone: each request asks for it several times, and to count for all threads takes
-/// longer.
+/// The site in an `Rc`, because each request uses it several times and atomic counting is slower.
 #[allow(clippy::redundant_allocation)]
 pub type OwnSite = Rc<Arc<Site>>;
 
@@ -57,7 +57,7 @@ pub struct Shared {
     pub clock: Clock,
     pub files: Files,
     pub registry: Rc<Registry>,
-    /// HTTP/2 streams, for their deadlines.
+    /// The HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
     pub watcher: Rc<FileWatcher>,
@@ -68,16 +68,16 @@ pub struct Shared {
     pub names: Names,
     pub digests: Digests,
     pub pages: Pages,
-    /// For bytes that are counted or thrown away before anything else runs.
+    /// A buffer for bytes that are counted or dropped at once.
     pub scratch: RefCell<Vec<u8>>,
-    /// Bytes of responses in memory that clients have not taken yet.
+    /// Bytes of responses in memory that clients have not taken.
     pub unsent: Rc<Unsent>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
     tls: RefCell<Option<Rc<Hosts>>>,
-    /// What the site's access logs want kept of a request.
+    /// The facts of a request that the site's access logs need.
     pub log_needs: Cell<LogNeeds>,
-    /// Counted where the site reports them.
+    /// Present if the site reports them.
     pub meters: RefCell<Option<Meters>>,
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
@@ -85,11 +85,11 @@ pub struct Shared {
     pub tasks: TaskPool,
     pub variants: Variants,
     pub cache: Rc<Cache>,
-    /// Some host speaks with its clients itself.
+    /// Whether any host serves its connections itself.
     gives_connections: Cell<bool>,
 }
 
-/// Totals since the front began, and requests under way.
+/// Totals since the start, and running requests.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub connections: Cell<u64>,
@@ -100,7 +100,7 @@ pub struct Counts {
 }
 
 impl Shared {
-    /// What a request is answered whose body cannot be kept; the log says where and why.
+    /// The problem of a request whose body cannot be stored. The log says where and why.
     pub fn cannot_spool(&self, error: &io::Error) -> Problem {
         let folder = std::env::temp_dir();
         let text = format!(
@@ -167,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// A client was refused because it sends too slowly.
+    /// Counts and logs a client that was refused because it sends too slowly.
     pub fn note_slow(&self, peer: &Peer, what: &str) {
         let count = &self.traffic.counts.too_slow;
         count.set(count.get() + 1);
@@ -207,7 +207,7 @@ impl Shared {
         self.maps.clear();
     }
 
-    /// `None`: no TLS is spoken.
+    /// `None`: TLS is not used.
     pub fn tls(&self) -> Option<Rc<Hosts>> {
         self.tls.borrow().clone()
     }
@@ -216,7 +216,7 @@ impl Shared {
         self.tls.replace(Some(Rc::new(hosts)));
     }
 
-    /// The route of a path that has been found before.
+    /// The kept route of a path.
     pub fn known_route(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Rc<Route>> {
         let now = self.clock.tick();
         match mapped {
@@ -225,12 +225,12 @@ impl Shared {
         }
     }
 
-    /// What a search for a path would read from the disk, if it may have to.
+    /// The file that a search for a path may have to read from the disk.
     pub fn cold_file(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Vec<u8>> {
         routing::cold(&self.site.borrow(), &self.watcher, host, path, mapped)
     }
 
-    /// `patient`: as [`routing::find_to_keep`] has it.
+    /// `patient`: see [`routing::find_to_keep`].
     pub fn route(&self, host: u32, path: &[u8], patient: bool) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let now = self.clock.tick();
@@ -241,7 +241,7 @@ impl Shared {
         })
     }
 
-    /// The same, where a rule has mapped the path to a file.
+    /// The route of a path that a rule has mapped to a file.
     pub fn route_to(
         &self,
         host: u32,
@@ -259,17 +259,17 @@ impl Shared {
         })
     }
 
-    /// No path has a NUL.
+    /// No path contains a NUL.
     fn mapped_key(path: &[u8], file: &[u8]) -> Vec<u8> {
         [path, &[0], file].concat()
     }
 
-    /// The number of the host that answers for this name at this end of the connection.
+    /// The number of the host for this name at this address.
     pub fn host(&self, peer: &Peer, host: &[u8]) -> u32 {
         self.hosts.number(&self.site.borrow(), peer, host)
     }
 
-    /// The host that the client has come to, where that speaks with its clients itself.
+    /// The host of a connection, if the host serves its connections itself.
     pub fn gives_connections(&self, peer: &Peer) -> Option<u32> {
         if !self.gives_connections.get() {
             return None;
@@ -282,13 +282,13 @@ impl Shared {
             .then_some(host)
     }
 
-    /// Whether logs or counts want to know how long requests take.
+    /// Whether logs or metrics need the durations of requests.
     pub fn times_requests(&self) -> bool {
         let needs = self.log_needs.get();
         needs.duration || needs.backend_time || self.meters.borrow().is_some()
     }
 
-    /// Counts a request in; the number is its id.
+    /// Counts a new request and returns its id.
     pub fn request_begins(&self) -> u64 {
         let id = self.counts.requests.get() + 1;
         self.counts.requests.set(id);

@@ -1,13 +1,13 @@
-//! One body being compressed: bytes in, bytes out, with a flush where the reader must not wait.
+//! Compresses one body: bytes in, bytes out, with a flush when the reader must not wait.
 
 use brotli::enc::BrotliEncoderParams;
 use flate2::write::GzEncoder;
 use mehari_config::Coding;
 use std::io::{self, Write};
 
-/// Bytes that are compressed on the event loop; a thread compresses more.
+/// The most bytes compressed on the event loop. A thread compresses more.
 pub const IN_PLACE: usize = 16 * 1024;
-/// What the coding's own buffers begin with.
+/// The initial size of the coding's buffers.
 const ROOM: usize = 16 * 1024;
 
 pub enum Encoder {
@@ -17,7 +17,7 @@ pub enum Encoder {
 }
 
 impl Encoder {
-    /// `length` of the body, where it is known, lets the coding take no more memory than that needs.
+    /// A known `length` of the body limits the coding's memory.
     pub fn new(coding: Coding, level: u32, length: Option<u64>) -> io::Result<Encoder> {
         let out = Vec::with_capacity(ROOM);
         Ok(match coding {
@@ -29,7 +29,7 @@ impl Encoder {
                 };
                 if let Some(length) = length {
                     parameters.size_hint = length as usize;
-                    // A window larger than the body is memory for nothing.
+                    // A window larger than the body would waste memory.
                     parameters.lgwin = (64 - length.leading_zeros() as i32).clamp(12, 22);
                 }
                 let writer = brotli::CompressorWriter::with_params(out, ROOM, &parameters);
@@ -51,7 +51,7 @@ impl Encoder {
         }
     }
 
-    /// Makes the reader able to read all that was written.
+    /// Lets the reader decode everything that was written.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             Encoder::Gzip(encoder) => encoder.flush(),
@@ -60,7 +60,7 @@ impl Encoder {
         }
     }
 
-    /// What has come out so far.
+    /// The output so far.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(match self {
             Encoder::Gzip(encoder) => encoder.get_mut(),
@@ -69,7 +69,7 @@ impl Encoder {
         })
     }
 
-    /// The rest of what comes out.
+    /// The rest of the output.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         match self {
             Encoder::Gzip(encoder) => encoder.finish(),
@@ -79,7 +79,7 @@ impl Encoder {
     }
 }
 
-/// A body that is there, compressed.
+/// Compresses a complete body.
 pub fn whole(coding: Coding, level: u32, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = Encoder::new(coding, level, Some(bytes.len() as u64))?;
     encoder.write(bytes)?;
@@ -93,7 +93,7 @@ pub mod tests {
 
     pub fn plain(coding: Coding, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::new();
-        // What is cut off is read as far as it goes.
+        // Truncated input is decoded as far as possible.
         let _ = match coding {
             Coding::Gzip => flate2::read::GzDecoder::new(bytes).read_to_end(&mut plain),
             Coding::Brotli => brotli::Decompressor::new(bytes, 4096).read_to_end(&mut plain),

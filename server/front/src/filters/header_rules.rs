@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Changes the fields of a request, which are those of its facts.
+/// Changes the fields of the request in its variables.
 pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &ExpressionVariables) {
     for rule in rules {
         if holds(&rule.condition, facts) {
@@ -18,8 +18,8 @@ pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &Ex
     }
 }
 
-/// The header lines of the response that `facts` describes, after all that the rules say about them.
-/// `set`: fields that take the place of those of the same name.
+/// The header lines of the response that `facts` describes, after all rules. `set`: fields that
+/// replace those of the same name.
 pub fn change_response(
     rules: &[Arc<HeaderRule>],
     expires: &Expires,
@@ -33,7 +33,7 @@ pub fn change_response(
     };
     fields.retain(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie") || !is_set(name));
     fields.extend_from_slice(set);
-    // What fails before a handler has answered gets Apache's `always` table only.
+    // Responses without a handler get only Apache's `always` table.
     let success = facts.status < 400;
     if success && expires.active {
         add_expiry(expires, &mut fields);
@@ -108,7 +108,7 @@ fn change(rule: &HeaderRule, fields: &mut Fields, facts: &ExpressionVariables) {
     }
 }
 
-/// Fields of the request whose names match go back with the response.
+/// Copies matching fields of the request to the response.
 fn echo(pattern: &str, fields: &mut Fields, facts: &ExpressionVariables) {
     for (name, value) in facts.request.fields {
         let matches = match pattern.strip_suffix('*') {
@@ -129,7 +129,7 @@ fn has_member(list: &[u8], member: &[u8]) -> bool {
         .any(|known| known.trim_ascii() == member.trim_ascii())
 }
 
-/// No value can end its line, or be refused on its way to the client.
+/// Removes what would end the line or be refused later.
 fn clean(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| *byte == b'\t' || !byte.is_ascii_control());
     value
@@ -182,7 +182,7 @@ fn add_expiry(expires: &Expires, fields: &mut Fields) {
     };
     let until = from + expiry.after;
     let left = until.duration_since(now).unwrap_or(Duration::ZERO);
-    // A program's own Cache-Control is its own.
+    // A program's own Cache-Control stays.
     if field("cache-control").is_none() {
         let value = format!("max-age={}", left.as_secs()).into_bytes();
         fields.push((b"Cache-Control".to_vec(), value));

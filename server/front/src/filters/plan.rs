@@ -1,22 +1,22 @@
-//! Whether what a program says is compressed, and what that does to its header.
+//! Decides whether a program's response is compressed, and changes its header accordingly.
 
 use super::vary;
 use crate::request::Request;
 use mehari_config::{Coding, Compression, Settings, TagRule};
 use mehari_http::{accept, status};
 
-/// What is to be done with a response.
+/// The plan for a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
     pub coding: Option<Coding>,
     level: u32,
     tag: TagRule,
     pub least: u64,
-    /// Other clients get it otherwise.
+    /// Whether other clients get another coding.
     varies: bool,
 }
 
-/// `None`: the response goes as it is, to everybody.
+/// `None`: the response is unchanged for all clients.
 pub fn plan(
     request: &Request<'_>,
     settings: &Settings,
@@ -50,7 +50,7 @@ pub fn plan(
     })
 }
 
-/// Whether a response may have this coding, whoever asks.
+/// Whether a response may have this coding, for any client.
 pub fn offers(
     rules: &Compression,
     coding: Coding,
@@ -64,7 +64,7 @@ pub fn offers(
         && !is_set(request, settings, coding.prohibition())
 }
 
-/// Variables that rules set for a request, and `SetEnv` for a place.
+/// Whether a variable is set, by rules for the request or by `SetEnv` for the place.
 pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
     let noted = request
         .rule_state
@@ -77,7 +77,7 @@ pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
             .any(|(known, _)| known == name)
 }
 
-/// Types whose bytes no coding makes fewer.
+/// Types that compression makes no smaller.
 fn is_compressed_by_nature(media_type: &str) -> bool {
     let bare = media_type.split(';').next().unwrap_or_default().trim();
     let bare = bare.to_ascii_lowercase();
@@ -105,10 +105,10 @@ fn is_compressed_by_nature(media_type: &str) -> bool {
     }
 }
 
-/// What a response's lines say about its coding.
+/// The coding in a response's lines.
 struct Known<'a> {
     media_type: &'a str,
-    /// A Content-Encoding, or a part only.
+    /// Whether it has a Content-Encoding or is a range.
     is_coded: bool,
     /// Cache-Control: no-transform.
     is_final: bool,
@@ -155,14 +155,14 @@ impl Plan {
         self.level
     }
 
-    /// The header of the response that is sent in this coding.
+    /// The header of the response in this coding.
     pub fn header(&self, coding: Option<Coding>, said: &[u8]) -> Vec<u8> {
         let mut lines = Vec::with_capacity(said.len() + 64);
         for line in said.split_inclusive(|byte| *byte == b'\n') {
             let end = memchr::memchr(b':', line).unwrap_or(line.len());
             let is = |name: &str| line[..end].eq_ignore_ascii_case(name.as_bytes());
             match coding {
-                // They are about the bytes that are not sent.
+                // These fields describe the uncompressed bytes.
                 Some(_)
                     if [
                         "content-length",

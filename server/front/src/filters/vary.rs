@@ -2,7 +2,7 @@
 
 pub const LINE: &[u8] = b"Vary: Accept-Encoding\r\n";
 
-/// Whether the lines say already that the response depends on Accept-Encoding.
+/// Whether the lines already name Accept-Encoding in Vary.
 pub fn says_so(lines: &[u8]) -> bool {
     values(lines).any(|value| {
         let mut members = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);

@@ -1,7 +1,8 @@
-//! A program whose response is kept while it goes to its client.
+//! A program whose response is stored in the cache on its way to the client.
 //!
-//! Only what was said whole is kept: a body that breaks off, is too long, or is not as long as was said leaves the
-//! cache as it was. So does a client that goes before the end; who waits then asks the program.
+//! Only complete bodies are kept: a body that breaks off, is too long or has another length than
+//! announced leaves the cache unchanged. So does a client that leaves early; a waiting request then
+//! asks the program.
 
 use crate::cache::fill_lock::{FillLock, UNKEPT};
 use crate::handlers::{Backend, Fault};
@@ -12,7 +13,7 @@ use std::time::SystemTime;
 
 pub struct Captured {
     inner: Backend,
-    /// `None`: it has been kept, or will not be.
+    /// `None`: the response was stored, or will not be.
     open: Option<Open>,
 }
 
@@ -25,7 +26,7 @@ struct Open {
 }
 
 impl Captured {
-    /// `sizes`: the least and the most bytes a body may have; `length`: what the program says it has.
+    /// `sizes`: the least and greatest length of a body. `length`: the announced length.
     pub fn new(
         inner: Backend,
         fill_lock: Box<FillLock>,

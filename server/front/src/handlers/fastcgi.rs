@@ -1,6 +1,7 @@
-//! FastCGI 1.0 as the server's side speaks it: records, parameters, and the answer in records.
+//! FastCGI 1.0, the server's side: records, parameters, responses.
 //!
-//! One request a connection at a time, its id 1; `FCGI_KEEP_CONN` keeps the connection for the next.
+//! One request per connection at a time, with id 1. `FCGI_KEEP_CONN` keeps the connection for the
+//! next.
 
 mod params;
 mod reply;

@@ -1,7 +1,7 @@
 //! Static files: representation, conditions, ranges (RFC 9110 sections 13 and 14).
 //!
-//! Small files are answered from memory; large ones are sent in windows from the page cache. `coded`
-//! answers where filters may be configured. `routing` has decided that the file may be seen.
+//! Small files are sent from memory, large ones in windows from the page cache. `coded` responds
+//! where filters are configured. `routing` has decided about access to the file.
 
 pub mod coded;
 mod encoding;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
 
-/// Answers with the file as it is now. `Err(404)` when it is gone since it was routed.
+/// Responds with the current file. `Err(404)`: the file has vanished since routing.
 pub fn answer(
     request: &Request<'_>,
     target: &FileTarget,
@@ -41,14 +41,14 @@ pub fn answer(
     }
 }
 
-/// 405 with what the file does take.
+/// 405 with the allowed methods.
 fn method_not_allowed(request: &Request<'_>) -> Answer {
     let mut answer = crate::content::page::answer(405, request.field("accept"));
     answer.lines.extend_from_slice(ALLOW.as_bytes());
     answer
 }
 
-/// Only what tells the client which representation it has (RFC 9110 section 15.4.5).
+/// Only the fields that identify the representation (RFC 9110 section 15.4.5).
 pub fn bare(status: u16, resource: &Resource) -> Answer {
     Answer::new(status, resource.validators())
 }

@@ -1,8 +1,7 @@
 //! A program whose body is compressed on its way to the client.
 //!
-//! Little is compressed where it stands. What is much is compressed by a thread, so that the loop has time
-//! for others; meanwhile the program is not asked for more. When the program pauses, the client is given
-//! all it has said.
+//! Small pieces are compressed on the event loop, large ones by a thread, and the program is not
+//! read meanwhile. When the program pauses, the client gets everything so far.
 
 use crate::filters::{Encoder, IN_PLACE};
 use crate::handlers::{Backend, Fault};
@@ -15,18 +14,18 @@ use tokio::task::JoinHandle;
 
 /// Bytes that are gathered for a thread.
 const BATCH: usize = 256 * 1024;
-/// Asked of the program at a time.
+/// Bytes read from the program at a time.
 const ROOM: usize = 64 * 1024;
 
 pub struct Filtered {
     inner: Backend,
     stage: Stage,
-    /// Said by the program, not compressed yet.
+    /// The program's output that is not compressed yet.
     plain: Vec<u8>,
-    /// For the client; taken up to `taken`.
+    /// Output for the client, taken up to `taken`.
     ready: Vec<u8>,
     taken: usize,
-    /// The coding holds bytes back that the client should see if the program pauses.
+    /// Whether the coding holds bytes that the client should get if the program pauses.
     unflushed: bool,
     /// How the program's body ended.
     end: Option<Result<(), Fault>>,
@@ -35,11 +34,11 @@ pub struct Filtered {
 enum Stage {
     Encoding(Box<Encoder>),
     Away(JoinHandle<io::Result<Compressed>>),
-    /// All there is to come is ready.
+    /// Everything is ready.
     Done,
 }
 
-/// What a step of the coding leaves: itself, unless it has finished, and what came out.
+/// The result of a step: the encoder, unless it has finished, and its output.
 type Compressed = (Option<Box<Encoder>>, Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,7 +58,7 @@ impl Filtered {
         })
     }
 
-    /// For a body that is there as it is to be sent.
+    /// For a body that is complete and compressed.
     pub fn holding(inner: Backend, ready: Vec<u8>) -> Filtered {
         Filtered {
             inner,
@@ -72,7 +71,7 @@ impl Filtered {
         }
     }
 
-    /// Gives it the whole body of the program, which has been read.
+    /// Gives it the program's whole body.
     pub fn fed(mut self, plain: Vec<u8>) -> Filtered {
         self.plain = plain;
         self.end = Some(Ok(()));
@@ -91,7 +90,7 @@ impl Filtered {
         matches!(self.stage, Stage::Done)
     }
 
-    /// Bytes of a body that is there whole.
+    /// Length of a complete body.
     pub fn held_length(&self) -> Option<u64> {
         let left = self.ready.len() - self.taken;
         self.is_complete().then_some(left as u64)
@@ -136,7 +135,7 @@ impl Filtered {
         }
     }
 
-    /// Takes what the program has said. `Pending`: it pauses.
+    /// Takes the program's output. `Pending`: the program pauses.
     fn gather(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         while self.end.is_none() {
             match self.inner.poll_body(cx, &mut self.plain, ROOM) {
@@ -148,7 +147,7 @@ impl Filtered {
             }
         }
         Poll::Ready(match self.end {
-            // A client must be able to see that it is not the end.
+            // The client must be able to see that the body is not complete.
             Some(Err(_)) => Step::Flush,
             _ => Step::Finish,
         })

@@ -1,5 +1,5 @@
-//! SCGI and uwsgi: a request is a block of CGI's variables and its body, an answer what a CGI program prints. A
-//! connection is for one request.
+//! SCGI and uwsgi: a request is a block of CGI's variables and a body, and a response is the output
+//! of a CGI program. One request per connection.
 
 mod reply;
 mod request;

@@ -1,4 +1,4 @@
-//! Requests for Perl: which header fields a program may see, and the call the pool gets.
+//! Requests for Perl: the visible header fields, and the call for the pool.
 
 use crate::content::media;
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
@@ -23,7 +23,7 @@ pub fn submit(
             file,
         } = call.task
         {
-            // Perl's phases only: the front starts the program when they let it.
+            // Only Perl's phases: the front starts the program afterwards.
             call.task = Task::Front {
                 file,
                 is_program: true,
@@ -34,7 +34,7 @@ pub fn submit(
     })
 }
 
-/// The request as a program gets it, for the time of `give`.
+/// Calls `give` with the request as a program gets it.
 pub fn with_call<T>(
     request: &Request<'_>,
     route: &Route,
@@ -42,7 +42,7 @@ pub fn with_call<T>(
     body: Body<'_>,
     give: impl FnOnce(Call<'_>) -> T,
 ) -> T {
-    // What the variables borrow outlives them.
+    // These outlive the variables that borrow them.
     let (certificates, status);
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
@@ -73,7 +73,7 @@ pub fn with_call<T>(
         let noted = state.variables.iter().filter(|(name, _)| !is_set(name));
         let noted: Table = noted.map(|(name, value)| (&**name, &**value)).collect();
         variables.extend(noted);
-        // Where Perl has a say in who the user is, the worker sees to these itself.
+        // If Perl decides about the user, the worker sets these.
         let is_known = !settings.runs_phases();
         state
             .client_variables()
@@ -160,7 +160,7 @@ pub fn with_call<T>(
     })
 }
 
-/// Those variables of the configuration whose name is `wanted`.
+/// The configured variables for whose names `wanted` is true.
 fn configured<'s>(
     settings: &'s Settings,
     wanted: impl Fn(&str) -> bool + 's,
@@ -170,15 +170,15 @@ fn configured<'s>(
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
 }
 
-/// As mod_perl does it, a variable of `PerlSetEnv` is set by the first handler of Perl's that runs. Where that is a
-/// handler of the whole server, the variable has to be the server's too.
+/// As in mod_perl, the first Perl handler sets the variables of `PerlSetEnv`. A handler of the
+/// whole server sees only the server's variables.
 fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
     is_for_perl(route)
         || route.settings.runs_phases_of_place()
         || (route.settings.runs_phases() && host.base.is_for_perl(name))
 }
 
-/// A rule of the configuration that leads a request on does so before any handler has seen it: to Perl that is its first path.
+/// A rule's redirect precedes all handlers, so Perl does not see it as a redirect.
 fn led(request: &Request<'_>) -> Led {
     let left = request.redirected_from().map(|(redirect, _)| redirect);
     let left = left.filter(|redirect| !redirect.keeps_request);
@@ -189,7 +189,7 @@ fn led(request: &Request<'_>) -> Led {
     }
 }
 
-/// What the worker is told of the settings: nothing where no Perl of the site's would look at it.
+/// The settings for the worker. Empty if no Perl of the site would read them.
 fn told(route: &Route) -> (u32, &[u8]) {
     let settings = &route.settings;
     let is_asked = match &route.handler {
@@ -204,7 +204,8 @@ fn told(route: &Route) -> (u32, &[u8]) {
     }
 }
 
-/// As Apache's mod_mime: a handler's answer has the type of the path's name until the handler says another one.
+/// As in mod_mime, a handler's response has the type of the path's name until the handler sets
+/// another.
 fn media_type(route: &Route) -> Cow<'_, str> {
     if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
         return Cow::Borrowed("");
@@ -213,7 +214,7 @@ fn media_type(route: &Route) -> Cow<'_, str> {
     media::media_type(name.unwrap_or(&route.file), &route.settings).unwrap_or_default()
 }
 
-/// What programs in C are told by their own handlers.
+/// Whether the request is for Perl; C programs have their own handlers.
 fn is_for_perl(route: &Route) -> bool {
     match route.handler {
         Handler::Script(rung) => rung != Rung::Cgi,
@@ -229,7 +230,7 @@ pub fn scheme(request: &Request<'_>) -> &'static [u8] {
     }
 }
 
-/// Handlers and PSGI applications answer through their API unless they ask for the other way.
+/// Handlers and PSGI applications respond through their API unless configured otherwise.
 fn parses_headers(route: &Route) -> bool {
     match &route.handler {
         Handler::Script(rung) => route.settings.parses_headers(*rung),
@@ -237,7 +238,7 @@ fn parses_headers(route: &Route) -> bool {
     }
 }
 
-/// What the program is; without one, the front answers when Perl's other handlers have run.
+/// The program. Without one, the front responds after Perl's other handlers.
 fn task(route: &Route) -> Task<'_> {
     if !matches!(route.outcome, Outcome::Program) {
         return Task::Front {
@@ -268,12 +269,12 @@ fn task(route: &Route) -> Task<'_> {
     }
 }
 
-/// The fields a program may see.
+/// The fields that a program may see.
 ///
-/// Not `Proxy` (it would become HTTP_PROXY, which libraries obey), not names with `_` (`X_Y` would
-/// stand for `X-Y` in the environment), not what concerns this connection only. Fields that
-/// `Connection` names are kept: we are the server they were sent to, and a client could otherwise
-/// take away a field that a proxy in front of us added.
+/// Excluded are `Proxy` (it would become HTTP_PROXY, which libraries obey), names with `_` (`X_Y`
+/// would stand for `X-Y` in the environment), and fields about this connection. Fields that
+/// `Connection` names are kept: this server is their recipient, and otherwise a client could remove
+/// a field that a proxy before us has added.
 pub fn visible_fields<'r, 'a: 'r>(
     request: &'r Request<'a>,
 ) -> impl Iterator<Item = Field<'a>> + 'r {
@@ -281,7 +282,7 @@ pub fn visible_fields<'r, 'a: 'r>(
         .fields
         .iter()
         .filter(|(name, _)| is_visible(name))
-        // An internal redirect leaves the body behind.
+        // An internal redirect drops the body.
         .filter(|(name, _)| {
             request
                 .redirect

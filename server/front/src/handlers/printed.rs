@@ -1,8 +1,8 @@
-//! What a script that prints its head leaves to the server, as mod_cgi and mod_perl have it: whether a client that
-//! knows the page already needs it again, and how a date is written.
+//! Completes the head that a script prints, as mod_cgi and mod_perl do: conditional requests and
+//! dates.
 //!
-//! Both HTTP versions call `settle` for a head that named no status and has a Last-Modified or an ETag. The body of a
-//! page that has not changed is still read to its end, so that the script ends as it always does.
+//! The pipeline calls `settle` for a head without a status and with a Last-Modified or an ETag. The
+//! body of an unchanged page is still read to its end, so the script ends normally.
 
 use crate::content::condition::{date, Conditions};
 use crate::request::Request;
@@ -11,10 +11,10 @@ use mehari_pool::Head;
 use std::ops::Range;
 use std::time::SystemTime;
 
-/// Fields about a body, of which there is none.
+/// Fields about a body, which a 304 does not have.
 const OF_THE_BODY: [&[u8]; 3] = [b"content-type", b"content-length", b"content-encoding"];
 
-/// Makes it 304 where the request's conditions say so. False: they are not met, and 412 is the answer.
+/// Makes the head a 304 if the request's conditions demand it. Returns false for a 412.
 pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut HeaderBlock) -> bool {
     if let Some(place) = lines.modified.clone() {
         write_date(head, lines, place);
@@ -44,7 +44,7 @@ pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut HeaderBlock) -
     true
 }
 
-/// Programs write dates with `+0000` for GMT, or of the future; clients understand neither.
+/// Programs write dates with `+0000` for GMT, or in the future. Clients understand neither.
 fn write_date(head: &mut Head, lines: &mut HeaderBlock, place: Range<usize>) {
     let text = &head.lines[place.clone()];
     let now = SystemTime::now();
@@ -63,7 +63,7 @@ fn write_date(head: &mut Head, lines: &mut HeaderBlock, place: Range<usize>) {
 }
 
 fn replace(head: &mut Head, lines: &mut HeaderBlock, block: Vec<u8>) {
-    // What was a sound block still is: whole lines went, or one date became another.
+    // The block stays valid: whole lines were removed, or a date was replaced.
     if let Ok(examined) = header_block::validate(&block) {
         (head.lines, *lines) = (block, examined);
     }

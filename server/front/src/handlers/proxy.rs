@@ -1,7 +1,7 @@
-//! Back ends: a request is given to one of a group's members, over HTTP/1.1, FastCGI, SCGI or uwsgi.
+//! Back ends: gives a request to a member of a group, over HTTP/1.1, FastCGI, SCGI or uwsgi.
 //!
-//! [`start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's.
-//! Who is asked and over which connection is `mehari_upstream`'s; here is what is said.
+//! [`start`] takes a complete request and returns an [`Exchange`] like the pool's.
+//! `mehari_upstream` chooses the member and the connection. This module speaks the protocols.
 
 mod exchange;
 mod forwarded;
@@ -41,7 +41,7 @@ const NOT_EXECUTABLE: Problem = Problem::refused(403, "a FastCGI script that may
 const NOT_STARTED: Problem = Problem::refused(503, "a FastCGI script that cannot be started");
 const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
 
-/// Gives a complete request to the back ends of its route. `path`: what is asked of them.
+/// Gives a complete request to the back ends of its route. `path`: the path on the back end.
 pub fn start(
     shared: &Shared,
     request: &Request<'_>,
@@ -99,7 +99,7 @@ pub fn start(
     Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))
 }
 
-/// The processes of the script that the route leads to.
+/// The processes of the route's script.
 fn script(shared: &Shared, asked: &RequestSummary, route: &Route) -> Result<Rc<Group>, Problem> {
     let file = Path::new(OsStr::from_bytes(&route.file));
     shared.upstreams.script(file).map_err(|error| {

@@ -1,4 +1,4 @@
-//! What the server says about itself: Apache's status page, metrics, whether it lives and is ready.
+//! Reports about the server: Apache's status page, metrics, liveness, readiness.
 
 mod info;
 mod metrics;
@@ -25,7 +25,8 @@ pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer 
     }
 }
 
-/// Whether a balancer should send requests: it is not stopping, and has workers if it needs any.
+/// Whether a balancer should send requests: the server is not stopping, and has workers if it needs
+/// any.
 fn ready(shared: &Shared) -> Answer {
     let has_workers = match shared.pool.status() {
         Some(pool) => {

@@ -1,8 +1,8 @@
-//! `X-Sendfile` and its relatives: a program names a file, and the server sends it, with ranges and
-//! conditions, while the program is free again.
+//! `X-Sendfile` and its relatives: a program names a file, and the server sends it with ranges and
+//! conditions while the program is free again.
 //!
-//! Only files in the folders that `XSendFilePath` names, whatever links lead there. What the program
-//! said in its header stays; what it printed is dropped.
+//! Only files in the folders of `XSendFilePath`, after following links. The program's header fields
+//! stay; its output is dropped.
 
 use super::file;
 use crate::content::{Answer, Content, FileTarget, Files};
@@ -24,7 +24,7 @@ const OUTSIDE: Problem = Problem::refused(
 const MISSING: Problem = Problem::refused(404, "the file a program wants sent is not there");
 const NO_PATH: Problem = Problem::refused(500, "a program wants a file sent and names no path");
 
-/// The answer to a head that names a file. `None`: it names none, or that is not allowed here.
+/// The answer to a head that names a file. `None`: it names none, or this is not allowed here.
 pub fn answer(
     request: &Request<'_>,
     host: &Host,
@@ -72,7 +72,7 @@ fn find(
             Some(root) => root.join(OsStr::from_bytes(&path)),
             None => PathBuf::from(OsStr::from_bytes(&path)),
         },
-        // A path of this server's, which its clients need not be able to reach.
+        // A URL path of this server, which may be closed to clients.
         Named::Path => host.map(&String::from_utf8_lossy(&path)).file,
     };
     let real = fs::canonicalize(&wanted).map_err(|_| MISSING)?;
@@ -105,7 +105,7 @@ fn target(real: &Path) -> Result<FileTarget, Problem> {
     }
 }
 
-/// The file's answer with the program's header lines, which win over the file's own.
+/// The file's answer with the program's header lines, which outweigh the file's.
 fn dressed(answer: Answer, head: &Head, lines: &HeaderBlock) -> Answer {
     let mut said = Vec::new();
     lines.push_kept(&head.lines, &mut said);

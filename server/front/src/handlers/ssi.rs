@@ -1,8 +1,8 @@
-//! Server-side includes (mod_include): pages whose elements the front fills in.
+//! Server-side includes (mod_include): processes the elements of pages.
 //!
-//! `pipeline::start` calls [`work`] for a file that is to be parsed. `content::includes` parses the page
-//! once for as long as its file stays, and `render` goes through its parts. What a page includes is
-//! requested through [`Subrequests`], by all rules.
+//! `pipeline::start` calls [`work`] for a file with includes. `content::includes` parses the page
+//! once while its file is unchanged, and `render` processes its parts. Included paths are requested
+//! through [`Subrequests`], under all rules.
 
 mod branches;
 mod element;
@@ -29,27 +29,27 @@ use std::rc::Rc;
 use std::sync::Arc;
 use variables::{TooLong, Variables};
 
-/// What a page includes.
+/// An included response.
 pub enum Fetched {
     Bytes(Vec<u8>),
     Page(Rc<Page>, Document),
 }
 
-/// A request within a page's rendering; the status of a refusal instead of its result.
+/// A request while a page is rendered. The error is the status of a refusal.
 pub type Asking<'r, T> = Pin<Box<dyn Future<Output = Result<T, u16>> + 'r>>;
 
-/// How a page asks this server for another path: by all rules, as a client would. The pipeline
-/// provides it.
+/// Requests another path of this server, under all rules, as a client would. The pipeline
+/// implements it.
 pub trait Subrequests {
-    /// What the path answers.
+    /// The response of the path.
     fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched>;
-    /// The file of a path that this request may see, for its size and date.
+    /// The file of a path, if this request may see it, for its size and date.
     fn file_of<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Vec<u8>>;
 }
 
-/// A page that is longer is not parsed, and none gets longer by what it includes.
+/// The longest page, parsed or rendered.
 pub const MOST: usize = 16 << 20;
-/// What the place of a file says of includes; `None`: it is sent as it is.
+/// Starts rendering, if the file's place has includes. `None`: the file is sent unparsed.
 pub fn work(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -91,12 +91,12 @@ fn later(
         &shared.site(),
         &shared.cgi,
         &mut |name, value| {
-            // What is too much is not there for the page.
+            // Variables beyond the limit are missing in the page.
             let _ = variables.put(name, value);
         },
     );
     let document = Document::of(path_of(request.resource), route);
-    // These few are short, or as long as the request's target is.
+    // These few are short, or as long as the request's target.
     let _ = describe(&mut variables, request, route, &resource);
     let status = request.redirect.map_or(200, |redirect| redirect.status);
     let render = Render::new(
@@ -117,7 +117,7 @@ fn later(
     })
 }
 
-/// What a page knows of itself, and programs that it includes.
+/// The page's variables about itself, also for included programs.
 fn describe(
     variables: &mut Variables,
     request: &Request<'_>,
@@ -142,8 +142,8 @@ fn describe(
     Ok(())
 }
 
-/// What goes for the page goes for no part of it: whether it has changed, which range of it is wanted, how it may be
-/// coded. Nor is there a body for them.
+/// The fields for included requests, without those about the page itself: conditions, ranges,
+/// codings and the body.
 fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     const OF_THE_WHOLE: [&[u8]; 9] = [
         b"if-match",
@@ -176,7 +176,7 @@ fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// The page, parsed; the status instead where it cannot be.
+/// The parsed page. The error is a status.
 pub async fn read(
     shared: &Shared,
     resource: &Rc<Resource>,
@@ -191,7 +191,7 @@ pub async fn read(
     Ok(page)
 }
 
-/// The file, which a thread reads where it is not in memory.
+/// The file's bytes. A thread reads them unless they are in memory.
 pub async fn bytes(files: &Files, resource: &Rc<Resource>) -> Result<Bytes, u16> {
     if resource.is_cached() {
         return Ok(resource.bytes());

@@ -1,9 +1,9 @@
-//! `Upgrade`: a client that would rather speak something else on its connection (RFC 9110 section 7.8).
+//! `Upgrade`: a client requests another protocol on its connection (RFC 9110 section 7.8).
 
 use crate::request::{Protocol, Request};
 
-/// The protocols the client offers, if back ends may hear of it. Not HTTP/2 in clear text: what is
-/// said in it would pass every rule by.
+/// The requested protocols, if back ends may learn of them. HTTP/2 in clear text is excluded,
+/// because its requests would bypass every rule.
 pub fn wanted<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
     if request.protocol != Protocol::Http11 || request.redirect.is_some() {
         return None;

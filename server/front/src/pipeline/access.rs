@@ -1,5 +1,5 @@
-//! The access stage: evaluates the rules of `crate::access` until they have decided, and does what they
-//! want done meanwhile (a password checked, a name resolved, a file read).
+//! The access stage: evaluates the rules of `crate::access` until they have decided, and does the
+//! work that they need (checks a password, resolves a name, reads a file).
 
 use crate::content::Answer;
 use crate::pipeline::{RequestContext, RequestSource};
@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use crate::access::{self, challenge, joined, Decision, Lead};
 
-/// Keys that one request may have looked up by programs.
+/// The most lookups of map programs per request.
 const QUESTIONS: usize = 32;
 
-/// What the access phase came to, once all that it wanted done has been done.
+/// The result of the access phase.
 pub enum Admission {
     To(Rc<Route>),
     Answer(Answer),
@@ -42,7 +42,7 @@ pub async fn admit(
         let before = rule_state.clone();
         let passage = access::evaluate(shared, &source.request(context), &mut rule_state);
         context.rule_state = match &passage {
-            // All is asked again: what it noted would be there twice.
+            // The rules are evaluated again, so their notes are dropped.
             Ok(
                 Decision::Check(..)
                 | Decision::ReadUsers(_)
@@ -115,7 +115,7 @@ pub async fn admit(
                         return Ok(refuse(shared, context, Some(settings), 500, asked));
                     }
                 };
-                // A handler of Perl's may know other passwords.
+                // A Perl handler may know other passwords.
                 if !right && settings.perl.of(Phase::Authen).is_empty() {
                     let user = credentials.user.escape_ascii();
                     let text = format!("user {user}: not in AuthUserFile, or another password");
@@ -170,7 +170,7 @@ fn refuse(
     Admission::Status(status)
 }
 
-/// Notes what a map's program says of a key.
+/// Notes the answer of a map's program.
 async fn look_up(
     shared: &Shared,
     context: &mut RequestContext,
@@ -191,7 +191,7 @@ async fn look_up(
     Ok(())
 }
 
-/// The same request, for another target: method and body stay.
+/// The same request for another target. Method and body stay.
 pub fn lead(redirect: Option<Redirect>, to: Lead, asked: &[u8]) -> Redirect {
     let mut redirect = redirect.unwrap_or(Redirect {
         target: asked.to_vec(),
@@ -202,7 +202,7 @@ pub fn lead(redirect: Option<Redirect>, to: Lead, asked: &[u8]) -> Redirect {
     });
     let before = std::mem::replace(&mut redirect.target, to.target);
     if !to.in_place {
-        // As in Apache: the path as it was, with the query as the rules have left it.
+        // As in Apache: the earlier path, with the query that the rules have left.
         redirect.from = Some(joined(path_of(&before), query_of(&redirect.target)));
     }
     redirect.count += 1;

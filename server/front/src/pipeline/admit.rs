@@ -1,4 +1,4 @@
-//! Whether a request is served, and where its path leads: checks of the head, the rules, the limits of its place.
+//! Admits a request: checks the head, the rules and the limits of its place.
 
 use super::client::ClientStream;
 use crate::access;
@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use mehari_http::problem::{bad, Problem};
 use mehari_pool::Body;
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TargetForm {
     Origin,
@@ -18,7 +18,7 @@ pub enum TargetForm {
     Asterisk,
 }
 
-/// Checks that need nothing but the head.
+/// Checks that need only the head.
 pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<TargetForm, Problem> {
     let method = client.method();
     check_method(method)?;
@@ -33,8 +33,8 @@ pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<Ta
     Ok(TargetForm::Origin)
 }
 
-/// Begins the work for a request without a body that nobody has to be asked about. `None`: the rules have to be
-/// asked, or something waited for.
+/// Starts a request without a body on the fast path. `None`: rules must be evaluated, or the
+/// request must wait.
 pub fn at_once<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
@@ -50,7 +50,7 @@ pub fn at_once<C: ClientStream>(
     Some(start::begin(shared, &request, &route, Body::Empty))
 }
 
-/// Methods that no handler gets: TRACE gives away cookies, CONNECT is a proxy's.
+/// Refuses TRACE, which reveals cookies, and CONNECT, which is for forward proxies.
 fn check_method(method: &[u8]) -> Result<(), Problem> {
     match method {
         b"TRACE" => Err(Problem::malformed(405, "TRACE is not served")),
@@ -59,7 +59,7 @@ fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// A client is let in for the host it named in its TLS greeting; another one may want to see its certificate.
+/// A client is accepted for the host of its TLS greeting. Another host may require a certificate.
 fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     match &peer.tls {
         Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
@@ -69,7 +69,7 @@ fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     }
 }
 
-/// What the traffic rules of its place say to a request.
+/// The decision of the place's traffic rules.
 pub fn traffic_verdict(
     shared: &Shared,
     context: &mut RequestContext,

@@ -1,5 +1,5 @@
-//! The body of a program's response on its way to the client: framed, counted, cut to its length, and kept in the
-//! backlog while the client does not keep up.
+//! Sends the body of a program's response: framed, counted, cut to its length, and kept in the
+//! backlog while the client is slow.
 
 use super::client::{BodyLength, ClientStream, Framing, Gone};
 use crate::content::backlog::Backlog;
@@ -10,13 +10,13 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Bytes moved for one client before others have their turn.
+/// Bytes moved for one client before other tasks run.
 const AT_ONCE: usize = 1024 * 1024;
-/// Unsent bytes at which what comes next waits in the backlog.
+/// From this many unsent bytes on, further data go to the backlog.
 const AT_HAND: usize = 64 * 1024;
-/// Taken at a time.
+/// Bytes taken at a time.
 const ROOM: usize = 64 * 1024;
-/// `00ffff\r\n`: a chunk's size is written into its place once the chunk is there.
+/// `00ffff\r\n`: room for a chunk's size, which is written after the chunk is complete.
 const SIZE_LINE: usize = 8;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -24,31 +24,31 @@ enum State {
     Open,
     Done,
     CutOff(Fault),
-    /// Done, but the program said more bytes than its Content-Length allows.
+    /// Complete, but the program sent more than its Content-Length.
     Overlong,
-    /// Done, but it said fewer.
+    /// Complete, but the program sent less.
     Short,
-    /// What waited for the client cannot be read again.
+    /// The backlog cannot be read.
     Lost(io::ErrorKind),
 }
 
 pub struct ResponseBody {
     pub length: BodyLength,
     pub framing: Framing,
-    /// The client is told of the body but gets none: HEAD, 204, 304.
+    /// The client gets no body: HEAD, 204, 304.
     pub silent: bool,
     state: State,
-    /// The body that is already there, all of it, in the scratch.
+    /// The whole body is already in the scratch buffer.
     whole: bool,
     sent: u64,
-    /// The client's write limit is running.
+    /// Whether the client's write limit is running.
     stalled: bool,
-    /// What the client is too slow for.
+    /// Data that the client has not taken.
     backlog: Backlog,
 }
 
-/// Moves the body until all of it is handed over. A slow client has it kept for it; a program that pauses has what it
-/// said delivered.
+/// Moves the body until everything is handed over. Data for a slow client go to the backlog. When
+/// the program pauses, its output is delivered.
 pub fn poll<C: ClientStream>(
     client: &mut C,
     cx: &mut Context<'_>,
@@ -82,7 +82,7 @@ pub fn poll<C: ClientStream>(
     }
 }
 
-/// Nothing moves: the client has to take something, or the program to say more.
+/// Nothing moves: waits for the client or the program.
 fn poll_pause<C: ClientStream>(
     client: &mut C,
     cx: &mut Context<'_>,
@@ -128,8 +128,8 @@ impl ResponseBody {
         }
     }
 
-    /// A body that has arrived whole has a length, even if the program did not say it: then no
-    /// chunks are needed, and HTTP/1.0 can keep its connection.
+    /// Finds the length of a body that is already complete. It then needs no chunks, and HTTP/1.0
+    /// can keep its connection.
     pub fn learn_length(
         &mut self,
         cx: &mut Context<'_>,
@@ -149,14 +149,14 @@ impl ResponseBody {
             }
         }
         self.whole = true;
-        // A program that knows HEAD says no body; how long it would have been is not ours to claim.
+        // For a HEAD request a program sends no body; its length is unknown.
         if self.state == State::Done && !(self.silent && scratch.is_empty()) {
             self.length = BodyLength::Known(scratch.len() as u64);
             self.framing = Framing::Plain;
         }
     }
 
-    /// BlockingPool over what [`ResponseBody::learn_length`] took.
+    /// Hands over the bytes that [`ResponseBody::learn_length`] took.
     pub fn push_known<C: ClientStream>(&mut self, client: &mut C) {
         if !std::mem::take(&mut self.whole) || self.silent {
             return;
@@ -177,23 +177,24 @@ impl ResponseBody {
         scratch.clear();
     }
 
-    /// The program has said all, and none of it is in the backlog.
+    /// Whether the program has sent everything and the backlog is empty.
     fn is_done(&self) -> bool {
         self.state != State::Open && self.backlog.is_empty()
     }
 
-    /// Bytes of the body that neither stayed in the backlog nor are withheld.
+    /// Bytes that were neither kept in the backlog nor withheld.
     pub fn delivered(&self, withheld: usize) -> u64 {
         self.sent
             .saturating_sub(self.backlog.length() + withheld as u64)
     }
 
-    /// The client got less than it was promised and can only be told by the end of its stream or connection.
+    /// Whether the client got less than announced, which only the end of its stream or connection
+    /// can show.
     pub fn is_cut_off(&self) -> bool {
         matches!(self.state, State::CutOff(_) | State::Short | State::Lost(_))
     }
 
-    /// What the error log should know.
+    /// A remark for the error log.
     pub fn remark(&self) -> Option<String> {
         match &self.state {
             State::Open | State::Done => None,
@@ -206,14 +207,14 @@ impl ResponseBody {
         }
     }
 
-    /// What the error log should know at once: the program has to wait for its client.
+    /// An immediate remark for the error log: the program has to wait for its client.
     fn take_warning(&mut self) -> Option<String> {
         let error = self.backlog.take_failure()?;
         Some(format!("a temporary file for the response: {error}"))
     }
 
-    /// Moves the body on: from the program to the client, or to the backlog while the client does
-    /// not keep up, and from there when it does. Returns the bytes that moved.
+    /// Moves the body from the program to the client, or to the backlog while the client is slow,
+    /// and from there later. Returns the number of moved bytes.
     fn poll_move<C: ClientStream>(
         &mut self,
         cx: &mut Context<'_>,
@@ -224,7 +225,7 @@ impl ResponseBody {
         if self.state != State::Open {
             return Ok(returned);
         }
-        // Asked each time: it also keeps the write to the file going.
+        // Called each time, because it also continues the write to the file.
         let unsent = client.unsent();
         let room = self.backlog.room(cx, unsent);
         if self.backlog.is_empty() && unsent < AT_HAND {
@@ -234,7 +235,7 @@ impl ResponseBody {
         }
         let mut memory = std::mem::take(self.backlog.memory());
         let mut taken = 0;
-        // Clients count small frames as a flood: what has come goes together.
+        // Clients count small frames as a flood, so the available data are sent together.
         while taken < room && self.state == State::Open {
             match self.poll_take(cx, backend, &mut memory, room - taken) {
                 0 => break,
@@ -245,7 +246,8 @@ impl ResponseBody {
         Ok(returned + taken)
     }
 
-    /// What waited longest is next, once the client takes more; how many bytes of it.
+    /// Sends the oldest data of the backlog when the client takes more. Returns the number of
+    /// bytes.
     fn poll_return<C: ClientStream>(
         &mut self,
         cx: &mut Context<'_>,
@@ -310,7 +312,7 @@ impl ResponseBody {
         count
     }
 
-    /// Holds the program to its Content-Length.
+    /// Enforces the program's Content-Length.
     fn check_length(&mut self, into: &mut Vec<u8>) {
         let BodyLength::Known(length) = self.length else {
             return;

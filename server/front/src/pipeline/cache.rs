@@ -1,7 +1,7 @@
-//! The response cache's stage: before a program is asked, and when it has failed.
+//! The response cache's stage: before a program runs, and after it has failed.
 //!
-//! `ask` looks a request up, `answer` turns a kept page into an answer, `receive` keeps what a program
-//! says, and `refresh` asks for a page anew behind the client's back.
+//! `ask` looks a request up, `answer` turns a kept page into an answer, `receive` stores a
+//! program's response, and `refresh` renews a page in the background.
 
 mod answer;
 mod ask;
@@ -20,7 +20,7 @@ use mehari_net::deadline::Phase;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What the cache has for the request; `None`: the program is asked.
+/// The cache's answer for the request. `None`: the program runs.
 pub async fn consult<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -55,7 +55,7 @@ pub async fn consult<C: ClientStream>(
     }
 }
 
-/// What the cache has where the program failed; else the lease, to go on with.
+/// The cache's answer after a failure of the program, or else the lock to continue with.
 pub fn rescue<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,

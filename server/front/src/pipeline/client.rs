@@ -1,4 +1,4 @@
-//! What the pipeline needs of a client: an HTTP/1 connection, or a stream of an HTTP/2 one.
+//! The pipeline's view of a client: an HTTP/1 connection or an HTTP/2 stream.
 
 use crate::content::backlog::Backlog;
 use crate::content::resource::Resource;
@@ -16,20 +16,20 @@ use std::fs::File;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// The client is gone, late, or told to go: nothing more can be said to it.
+/// The client has left, is late or was sent away. Nothing more can be sent.
 pub struct Gone;
 
-/// A request's body, complete.
+/// The complete body of a request.
 pub enum Gathered {
     Empty,
-    /// So many bytes of what the codec has read: see [`ClientStream::buffered`].
+    /// This many bytes in the codec's buffer: see [`ClientStream::buffered`].
     Buffered(usize),
     Memory(Vec<u8>),
     File(File, u64),
 }
 
 impl Gathered {
-    /// Bytes of the body.
+    /// Length of the body.
     pub fn length(&self) -> u64 {
         match self {
             Gathered::Empty => 0,
@@ -40,45 +40,45 @@ impl Gathered {
     }
 }
 
-/// How long the body of a response is.
+/// The length of a response's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyLength {
     /// The status has no body: 204, 304.
     Bodiless,
     Known(u64),
-    /// The program has not said it.
+    /// The program has not said the length.
     Unknown,
 }
 
-/// How a body lies in the bytes that are sent.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// As it is: its end is known otherwise.
+    /// Unframed; its end is known otherwise.
     Plain,
     /// In HTTP/1's chunks.
     Chunked,
-    /// As it is, and it ends with the connection.
+    /// Unframed; it ends with the connection.
     UntilClose,
 }
 
-/// The head of a response. Its status is that of the request's context.
+/// The head of a response. The status is in the request's context.
 pub struct ResponseHead<'a> {
     /// Header lines, each `Name: value\r\n`.
     pub lines: [&'a [u8]; 2],
-    /// The file whose lines are the first of these.
+    /// The file whose header lines come first.
     pub resource: Option<&'a Resource>,
     pub has_date: bool,
     pub has_server: bool,
     pub length: BodyLength,
-    /// Nothing follows.
+    /// No body follows.
     pub ends: bool,
 }
 
-/// One request and its response, as the protocol between carries them.
+/// One request and its response over any protocol.
 pub trait ClientStream {
     fn shared(&self) -> &Rc<Shared>;
     fn peer(&self) -> &Peer;
-    /// Where its deadlines are kept.
+    /// The guard of its deadlines.
     fn guard(&self) -> &ConnectionGuard;
 
     fn method(&self) -> &[u8];
@@ -90,19 +90,19 @@ pub trait ClientStream {
     /// What the limits say to the head, where the codec did not ask them while it read.
     fn check_head(&self) -> Result<(), Problem>;
 
-    /// There is no body to be read.
+    /// Whether the request has no body.
     fn is_bodiless(&self) -> bool;
-    /// Bytes of the body as far as the client says; 0: it does not.
+    /// The body's length according to the client. 0: unknown.
     fn announced_length(&self) -> u64;
-    /// Whose progress is kept while the body is read.
+    /// Tracks the progress of an upload while the body is read.
     fn track(&mut self, upload: Option<Rc<Upload>>);
-    /// Reads a small body before its time: scripts may ask for it.
+    /// Reads a small body early for scripts.
     async fn read_for_scripts(
         &mut self,
         context: &mut RequestContext,
     ) -> Result<Result<(), Problem>, Gone>;
-    /// Reads the body, of up to `limit` bytes unless that is 0. The inner error: the request is refused, the rest
-    /// unread.
+    /// Reads the body, up to `limit` bytes unless that is 0. The inner error: the request is
+    /// refused and the rest unread.
     async fn read_body(
         &mut self,
         context: &RequestContext,
@@ -110,21 +110,22 @@ pub trait ClientStream {
     ) -> Result<Result<Gathered, Problem>, Gone>;
     /// The body that is [`Gathered::Buffered`].
     fn buffered(&self, length: usize) -> &[u8];
-    /// Throws away a body that nobody reads.
+    /// Discards an unwanted body.
     async fn discard_body(&mut self) -> Result<(), Gone>;
-    /// The request is refused for this.
+    /// Notes why the request is refused.
     fn note_refusal(&mut self, problem: &Problem);
 
-    /// From now on a program has its time.
+    /// From now on the program's time counts.
     fn begin_work(&self);
-    /// What earlier requests were answered leaves before this one waits for others.
+    /// Sends the responses to earlier requests before this one waits.
     async fn settle(&mut self) -> Result<(), Gone>;
-    /// Notices while a program works that the client has gone. `waits`: nobody has begun to work for it.
+    /// While a program works, notices that the client has left. `waits`: no work has begun.
     fn poll_work(&mut self, cx: &mut Context<'_>, waits: bool) -> Result<(), Gone>;
 
-    /// A 1xx head whose lines have been examined.
+    /// Sends a 1xx head whose lines have been checked.
     fn send_interim(&mut self, context: &RequestContext, head: &Head) -> Result<(), Gone>;
-    /// BlockingPool the client over to who spoke this head. False: it cannot be.
+    /// Connects the client with the sender of this head after an upgrade. Returns false if that is
+    /// impossible.
     async fn upgrade(
         &mut self,
         context: &mut RequestContext,
@@ -137,34 +138,36 @@ pub trait ClientStream {
         context: &mut RequestContext,
         head: &ResponseHead<'_>,
     ) -> Result<(), Gone>;
-    /// Sends a body that is there, and ends the response.
+    /// Sends a complete body and ends the response.
     async fn send_content(
         &mut self,
         context: &mut RequestContext,
         content: Content,
     ) -> Result<(), Gone>;
-    /// Ends a response whose body has been handed over. `is_cut_off`: the client got less than it was promised.
+    /// Ends a response whose body was handed over. `is_cut_off`: the client got less than
+    /// announced.
     async fn end_response(&mut self, is_cut_off: bool, framing: Framing) -> Result<(), Gone>;
 
-    /// For what the client does not take.
+    /// A backlog for data that the client does not take.
     fn backlog(&self) -> Backlog;
-    /// Bytes that were handed over and are on their way.
+    /// Bytes that were handed over and not sent yet.
     fn unsent(&self) -> usize;
     /// Those of them that do not count as sent.
     fn withheld(&self) -> usize;
-    /// Where bytes of a body may be appended as long as none wait in the backlog; `None`: all go through that.
+    /// A buffer for appending body data while the backlog is empty. `None`: all data go through the
+    /// backlog.
     fn buffer(&mut self) -> Option<&mut Vec<u8>>;
     /// How many of `waiting` bytes the client takes now.
     fn poll_room(&mut self, cx: &mut Context<'_>, waiting: u64) -> Poll<Result<usize, Gone>>;
-    /// BlockingPool over bytes after [`ClientStream::poll_room`].
+    /// Hands over bytes after [`ClientStream::poll_room`].
     fn push(&mut self, bytes: Vec<u8>);
-    /// Writes some of what was handed over; `is_last`: it is the end of the body.
+    /// Writes some of the handed-over bytes. `is_last`: they end the body.
     fn poll_write(&mut self, cx: &mut Context<'_>, is_last: bool) -> Poll<Result<(), Gone>>;
-    /// The client has bytes to take, and takes none.
+    /// Whether the client has data to take and takes none.
     fn is_blocked(&self) -> bool;
-    /// The client takes bytes all the same: those of its other streams.
+    /// Whether the client takes data of its other streams.
     fn takes_others(&mut self) -> bool;
-    /// Notices while nothing moves that the client has gone.
+    /// While nothing moves, notices that the client has left.
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone>;
 
     /// A line in the error log.

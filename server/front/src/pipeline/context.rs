@@ -1,4 +1,4 @@
-//! What is known of a request from its first byte to its log line, whichever protocol carries it.
+//! The facts of a request from its first byte to its log line, for every protocol.
 
 mod log;
 
@@ -20,50 +20,51 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub struct RequestContext {
     pub id: u64,
-    /// Where somebody wants to know how long it takes.
+    /// Start time; `None` unless logs or metrics need durations.
     began: Option<Instant>,
     pub time: SystemTime,
     pub protocol: Protocol,
     pub is_head: bool,
-    /// 0 until there is one.
+    /// 0: no status yet.
     pub status: u16,
     /// Bytes of the body handed to the socket.
     pub sent: u64,
     pub worker: Option<u32>,
     /// The number of the host that answers.
     pub host: u32,
-    /// Of its route, once it has one: they say what its error pages look like.
+    /// The settings of its route, once it has one. They define its error pages.
     pub settings: Option<Arc<Settings>>,
-    /// Where the server itself led the request, if it did.
+    /// The internal redirect, if any.
     pub redirect: Option<Redirect>,
-    /// What rules have found out about it.
+    /// The results of rules.
     pub rule_state: Option<Box<RuleState>>,
     queued: Duration,
-    /// For the access log: bytes of the request, of the response's header, requests before this one
-    /// on its connection, and what became of that.
+    /// For the access log: bytes of the request and of the response's head, earlier requests of the
+    /// connection, and how the connection goes on.
     pub received: u64,
     pub head_bytes: u64,
     pub kept: u64,
     pub ends: Ending,
-    /// Kept only where `LogNeeds` says so.
+    /// Kept only if `LogNeeds` demands it.
     pub response: Vec<u8>,
     pub route: Option<Rc<Route>>,
     head_after: Option<Duration>,
-    /// Of a request that scripts are asked about.
+    /// The body of a request for scripts.
     pub small_body: Option<Vec<u8>>,
-    /// Who asks, when a believed proxy said so.
+    /// Client address taken from a trusted proxy.
     pub client: Option<Box<Peer>>,
-    /// Whose progress is asked for.
+    /// The upload whose progress is tracked.
     pub upload: Option<Rc<Upload>>,
-    /// What the response cache is to do with the program's response, and what it did.
+    /// The cache's task for the program's response, and its result.
     pub fill_lock: Option<Box<FillLock>>,
     pub cached: Cell<CacheStatus>,
-    /// What it counts in, under traffic rules.
+    /// The counts of traffic rules that this request is in.
     pub held: Vec<Held>,
-    /// Who waits to hear what is answered, and how long the body is: that of a GET, as Apache counts.
+    /// The worker that waits for the outcome, and the length of the body (of a GET, as Apache
+    /// counts).
     listener: Option<Listener>,
     pub promised: u64,
-    /// Header lines of the handlers that refused it: they go with its error document too.
+    /// Header lines of handlers that refused the request. The error document gets them too.
     error_lines: Vec<u8>,
 }
 
@@ -105,18 +106,18 @@ impl RequestContext {
         }
     }
 
-    /// Whether the answer of these lines says itself when it was made: a kept page does.
+    /// Whether these lines contain a date, as those of a kept page do.
     pub fn is_dated(&self, lines: [&[u8]; 2]) -> bool {
         let says = |lines: &&[u8]| mehari_cache::field(lines, "date").is_some();
         self.cached.get().is_kept() && lines.iter().any(says)
     }
 
-    /// Since it began; nothing where nobody wants to know.
+    /// Time since the start. Zero if durations are not needed.
     fn lasted(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// Leads the request on to another local target. False: it has been led around for too long.
+    /// Redirects the request internally. Returns false after too many redirects.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(state) = &mut self.rule_state {
             state.begin_anew(self.redirect.as_ref());
@@ -138,7 +139,7 @@ impl RequestContext {
         count <= REDIRECTS
     }
 
-    /// The status of a response that says `status`: an error document keeps the error's.
+    /// The status of the response: an error document keeps the error's.
     pub fn status_for(&self, status: u16) -> u16 {
         match &self.redirect {
             Some(redirect) if status == 200 => redirect.status,
@@ -146,7 +147,7 @@ impl RequestContext {
         }
     }
 
-    /// The head of the response is there: its lines, for logs that want them.
+    /// Notes the head's lines for logs that want them.
     pub fn note_head(&mut self, shared: &Shared, head: &[u8]) {
         self.head_bytes = head.len() as u64;
         if let Some(listener) = self.listener.take() {
@@ -165,8 +166,8 @@ impl RequestContext {
         }
     }
 
-    /// A worker that has handed the request back hears what is answered in its place; what takes longer than to make
-    /// an answer it does not wait for.
+    /// Tells the worker that declined what the front responds. It waits only for the head, not for
+    /// the body.
     pub fn report_to_worker(&mut self, backend: Backend, work: &HandlerOutcome) {
         let Backend::Perl(exchange, _) = backend else {
             return;
@@ -185,7 +186,7 @@ impl RequestContext {
         }
     }
 
-    /// Somebody wants to see the head.
+    /// Whether anything wants to see the head.
     pub fn has_listener(&self) -> bool {
         self.listener.is_some()
     }
@@ -197,13 +198,13 @@ impl RequestContext {
         }
     }
 
-    /// Scripts want to see its response.
+    /// Whether scripts want to see the response.
     pub fn is_seen_by_scripts(&self) -> bool {
         let scripts = |settings: &Arc<Settings>| !settings.lua.response_start.is_empty();
         self.settings.as_ref().is_some_and(scripts)
     }
 
-    /// Header lines that the configuration adds to every answer.
+    /// Header lines that the configuration adds to every response.
     pub fn own_lines(&self, peer: &Peer) -> &[u8] {
         match (&self.settings, &peer.tls) {
             (Some(settings), Some(_)) => match &settings.tls.strict_transport {
@@ -214,19 +215,19 @@ impl RequestContext {
         }
     }
 
-    /// Who asks: the other end of the connection, or whom it asks for.
+    /// The client: the other end of the connection, or the client that a proxy names.
     pub fn client<'a>(&'a self, peer: &'a Peer) -> &'a Peer {
         self.client.as_deref().unwrap_or(peer)
     }
 
-    /// Notes who worked on the request.
+    /// Notes the worker or back end.
     pub fn note_backend(&mut self, backend: &mut Backend) {
         self.worker = backend.worker();
         self.queued = backend.queued();
         self.note_user(backend.take_user());
     }
 
-    /// Perl's handlers have left the answer to the front.
+    /// Notes that Perl's handlers left the response to the front.
     pub fn note_declined(&mut self, declined: &mut Declined) {
         self.note_user(declined.user.take());
         if declined.restates() {

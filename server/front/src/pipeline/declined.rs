@@ -1,7 +1,7 @@
-//! A request that Perl's handlers have declined to answer: the front answers it as they say.
+//! A request that Perl's handlers have declined: the front responds as they say.
 //!
-//! `program` calls [`work`] when a worker's head is [`Declined`]. The worker may have chosen another file,
-//! type or status, and header lines to go with the answer; the pool has checked the lines.
+//! `program` calls [`work`] for a [`Declined`] head. The worker may have chosen another file, type
+//! or status, and added header lines, which the pool has checked.
 
 use crate::access;
 use crate::content::spool::Spooled;
@@ -18,7 +18,7 @@ use mehari_pool::{Body, Declined};
 use std::io::Seek;
 use std::rc::Rc;
 
-/// What is to be done now.
+/// The remaining work.
 pub fn work(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -32,7 +32,7 @@ pub fn work(
     }
     let mut work = match (declined.status, &declined.file) {
         (0, None) => as_routed(shared, request, body),
-        // The page of an error may be a file that handlers chose for it.
+        // The page of an error may be a file that handlers chose.
         (_, Some(file)) => sent_file(shared, request, settings, (file, error)),
         (status, _) => page(
             shared,
@@ -51,7 +51,7 @@ pub fn work(
     work
 }
 
-/// As it would have been without Perl. Where Perl itself was to answer and declined, the file is sent.
+/// The response without Perl. If Perl's response handler declined, the file is sent.
 fn as_routed(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -111,8 +111,8 @@ fn sent_file(
     })
 }
 
-/// The page of a status: what the handler asked for, else as configured. `$r->custom_response`
-/// takes what `ErrorDocument` takes.
+/// The page of a status: the handler's, or else the configured one. `$r->custom_response` takes the
+/// same values as `ErrorDocument`.
 fn page(
     shared: &Shared,
     request: &Request<'_>,
@@ -130,14 +130,14 @@ fn page(
         .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
 }
 
-/// Another media type than the one the file's name says.
+/// Sets another media type than that of the file's name.
 fn set_type(answer: &mut Answer, media_type: &[u8]) {
     let line = [b"Content-Type: ", media_type, b"\r\n"].concat();
     add_lines(answer, &line);
 }
 
-/// Puts the handlers' lines in: one takes the place of the front's own of the same name. How long the
-/// body is they cannot know.
+/// Adds the handlers' lines, which replace the front's of the same name. Handlers cannot know the
+/// body's length.
 fn add_lines(answer: &mut Answer, lines: &[u8]) {
     if lines.is_empty() {
         return;

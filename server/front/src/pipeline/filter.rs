@@ -1,4 +1,4 @@
-//! The output filters of a place, put behind a program.
+//! Adds the output filters of a place to a program's response.
 
 use super::client::ClientStream;
 use crate::filters::{self, Plan, IN_PLACE};
@@ -10,7 +10,7 @@ use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Puts the filters behind a program that has said this head, and changes the head to what they make of it.
+/// Adds the filters behind a program with this head, and changes the head accordingly.
 pub async fn apply<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -23,7 +23,7 @@ pub async fn apply<C: ClientStream>(
     }
 }
 
-/// What the output filters of its place do to a response.
+/// Plans the filters of a response.
 fn plan<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -39,7 +39,7 @@ fn plan<C: ClientStream>(
     filters::plan(&request, settings, head.status, &head.lines, length)
 }
 
-/// Does what was planned: changes the header, and puts the filter between program and client.
+/// Carries out the plan: changes the header and inserts the filter.
 async fn put_behind(
     plan: Plan,
     to_head: bool,
@@ -56,7 +56,7 @@ async fn put_behind(
                 None
             };
             match small {
-                // A program that knows HEAD says no body: GET would get this coding of one.
+                // For HEAD a program sends no body, but GET's response would have this coding.
                 Some(bytes) if to_head && bytes.is_empty() => {
                     backend.wrap(|inner| Filtered::holding(inner, bytes));
                     Some(coding)
@@ -75,7 +75,7 @@ async fn put_behind(
     }
 }
 
-/// The coding that is used after all: a body that is short, or does not shrink, goes as it is.
+/// The coding that is really used: short or incompressible bodies stay unchanged.
 fn put_between(
     plan: &Plan,
     coding: Coding,
@@ -108,7 +108,7 @@ fn put_between(
     None
 }
 
-/// All of a body that is there already; `None`: it is not, or something is wrong with it.
+/// The whole body if it has already arrived. `None`: it has not, or it is faulty.
 async fn read_complete(backend: &mut Backend) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let whole = poll_fn(|cx| loop {

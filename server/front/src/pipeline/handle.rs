@@ -1,4 +1,4 @@
-//! From an admitted request to what answers it: its body, and its handler.
+//! From an admitted request to its handler: reads the body and starts the handler.
 
 use super::admit::traffic_verdict;
 use super::cache::consult;
@@ -19,13 +19,13 @@ use mehari_pool::Body;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The page of a status, as the configuration of its place wants it.
+/// The configured page of a status.
 pub fn page<C: ClientStream>(client: &C, context: &RequestContext, status: u16) -> HandlerOutcome {
     let (request, settings) = (client.request(context), context.settings.as_deref());
     status_page::refusal(client.shared(), &request, settings, status)
 }
 
-/// The page of a problem that was found before the request's handler was.
+/// The page of a problem that was found before the handler.
 pub fn refuse<C: ClientStream>(
     client: &mut C,
     context: &RequestContext,
@@ -35,7 +35,7 @@ pub fn refuse<C: ClientStream>(
     page(client, context, problem.status)
 }
 
-/// Asks the rules, and goes on with what they let through.
+/// Evaluates the rules and continues with admitted requests.
 pub async fn begin<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -59,7 +59,7 @@ pub async fn begin<C: ClientStream>(
     }
 }
 
-/// Begins the work of a route, with the request's body where that is wanted.
+/// Starts the handler of a route, with the request's body if it is wanted.
 async fn work<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -97,7 +97,7 @@ async fn work<C: ClientStream>(
     })
 }
 
-/// What the traffic rules of its place answer instead.
+/// The answer of traffic rules that refuse the request.
 async fn held_back<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -135,7 +135,7 @@ fn with_body<C: ClientStream>(
     start::begin(client.shared(), &client.request(context), route, body)
 }
 
-/// An internal redirect: the same request, without its body, for another path.
+/// An internal redirect: the same request without its body for another path.
 pub async fn go_elsewhere<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -157,7 +157,7 @@ pub async fn go_elsewhere<C: ClientStream>(
     }
 }
 
-/// Keeps the progress of a request that has a body and a name for it.
+/// Tracks the progress of a request with a body and a progress id.
 fn track(shared: &Shared, request: &Request<'_>, size: u64) -> Option<Rc<Upload>> {
     if matches!(request.method, b"GET" | b"HEAD") {
         return None;
@@ -166,7 +166,7 @@ fn track(shared: &Shared, request: &Request<'_>, size: u64) -> Option<Rc<Upload>
     shared.uploads.begin(id, size)
 }
 
-/// Whether the route's handler reads request bodies; for the others a body is thrown away.
+/// Whether the route's handler reads request bodies. Others' bodies are discarded.
 fn wants_body(route: &Route) -> bool {
     matches!(route.outcome, Outcome::Program | Outcome::Proxied(_)) || route.settings.runs_phases()
 }

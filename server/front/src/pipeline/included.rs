@@ -1,5 +1,5 @@
-//! What a page with server-side includes asks for: another path of this server, requested as a client
-//! would request it, by all its rules.
+//! Requests for server-side includes: another path of this server, requested as a client would,
+//! under all rules.
 
 use crate::content::includes::are_for;
 use crate::content::{Answer, Content};
@@ -16,10 +16,10 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Asked of a program at a time.
+/// Bytes read from a program at a time.
 const ROOM: usize = 64 * 1024;
 
-/// A turn that is counted while it lasts.
+/// Counts a request while it runs.
 struct Counted {
     shared: Rc<Shared>,
     context: RequestContext,
@@ -31,7 +31,7 @@ impl Drop for Counted {
     }
 }
 
-/// The pipeline's part of server-side includes.
+/// Implements [`Subrequests`] for pages.
 pub struct Inside;
 
 impl Subrequests for Inside {
@@ -50,7 +50,7 @@ struct Part<'r> {
 }
 
 impl Part<'_> {
-    /// The status of a refusal instead.
+    /// The error is the status of a refusal.
     async fn fetch(&self, target: Vec<u8>) -> Result<Fetched, u16> {
         let (counted, route) = self.admitted(target).await?;
         if route.settings.runs_phases() {
@@ -60,7 +60,7 @@ impl Part<'_> {
         }
     }
 
-    /// Where no Perl has a say, or has had it.
+    /// For places where Perl has no part, or has finished it.
     async fn file_or_answer(
         &self,
         context: &RequestContext,
@@ -82,12 +82,12 @@ impl Part<'_> {
         Ok(Fetched::Page(page, document))
     }
 
-    /// The file of a path that this request may see, for its size and date.
+    /// The file of a path, if this request may see it, for its size and date.
     async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
         let (_counted, route) = self.admitted(target).await?;
         match &route.outcome {
             Outcome::Refused(problem) => Err(problem.status),
-            // Its handlers would have to run for that.
+            // Its handlers would have to run.
             _ if route.settings.is_guarded_by_perl() => Err(403),
             _ => Ok(route.file.clone()),
         }
@@ -128,14 +128,14 @@ impl Part<'_> {
         }
     }
 
-    /// What a program answers, or a back end, or the server for itself.
+    /// The response of a program, a back end or the server itself.
     async fn answered(&self, context: &RequestContext, route: &Rc<Route>) -> Result<Fetched, u16> {
         let shared = &self.render.shared;
         let mut work = start::begin(shared, &self.request(context), route, Body::Empty);
         loop {
             work = match work {
                 HandlerOutcome::Answer(answer) => return whole(answer).map(Fetched::Bytes),
-                // A script's own redirect: the page shows what it leads to, or where.
+                // A script's redirect: the page shows its target, or the address.
                 HandlerOutcome::Elsewhere(..) => return Err(302),
                 HandlerOutcome::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx))
                     .await
@@ -149,7 +149,7 @@ impl Part<'_> {
                     }
                     Ok(BackendHead::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
                     Ok(BackendHead::Page(status)) => return Err(status),
-                    // Perl leaves the file to the front, and it is this page's part as any other.
+                    // Perl leaves the file to the front, which includes it like any other.
                     Ok(BackendHead::Declined(declined, _))
                         if is_left_alone(&declined) && is_file(route) =>
                     {
@@ -181,12 +181,12 @@ impl RequestSource for Part<'_> {
     }
 }
 
-/// `SSLRequireSSL` of the part's own place.
+/// `SSLRequireSSL` of the part's place.
 fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
     route.settings.tls.required && base.request().peer.tls.is_none()
 }
 
-/// Nothing was chosen in the place of what was found.
+/// Whether the handlers chose nothing else.
 fn is_left_alone(declined: &Declined) -> bool {
     declined.status == 0 && declined.file.is_none() && declined.target.is_none()
 }
@@ -203,7 +203,7 @@ fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
         Content::Bytes(bytes) => Ok(bytes),
         Content::Cached(resource) => Ok(resource.body().to_vec()),
         Content::Shared(bytes) => Ok(bytes.to_vec()),
-        // A file that a program handed back, too large to be part of a page.
+        // A file from a program that is too large for a page.
         Content::File(_) => Err(500),
     }
 }

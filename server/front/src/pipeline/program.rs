@@ -1,4 +1,4 @@
-//! What a program or a back end says first: its head is checked, and what that asks for is done.
+//! Interprets the head from a program or a back end.
 
 use super::cache::{receive, rescue};
 use super::client::{ClientStream, Gone};
@@ -11,7 +11,7 @@ use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Sends what a program says. An outcome instead of `None`: something else has to answer.
+/// Sends a program's response. Returns an outcome if something else must respond.
 pub async fn answer<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -85,7 +85,7 @@ pub async fn answer<C: ClientStream>(
     Ok(None)
 }
 
-/// What answers instead of a program's body: the file that its head names, or that the client's conditions are not met.
+/// A replacement for a program's body: the file that its head names, or an unmet condition.
 fn instead<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -102,7 +102,7 @@ fn instead<C: ClientStream>(
     is_failed.then(|| page(client, context, 412))
 }
 
-/// What comes of a head that names a file, where that is allowed.
+/// The answer for a head that names a file, if that is allowed.
 fn sent_file<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -124,8 +124,8 @@ fn sent_file<C: ClientStream>(
     })
 }
 
-/// Waits for a program's head; interim heads leave meanwhile (RFC 9110 section 15.2), and a client that goes ends it
-/// all.
+/// Waits for a program's head. Interim heads are sent meanwhile (RFC 9110 section 15.2). A client
+/// that leaves ends the wait.
 async fn first_said<C: ClientStream>(
     client: &mut C,
     context: &RequestContext,

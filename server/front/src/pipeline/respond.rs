@@ -1,4 +1,4 @@
-//! Sends a response: an answer that is there, or what a program says bit by bit.
+//! Sends a response: a complete answer, or a program's output as it arrives.
 
 use super::body::{self, ResponseBody};
 use super::client::{BodyLength, ClientStream, Gone, ResponseHead};
@@ -14,7 +14,7 @@ use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Sends an answer, as scripts and rules want it.
+/// Sends an answer after scripts and rules.
 pub async fn answer<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -39,7 +39,7 @@ pub async fn answer<C: ClientStream>(
     client.send_content(context, content).await
 }
 
-/// Sends the head of an answer. False: no body follows.
+/// Sends the head of an answer. Returns false if no body follows.
 pub fn start_answer<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -77,7 +77,7 @@ pub fn start_answer<C: ClientStream>(
     Ok(!is_empty)
 }
 
-/// Sends a program's response once scripts have seen its head.
+/// Sends a program's response after scripts have seen its head.
 pub async fn scripted_program<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -148,7 +148,7 @@ pub async fn program<C: ClientStream>(
     client.end_response(body.is_cut_off(), body.framing).await
 }
 
-/// What scripts make of a head.
+/// The head after scripts.
 async fn scripted<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
@@ -159,7 +159,7 @@ async fn scripted<C: ClientStream>(
     scripts::respond(client, context, head).await
 }
 
-/// The header lines as the configuration's rules leave them; `None`: as they are.
+/// The header lines after the configuration's rules. `None`: unchanged.
 fn changed_lines<C: ClientStream>(
     client: &C,
     context: &RequestContext,

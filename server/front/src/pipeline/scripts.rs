@@ -1,8 +1,8 @@
-//! Edge Lua in the pipeline: scripts before the access phase ([`admit`]) and before the head of a
-//! response is sent ([`respond`]). A site without scripts passes at once.
+//! Edge Lua in the pipeline: scripts before the access phase ([`admit`]), and before a response's
+//! head is sent ([`respond`]). A site without scripts passes at once.
 //!
-//! `visit` is what a script sees of a request, `outcome` what becomes of its changes, `content` what
-//! it sends.
+//! `visit` is a script's view of a request, `outcome` evaluates its changes, `content` sends its
+//! body.
 
 mod admit;
 mod content;

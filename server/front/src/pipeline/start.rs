@@ -1,4 +1,4 @@
-//! Starts the handler of a routed request: an answer at once, or a program at work.
+//! Starts the handler of a routed request: an answer at once, or a program.
 
 use crate::content::spool::Spooled;
 use crate::content::{Answer, FileTarget};
@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Starts the work. The body is complete.
+/// Starts the handler. The body is complete.
 pub fn begin(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -51,7 +51,7 @@ fn begin_as_is(
     by_itself(shared, request, route, body)
 }
 
-/// The same where the server led the request itself: its body is gone.
+/// Starts the handler after an internal redirect, without a body.
 pub fn begin_elsewhere(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -60,8 +60,8 @@ pub fn begin_elsewhere(
     begin(shared, request, route, Body::Empty)
 }
 
-/// The body once more, where Perl's handlers only look at the request and a back end or a CGI program
-/// answers it.
+/// A copy of the body, if Perl's handlers only examine the request and a back end or a CGI program
+/// responds.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     let is_others = match route.outcome {
         Outcome::Proxied(_) => true,
@@ -78,7 +78,7 @@ fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     }
 }
 
-/// What the front does with a route when no Perl handler has to be asked before.
+/// The front's handling of a route without Perl handlers.
 pub fn by_itself(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -145,7 +145,7 @@ fn file(
     }
 }
 
-/// Why somebody who asked for a file got none; what is merely not there is for those who want to know all.
+/// Logs why a file was refused. A missing file is only logged at a detailed level.
 fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: Problem) {
     let level = match problem.status {
         _ if problem == HIDDEN => LogLevel::Error,
@@ -158,7 +158,7 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
     } else {
         &route.file
     };
-    // Apache's words, which tools look for.
+    // Apache's words, which tools search for.
     let words = if problem == DENIED {
         "client denied by server configuration"
     } else {
@@ -173,7 +173,7 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
     shared.journal.error(route.host, level, origin, &text);
 }
 
-/// A program goes to the pool, or is a CGI program: a process of its own.
+/// Starts a program: in the pool, or as a CGI process.
 fn start(
     shared: &Shared,
     request: &Request<'_>,

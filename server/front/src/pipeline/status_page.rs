@@ -1,6 +1,6 @@
-//! The page for a status, as the configuration of a place wants it: `ErrorDocument`, or the server's own.
+//! The page of a status: `ErrorDocument`, or the server's own.
 //!
-//! Every stage comes here that answers a request with a status alone.
+//! Every stage that responds with only a status uses it.
 
 use crate::content::{includes, page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
@@ -11,8 +11,8 @@ use mehari_config::Settings;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
-/// The page of a status, as the configuration wants it. A problem on the way to an error document gets the plain page
-/// of the error that the document is for.
+/// The configured page of a status. If the error document itself fails, the original error gets the
+/// plain page.
 pub fn refusal(
     shared: &Shared,
     request: &Request<'_>,
@@ -30,7 +30,7 @@ pub fn refusal(
         .unwrap_or_else(|| HandlerOutcome::Answer(page::answer(status, request.field("accept"))))
 }
 
-/// `ErrorDocument`: an address elsewhere, a text, a local file or a local program.
+/// `ErrorDocument`: an external address, a text, a local file or a local program.
 fn document(
     shared: &Shared,
     settings: Option<&Settings>,
@@ -43,7 +43,7 @@ fn document(
     document_work(shared, host, status, document)
 }
 
-/// What one error document leads to; `None`: it cannot be had.
+/// The handler of an error document. `None`: it cannot be used.
 pub fn document_work(
     shared: &Shared,
     host: u32,
@@ -77,7 +77,7 @@ pub fn document_work(
     }
 }
 
-/// Whether a file is a page of server-side includes.
+/// Whether a file has server-side includes.
 fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool {
     let parsed = |resource: &Rc<_>| includes::are_for(settings, resource);
     !settings.output.includes.are_off()
@@ -86,7 +86,7 @@ fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool 
             .is_ok_and(|resource| parsed(&resource))
 }
 
-/// A file as the page of an error: whole, and whatever the client has of it.
+/// A file as an error page: always whole, whatever the client has.
 pub fn file_of_error(
     target: &FileTarget,
     settings: &Settings,
@@ -107,7 +107,7 @@ pub fn file_of_error(
     })
 }
 
-/// A file's answer; what it refuses has its `ErrorDocument` as any other error, but for a 412, as in Apache.
+/// A file's answer. Its errors have their `ErrorDocument`, except 412, as in Apache.
 pub fn file_or_document(
     shared: &Shared,
     request: &Request<'_>,
@@ -121,7 +121,7 @@ pub fn file_or_document(
         .unwrap_or(HandlerOutcome::Answer(answer))
 }
 
-/// The page for a client that is to come back later.
+/// The page for a client that should come back later.
 pub fn come_back(
     shared: &Shared,
     request: &Request<'_>,
@@ -129,7 +129,7 @@ pub fn come_back(
     (status, seconds): (u16, u64),
 ) -> HandlerOutcome {
     match refusal(shared, request, settings, status) {
-        // The page of a 503 says it already.
+        // The page of a 503 has the field already.
         HandlerOutcome::Answer(mut answer) if status != 503 => {
             let line = format!("Retry-After: {seconds}\r\n");
             answer.lines.extend_from_slice(line.as_bytes());

@@ -1,5 +1,5 @@
-//! What a path would be here, for handlers that ask within a request: `$r->lookup_uri`, a PerlTransHandler that
-//! changed the URI, an internal redirect that stays in its worker.
+//! Resolves a path for handlers within a request: `$r->lookup_uri`, a PerlTransHandler that changed
+//! the URI, an internal redirect in its worker.
 
 use crate::access;
 use crate::handlers::perl;
@@ -13,8 +13,9 @@ use mehari_pool::{Body, Call, Question, Task};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// Gives the call that asking for the target by that method would be. What does not concern the target (who asks, with which fields)
-/// is left empty: the worker knows it. A refusal is a call whose `access_status` says it.
+/// Passes on the call that a request for the target with this method would be. The client and its
+/// fields are left empty, because the worker knows them. A refusal is a call with an
+/// `access_status`.
 pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call<'_>)) {
     let site = shared.site();
     let path = path_of(question.target);
@@ -89,7 +90,7 @@ fn give_call(
         }
         if access_status != 0 {
             call.access_status = access_status;
-            // The front has refused it without all that handlers would have to know: none is asked.
+            // The front refused the request without everything that handlers need, so none runs.
             if route.settings.runs_phases() {
                 call.settings = (0, b"");
             }

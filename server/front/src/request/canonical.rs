@@ -1,11 +1,12 @@
-//! What the server calls itself in SERVER_NAME, SERVER_PORT and links of its own: `UseCanonicalName`,
-//! `UseCanonicalPhysicalPort` and `ServerName` with its port, as Apache's ap_get_server_name and ap_get_server_port.
+//! The server's name in SERVER_NAME, SERVER_PORT and links: `UseCanonicalName`,
+//! `UseCanonicalPhysicalPort` and `ServerName`, as in Apache's ap_get_server_name and
+//! ap_get_server_port.
 
 use crate::request::Request;
 use mehari_config::Host;
 use std::borrow::Cow;
 
-/// The client's word for this server, in lower case, unless it says none or `ServerName` is to be used.
+/// The requested name in lower case, unless there is none or `ServerName` has precedence.
 pub fn name<'a>(request: &Request<'a>, host: &'a Host) -> Cow<'a, [u8]> {
     let asked = request.host_name();
     match &host.server_name {
@@ -16,7 +17,8 @@ pub fn name<'a>(request: &Request<'a>, host: &'a Host) -> Cow<'a, [u8]> {
     }
 }
 
-/// The port the client named, else `ServerName`'s, else the scheme's own: what a balancer in front of us listens at.
+/// The requested port, else `ServerName`'s, else the scheme's default, at which a balancer before
+/// us listens.
 pub fn port(request: &Request<'_>, host: &Host) -> u16 {
     let named = if host.is_canonical() {
         host.server_port
@@ -30,7 +32,7 @@ pub fn port(request: &Request<'_>, host: &Host) -> u16 {
         .unwrap_or_else(|| default_port(request))
 }
 
-/// `http://www.example.org:8080`, before a path of this server's.
+/// `http://www.example.org:8080`, the prefix of this server's paths.
 pub fn origin(request: &Request<'_>, host: &Host) -> Vec<u8> {
     let scheme: &[u8] = match request.peer.tls {
         Some(_) => b"https://",
@@ -44,7 +46,7 @@ pub fn origin(request: &Request<'_>, host: &Host) -> Vec<u8> {
     origin
 }
 
-/// A target with scheme and host; one that has them stays as it is.
+/// A target with scheme and host. A target that has them stays unchanged.
 pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
     if has_scheme(&target) || !target.starts_with(b"/") {
         return target;
@@ -65,7 +67,7 @@ fn default_port(request: &Request<'_>) -> u16 {
     }
 }
 
-/// Of `Host: name:port`, or of a target with an authority.
+/// The port of `Host: name:port`, or of a target with an authority.
 fn asked_port(request: &Request<'_>) -> Option<u16> {
     let behind = request.host.get(request.host_name().len()..)?;
     let digits = behind.strip_prefix(b":")?;

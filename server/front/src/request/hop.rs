@@ -1,12 +1,12 @@
-//! Fields of a request that are for the next hop only, because a Connection field names them (RFC 9110 section 7.6.1).
+//! Fields for the next hop only, because a Connection field names them (RFC 9110 section 7.6.1).
 //!
-//! They are taken away before the configuration's rules and scripts change fields, so that a client cannot have what
-//! those set taken away, and from what back ends get.
+//! They are removed before rules and scripts change fields, so a client cannot remove what those
+//! set. Back ends do not get them.
 
 use crate::request::{Field, Fields};
 
-/// Options that are no names of fields to be taken away: they are about the connection itself, and the fields they name are
-/// answered where they are understood.
+/// Options that concern the connection itself. Fields of these names are handled where they are
+/// understood.
 const OWN: [&str; 5] = ["", "close", "keep-alive", "upgrade", "te"];
 
 /// The fields without those that are named, and Connection without their names. `None`: none is named.
@@ -39,14 +39,14 @@ fn is_connection(name: &[u8]) -> bool {
     is(name, "connection")
 }
 
-/// Without these it would be another request.
+/// Removing these would change the request.
 fn is_framing(name: &[u8]) -> bool {
     ["host", "content-length", "transfer-encoding"]
         .into_iter()
         .any(|known| is(name, known))
 }
 
-/// The one option of a field that anybody behind looks for.
+/// The only option that later readers need.
 fn own_option(value: &[u8]) -> Option<&[u8]> {
     let mut options = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     options.find(|option| is(option, "upgrade"))

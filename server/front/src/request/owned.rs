@@ -1,5 +1,5 @@
-//! A request that outlives what it was read from: what a page is asked for anew with, when its client has been
-//! answered, and what pages include others with.
+//! A request that outlives its buffer: for renewing a page after the response, and for included
+//! requests.
 
 use crate::request::rule_state::RuleState;
 use crate::request::{Fields, Peer, Protocol, Redirect, Request};
@@ -18,7 +18,7 @@ pub struct OwnedRequest {
 }
 
 impl OwnedRequest {
-    /// The same request with these fields.
+    /// The request with these fields.
     pub fn of(request: &Request<'_>, fields: Option<Vec<(Vec<u8>, Vec<u8>)>>) -> OwnedRequest {
         OwnedRequest {
             target: request.target.to_vec(),

@@ -1,20 +1,20 @@
-//! Where the server itself led a request on to.
+//! Internal redirects.
 
 /// An internal redirect: a script's `Location: /path`, or an ErrorDocument that is a program.
 #[derive(Debug, Clone)]
 pub struct Redirect {
-    /// Path and query of what answers instead.
+    /// Path and query of the new resource.
     pub target: Vec<u8>,
-    /// Path and query that led here (REDIRECT_URL, REDIRECT_QUERY_STRING). `None`: a rule of the host
-    /// put another target in the place of the first, and nothing else is to be seen of it.
+    /// Path and query before (REDIRECT_URL, REDIRECT_QUERY_STRING). `None`: a rule of the host
+    /// replaced the target, and no trace of it is visible.
     pub from: Option<Vec<u8>>,
-    /// REDIRECT_STATUS, and the status of the response unless the program chooses one: 200, or the error's.
+    /// REDIRECT_STATUS, and the response's status unless the program sets one: 200, or the error's.
     pub status: u16,
-    /// How many there have been for this request.
+    /// The number of redirects of this request.
     pub count: u32,
-    /// A rule led it here before its handler was asked: method and body are still the request's.
+    /// A rule redirected the request before its handler, so method and body stay.
     pub keeps_request: bool,
 }
 
-/// As many as Apache allows (LimitInternalRecursion).
+/// Apache's limit (LimitInternalRecursion).
 pub const REDIRECTS: u32 = 10;

@@ -1,5 +1,4 @@
-//! What the configuration's rules have found out about one request, and changed in it. A request that no
-//! rule is about has none.
+//! The results of rules for one request, and their changes. A request without rules has none.
 
 use crate::request::Redirect;
 use mehari_auth::passwords::Credentials;
@@ -11,57 +10,57 @@ use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
 pub struct RuleState {
-    /// Variables of `SetEnvIf`, `RewriteRule [E=]` and the like; the last of a name counts.
+    /// Variables of `SetEnvIf`, `RewriteRule [E=]` and the like. The last value of a name counts.
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The user whose password was right, by the rules of the place that answers.
+    /// The user, authenticated by the rules of the current place.
     pub user: Option<User>,
-    /// Who that was at a place before, from where the server led the request on.
+    /// The user of an earlier place before an internal redirect.
     pub earlier_user: Option<User>,
-    /// What became of the passwords that were looked at, by user file.
+    /// The results of checked passwords, by user file.
     pub checked: Vec<Checked>,
-    /// The request's fields, once `RequestHeader` has changed them.
+    /// The request's fields after `RequestHeader`.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
-    /// The query, once Perl's handlers have set another one.
+    /// The query that Perl's handlers have set.
     pub query: Option<Vec<u8>>,
-    /// Header lines that go with the answer whatever it is: cookies of rules.
+    /// Header lines for every response: cookies of rules.
     pub lines: Vec<u8>,
-    /// The status the front refuses with, where a Perl handler has a say in it.
+    /// The status of the front's refusal, if a Perl handler decides too.
     pub access_status: u16,
-    /// Verdicts on what asks for no user, for a worker that decides who may come.
+    /// Results of rules without users, for a worker that decides about access.
     pub known: u64,
-    /// Who the user is, where no handler says so.
+    /// The user, if no handler sets one.
     pub login: Login,
-    /// What a worker asks with who it is.
+    /// The challenge for the worker.
     pub challenge: Vec<u8>,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
-    /// What is at its path has been asked of the disk.
+    /// Whether the path's metadata was read from the disk.
     pub fetched: bool,
-    /// The rules of the host have run for this resource, and this came of them.
+    /// The result of the host's rules for this resource, after they have run.
     pub destination: Option<Destination>,
-    /// Rules of its folder have changed its query or its handler, and are done with it.
+    /// Whether the folder's rules have changed the query or the handler and have finished.
     pub rewritten_in_folder: bool,
     /// `RewriteRule [H=]` and `[T=]` of this resource.
     pub forced: Vec<Arc<Forced>>,
-    /// What programs of `RewriteMap` have said: map, key and value.
+    /// Answers of `RewriteMap` programs: map, key and value.
     pub looked_up: Vec<LookedUp>,
-    /// What the resolver said of names that rules asked about.
+    /// The resolver's answers about names.
     pub names: Vec<(Question, Arc<names::Answer>)>,
-    /// The proof was for a nonce that is not taken any more: the challenge says so.
+    /// The proof used an expired nonce, which the challenge says.
     pub stale: bool,
-    /// A page asks this for a part of it.
+    /// Whether a page with includes requests this as a part.
     pub is_within: bool,
     /// `HostnameLookups Double`.
     pub confirmed_only: bool,
     pub edge: ScriptState,
 }
 
-/// What a resource stands for.
+/// The mapping of a resource.
 #[derive(Debug, Clone)]
 pub enum Destination {
-    /// What its path is mapped to.
+    /// The mapped path.
     Mapped,
-    /// A file, whatever its path is.
+    /// A file, whatever the path is.
     File(Vec<u8>),
     BackEnd(Arc<Proxied>),
 }
@@ -73,18 +72,18 @@ pub struct LookedUp {
     pub value: Option<Vec<u8>>,
 }
 
-/// What scripts at the edge have said of it.
+/// Settings by edge scripts.
 #[derive(Debug, Default, Clone)]
 pub struct ScriptState {
-    /// The file that stands for the path.
+    /// The file of the path.
     pub mapped: Option<Vec<u8>>,
-    /// Fields of the answer, in place of its own of the same name.
+    /// Fields that replace those of the response.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
-    /// They have seen the head of the response.
+    /// Whether the scripts have seen the head of the response.
     pub responded: bool,
 }
 
-/// A password that has been looked at, and where.
+/// A checked password and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     pub user_file: std::path::PathBuf,
@@ -92,13 +91,14 @@ pub struct Checked {
     pub right: bool,
 }
 
-/// A user, and the settings that say so: another place's may know another user of that name, or nobody.
+/// A user, and the settings by which the user is known. Another place may know another user of that
+/// name, or none.
 #[derive(Debug, Clone)]
 pub struct User {
     pub name: Arc<[u8]>,
-    /// AUTH_TYPE; empty where nobody said how it is known.
+    /// AUTH_TYPE. Empty if it is unknown.
     pub kind: Cow<'static, [u8]>,
-    /// By the word of Perl's handlers, which goes for their place only.
+    /// Set by Perl's handlers, so valid only for their place.
     pub by_perl: bool,
     pub known_by: Arc<Settings>,
 }
@@ -113,7 +113,7 @@ impl User {
         }
     }
 
-    /// Whether these settings would find out the same, by asking the same.
+    /// Whether these settings would authenticate the same user by the same means.
     fn is_known_to(&self, settings: &Arc<Settings>) -> bool {
         let said = &settings.rules.authentication;
         if self.by_perl {
@@ -142,7 +142,7 @@ impl RuleState {
             .map(|(_, value)| value.as_slice())
     }
 
-    /// Whether rules have noted anything about the request.
+    /// Whether rules have noted anything.
     pub fn says_something(&self) -> bool {
         !self.variables.is_empty()
             || !self.lines.is_empty()
@@ -154,7 +154,8 @@ impl RuleState {
         self.user.as_ref().map(|user| &*user.name)
     }
 
-    /// REMOTE_HOST, and the user at the place that answers, or REDIRECT_REMOTE_USER: who it was on the way there.
+    /// REMOTE_HOST, and REMOTE_USER of the current place, or REDIRECT_REMOTE_USER of an earlier
+    /// one.
     pub fn client_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
         let here = self.user.as_ref();
         let before = self.earlier_user.as_ref().filter(|_| here.is_none());
@@ -164,7 +165,7 @@ impl RuleState {
         here.into_iter().chain(before).chain(name)
     }
 
-    /// Perl's handlers have changed the request: whatever answers it sees it as they left it.
+    /// Perl's handlers have changed the request; every later reader sees the changes.
     pub fn restate(&mut self, declined: &mut Declined) {
         self.fields = declined.fields.take().or(self.fields.take());
         self.query = declined.query.take().or(self.query.take());
@@ -176,7 +177,7 @@ impl RuleState {
         }
     }
 
-    /// The request goes to another place: what the rules of the last one granted does not hold there.
+    /// The request moves to another place, where the earlier grants do not apply.
     pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
@@ -186,7 +187,7 @@ impl RuleState {
         self.challenge.clear();
     }
 
-    /// The request goes to another resource: what rules have made of the last one does not hold there.
+    /// The request moves to another resource, where the earlier results do not apply.
     pub fn led_on(&mut self) {
         self.leave_place();
         self.destination = None;
@@ -195,10 +196,10 @@ impl RuleState {
         self.forced.clear();
     }
 
-    /// The file that a script or a rule has put in the place of what the path is mapped to.
+    /// The file that a script or a rule has set in place of the mapped file.
     pub fn file(&self) -> Option<&[u8]> {
         match (&self.edge.mapped, &self.destination) {
-            // A script at the edge has the last word.
+            // An edge script has precedence.
             (Some(file), _) | (None, Some(Destination::File(file))) => Some(file),
             _ => None,
         }
@@ -212,7 +213,7 @@ impl RuleState {
         }
     }
 
-    /// Another resource, for which all rules run again. `by`: how the request came to the last one.
+    /// Another resource, for which all rules run again. `by`: the redirect to the last one.
     pub fn begin_anew(&mut self, by: Option<&Redirect>) {
         self.led_on();
         self.redirected();
@@ -230,19 +231,19 @@ impl RuleState {
         }
     }
 
-    /// AUTH_TYPE, where the user is known.
+    /// AUTH_TYPE, if the user is known.
     pub fn auth_type(&self) -> Option<&[u8]> {
         let user = self.user.as_ref()?;
         Some(&*user.kind).filter(|kind| !kind.is_empty())
     }
 
-    /// The answer depends on this field of the request.
+    /// Notes that the response depends on this field of the request.
     pub fn vary(&mut self, field: &str) {
         let line = [b"Vary: ", field.as_bytes(), b"\r\n"].concat();
         self.say_once(&line);
     }
 
-    /// What a program said of a key, if it has been asked.
+    /// A program's answer for a key, if it was asked.
     pub fn looked_up(&self, map: &str, key: &[u8]) -> Option<&Option<Vec<u8>>> {
         let mut known = self.looked_up.iter();
         known
@@ -279,7 +280,7 @@ impl RuleState {
             .map(|(_, answer)| answer)
     }
 
-    /// The client's, where somebody asked for it: REMOTE_HOST.
+    /// REMOTE_HOST: the client's name, if it was looked up.
     pub fn client_name(&self) -> Option<&[u8]> {
         let name = self.names.iter().find_map(|(_, answer)| match &**answer {
             names::Answer::Name(name) => name.as_ref(),
@@ -289,7 +290,7 @@ impl RuleState {
             .map(|name| name.text.as_bytes())
     }
 
-    /// The user of the place before is one here if the same is asked here.
+    /// Takes over the earlier place's user if this place authenticates the same way.
     pub fn recall_user(&mut self, settings: &Arc<Settings>) {
         let earlier = self.earlier_user.as_ref().filter(|_| self.user.is_none());
         if let Some(user) = earlier.filter(|user| user.is_known_to(settings)) {
@@ -297,7 +298,7 @@ impl RuleState {
         }
     }
 
-    /// As Apache does when a request is led on within the server.
+    /// Renames the variables as Apache does for an internal redirect.
     fn redirected(&mut self) {
         for (name, _) in &mut self.variables {
             name.splice(..0, b"REDIRECT_".iter().copied());

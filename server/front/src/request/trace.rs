@@ -1,5 +1,5 @@
-//! `traceparent` of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>` (section 3.2). Taken as it comes, and made where
-//! the configuration wants every request to have one.
+//! `traceparent` of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>` (section 3.2). A client's
+//! value is kept; a missing one is made if configured.
 
 use crate::request::{Fields, Request, Table};
 use std::collections::hash_map::RandomState;
@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 const NAME: &[u8] = b"traceparent";
 
-/// Whether a program may hand it on as it is.
+/// Whether a program may forward it unchanged.
 pub fn is_well_formed(text: &[u8]) -> bool {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == 55
@@ -17,14 +17,14 @@ pub fn is_well_formed(text: &[u8]) -> bool {
         })
 }
 
-/// The request brings one.
+/// Whether the request has one.
 pub fn is_there(request: &Request<'_>) -> bool {
     request.field("traceparent").is_some_and(is_well_formed)
 }
 
-/// A new one, to be recorded.
+/// A new value, with the recorded flag.
 pub fn fresh(id: u64) -> Vec<u8> {
-    // Keyed anew by the system for each process, so that two servers do not make the same.
+    // The system gives each process another key, so two servers make different values.
     let random = RandomState::new();
     let [high, low, span] = [0u8, 1, 2].map(|part| random.hash_one((id, part)));
     // Zero would mean that there is none.

@@ -1,4 +1,4 @@
-//! What a request answers when an expression, a rewrite rule or a header rule asks.
+//! The values of a request for expressions, rewrite rules and header rules.
 
 use crate::request::rule_state::RuleState;
 use crate::request::{canonical, Request};
@@ -13,19 +13,19 @@ pub struct ExpressionVariables<'a> {
     pub host: &'a Host,
     pub rule_state: Option<&'a RuleState>,
     pub maps: &'a MapTable,
-    /// The decoded path as a rule has left it; `None`: the request's own.
+    /// The decoded path after a rule. `None`: the request's own.
     pub path: Option<&'a [u8]>,
     pub query: &'a [u8],
-    /// The file that the path stands for; empty while that is not known.
+    /// The mapped file. Empty while it is unknown.
     pub file: &'a [u8],
     pub path_info: &'a [u8],
     /// `SetEnv` of the settings.
     pub set_env: &'a [(String, String)],
-    /// Of the rule's pattern and of its last condition.
+    /// The groups of the rule's pattern and of its last condition.
     pub groups: Option<(&'a [u8], &'a Groups)>,
     pub condition: Option<(&'a [u8], &'a Groups)>,
     pub escape: Option<&'a Escape>,
-    /// Of the response, once there is one.
+    /// The response's status, once there is one.
     pub status: u16,
     pub lines: &'a [u8],
     pub came: SystemTime,
@@ -77,7 +77,7 @@ impl<'a> ExpressionVariables<'a> {
         noted.or_else(configured).map(<[u8]>::to_vec)
     }
 
-    /// Whether a page of includes asks this for a part of it.
+    /// Whether a page with includes requests this as a part.
     pub fn is_within(&self) -> bool {
         self.rule_state.is_some_and(|state| state.is_within)
     }
@@ -97,7 +97,7 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
-    /// The path that rules are held against: decoded, so that no spelling gets by them.
+    /// The path for rules: decoded, so that no spelling bypasses them.
     fn path(&self) -> Cow<'_, [u8]> {
         let raw = self.request.path();
         match self.path {
@@ -197,7 +197,7 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
-    /// What a program has said; one that was not asked yet will be.
+    /// A program's answer. If the program was not asked yet, it will be.
     fn program_value(&self, map: &str, key: Vec<u8>) -> Option<Vec<u8>> {
         match self.rule_state.and_then(|state| state.looked_up(map, &key)) {
             Some(value) => value.clone(),

@@ -1,4 +1,4 @@
-//! What has to hold for a rule: its conditions, and the facts they and its target are asked of.
+//! The conditions of a rule, and the values for conditions and targets.
 
 use crate::request::path_of;
 use crate::request::variables::ExpressionVariables;
@@ -31,8 +31,8 @@ impl Run<'_> {
         .at(outer)
     }
 
-    /// The groups of the last condition that matched, and the fields of the request that made conditions hold;
-    /// `None`: they do not hold.
+    /// The groups of the last matching condition, and the request fields that made conditions true.
+    /// `None`: they are false.
     #[allow(clippy::type_complexity)]
     pub(super) fn conditions<'c>(
         &self,
@@ -56,7 +56,7 @@ impl Run<'_> {
             }
             match (holds, condition.or_next) {
                 (true, true) => {
-                    // The others of this OR need not be asked.
+                    // The other conditions of this OR are skipped.
                     for skipped in rest.by_ref() {
                         if !skipped.or_next {
                             break;
@@ -81,7 +81,7 @@ impl<'s> ExpressionVariables<'s> {
     }
 }
 
-/// As a sub-request would: what is there is not asked, only whether it is refused.
+/// As a sub-request would be: only whether it is refused matters, not whether it exists.
 fn is_open(target: &[u8], facts: &ExpressionVariables) -> bool {
     let Ok(path) = Path::decode(path_of(target)) else {
         return false;

@@ -1,11 +1,12 @@
-//! `[CO=]`: the cookie a rule sends with the answer.
+//! `[CO=]`: a rule's cookie for the response.
 
 use std::time::{Duration, SystemTime};
 
-/// A hundred years: what lasts longer lasts as long.
+/// A hundred years: longer lifetimes are cut to it.
 const MOST_MINUTES: u64 = 100 * 366 * 24 * 60;
 
-/// `NAME:VALUE:DOMAIN[:LIFETIME[:PATH[:SECURE[:HTTPONLY[:SAMESITE]]]]]`; another first character parts them too.
+/// `NAME:VALUE:DOMAIN[:LIFETIME[:PATH[:SECURE[:HTTPONLY[:SAMESITE]]]]]`. Another first character is
+/// the separator instead.
 pub(super) fn push(text: &[u8], lines: &mut Vec<u8>) {
     let (mark, text) = match text.first() {
         Some(b';') => (b';', &text[1..]),

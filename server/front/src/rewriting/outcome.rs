@@ -1,4 +1,4 @@
-//! What comes of a rule's target: another query, an address elsewhere, a back end.
+//! The parts of a rule's target: a query, an external address, a back end.
 
 use crate::request::canonical::absolute;
 use crate::request::variables::ExpressionVariables;
@@ -10,7 +10,7 @@ use super::{Applied, Rewritten, Run};
 use crate::request::canonical::has_scheme;
 
 impl Run<'_> {
-    /// What follows a `?` of the target takes the place of the query, or comes before it.
+    /// The text behind a `?` of the target replaces the query or precedes it.
     pub(super) fn take_query(&mut self, target: &mut Vec<u8>, flags: &Flags) {
         let at = if flags.query_last {
             memchr::memrchr(b'?', target)
@@ -51,7 +51,7 @@ impl Run<'_> {
         }
     }
 
-    /// On to another address, unless a later rule has another word.
+    /// Redirects to an external address, unless a later rule changes this.
     pub(super) fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
         let target = if has_scheme(&target) || target.starts_with(b"/") {
             target
@@ -77,7 +77,8 @@ impl Run<'_> {
     }
 }
 
-/// The target. `None`: a client's `%3F` would begin its query, where the rule does not.
+/// The expanded target. `None`: a client's `%3F` would begin the query, which the rule does not
+/// allow.
 pub(super) fn expanded(
     substitution: &Text,
     facts: &ExpressionVariables<'_>,

@@ -12,7 +12,7 @@ pub(super) fn with_query(mut target: Vec<u8>, query: &[u8]) -> Vec<u8> {
     target
 }
 
-/// The path escaped, scheme and host left alone; a fragment too.
+/// Escapes the path, but not scheme and host, nor a fragment.
 pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
     let start = if has_scheme(target) {
         let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
@@ -28,8 +28,8 @@ pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
     [host, &percent::encode_path(path), fragment].concat()
 }
 
-/// Whether a rule has made a hidden name of what was sent, as `^/x(.*) /$1` does of `/x.htpasswd`: one that neither
-/// stood in the path nor stands in the rule or the document root.
+/// Whether a rule has made a hidden name from the client's text, as `^/x(.*) /$1` does for
+/// `/x.htpasswd`: a name that stands neither in the path nor in the rule nor in the document root.
 pub(super) fn uncovers(target: &[u8], before: &[u8], rule: &Text, root: &[u8]) -> bool {
     let stands_in = |path: &[u8], part: &[u8]| segments(path).any(|known| known == part);
     hidden(target)
@@ -40,7 +40,7 @@ pub(super) fn has_hidden(path: &[u8]) -> bool {
     hidden(path).next().is_some()
 }
 
-/// `.` and `..` are worked out later.
+/// `.` and `..` are normalised later.
 fn hidden(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_hidden = |part: &&[u8]| part.starts_with(b".") && !matches!(part, &b"." | &b"..");
     segments(path).filter(is_hidden)

@@ -1,17 +1,17 @@
-//! Homes of the machine's users, for `UserDir`: what the access phase has asked for beforehand, off the loop.
+//! Homes of the machine's users for `UserDir`, which the access phase has looked up before.
 
 use mehari_resolve::names;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// An account is asked for again after this, and after that when nobody could tell.
+/// How long an account is remembered, also after a failed lookup.
 const LIFE: Duration = Duration::from_secs(60);
 const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
-/// Names remembered at most: a client may ask for any.
+/// The most remembered names, because clients may request any.
 const NAMES: usize = 1024;
 
-/// Until when.
+/// With the time of expiry.
 type Known = HashMap<String, (Instant, Option<String>)>;
 
 thread_local! {
@@ -43,7 +43,7 @@ pub fn remember(name: &str, answer: &names::Answer) {
     });
 }
 
-/// Asked here only where nobody could wait: for a path that a worker asks about.
+/// Looks up at once only where the caller cannot wait: for a worker's question.
 pub fn home_of(name: &str) -> Option<String> {
     remembered(name).unwrap_or_else(|| {
         let home = names::home_of(name);

@@ -1,4 +1,4 @@
-//! Which host a request is for: worked out once for each Host field's text, then a look into a table.
+//! Finds the host of a request, once per text of the Host field; afterwards by table lookup.
 
 use crate::request::Peer;
 use mehari_config::Site;
@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Beyond this the table starts again from nothing: clients may make up names.
+/// Beyond this the table is cleared, because clients may invent names.
 const NAMES: usize = 4096;
-/// A longer name is looked up each time.
+/// Longer names are looked up each time.
 const LONGEST: usize = 256;
 
 /// The hosts of one local address, by Host field as sent.
@@ -25,7 +25,7 @@ pub struct HostTable {
 }
 
 impl HostTable {
-    /// `host` is the Host field, which may have a port, or empty.
+    /// `host` is the Host field, optionally with a port, or empty.
     pub fn number(&self, site: &Site, peer: &Peer, host: &[u8]) -> u32 {
         if site.hosts.is_empty() {
             return 0;

@@ -1,7 +1,7 @@
-//! .htaccess files: read when a request first leads to their folder, then kept and watched, so that a
-//! tree that does not change costs no look at the disk.
+//! .htaccess files: read at the first request for their folder, then kept and watched, so an
+//! unchanged tree costs no disk access.
 //!
-//! Where the system has no more watches to give, a folder is looked at once a second instead.
+//! If the system has no more watches, the folder is checked once per second.
 
 use mehari_config::{Host, Htaccess, LogLevel, Overrides, Site};
 use mehari_http::problem::Problem;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const BROKEN: Problem = Problem::refused(500, "a .htaccess that is not right");
-/// How long what is not watched is believed.
+/// How long an unwatched file is trusted.
 const LIFE: Duration = Duration::from_secs(1);
-/// Folders kept at most.
+/// The most kept folders.
 const FOLDERS: usize = 16 * 1024;
-/// A path with more folders is refused anyway.
+/// Deeper paths are refused anyway.
 const DEEPEST: usize = 64;
 
-/// What became of a folder's file.
+/// The state of a folder's file.
 #[derive(Clone)]
 enum Read {
     None,
@@ -34,7 +34,7 @@ enum Read {
 
 struct Known {
     read: Read,
-    /// Which folder it was: a link may lead elsewhere by now. Looked at once a second.
+    /// The folder's identity, checked once per second: a link may lead elsewhere meanwhile.
     identity: Option<(u64, u64)>,
     looked: Instant,
     watched: bool,
@@ -43,17 +43,17 @@ struct Known {
 pub struct HtaccessTable {
     journal: Rc<dyn Journal>,
     watch: Option<OwnedFd>,
-    /// The same, for the task that waits.
+    /// A duplicate for the task that waits.
     for_task: RefCell<Option<OwnedFd>>,
     hosts: RefCell<HashMap<u32, HostFolders>>,
-    /// Some folder could not be watched.
+    /// Whether any folder could not be watched.
     misses: Cell<bool>,
     watches: RefCell<HashMap<i32, PathBuf>>,
 }
 
 #[derive(Default)]
 struct HostFolders {
-    /// Whether any section lets a file say anything.
+    /// Whether any section has `AllowOverride`.
     allows: Option<bool>,
     overrides: HashMap<PathBuf, Overrides>,
     known: HashMap<PathBuf, Known>,
@@ -129,7 +129,7 @@ impl HtaccessTable {
                 return known.read.clone();
             }
         }
-        // Watched before it is read, so that no change falls between.
+        // Watched before it is read, so that no change is missed.
         let identity = identity(folder);
         if identity.is_none() {
             return Read::None;
@@ -208,12 +208,12 @@ impl HtaccessTable {
         }
     }
 
-    /// Whether a change of any file would be heard of.
+    /// Whether every change is reported.
     pub fn watches_all(&self) -> bool {
         !self.misses.get()
     }
 
-    /// Forgets what has changed on the disk; true when something had.
+    /// Forgets files that have changed. Returns true if there were any.
     pub fn hear(&self, names: &[String]) -> bool {
         let Some(watch) = &self.watch else {
             return false;
@@ -242,7 +242,7 @@ impl HtaccessTable {
             if gone {
                 self.watches.borrow_mut().remove(&number);
             }
-            // Events were lost: nothing kept is to be trusted.
+            // Events were lost, so nothing that is kept can be trusted.
             forgot |= self.forget(folder.as_deref().unwrap_or(Path::new("/")));
         }
         forgot
@@ -263,7 +263,7 @@ impl HtaccessTable {
         self.for_task.take()
     }
 
-    /// Another site: nothing read for the one before counts.
+    /// The site has changed: forgets everything.
     pub fn clear(&self) {
         self.hosts.borrow_mut().clear();
     }

@@ -1,4 +1,5 @@
-//! `Options FollowSymLinks` and `SymLinksIfOwnerMatch`: whether the links on the way to a file may be followed.
+//! `Options FollowSymLinks` and `SymLinksIfOwnerMatch`: decides whether the links on a path may be
+//! followed.
 
 use mehari_config::Links;
 use rustix::fs::{FileType, Stat};
@@ -6,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Looks at every part of the path; nothing where links are simply followed.
+/// Checks every part of the path, unless all links are allowed.
 pub fn may_follow(file: &[u8], links: Links) -> bool {
     if links == Links::Followed {
         return true;
@@ -14,7 +15,7 @@ pub fn may_follow(file: &[u8], links: Links) -> bool {
     let path = Path::new(OsStr::from_bytes(file));
     path.ancestors().all(|part| {
         let Ok(link) = rustix::fs::lstat(part) else {
-            // What does not exist leads nowhere.
+            // A missing part leads nowhere.
             return true;
         };
         !is_link(&link) || (links == Links::OfOneOwner && is_of_one_owner(part, &link))

@@ -1,4 +1,4 @@
-//! The listing of a folder that has no index, where `Options Indexes` asks for one.
+//! The listing of a folder without an index, with `Options Indexes`.
 
 use crate::content::{Answer, Content};
 use mehari_http::path::Path;
@@ -8,10 +8,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
 
-/// Entries shown at most: a folder is read while nothing else is done.
+/// The most entries, because the event loop waits while a folder is read.
 const MOST: usize = 10_000;
 
-/// The page for a folder: its file-system path, and the decoded URL path that ends with a slash.
+/// The page of a folder: its file path, and the decoded URL path with a final slash.
 pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
     const UNREADABLE: Problem = Problem::refused(403, "the folder may not be read");
     let folder = std::path::Path::new(OsStr::from_bytes(folder));

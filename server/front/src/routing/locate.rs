@@ -1,4 +1,4 @@
-//! Finding the file of a path, and the rest of the path behind it.
+//! Finds the file of a path, and the rest of the path behind it.
 
 mod folder;
 mod without_file;
@@ -22,7 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use walk::Found;
 
-/// DirectoryIndex entries that lead to other folders may lead on this often.
+/// How often DirectoryIndex may lead to another folder.
 const INDEXES: usize = 4;
 
 const NOT_FOUND: Problem = Problem::refused(404, "no such file");
@@ -32,8 +32,8 @@ const LINK: Problem =
     Problem::refused(403, "a symbolic link that Options does not let be followed");
 const AROUND: Problem = Problem::refused(500, "Action leads from program to program without end");
 
-/// Finds the route of a path as sent, at the host of this number. Where a rule has mapped the path
-/// to a file, to that.
+/// Finds the route of a path as sent, at the host of this number, or for the file to which a rule
+/// has mapped the path.
 pub fn find(
     site: &Site,
     htaccess: &HtaccessTable,
@@ -44,9 +44,9 @@ pub fn find(
     Search::new(site, htaccess, host).route(raw, file)
 }
 
-/// Finds a route that can be kept: what a file's route depends on is watched. Folders are watched only
-/// where files are served, so the first search in a folder watches nothing and says so. `patient`: the
-/// caller can wait until a thread has set the first watch, and asks again.
+/// Finds a route to keep, whose files are watched. Folders are watched only where files are served,
+/// so the first search in a folder watches nothing and reports it. `patient`: the caller can wait
+/// until a thread has set the first watch, and searches again.
 pub fn find_to_keep(
     site: &Site,
     htaccess: &HtaccessTable,
@@ -75,8 +75,8 @@ pub fn find_to_keep(
     Ok(route)
 }
 
-/// The file that a search would look at first, if the disk may have to be read for that: one in a folder whose files
-/// are served and that the system does not remember.
+/// The file for which a search may have to read the disk first: a file in a folder with served
+/// files, unknown to the system's cache.
 pub fn cold(
     site: &Site,
     watcher: &FileWatcher,
@@ -92,7 +92,7 @@ pub fn cold(
     (watcher.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
 }
 
-/// The same for one request, with every `<If>` it meets, and what rules have noted of it.
+/// Finds the route for one request, with every `<If>` and the results of rules.
 pub fn find_for(
     site: &Site,
     htaccess: &HtaccessTable,
@@ -106,7 +106,7 @@ pub fn find_for(
     search.route(request.path(), state.file())
 }
 
-/// The same place, answered by a back end that a rule has chosen.
+/// The same place with a back end that a rule has chosen.
 pub fn to_back_end(
     site: &Site,
     request: &Request<'_>,
@@ -145,10 +145,10 @@ struct Search<'s> {
     htaccess: &'s HtaccessTable,
     facts: Option<&'s dyn Facts>,
     forced: &'s [Arc<Forced>],
-    /// Notes what is looked at.
+    /// Records the examined files.
     recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
-    /// Settings that it was led on from.
+    /// Settings of intermediate places.
     intermediate_settings: Vec<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
     /// The path as it was sent.
@@ -171,7 +171,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether files have been served from this path's folder before.
+    /// Whether files of this path's folder have been served before.
     fn is_watched(&self, watcher: &FileWatcher, raw: &[u8], file: Option<&[u8]>) -> bool {
         let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).file);
         let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
@@ -181,7 +181,7 @@ impl<'s> Search<'s> {
         slash.is_some_and(|slash| watcher.knows(&mapped[..slash]))
     }
 
-    /// What `stat` says of a path.
+    /// The `stat` of a path.
     fn look(&self, file: &[u8]) -> Option<(CString, Stat)> {
         let Some(recorder) = &self.recorder else {
             return stat(file);
@@ -203,7 +203,7 @@ impl<'s> Search<'s> {
             Some(file) => self.find_mapped(path, Mapping::to(file.to_vec()))?,
         };
         if route.settings.runs_phases() && route.script_name.is_empty() {
-            // Perl's handlers are asked before the refusal, and want to know what for.
+            // Perl's handlers run before the refusal and need the path.
             let path = self.decode(raw)?;
             route.file = match file {
                 Some(file) => file.to_vec(),
@@ -217,14 +217,14 @@ impl<'s> Search<'s> {
             .intermediate_settings
             .retain(|settings| !settings.guards_as(&route.settings));
         if route.file.is_empty() {
-            // Rules may ask what the path would have been.
+            // Rules may read the original path.
             let path = self.decode(raw)?;
             route.file = map(self.host, &path.merged).file;
         }
         Ok(route)
     }
 
-    /// As if the request had come for this path; who may come here has to be asked all the same.
+    /// Continues as if this path had been requested. Its access rules are evaluated too.
     fn lead(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
         if from.is_guarded() {
             self.intermediate_settings.push(from.clone());
@@ -299,7 +299,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// What holds for a path and its file: sections, .htaccess files, and every `<If>` that is met.
+    /// The settings of a path and its file: sections, .htaccess files, and every matching `<If>`.
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
@@ -320,13 +320,13 @@ impl<'s> Search<'s> {
     fn file(&mut self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
         let at = path.merged.len() - found.rest.min(path.merged.len());
         let (script_name, path_info) = path.merged.split_at(at);
-        // The file itself may match sections that the longer path did not.
+        // The file may match sections that the longer path did not.
         let settings = self.settings(&path.merged, &found.file)?;
         if settings.denied {
             return Ok(self.refused(settings, DENIED));
         }
         if let Some((name, program)) = program::action(&settings, &found.file) {
-            // The program is told the path it acts for.
+            // The program gets the path for which it runs.
             let target = [program.as_bytes(), &path.merged].concat();
             if let Ok(acting) = Path::decode(&percent::encode_path(&target)) {
                 if !path.merged.starts_with(program.as_bytes()) {

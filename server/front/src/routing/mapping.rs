@@ -1,15 +1,15 @@
-//! From a URL path to the file it stands for, and back to what a Location field may hold.
+//! Maps a URL path to a file, and back to the path of a Location field.
 
 use crate::content::stat::stat;
 use mehari_config::Host;
 
-/// The file a path was mapped to, whether or not it exists.
+/// The mapped file, which need not exist.
 #[derive(Default)]
 pub struct Mapping {
     pub file: Vec<u8>,
-    /// A ScriptAlias led there.
+    /// Whether a ScriptAlias mapped it.
     pub script: bool,
-    /// The mapping has made `..` or a hidden name of what was sent.
+    /// Whether the mapping made `..` or a hidden name from the client's text.
     pub uncovers: bool,
 }
 
@@ -22,7 +22,7 @@ impl Mapping {
     }
 }
 
-/// A path that is not UTF-8 is mapped by its segments that are; the rest is appended as it came.
+/// A path that is not UTF-8 is mapped by its valid segments; the rest is appended unchanged.
 pub fn map(host: &Host, path: &[u8]) -> Mapping {
     let (text, rest) = match std::str::from_utf8(path) {
         Ok(text) => (text, &[][..]),
@@ -46,7 +46,7 @@ pub fn map(host: &Host, path: &[u8]) -> Mapping {
     }
 }
 
-/// `/~NAME/...`, where the user has pages.
+/// `/~NAME/...`, if the user has pages.
 fn of_user(host: &Host, path: &str) -> Option<Vec<u8>> {
     let dirs = host.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
     let (name, rest) = dirs.asked(path)?;

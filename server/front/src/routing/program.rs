@@ -1,4 +1,4 @@
-//! Whether a file is sent or run, and on which rung.
+//! Decides whether a file is sent or run, and on which rung.
 
 use super::walk::Found;
 use crate::content::media::{media_type, suffix, suffixes};
@@ -15,7 +15,7 @@ const NO_ACTION: Problem = Problem::refused(
 );
 const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
 
-/// What answers for this file.
+/// The handler of this file.
 pub fn choose(
     site: &Site,
     settings: &Settings,
@@ -60,7 +60,7 @@ fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
     set.or_else(|| by_suffix().map(|(_, handler)| handler))
 }
 
-/// It runs the file, which has to be allowed.
+/// Whether the handler runs the file, which must be allowed.
 fn is_program(handler: &Handler) -> bool {
     match handler {
         Handler::Script(_) => true,
@@ -69,8 +69,8 @@ fn is_program(handler: &Handler) -> bool {
     }
 }
 
-/// `Action`: the program that is given files of this handler's name, else of this media type.
-/// Its name, and the URL path of the program.
+/// `Action`: the program for files with this handler name or media type. Returns the name and the
+/// program's URL path.
 pub fn action<'s>(settings: &'s Settings, file: &[u8]) -> Option<(&'s str, &'s str)> {
     if settings.media.actions.is_empty() {
         return None;
@@ -88,7 +88,7 @@ fn has_script_suffix(suffix: &str) -> bool {
     suffix.eq_ignore_ascii_case("pl") || suffix.eq_ignore_ascii_case("cgi")
 }
 
-/// Zero configuration: scripts are known by suffix, or by mode and first line.
+/// Zero configuration: recognises scripts by suffix, or by mode and first line.
 fn by_name(rung: Rung, found: &Found) -> Result<Handler, Problem> {
     let executable = is_executable(found);
     let interpreter = interpreter(&found.file);
@@ -112,7 +112,7 @@ enum Interpreter {
     Other,
 }
 
-/// Who a `#!` line names.
+/// The interpreter of a `#!` line.
 fn interpreter(file: &[u8]) -> Interpreter {
     let mut start = [0; 128];
     let path = std::ffi::OsStr::from_bytes(file);
@@ -124,7 +124,7 @@ fn interpreter(file: &[u8]) -> Interpreter {
     }
 }
 
-/// The `<Location>` that a PSGI application answers under: the last that matches and sets one.
+/// The `<Location>` of a PSGI application: the last matching one that sets an application.
 pub fn mount<'s>(host: &'s Host, path: &[u8]) -> &'s str {
     let mut locations = host
         .sections

@@ -1,4 +1,4 @@
-//! Routes that lead to back ends: `ProxyPass`, and sections whose handler is one.
+//! Routes to back ends: `ProxyPass`, and sections with a back end as handler.
 
 use super::mapping::Mapping;
 use super::{Outcome, Route};
@@ -7,15 +7,15 @@ use mehari_http::path::{undotted, Path};
 use mehari_text::percent;
 use std::sync::Arc;
 
-/// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
+/// The `ProxyPass` outside of sections for a path. `None`: there is none, or the path is excluded.
 pub fn declined(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
     let mut passes = host.passes.iter();
     let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
     pass.to.clone()
 }
 
-/// The route to a back end that stands for a URL path. `raw` is the path as it was sent, unless the
-/// server itself led here. `None`: the path cannot be put as the configuration wants it.
+/// The route to a back end for a URL path. `raw` is the path as sent, unless the server redirected
+/// internally. `None`: the configuration cannot represent the path.
 pub fn route(
     site: &Site,
     host: u32,
@@ -51,7 +51,7 @@ pub fn route(
     })
 }
 
-/// The path in its canonical form, as a back end's rules may be written for it.
+/// The path in its canonical form, for which a back end's rules may be written.
 fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
     let to = match &proxied.to {
         None => return Some(percent::encode_path(&path.merged)),
@@ -66,7 +66,7 @@ fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// A `%2F` of the path, not encoded once more.
+/// Keeps a `%2F` of the path instead of encoding it again.
 fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
     let mut sent = Vec::with_capacity(path.len());
     let mut rest = path;
@@ -81,8 +81,8 @@ fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
     sent
 }
 
-/// How much of the path is SCRIPT_NAME, and SCRIPT_FILENAME. A `.php` in the path ends the script;
-/// an application without one is mounted where the configuration says.
+/// The length of SCRIPT_NAME in the path, and SCRIPT_FILENAME. A `.php` ends the script's part; an
+/// application without one is mounted as configured.
 fn script(proxied: &Proxied, path: &Path, target: &[u8], mapping: Mapping) -> (usize, Vec<u8>) {
     let php = memchr::memmem::find(&path.merged, b".php")
         .map(|at| at + 4)

@@ -1,6 +1,7 @@
-//! A program's file as the front has seen it: while nothing happens to it, the worker that runs it need not look at it.
+//! The state of a program's file: while it is unchanged, the worker need not check the file.
 //!
-//! The file itself is watched and the way to it, not the folder: scripts write beside themselves, and that shall wake nobody.
+//! The file and the path to it are watched, but not the folder, because scripts write beside
+//! themselves.
 
 use mehari_filewatch::{CacheValidity, FileWatcher};
 use mehari_pool::file_mark;
@@ -15,14 +16,14 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// `None`: the file cannot be watched, or there is none.
+    /// `None`: the file does not exist or cannot be watched.
     pub fn look(file: &[u8], watcher: &FileWatcher) -> Option<Seen> {
         let (validity, stat) = watcher.depend_on_file(file)?;
         let mark = mark(&stat);
         Some(Seen { validity, mark })
     }
 
-    /// 0: something has happened to the file.
+    /// 0: the file has changed.
     pub fn mark(&self) -> u64 {
         if self.validity.holds() {
             self.mark
@@ -31,7 +32,7 @@ impl Seen {
         }
     }
 
-    /// A second look: not all that happens to a file makes an event.
+    /// A second check, because not every change causes an event.
     pub fn is_confirmed(&self, file: &[u8]) -> bool {
         let found = CString::new(file)
             .ok()

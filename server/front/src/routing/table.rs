@@ -1,5 +1,5 @@
-//! The routes that are kept, by host and path as sent: routes of files while their files are unchanged,
-//! others for a second.
+//! The kept routes, by host and path as sent. Routes of files are kept while their files are
+//! unchanged, others for a second.
 
 use super::{Outcome, Route};
 use crate::content::FileTarget;
@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a new file, index or neighbour may go unnoticed where nothing is watched.
+/// How long a new file, index or neighbour may go unnoticed without a watch.
 const LIFE: Duration = Duration::from_secs(1);
-/// Beyond any of these a table starts again from nothing.
+/// Beyond any of these limits a table is cleared.
 const ROUTES: usize = 4096;
 const ALL_ROUTES: usize = 16 * ROUTES;
 const FILE_BYTES: usize = 64 * 1024 * 1024;
-/// A longer path is not worth remembering.
+/// Longer paths are not remembered.
 const PATH: usize = 1024;
 
 struct Known {
@@ -25,7 +25,7 @@ struct Known {
 }
 
 impl Known {
-    /// Whether the route may be used as it is.
+    /// Whether the route may be used unchanged.
     fn holds(&self, now: Duration) -> bool {
         let is_young = now < self.found.get() + LIFE;
         match self
@@ -49,7 +49,7 @@ impl Known {
             .is_some_and(|target| target.holds() == Some(false))
     }
 
-    /// A second look at a file that is watched: not all that happens to it makes an event.
+    /// A second check of a watched file, because not every change causes an event.
     fn is_confirmed(&self, target: &FileTarget, now: Duration) -> bool {
         let is_unchanged = target.is_unchanged();
         if is_unchanged {
@@ -59,17 +59,18 @@ impl Known {
     }
 }
 
-/// Clients may choose paths, but only of what exists, and no more than are kept; each process hashes them in a way of its own.
+/// Clients choose the paths, but only existing ones are kept, in a limited number. Each process
+/// hashes them with another key.
 type Paths = HashMap<Box<[u8]>, Known, RandomState>;
 
-/// A table for each host, by its number.
+/// One table per host, by its number.
 #[derive(Default)]
 pub struct RouteTable {
     hosts: RefCell<Vec<Paths>>,
 }
 
 impl RouteTable {
-    /// The route of a path; `now` is the front's tick. `find` is given the one that held until now.
+    /// The route of a path. `now` is the front's tick. `find` gets the earlier route.
     pub fn route(
         &self,
         host: u32,
@@ -95,7 +96,7 @@ impl RouteTable {
         Ok(route)
     }
 
-    /// The route of a path, if it still holds.
+    /// The route of a path, if it is still valid.
     pub fn known(&self, host: u32, path: &[u8], now: Duration) -> Option<Rc<Route>> {
         let hosts = self.hosts.borrow();
         let known = hosts.get(host as usize)?.get(path)?;
@@ -108,7 +109,7 @@ impl RouteTable {
         Some(known.route.clone())
     }
 
-    /// A refusal is never kept: a path made up by a client shall not push out one that exists.
+    /// Refusals are never kept: invented paths must not displace existing ones.
     fn keep(&self, path: &[u8], route: &Rc<Route>, now: Duration) {
         let mut hosts = self.hosts.borrow_mut();
         let host = route.host as usize;
@@ -140,8 +141,8 @@ impl RouteTable {
         self.hosts.borrow_mut().clear();
     }
 
-    /// Called by the sweep: gives up what has fallen, closes files that nobody asks for, and keeps file contents
-    /// within their bound, over all hosts.
+    /// Called by the sweep: drops invalid routes, closes unused files, and keeps file contents of
+    /// all hosts within their limit.
     pub fn tidy(&self, something_fell: bool) {
         if something_fell {
             for paths in self.hosts.borrow_mut().iter_mut() {

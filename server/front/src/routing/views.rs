@@ -1,16 +1,16 @@
-//! `Options MultiViews`: a name without its suffix stands for a file that has one.
+//! `Options MultiViews`: a name without its suffix finds a file with one.
 //!
-//! Languages and qualities are not negotiated: of several files the first by name answers.
+//! Languages and qualities are not negotiated. Of several files the first by name is used.
 
 use mehari_http::path::Path;
 use mehari_text::percent;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Entries looked at most.
+/// The most examined entries.
 const MOST: usize = 10_000;
 
-/// The path of `name.suffix` in the folder, where `rest` is `/name` and what lies behind it.
+/// The path of `name.suffix` in the folder. `rest` is `/name` and the rest of the path.
 pub fn choose(folder: &[u8], path: &Path, rest: &[u8]) -> Option<Path> {
     let rest = rest.strip_prefix(b"/").unwrap_or(rest);
     let end = memchr::memchr(b'/', rest).unwrap_or(rest.len());

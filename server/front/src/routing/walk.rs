@@ -1,24 +1,24 @@
-//! Looking at the file system: what of a mapped path exists. Symbolic links are followed.
+//! Finds the existing part of a mapped path. Symbolic links are followed.
 
 use crate::content::stat::{is_file, stat};
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, CWD};
 use rustix::io::Errno;
 use std::ffi::CString;
 
-/// A path with more segments than this behind the last one that exists is not looked for.
+/// The most segments behind the last existing one.
 const DEPTH: usize = 64;
 
-/// An existing file or folder, and what of the path lies behind it.
+/// An existing file or folder, and the rest of the path.
 pub struct Found {
     pub file: Vec<u8>,
     /// The same for system calls.
     pub name: CString,
     pub stat: Stat,
-    /// Bytes of the URL path that lie behind it: PATH_INFO.
+    /// Length of the rest of the URL path: PATH_INFO.
     pub rest: usize,
 }
 
-/// Whether looking at a path would not wait for a disk: all of it is in the system's memory, or known not to exist
+/// Whether stat(2) of a path would not wait for a disk, because the system remembers all of it
 /// (openat2(2), `RESOLVE_CACHED`).
 pub fn is_remembered(file: &[u8]) -> bool {
     let Ok(name) = CString::new(file) else {
@@ -35,8 +35,8 @@ pub fn is_remembered(file: &[u8]) -> bool {
     !matches!(opened, Err(Errno::AGAIN))
 }
 
-/// Takes segments off the end until something exists: usually at once. Only as much as the client
-/// chose, the last `chosen` bytes, is taken off. `look` is [`stat`], or notes what it looks at as well.
+/// Removes segments from the end until the path exists, usually at once. Only the last `chosen`
+/// bytes, which the client chose, are removed. `look` is [`stat`], possibly with recording.
 pub fn back(
     file: &[u8],
     chosen: usize,
@@ -60,8 +60,8 @@ pub fn back(
     None
 }
 
-/// Bytes of `path` that are a handler's SCRIPT_NAME: as in Apache the folders that exist and one
-/// segment more.
+/// Length of a handler's SCRIPT_NAME in `path`: as in Apache, the existing folders and one segment
+/// more.
 pub fn handler_length(file: &[u8], path: &[u8]) -> usize {
     let Some(found) = back(file, path.len(), stat) else {
         return path.len();

@@ -1,4 +1,4 @@
-//! Connections as they come: let in, turned away, introduced by TLS or a proxy, and served.
+//! New connections: admits or refuses them, handles PROXY headers and TLS, and serves them.
 
 use crate::codec::h1::{Connection, Ended, Takeover};
 use crate::codec::h2;
@@ -20,9 +20,9 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::spawn_local;
 
-/// How often the log hears that connections cannot be accepted.
+/// How often the log reports that connections cannot be accepted.
 const COMPLAIN: Duration = Duration::from_secs(60);
-/// Idle connections that make room at a time when descriptors have run out.
+/// How many idle connections close when descriptors have run out.
 const ROOM: usize = 32;
 
 pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
@@ -30,7 +30,7 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     let expected = acceptor.expected();
     let mut is_silent = false;
     loop {
-        // Whom a Perl handler speaks with may wait for its greeting.
+        // Clients of a Perl connection handler may wait for its greeting.
         if !is_silent && shared.gives_connections(&expected).is_some() {
             is_silent = true;
             acceptor.expects_silence();
@@ -38,7 +38,7 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {
-                // Out of descriptors, usually: what is open must close before it helps to try again.
+                // Usually out of descriptors: connections must close before another try helps.
                 let dismissed = (0..ROOM)
                     .take_while(|_| shared.registry.dismiss_idle())
                     .count();
@@ -57,8 +57,8 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     }
 }
 
-/// At the limit an idle connection makes room. When none is idle the client is told so at once:
-/// left in the backlog it would wait without knowing, and a balancer would go on sending.
+/// At the limit an idle connection makes room. If none is idle, the client gets an answer at once.
+/// In the backlog it would wait without knowing, and a balancer would keep sending.
 fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
     let counts = &shared.counts;
     counts.connections.set(counts.connections.get() + 1);
@@ -134,7 +134,7 @@ fn unix(socket: OwnedFd) -> LazyRegistered<UnixStream> {
     LazyRegistered::new(socket)
 }
 
-/// An address that has as many connections as it may have.
+/// Refuses an address with too many connections.
 fn turn_away_greedy(socket: Socket) {
     match socket {
         Socket::Tcp(socket, door) if !door.secure => {
@@ -144,13 +144,13 @@ fn turn_away_greedy(socket: Socket) {
     }
 }
 
-/// The connection counts for its client until it is over.
+/// Counts the connection for its client until it ends.
 async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
     served.await;
     drop(counted);
 }
 
-/// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
+/// A connection that begins with a PROXY header or TLS.
 async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door: ListenerOptions) {
     let stream = match TcpStream::from_std(socket.into()) {
         Ok(stream) => stream,
@@ -167,7 +167,7 @@ async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door:
     }
 }
 
-/// A connection that a proxy made for somebody it names first.
+/// A connection from a proxy that names its client first.
 async fn serve_proxied(
     shared: Rc<Shared>,
     mut socket: TcpStream,
@@ -245,14 +245,14 @@ where
     }
 }
 
-/// Gives the connection to a waiting task, or to a new one.
+/// Gives the connection to a waiting task or a new one.
 fn serve_in_task(shared: &Rc<Shared>, connection: PendingConnection) {
     if let Some(connection) = shared.tasks.hand(connection) {
         drop(spawn_local(serve_connections(shared.clone(), connection)));
     }
 }
 
-/// A task: serves one connection after another.
+/// A task that serves one connection after another.
 async fn serve_connections(shared: Rc<Shared>, mut connection: PendingConnection) {
     let slot = Rc::default();
     loop {
@@ -273,8 +273,7 @@ const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
     Content-Type: text/plain; charset=utf-8\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
     400 Bad Request\nThis port speaks TLS: ask it with https://.\n";
 
-/// Answers without reading. The pause lets the client read before the close, and is the cost of
-/// a connection that costs nothing else.
+/// Answers without reading. The pause lets the client read before the close.
 async fn turn_away(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
     if socket.write_all(answer).await.is_ok() && socket.shutdown().await.is_ok() {
         tokio::time::sleep(Duration::from_millis(200)).await;

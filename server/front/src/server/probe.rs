@@ -13,8 +13,8 @@ use mehari_upstream::Input;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Reads a request head that arrives in pieces of `piece` bytes. `Ok(None)`: it is not complete. `Ok(Some)`: its
-/// length, method and target. `Err`: the status it is refused with.
+/// Parses a request head in pieces of `piece` bytes. `Ok(None)`: it is incomplete. `Ok(Some)`: its
+/// length, method and target. `Err`: the status of the refusal.
 #[allow(clippy::type_complexity)]
 pub fn request_head(
     bytes: &[u8],
@@ -39,7 +39,8 @@ pub fn request_head(
     Ok(None)
 }
 
-/// Reads a chunked body that arrives in pieces. The body so far, the bytes it took, and whether it is complete.
+/// Decodes a chunked body in pieces. Returns the body so far, the bytes used, and whether it is
+/// complete.
 pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool), u16> {
     let mut decoder = Decoder::new(8192, 100);
     let (mut body, mut taken) = (Vec::new(), 0);
@@ -54,8 +55,8 @@ pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool)
     Ok((body, taken, decoder.is_done()))
 }
 
-/// Reads a back end's answer that arrives in pieces: its status, the body so far, and whether that is all.
-/// `Ok(None)`: there is no head yet. `Err`: the status the client is told.
+/// Parses a back end's response in pieces: its status, the body so far, and whether that is all.
+/// `Ok(None)`: the head is incomplete. `Err`: the client's status.
 #[allow(clippy::type_complexity)]
 pub fn back_end_reply(
     bytes: &[u8],
@@ -100,7 +101,7 @@ pub fn back_end_reply(
     Ok(status.map(|status| (status, body, false)))
 }
 
-/// Nobody reads it.
+/// A journal that drops everything.
 struct Deaf;
 
 impl Journal for Deaf {

@@ -1,6 +1,6 @@
 //! Hands the client's socket to a worker, for hosts with a `PerlProcessConnectionHandler`.
 //!
-//! The worker speaks on the socket. The front only waits for the end, and closes its own descriptor.
+//! The worker serves the connection. The front waits for its end and closes its own descriptor.
 
 use crate::codec::h1::{LINGER, LINGER_BYTES};
 use crate::handlers::perl;
@@ -36,7 +36,7 @@ pub async fn serve(
         }
     };
     let mut exchange = give(&shared, handed, &peer, host);
-    // No limit: the handler and its client decide how long it takes.
+    // No limit: the handler and its client decide.
     guard.enter(&shared.clock, Phase::Work, Duration::MAX);
     let is_over = poll_fn(|cx| match guard.poll_interrupt(cx) {
         Some(Interrupt::Abort) => Poll::Ready(false),
@@ -46,7 +46,7 @@ pub async fn serve(
     drop(exchange);
     shared.request_ends(0);
     if is_over {
-        // A client that has gone already is an end as well.
+        // A client that has left is an end too.
         let _ = tokio::time::timeout(LINGER, close(socket)).await;
     }
 }
@@ -92,8 +92,8 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
     )
 }
 
-/// Ends our side and reads on for a while: what the client has sent must not become a reset that takes away
-/// what it was told.
+/// Closes the sending side and reads for a while: unread input would cause a reset, which could
+/// destroy what the client was sent.
 async fn close(socket: OwnedFd) -> io::Result<()> {
     let socket = std::net::TcpStream::from(socket);
     socket.set_nonblocking(true)?;

@@ -1,14 +1,15 @@
-//! How long requests took, by method and status: kept only where the site has a page that shows it.
+//! Durations of requests by method and status, kept only if the site has a page that shows them.
 
 use std::time::Duration;
 
-/// Upper ends of the buckets, microseconds: OpenTelemetry's for HTTP servers, and three below.
+/// The upper limits of the buckets in microseconds: OpenTelemetry's for HTTP servers, and three
+/// below.
 pub const BOUNDS_US: [u64; 17] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 75_000, 100_000, 250_000, 500_000, 750_000,
     1_000_000, 2_500_000, 5_000_000, 7_500_000, 10_000_000,
 ];
 
-/// Methods with a name of their own; any other counts as `_OTHER`, as OpenTelemetry has it.
+/// Methods that are counted separately. Others count as `_OTHER`, as in OpenTelemetry.
 const METHODS: [&str; 9] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND", "_OTHER",
 ];
@@ -21,7 +22,7 @@ pub struct Meters {
 pub struct Histogram {
     pub method: &'static str,
     pub status: u16,
-    /// Not cumulated; the last is for what is beyond all bounds.
+    /// Not cumulative. The last bucket is for values beyond all limits.
     pub buckets: [u64; BOUNDS_US.len() + 1],
     pub sum_us: u64,
 }
@@ -55,7 +56,7 @@ impl Meters {
         &self.histograms
     }
 
-    /// Microseconds of all requests together.
+    /// The sum of all durations in microseconds.
     pub fn total_us(&self) -> u64 {
         self.histograms.iter().map(|one| one.sum_us).sum()
     }

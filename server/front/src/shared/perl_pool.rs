@@ -1,4 +1,4 @@
-//! What runs Perl, as the front sees it: `mehari_pool` in the server, a stand-in in the front's own tests.
+//! The front's interface to Perl: `mehari_pool` in the server, a stand-in in the front's tests.
 
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Call, Fault, Head, Named, Outcome, Pool, PoolStatus};
@@ -13,7 +13,7 @@ pub enum PerlPool {
     StandIn(Rc<dyn StandIn>),
 }
 
-/// A request that Perl has been given, and its response.
+/// A request for Perl and its response.
 pub enum PerlExchange {
     Workers(mehari_pool::Exchange),
     StandIn(Box<dyn StandInExchange>),
@@ -53,7 +53,7 @@ impl PerlPool {
         }
     }
 
-    /// What its workers are doing; `None`: there are none to speak of.
+    /// The state of the workers. `None`: there are none.
     pub fn status(&self) -> Option<PoolStatus> {
         match self {
             PerlPool::Workers(pool) => Some(pool.status()),
@@ -110,7 +110,7 @@ impl PerlExchange {
         }
     }
 
-    /// Its worker wants to hear what is answered in its place.
+    /// Whether the worker waits for the outcome.
     pub fn listens(&self) -> bool {
         match self {
             PerlExchange::Workers(exchange) => exchange.listens(),

@@ -1,7 +1,7 @@
-//! Edge Lua: the scripts of a site, and the interpreter that runs them between other requests.
+//! Edge Lua: a site's scripts, and the interpreter that runs them between other requests.
 //!
-//! `pipeline::scripts` runs them ([`Lua::run`]) before the access phase and before a response's head
-//! is sent. `mehari_edge` is the interpreter; `disk` is the part of the file system it may see.
+//! `pipeline::scripts` runs them ([`Lua::run`]) before the access phase and before a response's
+//! head is sent. `mehari_edge` is the interpreter. `disk` is the visible part of the file system.
 
 mod disk;
 
@@ -16,18 +16,18 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Visits kept for the next requests.
+/// The most visits that are kept for reuse.
 const SPARE: usize = 16;
 
-/// What the scripts of a front share.
+/// The state that a front's scripts share.
 pub struct Lua {
     is_used: Cell<bool>,
     edge: OnceCell<Edge>,
     disk: Rc<Disk>,
-    /// Of visits that are over. They are lent to scripts by their boxes.
+    /// Finished visits. Boxed, because scripts borrow them.
     #[allow(clippy::vec_box)]
     spare: RefCell<Vec<Box<Visit>>>,
-    /// What holds outside of sections, by host.
+    /// The settings outside of sections, by host.
     bases: RefCell<Vec<Option<Arc<Settings>>>>,
 }
 
@@ -42,7 +42,7 @@ impl Lua {
         }
     }
 
-    /// The site has been read again: scripts are, too.
+    /// The site was read again, so scripts are too.
     pub fn renew(&self, site: &Site) {
         self.is_used.set(site.has_lua());
         self.bases.borrow_mut().clear();
@@ -51,7 +51,7 @@ impl Lua {
         }
     }
 
-    /// False: no request of this site meets a script.
+    /// Returns false if no request of this site runs a script.
     pub fn is_used(&self) -> bool {
         self.is_used.get()
     }
@@ -88,8 +88,8 @@ impl Lua {
         Ok(self.edge.get_or_init(|| edge))
     }
 
-    /// Runs one script to its end, a slice at a time. `look` shows the request, which is not there between slices.
-    /// Without an end there is no visit to be looked at.
+    /// Runs one script to its end, in slices. `look` shows the request, which is not available
+    /// between slices. If the script does not end, no visit can be inspected.
     pub async fn run(
         &self,
         clock: &Clock,

@@ -1,5 +1,5 @@
-//! Tasks that serve one connection after another: making a task costs as much as reading a request,
-//! so a task whose connection is over waits for the next connection.
+//! Tasks that serve one connection after another. Making a task costs as much as reading a request,
+//! so a task waits for the next connection when its own has ended.
 
 use crate::request::Peer;
 use mehari_net::deadline::ConnectionGuard;
@@ -9,14 +9,14 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// A connection that no task serves yet.
+/// A connection without a task.
 pub struct PendingConnection {
     pub socket: OwnedFd,
     pub peer: Peer,
     pub guard: ConnectionGuard,
 }
 
-/// Tasks that wait at most; others end with their connection.
+/// The most waiting tasks. Others end with their connection.
 const WAITING: usize = 128;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub struct TaskPool {
     waiting: RefCell<Vec<Rc<Slot>>>,
 }
 
-/// Where a waiting task finds its next connection.
+/// Where a waiting task receives its next connection.
 #[derive(Default)]
 pub struct Slot {
     connection: Cell<Option<PendingConnection>>,
@@ -32,7 +32,7 @@ pub struct Slot {
 }
 
 impl TaskPool {
-    /// Gives the connection to a waiting task. Without one the connection comes back.
+    /// Gives the connection to a waiting task. Without one the connection is returned.
     pub fn hand(&self, connection: PendingConnection) -> Option<PendingConnection> {
         let free = self.waiting.borrow_mut().pop();
         match free {
@@ -44,7 +44,7 @@ impl TaskPool {
         }
     }
 
-    /// Lets a task wait at its slot. False: enough tasks wait.
+    /// Lets a task wait at its slot. Returns false if enough tasks wait.
     pub fn wait(&self, slot: &Rc<Slot>) -> bool {
         let mut waiting = self.waiting.borrow_mut();
         let wanted = waiting.len() < WAITING;

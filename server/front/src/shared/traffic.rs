@@ -1,6 +1,6 @@
-//! Traffic rules at work: who may go on, who waits, who is told to come back later.
+//! Traffic rules: decides which requests continue, wait, or must come back later.
 //!
-//! Asked once a request is routed. A place without rules is not counted.
+//! Evaluated after routing. A place without rules is not counted.
 
 use mehari_config::{RateRule, RuleNumber, TrafficRule};
 use mehari_net::clock::Clock;
@@ -11,10 +11,11 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Clients that are remembered for their rate; beyond, those that have earned all are forgotten.
+/// The most clients that are remembered for their rate. Beyond it, clients with a full allowance
+/// are forgotten.
 const CLIENTS: usize = 65_536;
 
-/// The name under which an address is counted: of IPv6 its network of so many bits.
+/// The name under which an address is counted: for IPv6 its network of this many bits.
 pub fn counted(address: &str, bits: u8) -> Cow<'_, str> {
     let Ok(IpAddr::V6(address_of_v6)) = address.parse() else {
         return Cow::Borrowed(address);
@@ -36,7 +37,7 @@ pub struct Traffic {
     pub counts: Counts,
 }
 
-/// What rules did since the front began.
+/// Counts of the rules' decisions since the start.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub too_many_at_once: Cell<u64>,
@@ -47,7 +48,7 @@ pub struct Counts {
     pub too_slow: Cell<u64>,
 }
 
-/// A place in a count, given back when dropped.
+/// A place in a count. Dropping it returns it.
 #[derive(Debug)]
 pub struct Held(Rc<Cell<u32>>);
 
@@ -60,14 +61,14 @@ impl Drop for Held {
 #[derive(Debug)]
 pub enum Verdict {
     Pass,
-    /// It may go on after this time.
+    /// The request may continue after this time.
     Wait(Duration),
-    /// The status, and after how many seconds to try again.
+    /// The status, and the seconds until the next try.
     Refused(u16, u64),
 }
 
 impl Traffic {
-    /// `held` gets what the request counts in while it is under way.
+    /// `held` receives the counts that the request is in while it runs.
     pub fn admit(
         &self,
         rules: &[TrafficRule],
@@ -120,7 +121,7 @@ impl Traffic {
         Some(Held(count.clone()))
     }
 
-    /// How long it has to wait for its turn, or (refused) until it may ask again.
+    /// How long the request must wait, or (refused) when it may be tried again.
     fn earn(&self, rule: &RateRule, client: &str, now: Duration) -> Result<Duration, Duration> {
         let mut rates = self.rates.borrow_mut();
         if rates.len() >= CLIENTS {
@@ -139,7 +140,7 @@ impl Traffic {
         Ok(early)
     }
 
-    /// Counts a connection in; `None`: this address has as many as it may.
+    /// Counts a connection. `None`: the address has too many.
     pub fn connect(self: &Rc<Traffic>, client: &str, limit: u32) -> Option<Connected> {
         let mut connections = self.connections.borrow_mut();
         let count = connections.entry(client.into()).or_default();
@@ -155,7 +156,7 @@ impl Traffic {
     }
 }
 
-/// A connection of a client whose connections are counted.
+/// A counted connection.
 pub struct Connected {
     traffic: Rc<Traffic>,
     client: Box<str>,

@@ -1,5 +1,5 @@
-//! How far uploads are, for pages that show it: kept for requests with an `X-Progress-ID` in places with
-//! `TrackUploads On`. The front reads every body, so it knows of all of them whichever worker answers.
+//! The progress of uploads, for requests with an `X-Progress-ID` where `TrackUploads On` is set.
+//! The front reads every body, so it knows all uploads, whichever worker responds.
 
 use crate::request::Field;
 use std::cell::{Cell, RefCell};
@@ -8,26 +8,26 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 const FIELD: &[u8] = b"x-progress-id";
-/// Uploads that are known at once, ended ones included; more are not tracked.
+/// The most tracked uploads, including finished ones.
 const MOST: usize = 4096;
-/// How long the end of an upload can be asked for.
+/// How long a finished upload can be queried.
 const KEPT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub struct Upload {
-    /// 0: the client does not say.
+    /// 0: unknown.
     pub size: u64,
     received: Cell<u64>,
-    /// The status it ended with, and when.
+    /// The final status and its time.
     ended: Cell<Option<(u16, Instant)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Nobody has heard of it: most likely it is about to begin.
+    /// The id is unknown; most likely the upload is about to begin.
     Starting,
     Uploading(u64, u64),
-    /// All has come, and the answer has not gone yet.
+    /// Everything has arrived, and the response is not sent yet.
     Received(u64, u64),
     Done(u64),
     Failed(u16),
@@ -90,7 +90,8 @@ impl Uploads {
     }
 }
 
-/// From the header, from the query's parameter of that name, or (lighttpd 1.4) a query of 32 hexadecimal digits.
+/// The id from the header, from the query's parameter of that name, or (lighttpd 1.4) from a query
+/// of 32 hexadecimal digits.
 pub fn id<'a>(mut fields: impl Iterator<Item = Field<'a>>, query: &'a [u8]) -> Option<&'a [u8]> {
     let named = fields.find(|(name, _)| name.eq_ignore_ascii_case(FIELD));
     let parameter = || {

@@ -3,15 +3,16 @@
 use mehari_fastcgi::{push, push_end, push_header, push_pair, HEADER, LARGEST, PARAMS};
 use mehari_net::buffer_pool::Buffer;
 
-/// Parameters in records. A pair that fits a record is in one: PHP reads them no other way.
+/// Parameters in records. A pair that fits into a record is not split, because PHP cannot read it
+/// otherwise.
 pub struct Params {
     records: Buffer,
-    /// Where the record under way begins.
+    /// The start of the current record.
     start: usize,
 }
 
 impl Params {
-    /// Behind these records.
+    /// Starts after these records.
     pub fn behind(mut records: Buffer) -> Params {
         let start = records.len();
         push_header(PARAMS, 0, &mut records);
@@ -32,7 +33,7 @@ impl Params {
         }
     }
 
-    /// Writes the length of the record under way; one that is empty would end the stream.
+    /// Writes the length of the current record. An empty record would end the stream.
     fn close(&mut self) {
         let length = self.records.len() - self.start - HEADER;
         if length == 0 {
@@ -42,7 +43,7 @@ impl Params {
         self.records[self.start + 4..self.start + 6].copy_from_slice(&bytes);
     }
 
-    /// All records, and the one that ends them.
+    /// All records and the final empty one.
     pub fn finish(mut self) -> Buffer {
         self.close();
         push_end(PARAMS, &mut self.records);

@@ -1,4 +1,4 @@
-//! The answer of a FastCGI program: its output and its errors, mixed, in records.
+//! The response of a FastCGI program: records of output and errors, mixed.
 
 use crate::handlers::proxy::{RequestSummary, Step};
 use crate::handlers::BackendHead;
@@ -10,33 +10,33 @@ use mehari_net::buffer_pool::Buffer;
 use mehari_pool::script_head::{self, Form};
 use mehari_upstream::{Fault, Input};
 
-/// Bytes of one program's errors that reach the log for one request.
+/// The most bytes of errors in the log per request.
 const MOST_ERRORS: usize = 64 * 1024;
-/// Bytes of END_REQUEST's content.
+/// Length of END_REQUEST's content.
 const END: usize = 8;
-/// Protocol statuses in it.
+/// Protocol statuses in END_REQUEST.
 const COMPLETE: u8 = 0;
 const CANNOT_MULTIPLEX: u8 = 1;
 const OVERLOADED: u8 = 2;
 
 #[derive(Default)]
 pub struct Reply {
-    /// The record under way: what it is, and bytes of content and padding still to come.
+    /// The current record: its type, and the remaining bytes of content and padding.
     kind: u8,
     content: usize,
     padding: usize,
     /// The head so far, and how much of it was searched for its end.
     head: Buffer,
     searched: usize,
-    /// Where in it the output begins that came with the head.
+    /// The start of the body in it, if some came with the head.
     early: Option<usize>,
-    /// Bytes of the body that the head promised and that have not come; none where there is no body.
+    /// Remaining bytes of the announced body; none for a response without one.
     promised: u64,
     errors: Vec<u8>,
     logged: usize,
-    /// Bytes of its errors beyond that.
+    /// Bytes of errors beyond the limit.
     unlogged: u64,
-    /// Of END_REQUEST, and how much of it has come.
+    /// The content of END_REQUEST, and how much has arrived.
     end: [u8; END],
     end_known: usize,
     ended: bool,
@@ -112,7 +112,7 @@ impl Reply {
         if self.ended && self.promised > 0 {
             return Err(Fault::CutOff);
         }
-        // What is left of the input otherwise is the beginning of a record.
+        // Otherwise the rest of the input is the start of a record.
         Ok(if self.ended {
             Step::Done(input.bytes().is_empty())
         } else if into.len() >= full {
@@ -122,7 +122,7 @@ impl Reply {
         })
     }
 
-    /// Moves output to `output` until `room` bytes of it, the end, or the last byte that has come.
+    /// Moves output to `output` until it has `room` bytes, or the response or the input ends.
     fn advance(
         &mut self,
         input: &mut Input,
@@ -203,7 +203,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Whole lines of its errors, each a line of the log.
+    /// Logs whole lines of errors.
     fn log_lines(&mut self, asked: &RequestSummary, last: bool) {
         let whole = if last {
             self.errors.len()

@@ -1,4 +1,4 @@
-//! A request as parameters: CGI's variables, and the few that PHP looks for besides.
+//! A request as parameters: CGI's variables, and some more for PHP.
 
 use super::params::Params;
 use crate::handlers::cgi::Cgi;
@@ -27,7 +27,7 @@ pub fn begin(
     });
     let length = Decimal::new(variables::length(body));
     params.push(b"CONTENT_LENGTH", length.text());
-    // php-cgi refuses to work unless it is told that a server sent it.
+    // php-cgi works only if it knows that a server sent the request.
     if request.redirect.is_none() {
         params.push(b"REDIRECT_STATUS", b"200");
     }

@@ -1,6 +1,6 @@
-//! Files as their clients can read them: compressed once, by a thread, and kept.
+//! Compressed files: a thread compresses a file once, and the result is kept.
 //!
-//! A client that asks before that is done waits for it. What no coding makes smaller is remembered as such.
+//! Earlier requests wait for the result. A file that compression makes no smaller is remembered.
 
 use crate::content::body::FileBody;
 use crate::content::condition::{Conditions, Verdict};
@@ -19,10 +19,10 @@ use mehari_http::problem::Problem;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A larger file is sent as it is.
+/// Larger files are not compressed.
 const MOST: u64 = 64 << 20;
 
-/// Answers with a file where filters may be configured.
+/// Responds with a file where filters may be configured.
 pub fn answer(
     shared: &Shared,
     request: &Request<'_>,
@@ -46,7 +46,7 @@ pub fn answer(
         }
         HandlerOutcome::Answer(answer)
     };
-    // A neighbour that somebody has made is the file's own business.
+    // A ready-made compressed neighbour has precedence.
     let Some(coding) = coding.filter(|coding| !target.has_neighbour(*coding)) else {
         return plainly().map(varied);
     };
@@ -89,7 +89,7 @@ pub fn answer(
     }
 }
 
-/// The coding of a file for a client. What rules have noted about a request may forbid one.
+/// The coding of a file for a client. Rules may have forbidden it.
 fn coding(
     request: &Request<'_>,
     settings: &Arc<Settings>,

@@ -1,11 +1,11 @@
-//! Content codings of neighbours (`style.css.br` beside `style.css`): which one a client may get.
+//! Chooses among neighbours with content codings (`style.css.br` beside `style.css`).
 
 use crate::content::FileTarget;
 use crate::request::Request;
 pub use mehari_config::Coding;
 use mehari_http::accept::weight;
 
-/// The neighbour the client likes best. `None`: the file itself.
+/// The neighbour that the client prefers. `None`: the file itself.
 pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
     if !target.has_neighbours() {
         return None;

@@ -1,5 +1,5 @@
-//! The answer: a head as a CGI program prints it, a status line before it or not, and a body that ends with the
-//! connection or with its Content-Length.
+//! The response: a CGI program's head, with or without a status line, and a body that ends with the
+//! connection or its Content-Length.
 
 use crate::handlers::proxy::{RequestSummary, Step};
 use crate::handlers::BackendHead;
@@ -11,9 +11,9 @@ use mehari_upstream::{Fault, Input};
 #[derive(Default)]
 pub struct Reply {
     touched: bool,
-    /// Bytes of an unfinished head that were searched for its end.
+    /// How much of an unfinished head was searched.
     searched: usize,
-    /// Of the body, where the head said its length.
+    /// Remaining bytes of the body, if the head has its length.
     left: Option<u64>,
     /// There is no body, whatever the head says: HEAD, 204, 304.
     bodiless: bool,
@@ -52,7 +52,7 @@ impl Reply {
         Ok(Some(said))
     }
 
-    /// A connection is never used again, so what lies behind the length does not matter.
+    /// The connection is never used again, so data behind the length are ignored.
     pub fn body(
         &mut self,
         input: &mut Input,
@@ -77,7 +77,7 @@ impl Reply {
         })
     }
 
-    /// The program says no more.
+    /// The program has closed the connection.
     pub fn ended(&self) -> Result<(), Fault> {
         match self.left {
             Some(left) if left > 0 && !self.bodiless => Err(Fault::CutOff),

@@ -1,4 +1,4 @@
-//! The two ways to put the variables of a request.
+//! The two encodings of a request's variables.
 
 use super::variables;
 use crate::handlers::cgi::Cgi;
@@ -12,7 +12,8 @@ use mehari_pool::Body;
 const TOO_LARGE: Problem =
     Problem::refused(431, "the request does not fit uwsgi's 64 KiB of variables");
 
-/// A netstring of names and values, each ended by NUL; CONTENT_LENGTH is the first (the protocol's specification of 2006).
+/// A netstring of names and values, each followed by NUL. CONTENT_LENGTH comes first (the
+/// protocol's specification of 2006).
 pub fn scgi(
     request: &Request<'_>,
     route: &Route,
@@ -22,7 +23,7 @@ pub fn scgi(
 ) -> Vec<u8> {
     let mut block = Vec::with_capacity(2048);
     let mut add = |name: &[u8], value: &[u8]| {
-        // A NUL would end the value early. No request has one; a variable of the configuration might.
+        // A NUL would end the value early. Requests contain none, but a configured variable might.
         let value = value.split(|&byte| byte == 0).next().unwrap_or_default();
         for part in [name, b"\0", value, b"\0"] {
             block.extend_from_slice(part);
@@ -38,7 +39,7 @@ pub fn scgi(
     head
 }
 
-/// Four bytes, then names and values, each behind two bytes of length, the lower first.
+/// Four bytes, then names and values, each after its length in two bytes, low byte first.
 pub fn uwsgi(
     request: &Request<'_>,
     route: &Route,

@@ -1,4 +1,4 @@
-//! A request as the variables that programs behind a protocol of their own are given.
+//! A request as variables for programs behind FastCGI, SCGI or uwsgi.
 
 use crate::handlers::cgi::Cgi;
 use crate::handlers::perl::with_call;
@@ -7,7 +7,8 @@ use crate::routing::Route;
 use mehari_config::Site;
 use mehari_pool::{variables, Body};
 
-/// Calls `add` with every name and value but CONTENT_LENGTH, whose place the protocols say.
+/// Calls `add` with every name and value except CONTENT_LENGTH, whose position the protocols
+/// define.
 pub fn each(
     request: &Request<'_>,
     route: &Route,
@@ -15,11 +16,11 @@ pub fn each(
     cgi: &Cgi,
     add: &mut dyn FnMut(&[u8], &[u8]),
 ) {
-    // The body itself is not the call's here; only its length is a variable.
+    // The call has no body here; its length is passed separately.
     with_call(request, route, site, Body::Empty, |call| {
         let host = site.host(route.host);
         let mut around = cgi.surroundings(host.server_admin.as_deref().map(str::as_bytes));
-        // The call leaves the user to Perl's phases, and they are over.
+        // The call leaves the user to Perl's phases, which are over.
         if let Some(state) = request.rule_state.filter(|_| route.settings.runs_phases()) {
             (around.user, around.auth_type) = (state.user_name(), state.auth_type());
         }

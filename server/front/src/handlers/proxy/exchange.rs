@@ -1,8 +1,8 @@
-//! One request given to a back end, polled by the front as it polls the pool's exchange.
+//! One request given to a back end. The front polls it as it polls the pool's exchange.
 //!
-//! A member is sought, a connection taken or opened, the request sent, the answer read. What fails
-//! before it can have had an effect is tried again elsewhere. The connection and the member are given
-//! back as soon as the last byte has come, whether or not the client has taken it.
+//! It finds a member, takes or opens a connection, sends the request and reads the response. A
+//! failure without effect is tried again elsewhere. Connection and member are returned after the
+//! last byte has arrived, even if the client has not taken it.
 
 mod recovery;
 
@@ -30,17 +30,17 @@ pub struct Exchange {
     group: Rc<Group>,
     stage: Stage,
     interim: VecDeque<Head>,
-    /// Of the body: what had come with the head.
+    /// The part of the body that arrived with the head.
     early: Buffer,
-    /// What was wrong behind that.
+    /// The error behind that part.
     trouble: Option<Trouble>,
     /// Members that failed this request.
     tried: Vec<Rc<mehari_upstream::Member>>,
     wait: Duration,
     begun: bool,
-    /// How often the request was sent again after it may have been seen.
+    /// How often the request was sent again although it may have been seen.
     resent: usize,
-    /// When a member was asked for, once one was found.
+    /// When the search for a member began.
     began: Option<Instant>,
 }
 
@@ -48,9 +48,9 @@ enum Stage {
     Seeking(Seeking),
     Connecting(Lease, Connecting),
     Talking(UpstreamSession),
-    /// A head has come; the rest is the body.
+    /// The head has arrived, and the body follows.
     Body(UpstreamSession),
-    /// The connection speaks something else from now on.
+    /// The connection has changed its protocol.
     Upgraded(UpstreamSession),
     Over,
 }
@@ -79,7 +79,7 @@ impl Exchange {
         }
     }
 
-    /// The response's head, once.
+    /// The response's head. Ready only once.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
         loop {
             match &mut self.stage {
@@ -123,7 +123,8 @@ impl Exchange {
         self.interim.pop_front()
     }
 
-    /// Appends what has arrived of the body, about `room` bytes at most. `Ok(false)`: that was all.
+    /// Appends arrived parts of the body, at most about `room` bytes. `Ok(false)`: the body is
+    /// complete.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -144,7 +145,7 @@ impl Exchange {
             });
         };
         if !self.outgoing.is_sent() {
-            // It may want the rest before it goes on. Where it does not, its answer tells.
+            // The member may need the rest of the request. If it does not, its response shows it.
             let _ = talk.poll_send(cx, &mut self.outgoing);
         }
         let step = ready!(talk.poll_body(cx, &mut self.reader, &self.asked, into, room));
@@ -158,22 +159,22 @@ impl Exchange {
         })
     }
 
-    /// True when `poll_body` completes without waiting.
+    /// Whether `poll_body` completes without waiting.
     pub fn is_complete(&self) -> bool {
         matches!(self.stage, Stage::Over)
     }
 
-    /// A member has been given the request.
+    /// Whether a member has the request.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
 
-    /// Time the request waited for a member.
+    /// How long the request waited for a member.
     pub fn queued(&self) -> Duration {
         self.wait
     }
 
-    /// The connection, once the back end has agreed to speak something else.
+    /// The connection after an upgrade.
     pub fn take_tunnel(&mut self) -> Option<UpstreamSession> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Upgraded(talk) => Some(talk),
@@ -192,7 +193,7 @@ impl Exchange {
         let since = lease.since();
         self.began.get_or_insert(since - self.wait);
         match lease.take_idle() {
-            // Asked twice it might do twice: better be sure that the connection is one.
+            // A request that must not run twice needs a connection that is surely open.
             Some(connection) if self.asked.idempotent || connection.socket.is_quiet() => {
                 self.talk(lease, connection, since)
             }
@@ -231,7 +232,8 @@ impl Exchange {
         });
     }
 
-    /// Sends the request, then waits for the head. A back end may answer before it has read all.
+    /// Sends the request, then waits for the head. A back end may respond before it has read
+    /// everything.
     fn poll_talk(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Trouble>> {
         let Stage::Talking(talk) = &mut self.stage else {
             return Poll::Ready(Err(Trouble::Closed));
@@ -246,7 +248,7 @@ impl Exchange {
                 let (asked, member) = (&self.asked, &talk.member);
                 let before = self.reader.head_length();
                 let said = self.reader.head(input, asked, member, &mut self.interim)?;
-                // What is no part of the answer is no answer.
+                // Data that are not part of the response do not count.
                 talk.armed &= self.reader.head_length() == before;
                 if let Some(said) = said {
                     return Poll::Ready(Ok(said));
@@ -280,7 +282,7 @@ impl Exchange {
         talk.poll_late(cx).map(Err)
     }
 
-    /// A head has come: the member works.
+    /// A head has arrived, so the member works.
     fn said(&mut self, said: BackendHead) -> BackendHead {
         let talk = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Talking(talk) => talk,
@@ -298,15 +300,15 @@ impl Exchange {
         self.stage = match (&said, overridden) {
             (BackendHead::Upgrade(_), _) => Stage::Upgraded(talk),
             (BackendHead::Response(_), None) => Stage::Body(talk),
-            // The rest of it is not wanted.
+            // The rest of the response is not wanted.
             _ => Stage::Over,
         };
         self.take_early(now);
         overridden.map_or(said, BackendHead::Page)
     }
 
-    /// What came with the head is often all: then the member is free before the client is answered,
-    /// and the length of the body is known.
+    /// Takes what arrived with the head, often the whole body. The member is then free before the
+    /// client gets its response, and the length is known.
     fn take_early(&mut self, now: Instant) {
         let Stage::Body(talk) = &mut self.stage else {
             return;
@@ -330,7 +332,7 @@ impl Exchange {
         }
     }
 
-    /// `reusable`: as far as the answer goes; a request that was not sent whole is in the way of the next.
+    /// `reusable`: whether the response allows it. An incompletely sent request prevents it too.
     fn finish(&mut self, reusable: bool, now: Instant) {
         if let Stage::Body(talk) = std::mem::replace(&mut self.stage, Stage::Over) {
             if reusable && self.outgoing.is_sent() {

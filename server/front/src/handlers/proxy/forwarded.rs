@@ -1,4 +1,5 @@
-//! What back ends are told of those before us: `X-Forwarded-*` and `Forwarded` (RFC 7239).
+//! Fields about earlier clients and proxies for back ends: `X-Forwarded-*` and `Forwarded` (RFC
+//! 7239).
 
 use crate::handlers::perl::scheme;
 use crate::request::{Fields, Request};
@@ -13,8 +14,8 @@ const NAMES: [&str; 5] = [
     "forwarded",
 ];
 
-/// Whether the client's field of this name is not passed on as it is: it is written anew, or is
-/// nothing a stranger may say.
+/// Whether the client's field of this name is not forwarded unchanged: it is rewritten, or clients
+/// may not send it.
 pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
     let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
     match settings.forwarded {
@@ -26,7 +27,7 @@ pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
     }
 }
 
-/// Appends the fields. `said`: the client says something of its own in one of them.
+/// Appends the fields. `said`: the client sent one of them.
 pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &mut Vec<u8>) {
     let kept = if said && settings.forwarded == Forwarded::Append {
         request.fields
@@ -83,7 +84,7 @@ fn element(client: &[u8], host: &[u8], scheme: &[u8]) -> Vec<u8> {
     element
 }
 
-/// A token as it is, anything else in quotes (RFC 7239 section 4).
+/// A token unquoted, anything else quoted (RFC 7239 section 4).
 fn push_value(value: &[u8], into: &mut Vec<u8>) {
     if value.iter().all(|&byte| is_token_byte(byte)) {
         return into.extend_from_slice(value);

@@ -1,30 +1,31 @@
-//! The first lines of a request to an HTTP/1.1 back end: the request line and Host, which depend on the member.
+//! The first lines of a request to an HTTP/1.1 back end, which depend on the member: the request
+//! line and Host.
 //!
-//! They share one buffer with the rest of the head, which is made once for all tries:
-//! `[method][target][host][room][rest]`. For each member the lines are put together at the end of the room, so
-//! that what is sent lies in one piece.
+//! They share a buffer with the rest of the head, which is made once for all tries:
+//! `[method][target][host][room][rest]`. For each member the lines are written at the end of the
+//! room, so the whole head is contiguous.
 
 use mehari_config::BackEnd;
 use std::ops::Range;
 
 const VERSION_AND_HOST: &[u8] = b" HTTP/1.1\r\nHost: ";
 const CLOSE: &[u8] = b"Connection: close\r\n";
-/// For what most members add: a path, a host, that the connection is not kept.
+/// Enough for a member's path, host and Connection.
 const ROOM: usize = 128;
 
-/// What the lines are made of, apart from the member's share.
+/// The parts of the lines that do not depend on the member.
 pub struct Parts<'a> {
     pub method: &'a [u8],
     pub path: &'a [u8],
-    /// `None`: without a question mark.
+    /// `None`: no question mark.
     pub query: Option<&'a [u8]>,
-    /// The client's Host, when that is kept.
+    /// The client's Host, if it is kept.
     pub host: Option<&'a [u8]>,
-    /// The head asks for another protocol, and so says what becomes of the connection.
+    /// Whether the head requests an upgrade, and so has its own Connection.
     pub upgrades: bool,
 }
 
-/// Where they are in the buffer.
+/// Positions in the buffer.
 pub struct Opening {
     method: Range<usize>,
     /// Path and query.
@@ -32,12 +33,12 @@ pub struct Opening {
     /// Empty: the member's.
     host: Range<usize>,
     upgrades: bool,
-    /// Where the rest of the head begins.
+    /// The start of the rest of the head.
     rest: usize,
 }
 
 impl Opening {
-    /// Puts the parts into the buffer, which is empty; the rest of the head goes behind them.
+    /// Writes the parts into the empty buffer. The rest of the head follows.
     pub fn begin(parts: Parts<'_>, buffer: &mut Vec<u8>) -> Opening {
         debug_assert!(buffer.is_empty());
         let method = push(&[parts.method], buffer);
@@ -62,7 +63,7 @@ impl Opening {
         }
     }
 
-    /// Writes the lines for this member before the rest of the head. Where they begin.
+    /// Writes the lines for this member before the rest of the head. Returns their start.
     pub fn address(&mut self, member: &BackEnd, buffer: &mut Vec<u8>) -> usize {
         let (own, path) = (member.host.as_bytes(), member.path.as_bytes());
         let host = if self.host.is_empty() {

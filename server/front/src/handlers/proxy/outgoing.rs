@@ -1,5 +1,5 @@
-//! A request on its way to a back end: its head, then its body from memory or from a file, which can
-//! be sent again to another member.
+//! A request for a back end: its head, then its body from memory or a file. It can be sent again to
+//! another member.
 
 use super::opening::Opening;
 use crate::content::page_cache::read_resident;
@@ -18,33 +18,33 @@ use std::task::{ready, Context, Poll};
 use tokio::io::AsyncWrite;
 use tokio::task::JoinHandle;
 
-/// Read of a body's file at a time: what fits one FastCGI record.
+/// Bytes per read of a body's file, as many as fit into a FastCGI record.
 const WINDOW: u64 = 0xfff8;
 
-/// How a body is put.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// As it is.
     Plain,
-    /// In STDIN records, an empty one at the end.
+    /// In STDIN records, followed by an empty one.
     Records,
 }
 
 pub struct Outgoing {
     opening: Option<Opening>,
-    /// The head, and a body that is in memory.
+    /// The head, and a body in memory.
     start: Buffer,
-    /// Where in it the member's request begins.
+    /// The start of the member's request in it.
     begin: usize,
     file: Option<Filed>,
-    /// A piece of the file, framed.
+    /// A framed piece of the file.
     window: Vec<u8>,
-    /// How far `start` is written, and `window`.
+    /// How far `start` and `window` are written.
     written: usize,
     window_written: usize,
     /// The file's end has been reached.
     ended: bool,
-    /// All bytes that have left us.
+    /// All sent bytes.
     sent: u64,
 }
 
@@ -63,7 +63,7 @@ impl Outgoing {
         outgoing
     }
 
-    /// `params`: all records before the body's.
+    /// `params`: all records before those of the body.
     pub fn fastcgi(mut params: Buffer, body: Body<'_>) -> Outgoing {
         match body {
             Body::Empty => record::push_end(record::STDIN, &mut params),
@@ -73,7 +73,7 @@ impl Outgoing {
         Outgoing::new(params, filed(body, Framing::Records))
     }
 
-    /// `head`: all before the body, which follows as it is.
+    /// `head`: everything before the body, which follows unframed.
     pub fn plain(mut head: Buffer, body: Body<'_>) -> Outgoing {
         if let Body::Memory(bytes) = body {
             head.extend_from_slice(bytes);
@@ -95,12 +95,12 @@ impl Outgoing {
         }
     }
 
-    /// Bytes that have left us, over all tries.
+    /// Sent bytes over all tries.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// From the beginning, to this member.
+    /// Starts again for this member.
     pub fn address(&mut self, member: &BackEnd) {
         if let Some(opening) = &mut self.opening {
             self.begin = opening.address(member, &mut self.start);
@@ -113,7 +113,7 @@ impl Outgoing {
         }
     }
 
-    /// Nothing of it has left us.
+    /// Whether nothing was sent.
     pub fn is_untouched(&self) -> bool {
         self.written == self.begin
     }
@@ -122,7 +122,7 @@ impl Outgoing {
         self.ended && self.written == self.start.len() && self.window_written == self.window.len()
     }
 
-    /// Sends until all is sent.
+    /// Sends until everything is sent.
     pub fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -188,7 +188,7 @@ fn filed(body: Body<'_>, framing: Framing) -> Option<Filed> {
 }
 
 impl Filed {
-    /// Out of the page cache, where it was put a moment ago; a thread waits for the disk.
+    /// Reads from the page cache, where recent data are; a thread waits for the disk.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         let count = (self.length - self.at).min(WINDOW) as usize;
         if self.reading.is_none() {

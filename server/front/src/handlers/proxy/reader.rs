@@ -1,4 +1,4 @@
-//! What a back end says, whichever protocol it says it in.
+//! Reads a back end's response in any of the protocols.
 
 use super::reply::Http;
 use super::request_summary::RequestSummary;
@@ -16,19 +16,19 @@ pub enum Reader {
     Gateway(gateway::Reply),
 }
 
-/// How far a body has come.
+/// The progress of a body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// More has to arrive.
+    /// More data must arrive.
     More,
     /// The room is full.
     Full,
-    /// That was all. True: the connection can serve another request.
+    /// The body is complete. True: the connection can be used again.
     Done(bool),
 }
 
 impl Reader {
-    /// The head, once it has arrived whole; interim heads are put aside.
+    /// The head, once it is complete. Interim heads are stored.
     pub fn head(
         &mut self,
         input: &mut Input,
@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    /// Moves what has arrived of the body to `into`.
+    /// Moves the arrived part of the body to `into`.
     pub fn body(
         &mut self,
         input: &mut Input,
@@ -58,7 +58,7 @@ impl Reader {
         }
     }
 
-    /// How much of the body may be read straight into its place; `None`: it has to be looked at.
+    /// How much of the body may be read straight into its place. `None`: the data must be parsed.
     pub fn direct(&self) -> Option<usize> {
         match self {
             Reader::Http(http) => http.direct(),
@@ -66,7 +66,7 @@ impl Reader {
         }
     }
 
-    /// So much has been read straight.
+    /// Notes that this many bytes were read straight.
     pub fn read_directly(&mut self, count: usize) -> Step {
         match self {
             Reader::Http(http) => http.read_directly(count),
@@ -74,7 +74,7 @@ impl Reader {
         }
     }
 
-    /// The back end says no more. `Ok`: that was how it ends its answer.
+    /// The back end has closed. `Ok`: the response ends so.
     pub fn ended(&self) -> Result<(), Fault> {
         match self {
             Reader::Http(http) => http.ended(),
@@ -83,7 +83,8 @@ impl Reader {
         }
     }
 
-    /// Bytes of the head that have come, where other things come between; `None`: all that comes is the head's.
+    /// The received length of the head, if other data are mixed in. `None`: all data belong to the
+    /// head.
     pub fn head_length(&self) -> Option<usize> {
         match self {
             Reader::FastCgi(reply) => Some(reply.head_length()),
@@ -91,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// Nothing of an answer has come.
+    /// Whether nothing of a response has arrived.
     pub fn is_untouched(&self) -> bool {
         match self {
             Reader::Http(http) => http.is_untouched(),
@@ -100,7 +101,7 @@ impl Reader {
         }
     }
 
-    /// For the next try.
+    /// Prepares for the next try.
     pub fn reset(&mut self) {
         match self {
             Reader::Http(http) => http.reset(),

@@ -1,5 +1,5 @@
-//! An HTTP/1.1 back end's answer, read as strictly as a client's request: whatever two readers could
-//! understand in two ways is refused.
+//! The response of an HTTP/1.1 back end, read as strictly as a client's request: everything
+//! ambiguous is refused.
 
 mod head;
 
@@ -14,15 +14,15 @@ use mehari_pool::{script_head, Head};
 use mehari_upstream::{Fault, Input};
 use std::collections::VecDeque;
 
-/// Interim heads one answer may have.
+/// The most interim heads of a response.
 const INTERIM: usize = 16;
-/// Bytes and lines of a trailer, which is dropped.
+/// Limits of a trailer section, which is dropped: bytes and lines.
 const TRAILER: usize = 16 * 1024;
 const TRAILER_LINES: usize = 100;
 
 #[derive(Debug)]
 enum Body {
-    /// The head has not come yet.
+    /// The head has not arrived.
     Unknown,
     Length(u64),
     Chunked(Decoder),
@@ -34,11 +34,11 @@ enum Body {
 pub struct Http {
     is_head: bool,
     upgrades: bool,
-    /// Bytes of the head that were searched for its end.
+    /// How much of the head was searched for its end.
     searched: usize,
     interim: usize,
     body: Body,
-    /// The back end keeps the connection.
+    /// Whether the back end keeps the connection.
     keeps: bool,
 }
 
@@ -72,8 +72,8 @@ impl Http {
     ) -> Result<Option<BackendHead>, Fault> {
         loop {
             let bytes = input.bytes();
-            // What came in one piece is read at once. Of what comes bit by bit the end is looked for first, so
-            // that no byte is read again and again.
+            // Data in one piece are parsed at once. For data in several pieces the end is searched
+            // first, so that no byte is parsed repeatedly.
             let whole = self.searched == 0 || script_head::end(bytes, self.searched).is_some();
             let parsed = if whole && bytes.first() == Some(&b'H') {
                 head::parse(bytes, &asked.settings.proxy, member)?
@@ -102,7 +102,7 @@ impl Http {
         }
     }
 
-    /// No head yet: whether one may still come.
+    /// Whether an incomplete head may still become valid.
     fn unfinished(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         if script_head::end(bytes, self.searched).is_some() {
             return Err(Fault::Malformed("its head is not HTTP"));
@@ -115,7 +115,7 @@ impl Http {
         }
     }
 
-    /// Decides where the body ends (RFC 9112 section 6.3).
+    /// Finds the framing of the body (RFC 9112 section 6.3).
     fn begin(&mut self, parsed: Parsed) -> Result<BackendHead, Fault> {
         let bodiless = self.is_head || status::has_no_body(parsed.head.status);
         self.keeps = parsed.keeps;
@@ -174,7 +174,7 @@ impl Http {
         }
     }
 
-    /// Bytes behind the answer are nobody's: such a connection is not used again.
+    /// A connection with data behind the response is not used again.
     fn done(&self, input: &Input) -> Step {
         Step::Done(self.keeps && input.bytes().is_empty())
     }

@@ -1,5 +1,5 @@
-//! A request's head as an HTTP/1.1 back end gets it, apart from its first lines (`opening`): those wait until it is
-//! known which member is asked. Fields that concern the client's connection stay behind.
+//! The head of a request to an HTTP/1.1 back end, without its first lines (`opening`), which depend
+//! on the member. Fields about the client's connection are left out.
 
 use super::forwarded;
 use super::opening::{Opening, Parts};
@@ -11,7 +11,7 @@ use mehari_net::buffer_pool::Buffer;
 use mehari_observe::Decimal;
 use mehari_pool::Body;
 
-/// What the first lines are made of, and all lines behind them with the empty one.
+/// The parts of the first lines, and all further lines with the empty one.
 pub fn head(
     request: &Request<'_>,
     route: &Route,
@@ -53,7 +53,7 @@ pub fn head(
     (opening, lines)
 }
 
-/// Host and the body's length are written anew; Expect was answered here.
+/// Host and the body's length are written again. Expect was answered here.
 fn goes_on(field: &Field<'_>) -> bool {
     let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
     let ours = match field.0.len() {
@@ -66,13 +66,13 @@ fn goes_on(field: &Field<'_>) -> bool {
     !ours
 }
 
-/// Whether a field is among the options of a Connection field.
+/// Whether a Connection field names this field.
 pub fn names(options: &[u8], field: &[u8]) -> bool {
     let mut options = options.split(|&byte| byte == b',');
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(field))
 }
 
-/// The body has come whole, so it has a length.
+/// The body is complete, so its length is known.
 fn push_length(method: &[u8], body: &Body<'_>, lines: &mut Vec<u8>) {
     let length = match body {
         Body::Memory(bytes) => bytes.len() as u64,

@@ -1,4 +1,4 @@
-//! What an exchange has to remember of its request: the request itself is gone by then.
+//! The facts of a request that an exchange keeps, because it outlives the request.
 
 use crate::handlers::upgrade;
 use crate::request::Request;
@@ -18,9 +18,9 @@ pub struct RequestSummary {
     id: u64,
     target: SmallVec<[u8; 64]>,
     pub is_head: bool,
-    /// It may be asked twice (RFC 9110 section 9.2.2).
+    /// Whether the method is idempotent (RFC 9110 section 9.2.2).
     pub idempotent: bool,
-    /// The client would have the connection speak something else.
+    /// Whether the client requests an upgrade.
     pub upgrade: bool,
     /// How long the back end may be silent.
     pub timeout: Duration,
@@ -46,7 +46,7 @@ impl RequestSummary {
         }
     }
 
-    /// A GET that nobody sent, for the fuzzer.
+    /// A made-up GET, for the fuzzer.
     pub fn nobody(journal: Rc<dyn Journal>) -> RequestSummary {
         let settings = Arc::new(mehari_config::Site::defaults().main.base);
         RequestSummary {
@@ -62,7 +62,7 @@ impl RequestSummary {
         }
     }
 
-    /// A line about this request for the error log.
+    /// Writes a line about this request to the error log.
     pub fn log(&self, level: LogLevel, text: &str) {
         let text = format!("{}: {text}", self.target.escape_ascii());
         let origin = Origin {

@@ -1,8 +1,9 @@
-//! `ProxyPassReverse` and its relatives for cookies: what names the back end names this server instead.
+//! `ProxyPassReverse` and its relatives for cookies: replaces the back end's names by this
+//! server's.
 
 use mehari_config::{BackEnd, ProxySettings};
 
-/// Appends one line of an answer, rewritten where the configuration says so.
+/// Appends one line of a response, rewritten if configured.
 pub fn push_line(
     (name, value): (&str, &[u8]),
     settings: &ProxySettings,
@@ -26,7 +27,7 @@ pub fn push_line(
 fn push_location(value: &[u8], settings: &ProxySettings, member: &BackEnd, into: &mut Vec<u8>) {
     for (url, path) in &settings.reverse {
         if let Some(rest) = behind(value, url, member) {
-            // One slash between them, however many the configuration has.
+            // Exactly one slash between them.
             into.extend_from_slice(path.as_bytes());
             let doubled = path.ends_with('/') && rest.first() == Some(&b'/');
             into.extend_from_slice(&rest[usize::from(doubled)..]);
@@ -36,8 +37,8 @@ fn push_location(value: &[u8], settings: &ProxySettings, member: &BackEnd, into:
     into.extend_from_slice(value);
 }
 
-/// What of an address lies behind a URL, on a segment boundary. `balancer://name/path` is whatever
-/// member answered.
+/// The rest of an address behind a URL, on a segment boundary. `balancer://name/path` matches the
+/// member that responded.
 fn behind<'v>(value: &'v [u8], url: &str, member: &BackEnd) -> Option<&'v [u8]> {
     let balanced;
     let url = match url.strip_prefix("balancer://") {

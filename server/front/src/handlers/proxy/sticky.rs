@@ -1,4 +1,4 @@
-//! `stickysession`: the route that a session names, behind the last dot of its cookie or parameter.
+//! `stickysession`: the route of a session, behind the last dot of its cookie or parameter.
 
 use crate::request::Request;
 use mehari_config::Upstream;

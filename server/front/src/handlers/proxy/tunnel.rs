@@ -1,14 +1,14 @@
-//! A connection that was upgraded: bytes go both ways until one side has enough.
+//! An upgraded connection: bytes flow both ways until one side ends.
 
 use super::upstream_session::UpstreamSession;
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-/// Bytes on their way at a time, each direction.
+/// The size of the buffer per direction.
 const BUFFER: usize = 16 * 1024;
 
-/// Carries bytes between the client, who has sent `early` already, and the back end. `moved` is
-/// called whenever some have gone either way.
+/// Forwards bytes between the client, which has already sent `early`, and the back end. `moved` is
+/// called whenever bytes have moved.
 pub async fn carry<S>(
     client: &mut S,
     early: &[u8],
@@ -29,7 +29,7 @@ where
     tokio::io::copy_bidirectional_with_sizes(&mut client, socket, BUFFER, BUFFER).await
 }
 
-/// A client whose every byte is noticed.
+/// A client that reports every transfer.
 struct Watched<'a, S, F> {
     inner: &'a mut S,
     moved: &'a F,

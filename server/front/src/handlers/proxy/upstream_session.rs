@@ -1,4 +1,4 @@
-//! A member at work on a request: its lease, its connection, and how long it may be silent.
+//! A member at work on a request: its lease, its connection, and its deadline.
 
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
@@ -10,7 +10,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Reads of what is no part of the answer (framing, errors of a program) before others have their turn.
+/// The most reads of data outside of the response (framing, errors of a program) before other tasks
+/// run.
 pub const READS: usize = 16;
 
 /// A member at work on the request.
@@ -19,14 +20,14 @@ pub struct UpstreamSession {
     pub connection: Connection,
     pub member: Rc<BackEnd>,
     pub limit: Duration,
-    /// When the connection was taken, until the timer was set by it.
+    /// When the connection was taken, until the timer starts.
     pub taken: Option<Instant>,
-    /// The timer is running.
+    /// Whether the timer is running.
     pub armed: bool,
 }
 
 impl UpstreamSession {
-    /// Ready when the back end was silent for too long.
+    /// Ready when the back end has been silent for too long.
     pub fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
         if !std::mem::replace(&mut self.armed, true) {
             let now = self.taken.take().unwrap_or_else(Instant::now);
@@ -61,7 +62,7 @@ impl UpstreamSession {
         room: usize,
     ) -> Poll<Result<Step, Trouble>> {
         let before = into.len();
-        // As many reads as leave the loop time to see that the client has gone or the time is up.
+        // A limited number of reads, so the event loop notices a lost client or a timeout.
         for _ in 0..READS {
             let left = room.saturating_sub(into.len() - before).max(1);
             let step = reader.body(&mut self.connection.input, asked, into, left)?;
@@ -71,7 +72,7 @@ impl UpstreamSession {
                     self.armed = false;
                     return Poll::Ready(Ok(step));
                 }
-                // Framing alone filled the room.
+                // Only framing filled the room.
                 Step::Full => continue,
                 Step::More => {}
             }

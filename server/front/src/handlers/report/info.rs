@@ -1,4 +1,5 @@
-//! Apache's page of the configuration (mod_info): what stands in for modules, and every line as it was read.
+//! Apache's page of the configuration (mod_info): the replaced modules, and every line as it was
+//! read.
 
 use super::text;
 use crate::content::Answer;

@@ -1,4 +1,4 @@
-//! Metrics for collectors, in Prometheus' text and OpenMetrics, by OpenTelemetry's names where it has one.
+//! Metrics in Prometheus' text format and OpenMetrics, with OpenTelemetry's names if it has one.
 
 use super::text;
 use crate::content::Answer;
@@ -28,7 +28,7 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
 
 struct Page {
     text: String,
-    /// It is OpenMetrics, which names a family of counters without `_total`.
+    /// OpenMetrics, which names families of counters without `_total`.
     open: bool,
 }
 
@@ -145,7 +145,7 @@ fn write(shared: &Shared, page: &mut Page) {
     }
 }
 
-/// The same for each pool of workers, where virtual hosts have their own.
+/// The metrics of each team of workers.
 fn pools(teams: &[TeamStatus], page: &mut Page) {
     let name = "mehari_pool_workers";
     let help = "Workers of the main server's pool (an empty host) and of the hosts' with PerlOptions +Clone or +Parent.";

@@ -1,4 +1,4 @@
-//! Apache's status page (mod_status), for people and, by `?auto`, for the programs that read Apache's.
+//! Apache's status page (mod_status), and its machine-readable form `?auto`.
 
 use super::text;
 use crate::content::Answer;
@@ -33,7 +33,7 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
 
 type Figures = Vec<(&'static str, String)>;
 
-/// In Apache's order and by Apache's names.
+/// In Apache's order, with Apache's names.
 fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     let now = SystemTime::now();
     let uptime = now
@@ -42,7 +42,7 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
         .as_secs()
         .max(1);
     let counts = &shared.counts;
-    // The request for this page is not over yet: Apache leaves it out as well.
+    // The request for this page is not complete. Apache leaves it out too.
     let requests = counts.requests.get().saturating_sub(1);
     let bytes = counts.bytes.get();
     let per = |what: f64, of: u64| if of == 0 { 0.0 } else { what / of as f64 };
@@ -95,7 +95,8 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     ]
 }
 
-/// A sign a worker, Apache's: `_` waiting, `W` at work, `S` starting, `G` finishing, `.` not there.
+/// Apache's sign for each worker: `_` waiting, `W` at work, `S` starting, `G` finishing, `.`
+/// absent.
 fn scoreboard(pool: &PoolStatus) -> String {
     let mut board: String = pool
         .workers

@@ -1,5 +1,5 @@
-//! How far an upload is, in the words of lighttpd's mod_uploadprogress (1.4's XML; 1.5's script, which nginx's
-//! module kept) or as JSON.
+//! The progress of an upload, in the formats of lighttpd's mod_uploadprogress (1.4's XML; 1.5's
+//! script, which nginx's module uses too) or as JSON.
 
 use super::text;
 use crate::content::Answer;

@@ -1,11 +1,11 @@
-//! The conditions a page is within: which of its parts are printed.
+//! The nested conditions of a page: decides which parts are printed.
 
 use super::render::Wrong;
 
 #[derive(Default)]
 pub struct Branches(Vec<Branch>);
 
-/// An `if` that is open: whether it prints now, and whether one of its branches has.
+/// An open `if`: whether it prints now, and whether any branch has printed.
 struct Branch {
     prints: bool,
     done: bool,
@@ -23,14 +23,14 @@ impl Branches {
         });
     }
 
-    /// Whether an `elif` here has to be asked.
+    /// Whether the condition of an `elif` must be evaluated.
     pub fn ask(&self) -> bool {
         self.0
             .split_last()
             .is_some_and(|(last, outer)| !last.done && outer.iter().all(|branch| branch.prints))
     }
 
-    /// `elif`, and with `true` `else`: it prints where no branch before it has.
+    /// `elif`, or with `true` `else`: prints if no earlier branch has.
     pub fn change(&mut self, word: &str, met: bool) -> Result<(), Wrong> {
         let Some(branch) = self.0.last_mut() else {
             return Err(format!("`{word}` without its `if`"));
@@ -56,7 +56,7 @@ mod tests {
         assert!(branches.print() && !branches.ask());
         branches.open(false);
         assert!(!branches.print() && branches.ask());
-        // Within what does not print nothing does.
+        // Nothing inside an unprinted branch prints.
         branches.open(false);
         assert!(!branches.ask());
         branches.change("else", true).expect("open");

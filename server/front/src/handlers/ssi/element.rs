@@ -1,4 +1,4 @@
-//! The elements by name: what each appends to the page, and what it changes.
+//! The elements by name: their output and effects.
 
 use super::render::{Document, Manner, Render, Wrong};
 use base64::Engine;
@@ -53,7 +53,7 @@ impl Render {
         }
     }
 
-    /// `virtual` and `file`, each that is written; `onerror` names what stands there instead.
+    /// Processes each `virtual` and `file`. `onerror` names the replacement after an error.
     async fn include(
         &self,
         attributes: &Attributes,
@@ -82,7 +82,7 @@ impl Render {
         }
     }
 
-    /// The path of this server that an attribute names.
+    /// The path that an attribute names.
     fn target(&self, name: &str, value: &[u8], document: &Document) -> Result<Vec<u8>, Wrong> {
         let shown = value.escape_ascii();
         match name {
@@ -94,7 +94,7 @@ impl Render {
                     Some(at) => value.split_at(at),
                     None => (value, &[][..]),
                 };
-                // What is written may be encoded already, or not.
+                // The attribute may be percent-encoded already.
                 let path = percent::encode_path(&percent::decode_lenient(path));
                 let path = if path.starts_with(b"/") {
                     path
@@ -210,7 +210,7 @@ impl Render {
         found.map_err(|status| format!("{shown} answers {status}"))
     }
 
-    /// `cgi` is an include of a program with the page's own query; `cmd` is for nobody.
+    /// `cgi` includes a program with the page's query. `cmd` is not supported.
     async fn exec(
         &self,
         attributes: &Attributes,
@@ -248,7 +248,7 @@ impl Render {
     }
 }
 
-/// Up to the last slash.
+/// The part up to the last slash.
 pub(super) fn folder_of(path: &[u8]) -> &[u8] {
     let slash = memchr::memrchr(b'/', path).map_or(0, |at| at + 1);
     &path[..slash]
@@ -304,7 +304,7 @@ fn grouped(size: u64) -> String {
     text
 }
 
-/// Four characters, as Apache writes sizes: ` 12K`, `1.2M`.
+/// A size in four characters, as in Apache: ` 12K`, `1.2M`.
 fn short_size(size: u64) -> String {
     if size < 973 {
         return format!("{size:>3} ");

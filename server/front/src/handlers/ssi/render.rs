@@ -1,4 +1,4 @@
-//! Going through a page: its texts, its conditions, and its elements one after the other.
+//! Renders a page: its texts, conditions and elements in order.
 
 use super::branches::Branches;
 use super::element::folder_of;
@@ -20,15 +20,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pages within pages.
+/// The deepest nesting of pages.
 const DEEPEST: u32 = 11;
-/// How long the loop is held before others have their turn.
+/// The longest time before other tasks run.
 const SLICE: Duration = Duration::from_millis(2);
 
 pub struct Render {
     pub shared: Rc<Shared>,
     pub base: OwnedRequest,
-    /// Of all pages together, as in Apache.
+    /// Shared by all pages, as in Apache.
     pub variables: RefCell<Variables>,
     pub subrequests: &'static dyn Subrequests,
     depth: Cell<u32>,
@@ -36,11 +36,11 @@ pub struct Render {
     slice: Cell<Instant>,
 }
 
-/// A page's own place.
+/// A page's location.
 pub struct Document {
-    /// Percent-encoded, as it was asked for.
+    /// Percent-encoded, as requested.
     pub path: Vec<u8>,
-    /// The path of the file itself, without what follows it, up to its last slash.
+    /// The folder of the file's own path, with the final slash.
     pub folder: Vec<u8>,
     pub settings: Arc<Settings>,
 }
@@ -60,7 +60,7 @@ impl Document {
     }
 }
 
-/// How a page wants things written; an included page begins with its place's own.
+/// A page's formats. An included page starts with those of its place.
 pub struct Manner {
     pub error: Vec<u8>,
     pub undefined: Vec<u8>,
@@ -85,7 +85,7 @@ impl Manner {
     }
 }
 
-/// Why an element came to nothing.
+/// Why an element failed.
 pub type Wrong = String;
 
 impl Render {
@@ -106,7 +106,7 @@ impl Render {
         }
     }
 
-    /// Appends what the page comes to.
+    /// Appends the rendered page.
     pub fn page<'r>(
         &'r self,
         page: &'r Page,
@@ -173,7 +173,7 @@ impl Render {
         }
     }
 
-    /// False where nobody has to ask.
+    /// False if no condition must be evaluated.
     fn met(
         &self,
         condition: &Option<LazyCondition>,
@@ -203,7 +203,7 @@ impl Render {
         Ok(())
     }
 
-    /// Long pages let others have their turn.
+    /// Lets other tasks run during a long page.
     async fn pause(&self) {
         if self.slice.get().elapsed() > SLICE {
             tokio::task::yield_now().await;
@@ -228,13 +228,13 @@ impl Render {
         })
     }
 
-    /// A text with its variables put in.
+    /// Expands the variables of a text.
     pub fn put_in(&self, text: &[u8], manner: &Manner) -> Result<Vec<u8>, Wrong> {
         let text = self.variables.borrow().put_in(text, &manner.time);
         text.map_err(|too_long| too_long.to_string())
     }
 
-    /// What another path of this server answers.
+    /// The response of another path.
     pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, Wrong> {
         let shown = target.escape_ascii().to_string();
         let mut into = Vec::new();

@@ -1,14 +1,14 @@
-//! The variables of a page: those that programs get, those of the document, and what `set` has made.
+//! The variables of a page: those of programs, those of the document, and those of `set`.
 
 use crate::request::variables::ExpressionVariables;
 use mehari_config::{Facts, Piece};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
-/// Bytes that all variables together may have, and a text with variables put in.
+/// The limit in bytes of all variables together, and of an expanded text.
 const MOST: usize = 1 << 20;
 
-/// A text that would become too long.
+/// A text that would exceed the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a text, and variables, of {MOST} bytes at most")]
 pub struct TooLong;
@@ -17,7 +17,7 @@ pub struct TooLong;
 pub struct Variables {
     known: BTreeMap<Vec<u8>, Vec<u8>>,
     size: usize,
-    /// What differs from the variables of the request, for programs that are included.
+    /// The differences from the request's variables, for included programs.
     own: BTreeSet<Vec<u8>>,
     pub modified: Option<SystemTime>,
 }
@@ -34,7 +34,7 @@ impl Variables {
         Ok(())
     }
 
-    /// One that included programs see too.
+    /// Sets a variable that included programs see too.
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
         self.put(name, value)?;
         self.own.insert(name.to_vec());
@@ -49,7 +49,7 @@ impl Variables {
             .map(|(name, value)| (&name[..], &value[..]))
     }
 
-    /// `format`: how dates are written here.
+    /// `format`: the current date format.
     pub fn value(&self, name: &[u8], format: &str) -> Option<Vec<u8>> {
         let now = SystemTime::now();
         match name {
@@ -72,7 +72,7 @@ impl Variables {
         dates.chain(known).collect()
     }
 
-    /// `$NAME` and `${NAME}` put in; `\$` is a dollar sign.
+    /// Expands `$NAME` and `${NAME}`; `\$` is a dollar sign.
     pub fn put_in(&self, text: &[u8], format: &str) -> Result<Vec<u8>, TooLong> {
         let mut whole = Vec::with_capacity(text.len().min(MOST));
         let mut rest = text;
@@ -100,7 +100,7 @@ impl Variables {
     }
 }
 
-/// A name with or without braces, and how long it is with them.
+/// A name with or without braces, and its length including them.
 fn name(text: &[u8]) -> (&[u8], usize) {
     let fits = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
     match text.strip_prefix(b"{") {
@@ -115,7 +115,7 @@ fn name(text: &[u8]) -> (&[u8], usize) {
     }
 }
 
-/// What expressions see: the page's variables, and what the request answers.
+/// The values for expressions: the page's variables and the request's.
 pub struct PageFacts<'a> {
     pub variables: &'a Variables,
     pub format: &'a str,
@@ -170,7 +170,7 @@ mod tests {
         let mut variables = Variables::default();
         let half = vec![b'x'; MOST / 2];
         for _ in 0..3 {
-            // The same again takes no more room.
+            // The same value again takes no more room.
             variables.set(b"A", &half).expect("fits");
         }
         assert_eq!(variables.put(b"B", &half), Err(TooLong));

@@ -1,4 +1,4 @@
-//! A kept page as the answer to one request: its age told, conditions asked, compressed for who likes it.
+//! A kept page as the answer to one request: with Age, conditions, ranges and compression.
 
 use crate::cache::coded::Coded;
 use crate::cache::CacheStatus;
@@ -111,7 +111,7 @@ pub fn work(
     HandlerOutcome::Backend(Backend::Deferred(later))
 }
 
-/// `X-Cache: HIT from host`, as mod_cache says it.
+/// `X-Cache: HIT from host`, as in mod_cache.
 pub fn tell(lines: &mut Vec<u8>, part: CacheStatus, request: &Request<'_>) {
     lines.extend_from_slice(b"X-Cache: ");
     lines.extend_from_slice(part.name().as_bytes());
@@ -126,8 +126,7 @@ fn validators(lines: &[u8]) -> (&[u8], Option<SystemTime>) {
     (field(lines, "etag").unwrap_or_default(), modified)
 }
 
-/// The parts of a page that a request asks for (RFC 9110 section 14), as they are kept: not compressed. `None`:
-/// the whole.
+/// The requested ranges of a page (RFC 9110 section 14), uncompressed. `None`: the whole page.
 fn part_of(
     conditions: &Conditions<'_>,
     page: &Page,
@@ -162,7 +161,7 @@ fn part_of(
     Some((206, lines, body))
 }
 
-/// What a 304 says (RFC 9110 section 15.4.5).
+/// The fields of a 304 (RFC 9110 section 15.4.5).
 fn about(lines: &[u8]) -> Vec<u8> {
     const SAID: [&str; 7] = [
         "date",

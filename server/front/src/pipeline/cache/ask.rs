@@ -1,4 +1,4 @@
-//! What the cache knows for a request, before anything is run for it.
+//! Looks a request up in the cache before anything runs.
 
 use super::{answer, refresh};
 use crate::cache::fill_lock::{Fields, FillLock, Kind};
@@ -20,27 +20,27 @@ use std::task::Poll;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// A request that the cache is asked about.
+/// A lookup in the cache.
 pub struct Question {
     key: Rc<[u8]>,
     control: Option<Control>,
-    /// What it hears of those it waits for.
+    /// The failure of the request that this one waits for.
     failure: Option<Rc<Cell<u16>>>,
-    /// The folder has been asked.
+    /// Whether the folder was asked.
     looked: bool,
 }
 
 pub enum Step {
-    /// The cache has nothing to do with it.
+    /// The cache is bypassed.
     Pass,
-    /// The program is to be asked.
+    /// The program must run.
     Ask(Box<FillLock>),
-    /// Somebody asks already; look again after this.
+    /// Another request is making the page; look again afterwards.
     Wait(Pin<Box<dyn Future<Output = ()>>>),
     Answer(HandlerOutcome),
 }
 
-/// Fields that make a response depend on what a client has already.
+/// Fields that make a response depend on the client's version.
 const CONDITIONS: [&str; 6] = [
     "if-none-match",
     "if-modified-since",
@@ -51,16 +51,16 @@ const CONDITIONS: [&str; 6] = [
 ];
 
 impl Question {
-    /// `None`: nothing of this place is kept, or not of such a request.
+    /// `None`: the place is not cached, or such requests are not.
     pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<Question> {
         let rules = &route.settings.cache;
         let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
             && is_covered(rules, request)
-            // A handler of another phase has its say in every request.
+            // A handler of another phase takes part in every request.
             && !route.settings.runs_phases()
             && request.redirect.is_none_or(|redirect| redirect.keeps_request)
             && !filters::is_set(request, &route.settings, "no-cache")
-            // What is asked in a body is in no key.
+            // A request's body is not part of the key.
             && !(request.method == b"GET" && has_body(request))
             && !claims::hides_fields(request);
         let control = Control::parse(values(request.fields.iter(), "cache-control"));
@@ -81,7 +81,7 @@ impl Question {
     }
 }
 
-/// Whether a place of the cache's directives holds the path, however it is spelled.
+/// Whether the cache's directives cover the path, in any spelling.
 fn is_covered(rules: &CacheRules, request: &Request<'_>) -> bool {
     !rules.is_off() && UrlPath::decode(request.path()).is_ok_and(|path| rules.covers(&path.merged))
 }
@@ -153,7 +153,7 @@ pub fn step(
             return Step::Wait(loading);
         }
     }
-    // Nobody waits for what cannot be kept, or has to be asked about each time.
+    // No request waits for a page that cannot be kept or must be validated each time.
     let refused = matches!(found, Found::Refused);
     if only_kept {
         return Step::Answer(crate::pipeline::status_page::refusal(
@@ -207,7 +207,7 @@ pub fn step(
     };
     question.failure = Some(failure.clone());
     let wait = wait(shared, question.key.clone(), failure);
-    // The first of those whose patience ends asks next; the others wait for that one.
+    // The first request whose patience ends asks the program; the others wait for it.
     Step::Wait(match since.checked_add(limit) {
         Some(deadline) => {
             Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })
@@ -216,7 +216,7 @@ pub fn step(
     })
 }
 
-/// Until nobody asks for the key any more, or the program has failed who did.
+/// Waits until the key is free or its maker has failed.
 fn wait(shared: &Rc<Shared>, key: Rc<[u8]>, failure: Rc<Cell<u16>>) -> impl Future<Output = ()> {
     let cache = shared.cache.clone();
     poll_fn(move |cx| match cache.asked.borrow_mut().get_mut(&key) {
@@ -250,8 +250,8 @@ fn fill_lock(
 }
 
 impl FillLock {
-    /// The fields the program is to see instead of the request's: whether what is kept still holds, and
-    /// not what this one client has. `None`: as they are.
+    /// The fields for the program: conditions for the kept page instead of the client's. `None`:
+    /// unchanged.
     pub fn fields(&self, request: &Request<'_>) -> Fields {
         let Kind::Fill(page) = &self.kind else {
             return None;
@@ -284,7 +284,7 @@ impl FillLock {
         Some(fields)
     }
 
-    /// Has the program see these fields until its response is there.
+    /// Gives the program these fields until its response arrives.
     pub fn change_fields(&mut self, context: &mut RequestContext, fields: Fields) {
         if fields.is_some() {
             let state = context.rule_state.get_or_insert_with(Default::default);

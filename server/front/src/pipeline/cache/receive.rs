@@ -1,4 +1,4 @@
-//! What becomes of a program's response for a page: kept, or told that the old one holds, or done without.
+//! Handles a program's response for a page: keeps it, renews the old page, or ignores it.
 
 use super::answer;
 use crate::cache::fill_lock::{FillLock, Kind, UNKEPT};
@@ -13,9 +13,9 @@ use mehari_pool::Head;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// How long nobody waits for a page whose last response was an error.
+/// How long no request waits for a page whose last response was an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
-/// Fields that are of one response and not of the page.
+/// Fields of a single response that are not part of the page.
 const OWN: [&str; 6] = [
     "server",
     "age",
@@ -25,7 +25,7 @@ const OWN: [&str; 6] = [
     "x-cache-purge",
 ];
 
-/// Work instead of the response, where what is kept answers.
+/// A replacement for the response, if a kept page is used.
 pub fn receive(
     shared: &Rc<Shared>,
     context: &RequestContext,
@@ -46,7 +46,7 @@ pub fn receive(
         Kind::Settled => return None,
         Kind::Fill(old) => old.clone(),
     };
-    // As the client will see it: `Header` and `Expires` rules have their say.
+    // The page as the client sees it, after `Header` and `Expires` rules.
     let block = [&head.lines[..], &[]];
     let ruled = headers::of_response(shared, context, || *request, status, block);
     let said = ruled.as_deref().unwrap_or(&head.lines);
@@ -64,7 +64,7 @@ pub fn receive(
         ));
     }
     if status >= 500 {
-        // The old one stays, and is tried again.
+        // The old page stays and is tried again.
         let Some(old) = old.filter(|old| old.helps(now)) else {
             shared.cache.store.refuse(&fill_lock.key, now, AFTER_ERROR);
             fill_lock.fail(status);
@@ -116,7 +116,7 @@ pub fn receive(
     None
 }
 
-/// What is kept, where the program gave no answer at all; `status`: what a client is told then.
+/// A kept page after the program gave no response. `status`: the client's status otherwise.
 pub fn rescue(
     shared: &Rc<Shared>,
     context: &RequestContext,
@@ -141,7 +141,7 @@ pub fn rescue(
     })
 }
 
-/// RFC 9111 section 4.4.
+/// Invalidation as in RFC 9111 section 4.4.
 fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u8]) {
     if !(200..400).contains(&status) {
         return;
@@ -155,7 +155,7 @@ fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u
     }
 }
 
-/// The page with what a 304 said about it (RFC 9111 section 4.3.4), in the old one's place.
+/// The page with the fields of a 304 (RFC 9111 section 4.3.4), in place of the old one.
 fn freshened(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -176,7 +176,7 @@ fn freshened(
         arrival,
     ) {
         Ok(mut terms) => {
-            // The request was changed to ask; what chose the page is as it was.
+            // The request was changed to validate; the page's variants stay.
             terms.vary.clone_from(&old.terms.vary);
             let page = Rc::new(Page {
                 lines: without(&lines, &rules.ignore_headers, &OWN),
@@ -197,7 +197,7 @@ fn freshened(
     }
 }
 
-/// With the time it came at, where it does not say when it was made (RFC 9110 section 6.6.1).
+/// Adds the time of arrival if there is no Date (RFC 9110 section 6.6.1).
 fn dated(mut lines: Vec<u8>, now: SystemTime) -> Vec<u8> {
     if field(&lines, "date").is_none() {
         let date = httpdate::fmt_http_date(now);

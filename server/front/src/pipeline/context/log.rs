@@ -1,4 +1,4 @@
-//! A request's lines in the logs, and its end in the counts.
+//! Writes a request's log lines and counts its end.
 
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::RuleState;
@@ -7,11 +7,11 @@ use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_observe::{Entry, Lookup, More, Origin};
 
-/// The client went before it was answered: nginx's number for it.
+/// nginx's status for a client that left before its response.
 const CLIENT_GONE: u16 = 499;
 
 impl RequestContext {
-    /// A line for the error log about this request; `target` is printed escaped.
+    /// Writes a line about this request to the error log. `target` is printed escaped.
     pub fn log(&self, shared: &Shared, level: LogLevel, target: &[u8], text: &str) {
         let text = format!("{}: {text}", target.escape_ascii());
         let origin = Origin {
@@ -22,8 +22,8 @@ impl RequestContext {
         shared.journal.error(self.host, level, origin, &text);
     }
 
-    /// The request's line in the access log, and its end in the counts. An unreadable request has
-    /// neither method nor target.
+    /// Writes the access line and counts the request's end. An unreadable request has neither
+    /// method nor target.
     pub fn end<'a>(
         &'a self,
         shared: &Shared,
@@ -51,7 +51,7 @@ impl RequestContext {
         }
     }
 
-    /// What every log has of it.
+    /// The part that every log needs.
     fn entry<'a>(
         &'a self,
         peer: &'a Peer,
@@ -92,7 +92,7 @@ impl RequestContext {
         }
     }
 
-    /// The line for logs that want more than the combined format has.
+    /// The line for logs with more than the combined format.
     fn log_more<'a>(
         &'a self,
         shared: &Shared,

@@ -1,4 +1,4 @@
-//! The scripts before a request's handler: some see its URL, others the file that stands for.
+//! The scripts before a handler: some see the URL, others the mapped file.
 
 use super::visit::Seen;
 use super::{content, outcome};
@@ -77,7 +77,7 @@ pub async fn admit<C: ClientStream>(
     }
 }
 
-/// Where the request leads: where a rule or a script led it, and the file.
+/// The request's target after rules and scripts, and its file.
 fn led(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let target = context
         .redirect
@@ -178,11 +178,11 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         });
     }
 
-    /// The request as a script has changed it. Something: it is over.
+    /// Redirects the request as a script wants. `Some`: the request is over.
     fn lead(&self, context: &mut RequestContext, led: Led) -> Option<Verdict> {
         if let Some(file) = led.file {
             let state = context.rule_state.get_or_insert_with(Default::default);
-            // As folders' rules know it.
+            // In the form in which rules of folders know it.
             let plain = resolved(&file).map(|file| merge_slashes(&file));
             state.edge.mapped = Some(plain.unwrap_or(file));
         }
@@ -226,7 +226,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         self.lead(context, led).unwrap_or(Verdict::Again)
     }
 
-    /// `content`: what the script has said of it.
+    /// `content`: the script's body.
     fn answer(
         &self,
         context: &mut RequestContext,
@@ -273,7 +273,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
     }
 }
 
-/// What a script found on the way to a file that is not meant any more.
+/// Forgets the results for a file that no longer applies.
 fn forget_mapping(state: &mut RuleState) {
     state.edge.mapped = None;
 }

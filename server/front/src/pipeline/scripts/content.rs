@@ -1,4 +1,4 @@
-//! A body that a script made of texts and parts of files.
+//! A script's body, made of texts and parts of files.
 
 use crate::content::body::{FileBody, Part};
 use crate::content::{Content, Files};
@@ -11,10 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
-/// Of several files all but the largest are read into memory, up to this together.
+/// Of several files all but the largest are read into memory, up to this limit in all.
 const READ: u64 = 8 * 1024 * 1024;
 
-/// One piece, its file open.
+/// One part, with its file open.
 enum Open {
     Bytes(Vec<u8>),
     File {
@@ -24,7 +24,7 @@ enum Open {
     },
 }
 
-/// The content of these pieces.
+/// The content made of these parts.
 pub async fn of(files: &Files, mut pieces: Pieces) -> Result<Content, Failure> {
     match &mut pieces[..] {
         [] => Ok(Content::empty()),
@@ -103,7 +103,7 @@ fn open(piece: Piece) -> Result<Open, Failure> {
     };
     let shown = path.escape_ascii().to_string();
     let mut options = OpenOptions::new();
-    // A pipe must not stop the loop.
+    // A pipe must not block the event loop.
     options.read(true).custom_flags(libc::O_NONBLOCK);
     let file = options.open(OsStr::from_bytes(&path));
     let file = file.map_err(|error| failed(&shown, &error))?;

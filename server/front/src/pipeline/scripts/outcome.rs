@@ -1,11 +1,11 @@
-//! What becomes of a request that a script has changed.
+//! The effect of a script's changes to a request.
 
 use crate::request::path_of;
 use crate::request::rule_state::RuleState;
 use mehari_edge::{Attribute, Stage, Visit};
 use mehari_text::percent;
 
-/// Where a script led a request.
+/// A script's new target for a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Led {
     /// Path and query, percent-encoded.
@@ -13,13 +13,13 @@ pub struct Led {
     pub file: Option<Vec<u8>>,
 }
 
-/// What a script has set, of the request and of its response.
+/// Notes a script's settings for the request and its response.
 pub fn note(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     note_request(rule_state, visit);
     note_response(rule_state, visit);
 }
 
-/// Fields and variables that the handler is to see.
+/// Notes the fields and variables for the handler.
 pub fn note_request(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     let owned = |(name, value): (&[u8], &[u8])| (name.to_vec(), value.to_vec());
     if visit.request.is_changed() {
@@ -32,7 +32,7 @@ pub fn note_request(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     }
 }
 
-/// Fields that go with the answer, whoever makes it.
+/// Notes the fields for the response, whatever makes it.
 pub fn note_response(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     for (name, value) in visit.response.iter() {
         let set = &mut rule_state.get_or_insert_with(Default::default).edge.fields;
@@ -43,7 +43,7 @@ pub fn note_response(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     }
 }
 
-/// The same as header lines, for a script that answers itself.
+/// The fields as header lines, for a script that responds itself.
 pub fn lines(visit: &Visit) -> Vec<u8> {
     let mut lines = Vec::with_capacity(128);
     for (name, value) in visit.response.iter() {
@@ -54,7 +54,7 @@ pub fn lines(visit: &Visit) -> Vec<u8> {
     lines
 }
 
-/// Where a script that lets the request go on wants it to go.
+/// The new target of a script that lets the request continue.
 pub fn led(visit: &Visit, stage: Stage) -> Led {
     Led {
         target: target(visit),
@@ -65,7 +65,7 @@ pub fn led(visit: &Visit, stage: Stage) -> Led {
     }
 }
 
-/// Where a request begins again: at the URI that was set, else at the path and query.
+/// The target of a restarted request: the URI that was set, or else path and query.
 pub fn restarted(visit: &Visit) -> Option<Vec<u8>> {
     let whole = visit.changed(Attribute::RequestUri);
     whole.map(<[u8]>::to_vec).or_else(|| target(visit))
@@ -90,7 +90,7 @@ fn target(visit: &Visit) -> Option<Vec<u8>> {
         target.push(b'?');
         target.extend_from_slice(query);
     }
-    // What ends a request line can be in no target.
+    // A target cannot contain what ends a request line.
     target.retain(|byte| *byte > b' ' && *byte != 0x7f);
     Some(target)
 }

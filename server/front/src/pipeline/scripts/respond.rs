@@ -1,4 +1,4 @@
-//! The scripts behind a request's handler: they see the head of the response before it is sent.
+//! The scripts after a handler: they see the head of the response before it is sent.
 
 use super::visit::Seen;
 use super::{content, outcome};
@@ -7,12 +7,12 @@ use crate::pipeline::{ClientStream, RequestContext, RequestSource};
 use mehari_config::LogLevel;
 use mehari_edge::{Ended, Source, Stage, Visit};
 
-/// A head, as the handler said it or as scripts have left it.
+/// A head, from the handler or changed by scripts.
 pub struct Response {
     pub status: u16,
     /// Header lines, each `Name: value\r\n`.
     pub lines: Vec<u8>,
-    /// What is sent instead of the handler's body.
+    /// The replacement for the handler's body.
     pub instead: Option<Answer>,
 }
 
@@ -104,7 +104,7 @@ async fn take(
         response.instead = Some(answer);
     }
     if let Some(pieces) = pieces {
-        // Status and lines are those of the response, once all scripts have seen it.
+        // The status and lines are final only after the last script.
         response.instead = Some(Answer {
             status: response.status,
             lines: Vec::new(),
@@ -114,12 +114,13 @@ async fn take(
     Ok(())
 }
 
-/// A script makes an error of a response that was none. The handler's body is not for the client then.
+/// Whether a script makes an error of a successful response. The handler's body is then dropped.
 fn refuses(ended: &Ended, status: u16) -> bool {
     matches!(ended, Ended::Answer(said) if *said >= 400 && status < 400)
 }
 
-/// What the handler said of its body is not true of another one. What the script said itself stays.
+/// Drops the handler's fields about its body when the body is replaced. The script's own fields
+/// stay.
 fn forget_body(response: &mut Response, visit: &mut Visit) {
     const OF_BODY: [&[u8]; 6] = [
         b"content-encoding",

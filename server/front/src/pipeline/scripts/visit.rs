@@ -1,4 +1,4 @@
-//! What a script sees of a request: what it asks for, when it does.
+//! A script's view of a request.
 
 use crate::handlers::perl::scheme;
 use crate::request::{canonical, hop, Fields, Request};

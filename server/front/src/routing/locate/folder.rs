@@ -1,4 +1,4 @@
-//! A folder that was asked for: its slash, its index, its listing, or what stands in for what is missing.
+//! Requests for a folder: its slash, its index, its listing, or a fallback.
 
 use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
@@ -26,7 +26,7 @@ impl Search<'_> {
         if !rest.is_empty() && rest != b"/" {
             if settings.files.multi_views {
                 if let Some(recorder) = &self.recorder {
-                    // Any name that appears may fit.
+                    // Any new name may match.
                     recorder.note_unwatched();
                 }
                 if let Some(candidate) = views::choose(&found.file, &path, rest) {
@@ -73,7 +73,7 @@ impl Search<'_> {
         })
     }
 
-    /// A file, or a path that a handler answers without one.
+    /// A file, or a path with a handler that needs none.
     fn index_exists(&self, path: &Path) -> bool {
         let mapped = map(self.host, &path.merged).file;
         let is_file = |(_, stat): (CString, Stat)| is_file(&stat);

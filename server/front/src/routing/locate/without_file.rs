@@ -1,4 +1,4 @@
-//! What answers though the path leads to no file: a handler of its own, or a back end.
+//! Handlers without a file: a mounted application or a back end.
 
 use super::{Search, NOT_FOUND};
 use crate::routing::mapping::Mapping;
@@ -9,7 +9,7 @@ use mehari_http::problem::Problem;
 use std::sync::Arc;
 
 impl Search<'_> {
-    /// A handler that needs no file: SCRIPT_NAME is the location, or what exists of the path.
+    /// A handler that needs no file. SCRIPT_NAME is the location, or the existing part of the path.
     pub(super) fn mounted(
         &self,
         settings: Arc<Settings>,
@@ -62,7 +62,7 @@ impl Search<'_> {
         Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
     }
 
-    /// A back end that is a section's handler answers for paths that are no files here.
+    /// A section's back end responds for paths without a file here.
     pub(super) fn without_file(
         &mut self,
         settings: Arc<Settings>,

@@ -1,5 +1,5 @@
-//! What scripts know of files: a result is kept while its files are unchanged, as for static files.
-//! Where no event tells of changes, a path is looked at again once a second, however many requests ask.
+//! File information for scripts. A result is kept while its files are unchanged. If changes cause
+//! no events, a path is checked once per second, however many requests ask.
 
 use crate::content::resource::Identity;
 use crate::content::{media, Files};
@@ -15,26 +15,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::spawn_local;
 
-/// How long a change may go unnoticed that makes no event.
+/// How long a change without an event may go unnoticed.
 const LIFE: Duration = Duration::from_secs(1);
-/// Beyond this the table starts again from nothing.
+/// Beyond this the table is cleared.
 const PATHS: usize = 4096;
 
 struct Known {
     found: Duration,
     status: Option<Status>,
-    /// `None`: nothing tells when it changes.
+    /// `None`: changes are not reported.
     validity: Option<Rc<CacheValidity>>,
 }
 
 pub struct Disk {
     now: Cell<Duration>,
-    /// They say which types files have.
+    /// The settings with the media types of files.
     settings: RefCell<Option<Arc<Settings>>>,
     known: RefCell<HashMap<PathBuf, Known>>,
     watcher: Rc<FileWatcher>,
     files: Files,
-    /// A thread is on its way to a folder, for us.
+    /// Whether a thread is preparing a folder for us.
     scouting: Rc<Cell<bool>>,
 }
 
@@ -50,7 +50,7 @@ impl Disk {
         }
     }
 
-    /// Before a slice: the time, and for whom.
+    /// Called before a slice, with the time and the settings.
     pub fn look_for(&self, now: Duration, settings: &Arc<Settings>) {
         self.now.set(now);
         let mut known = self.settings.borrow_mut();
@@ -83,7 +83,8 @@ impl Disk {
         }
     }
 
-    /// Whether the folder of a path can be watched without a wait. If not, a thread makes it so.
+    /// Whether the folder of a path can be watched without waiting. If not, starts a thread that
+    /// prepares it.
     fn is_warmed(&self, path: &[u8]) -> bool {
         if !self.watcher.is_new(path) {
             return true;

@@ -1,4 +1,4 @@
-//! What fails: whether somebody else may have the request, and what the client is told.
+//! Failures: whether another member gets the request, and the client's status.
 
 use super::{Exchange, Stage};
 use crate::handlers::Fault;
@@ -7,7 +7,7 @@ use mehari_upstream::{Fault as Trouble, Wish};
 use tokio::time::Instant;
 
 impl Exchange {
-    /// Nothing has been sent, so that anyone may have the request, for as long as one may wait.
+    /// Nothing was sent, so any member may have the request while there is time.
     pub(super) fn cannot_connect(&mut self, trouble: Trouble) -> Option<Fault> {
         let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Some(trouble.into());
@@ -18,7 +18,7 @@ impl Exchange {
         drop(lease);
         let settings = self.group.settings();
         let often = if trouble.is_lasting() {
-            // Once each: it will not be better in a moment.
+            // Each member once, because it will not recover in a moment.
             self.tried.len() >= self.group.size()
         } else {
             member.retry.is_zero() && self.tried.len() > settings.attempts
@@ -31,14 +31,14 @@ impl Exchange {
         None
     }
 
-    /// Whether the request may be given to somebody else, and if so, does it. `Some`: it is over.
+    /// Gives the request to another member if possible. `Some`: it has failed.
     pub(super) fn recover(&mut self, trouble: Trouble) -> Option<Fault> {
         let Stage::Talking(talk) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Some(trouble.into());
         };
         let reused = talk.connection.reused;
         let timed_out = trouble == Trouble::TimedOut && talk.member.fail_on_timeout;
-        // A kept connection that turns out closed is nobody's failure.
+        // A kept connection that turns out to be closed is not the member's fault.
         if (trouble.is_members() && !reused) || timed_out {
             talk.lease.failed(trouble);
         }
@@ -78,7 +78,7 @@ impl Exchange {
         self.stage = Stage::Seeking(self.group.seek(wish));
     }
 
-    /// The end without an answer, or within one.
+    /// The end without a response, or within one.
     pub(super) fn give_up(&mut self, trouble: Trouble) -> Fault {
         let member = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Body(talk) | Stage::Talking(talk) => Some(talk.member),

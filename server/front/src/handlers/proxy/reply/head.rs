@@ -1,4 +1,4 @@
-//! The head of an answer: what concerns the connection is taken out, what names the back end is rewritten.
+//! The head of a response: removes fields about the connection and rewrites names of the back end.
 
 use crate::handlers::proxy::{request, reverse};
 use mehari_config::{BackEnd, ProxySettings};
@@ -6,7 +6,7 @@ use mehari_pool::{script_head, Head};
 use mehari_upstream::Fault;
 use std::mem::MaybeUninit;
 
-/// Fields an answer may have.
+/// The most fields of a response.
 const FIELDS: usize = 200;
 
 pub const TOO_LONG: Fault = Fault::Malformed("its head is too long");
@@ -15,11 +15,11 @@ pub const TOO_LONG: Fault = Fault::Malformed("its head is too long");
 pub struct Parsed {
     pub head: Head,
     pub chunked: bool,
-    /// The connection can be used again.
+    /// Whether the connection can be used again.
     pub keeps: bool,
 }
 
-/// Reads the head that `bytes` begin with. How long it is; `None`: its end has not come.
+/// Parses the head at the start of `bytes` and returns its length. `None`: it is incomplete.
 pub fn parse(
     bytes: &[u8],
     settings: &ProxySettings,
@@ -59,7 +59,7 @@ pub fn parse(
         return Err(Fault::Malformed("Transfer-Encoding in HTTP/1.0"));
     }
     if state.names_fields {
-        // Once more, without what the Connection fields name, which may come before them.
+        // Parses again without the fields that Connection names, which may precede it.
         lines.clear();
         for field in response.headers.iter() {
             let goes_on = RuleState::default().field(field.name, field.value)?;
@@ -88,13 +88,13 @@ pub fn parse(
     let parsed = Parsed {
         head,
         chunked: state.chunked,
-        // A body where none may be is in the way of the next answer.
+        // Data after a response without a body would disturb the next one.
         keeps: state.keeps && !state.closes && !(status == 204 && state.has_body()),
     };
     Ok(Some((parsed, length)))
 }
 
-/// What the fields say about framing and the connection.
+/// The framing and connection fields.
 #[derive(Default)]
 struct RuleState<'b> {
     length: Option<u64>,
@@ -104,12 +104,12 @@ struct RuleState<'b> {
     has_date: bool,
     has_server: bool,
     upgrade: Option<&'b [u8]>,
-    /// A Connection field says more than whether the connection is kept.
+    /// Whether a Connection field names other fields.
     names_fields: bool,
 }
 
 impl<'b> RuleState<'b> {
-    /// True: the field goes on to the client; it does not concern the connection.
+    /// Returns true if the field is for the client.
     fn field(&mut self, name: &str, value: &'b [u8]) -> Result<bool, Fault> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         match name.len() {
@@ -165,7 +165,7 @@ impl<'b> RuleState<'b> {
     }
 }
 
-/// A Connection field, of which there may be several, names it: it was for us.
+/// Whether one of the Connection fields names this field.
 fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
     let mut connection = fields
         .iter()
@@ -174,7 +174,7 @@ fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
         && connection.any(|field| request::names(field.value, name.as_bytes()))
 }
 
-/// Digits alone, no more than the type holds.
+/// Only digits, within the type's range.
 fn number(digits: &[u8]) -> Option<u64> {
     let (&first, rest) = digits.split_first()?;
     let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
