@@ -22,7 +22,7 @@ my $source = abs_path(dirname(__FILE__));
 my $cache  = shift // "$source/build";
 
 my @files;
-find({ no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/(?:build|blib|t)/} && /\.(?:c|h|xs|pm|PL)\z/ } }, $source);
+find({ no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/(?:build|blib|t)/} && /\.(?:c|h|xs|pm|pod|PL)\z/ } }, $source);
 my $digest = Digest::MD5->new;
 $digest->add($ENV{MEHARI_PERL_FLAGS} // '', $^X, $], join "\0", map { $Config{$_} // '' } qw(archname version ccflags uselongdouble));
 for my $file (sort @files) {
@@ -51,7 +51,7 @@ sub build {
     }
     chdir $home or die "mehari: $home: $!\n";
     run("$^X Makefile.PL");
-    run($Config{make} || 'make');
+    run(($Config{make} || 'make') . ' pure_all'); # without the manual pages
     open my $done, '>', 'built' or die "mehari: $home/built: $!\n";
 }
 

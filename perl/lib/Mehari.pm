@@ -16,9 +16,77 @@ __END__
 
 Mehari - the Perl side of the Mehari application server
 
+=head1 SYNOPSIS
+
+    mehari serve /srv/www/cgi-bin        # a folder of scripts
+    mehari serve app.psgi                # a PSGI application
+    mehari serve -f httpd.conf           # the directives of Apache and mod_perl
+    mehari check -f httpd.conf           # what a configuration means, and its problems
+    plackup -s Mehari app.psgi
+
 =head1 DESCRIPTION
 
-The server's zygote loads this module before it compiles anything else. C<Mehari::zygote> never
-returns: it loads the site's modules and forks the workers.
+Mehari is a web application server for Perl. A front, written in Rust, speaks HTTP with the
+clients. Workers, which are processes of the site's own perl, run scripts, handlers and
+applications. The front and the workers share memory, so that a request costs no socket.
+
+This module loads the compiled part of the Perl side. The server loads the module before any
+code of the site, so a program has no need for C<use Mehari>. A program outside the server may
+load most modules below as well: C<perl $(perl perl/build.pl | sed s/^/-I/) program.pl> sets the
+search path in a checkout.
+
+=head1 MODULES
+
+=over 4
+
+=item State that workers share
+
+L<Mehari::State> is a tied hash, L<Mehari::State::Structures> the same for values of any kind,
+L<Mehari::Cache> a cache for parts of pages. L<CHI::Driver::Mehari>, L<Apache::Session::Mehari>
+and L<Apache::ASP::State> connect them with other software.
+
+=item PSGI
+
+L<Plack::Handler::Mehari> is what C<plackup -s Mehari> loads.
+
+=item Ways to run a script
+
+L<Mehari::Fork>, L<Mehari::Rewind>, L<Mehari::Auto>, L<ModPerl::Registry> and
+L<ModPerl::PerlRun> are names for the directive PerlResponseHandler.
+
+=item The interface of mod_perl 2
+
+C<Apache2::*>, C<APR::*> and C<ModPerl::*>. L<Apache2::RequestRec> is the place to begin.
+
+=item The interface of libapreq2
+
+L<Apache2::Request>, L<Apache2::Upload>, L<Apache2::Cookie>, L<APR::Request>.
+
+=item The interface of mod_perl 1
+
+L<Apache> and C<Apache::*>.
+
+=back
+
+=head1 VARIABLES
+
+=over 4
+
+=item $Mehari::VERSION
+
+The version of the Perl side.
+
+=back
+
+=head1 LIMITS
+
+The functions of this package (C<zygote>, C<compile_script>, C<log_line>, C<limit>,
+C<take_ends>) are internal to the server. A program that loads Mehari outside the server has no
+request: every method of a request dies there.
+
+=head1 SEE ALSO
+
+L<Mehari::State>, L<Mehari::Cache>, L<Plack::Handler::Mehari>, L<Apache2::RequestRec>,
+F<docs/modperl.md>, F<docs/psgi.md>, F<docs/configuration.md>.
 
 =cut

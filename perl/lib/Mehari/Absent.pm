@@ -17,3 +17,16 @@ sub methods {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Absent - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it defines methods of mod_perl that cannot exist here,
+each of which dies and names an alternative.
+
+=cut

@@ -34,3 +34,15 @@ sub _read {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::CGI - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it lets CGI.pm read queries in C.
+
+=cut

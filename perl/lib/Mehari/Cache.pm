@@ -166,3 +166,93 @@ sub _own_folder {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Cache - a cache for parts of pages, shared by all workers
+
+=head1 SYNOPSIS
+
+    use Mehari::Cache;
+    my $menu = Mehari::Cache->compute('menu', ttl => 60, stale => 10, sub { make_the_menu() });
+    Mehari::Cache->set(weather => { sky => 'grey' }, ttl => 300);
+    my $weather = Mehari::Cache->get('weather');
+    Mehari::Cache->remove('weather');
+
+    my $cache = Mehari::Cache->new(folder => '/var/cache/site', size => '256M');
+    my $value = $cache->get('key');
+
+    sub make_the_menu { return '<ul></ul>' }
+
+=head1 DESCRIPTION
+
+The cache keeps values of any kind (as L<Mehari::State::Structures> does) for a time and within
+a size. All workers share it, on every rung, and so do programs outside the server. When the
+cache reaches its size, the half that was written last stays.
+
+Every method but C<new> may be called on the class. The class uses one cache for the user and
+the document root: 64 MiB in memory, in C</dev/shm/mehari-cache-UID>. If the variable
+C<MEHARI_CACHE> holds the URL of a Redis server, the class uses that server.
+
+=head1 METHODS
+
+=over 4
+
+=item new(OPTION => VALUE ...)
+
+Opens a cache. C<folder> is the folder of its file C<mehari.cache>. C<size> is a number of
+bytes, or a number with K, M or G, and at least 1M; the default is 64 MiB. C<namespace>
+separates users of one cache; the default is the document root. C<in> is the URL of a Redis
+server and excludes C<folder> and C<size>. Dies for any other option.
+
+=item get(KEY)
+
+Returns the value, or undef if there is none or its time is over.
+
+=item set(KEY, VALUE, ttl => SECONDS)
+
+Stores a value and returns it. C<ttl> is how long the value is fresh, from 0 to 1,000,000,000
+seconds with or without a fraction; without C<ttl> it is fresh until it is replaced. C<< stale
+=> SECONDS >> is for C<compute>.
+
+=item compute(KEY, ttl => SECONDS, stale => SECONDS, CODE)
+
+Returns the fresh value, or calls the code in scalar context, stores its result and returns it.
+One process runs the code. The others wait for the value; if C<stale> was given when the value
+was stored, they return the old value for so many seconds after its time. If the code dies,
+nothing is stored, the exception goes to the caller, and the next process tries. A killed
+process delays nobody.
+
+=item remove(KEY)
+
+Removes a value. Returns 1.
+
+=item clear
+
+Removes all values of the namespace. Returns 1.
+
+=item keys
+
+Returns the keys of the namespace in any order. Some of their values may have expired.
+
+=back
+
+=head1 ERRORS
+
+A missing or empty key, an unknown option, a wrong number of seconds or bytes, and a folder that
+is not private die with a line that begins with C<Mehari::Cache:>. Errors of the store begin
+with C<Mehari::State:>.
+
+=head1 LIMITS
+
+A key is bytes, or text that is stored as UTF-8. C<keys> does not work with a cache in Redis.
+Redis decides itself what leaves when its memory is full. The code of C<compute> must not
+compute the same key again.
+
+=head1 SEE ALSO
+
+L<Mehari::State>, L<CHI::Driver::Mehari>, F<docs/state.md>, F<docs/cache.md>.
+
+=cut

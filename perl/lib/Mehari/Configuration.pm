@@ -175,3 +175,16 @@ sub _message {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Configuration - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it runs C<< <Perl> >> sections while the configuration is
+read and returns the lines that they make.
+
+=cut

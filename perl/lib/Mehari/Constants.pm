@@ -93,3 +93,16 @@ sub import_into {
 require mro;
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Constants - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it defines the constants of L<Apache2::Const>,
+L<APR::Const> and L<ModPerl::Const>.
+
+=cut

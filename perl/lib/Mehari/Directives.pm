@@ -167,3 +167,16 @@ sub _forget {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Directives - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it keeps the directives that Perl modules define; see
+L<Apache2::Module>.
+
+=cut

@@ -26,3 +26,15 @@ sub send {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::FilteredFile - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it sends a file through Perl's output filters.
+
+=cut

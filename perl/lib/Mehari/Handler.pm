@@ -120,3 +120,15 @@ sub _load {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Handler - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it finds the code of a handler by its name.
+
+=cut

@@ -127,3 +127,16 @@ sub _close {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::PSGI - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it loads PSGI applications and handles delayed responses
+and bodies that are handles.
+
+=cut

@@ -38,3 +38,16 @@ sub knows_password {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Providers - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it runs the handlers of PerlAddAuthzProvider and
+PerlAddAuthnProvider.
+
+=cut

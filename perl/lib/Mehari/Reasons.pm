@@ -23,3 +23,15 @@ my %REASON = (
 sub line { my ($status) = @_; return "$status " . ($REASON{$status} || $REASON{500}) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Reasons - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it knows Apache's reason phrases.
+
+=cut

@@ -44,3 +44,16 @@ sub _words {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::RequestConfiguration - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it carries out C<< $r->add_config >>; see
+L<Apache2::RequestUtil>.
+
+=cut

@@ -11,3 +11,15 @@ our %fact;
 sub root { my $root = $fact{server_root} // '/'; $root =~ s{(?<=.)/+\z}{}; return $root }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Server - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it holds facts about the whole server.
+
+=cut

@@ -125,3 +125,133 @@ sub report {
 sub DESTROY { $_[0]->UnLock while $_[0][TAKEN] }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::State - a hash that all processes of a machine, or of several, share
+
+=head1 SYNOPSIS
+
+    use Mehari::State;
+    tie my %visits, 'Mehari::State', '/var/lib/site/visits';
+
+    my $store = tied %visits;
+    $store->Lock;
+    $visits{total}++;
+    $store->UnLock;
+
+    # On several machines:
+    tie my %shared, 'Mehari::State', 'redis://10.0.0.5:6379/0/visits';
+
+=head1 DESCRIPTION
+
+A tied hash lives in one file, which every process maps. No daemon runs beside the workers, and
+an access opens no file and no socket. The hash survives reloads, restarts, and the death of any
+process at any moment.
+
+A key is up to 65,536 bytes long, a value up to 256 MiB. Both are byte strings: a character
+above 255 is an error, so encode text first, or use L<Mehari::State::Structures>. An undefined
+key or value is stored as the empty string.
+
+One access is atomic. A sequence such as fetch, change and store needs a lock. C<use MLDBM
+qw(Mehari::State Storable)> works, with or without MLDBM::Sync.
+
+=head1 TIE
+
+    tie my %hash, 'Mehari::State', PATH;
+    tie my %hash, 'Mehari::State', PATH, FLAGS, MODE, OPTION => VALUE;
+
+=over 4
+
+=item PATH
+
+The folder of the path holds the store, a file C<mehari.state>. The last part names the hash.
+All hashes of a folder share the store. C<redis://HOST:PORT/NUMBER/NAME> is a hash in Redis or
+Valkey; NUMBER is the database.
+
+=item FLAGS
+
+As for sysopen. C<O_CREAT> makes a missing store, C<O_TRUNC> empties the hash. The default is
+C<O_RDWR | O_CREAT>.
+
+=item MODE
+
+The permissions of a new store. The default is 0640.
+
+=item in => FILE
+
+Names another store file, or a server: C<redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER]> or
+C<unix:///PATH[?db=NUMBER]>. The whole PATH is then only the name of the hash.
+
+=item limit => BYTES
+
+The largest size of the store file. The default is 1 GiB.
+
+=back
+
+=head1 METHODS
+
+The methods belong to the object that C<tied %hash> returns.
+
+=over 4
+
+=item Lock, lock, SyncLock
+
+Takes the lock of the hash for writing. While a process holds the lock, operations of other
+processes on the hash wait. Locks are counted: each needs its own UnLock. A lock belongs to the
+process, ends with it, and is not inherited by a fork. Returns the number of locks that this
+object holds.
+
+=item ReadLock
+
+Takes the lock for reading. Other readers go on, writers wait. A write under a read lock dies.
+
+=item UnLock, unlock, SyncUnLock
+
+Gives back one lock of this object. Without a lock it does nothing. Returns 1. An object that
+goes away gives back all its locks.
+
+=item lock_of(KEY)
+
+Returns the lock of one key. C<< $lock->take('w') >> waits for it, C<< $lock->give_back >> ends
+it, and so does the end of the object. Operations on the hash ignore such a lock.
+
+=item SyncSize
+
+Returns the size of all keys and values of the hash in bytes. C<scalar %hash> is the number of
+keys.
+
+=item report
+
+Returns C<{ size, live, records, limit }> of the whole store: the bytes of the file, the bytes
+in use, the number of records, and the limit in bytes. In Redis size and live are both the
+memory of the server, and a limit of 0 means none.
+
+=back
+
+=head1 ERRORS
+
+Every error is a C<die> with one line that begins with C<Mehari::State:>. Among them: the file
+is full, is damaged, is no store, cannot be extended (disk blocks are reserved before they are
+written), a lock cannot be had without a deadlock, Redis cannot be reached. F<docs/state.md>
+explains each line.
+
+=head1 LIMITS
+
+The file is for one machine and a local file system; its lock does not work over NFS. The store
+never calls fsync, so a power failure may lose the last seconds. Every user who may write the
+file may damage it.
+
+In Redis readers do not share a lock. A process that has waited for a lock for 60 seconds gets
+an error, and a lock is lost after five minutes without an operation under it.
+
+A thread opens its own object: objects are not copied into new threads.
+
+=head1 SEE ALSO
+
+L<Mehari::State::Structures>, L<Mehari::Cache>, L<Apache::Session::Mehari>,
+L<Apache::ASP::State>, F<docs/state.md>.
+
+=cut

@@ -144,3 +144,16 @@ sub load_what_a_script_uses {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Zygote - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it starts the zygote, which loads the site's modules and
+forks the workers.
+
+=cut

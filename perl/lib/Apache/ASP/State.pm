@@ -16,3 +16,34 @@ use warnings;
 require Mehari::State::ApacheASP;
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::ASP::State - Apache::ASP's state objects, with Mehari::State as a StateDB
+
+=head1 SYNOPSIS
+
+    PerlSetVar StateDir /var/lib/site/state
+    PerlSetVar StateDB  Mehari::State
+
+=head1 DESCRIPTION
+
+With these lines of configuration C<$Session>, C<$Application> and Apache::ASP's own records are
+in one file, C<StateDir/mehari.state>, that all workers map. This file precedes the installed
+Apache::ASP::State in C<@INC> and loads it. Sites with another C<StateDB> use the installed
+module unchanged. C<PerlSetVar StateStore redis://HOST:PORT/NUMBER> keeps the state in Redis.
+
+=head1 DIFFERENCES
+
+Storable freezes the values, whatever StateSerializer says, and values have no limit of 1024
+bytes. Sessions in files are not taken over. Locks, SessionSerialize, Session_OnEnd and the
+expiry of sessions remain those of Apache::ASP. Without an installed Apache::ASP, loading this
+module dies.
+
+=head1 SEE ALSO
+
+L<Apache::ASP>, L<Mehari::State>, F<docs/state.md>.
+
+=cut

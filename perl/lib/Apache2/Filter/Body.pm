@@ -57,3 +57,15 @@ sub remove { return }
 sub frec   { return Apache2::FilterRec->new('core') }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Filter::Body - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is the end of a request's filters, the body.
+
+=cut

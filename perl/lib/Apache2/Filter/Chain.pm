@@ -83,3 +83,15 @@ sub _pass {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Filter::Chain - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is the chain of filters of a request or a connection.
+
+=cut

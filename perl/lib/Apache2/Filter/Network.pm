@@ -54,3 +54,16 @@ sub remove { return }
 sub frec   { return Apache2::FilterRec->new('core') }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Filter::Network - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is the end of a connection's filters, the client's
+socket.
+
+=cut

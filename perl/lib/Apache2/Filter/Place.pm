@@ -64,3 +64,16 @@ sub fflush {
 sub remove { my ($self) = @_; die "a filter is removed by itself: \$f->remove\n" }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Filter::Place - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is a place among the filters of a request, as C<<
+$r->input_filters >> and C<< $r->output_filters >> return.
+
+=cut

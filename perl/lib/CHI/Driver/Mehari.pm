@@ -47,3 +47,43 @@ sub get_keys       { my ($self) = @_; return $self->_entries->keys }
 sub get_namespaces { my ($self) = @_; return $self->_namespaces->keys }
 
 1;
+
+__END__
+
+=head1 NAME
+
+CHI::Driver::Mehari - CHI's caches in Mehari::Cache
+
+=head1 SYNOPSIS
+
+    use CHI;
+    my $cache = CHI->new(driver => 'Mehari', namespace => 'menus', size => '256M');
+    my $shared = CHI->new(driver => 'Mehari', in => 'redis://127.0.0.1/1');
+    $cache->set('main', { items => [1, 2] }, '10 minutes');
+
+=head1 DESCRIPTION
+
+The driver gives programs that use CHI a cache that all workers share. All methods are CHI's.
+
+=head1 ATTRIBUTES
+
+=over 4
+
+=item folder, size, in
+
+The options of the same names of C<< Mehari::Cache->new >>. Without any of them the cache is
+that of the user, in memory.
+
+=back
+
+=head1 LIMITS
+
+An entry is kept for an hour after its time, because CHI can return expired entries. Entries may
+leave earlier when the cache is full. With C<in>, C<get_keys> and C<get_namespaces> do not work,
+because L<Mehari::Cache> cannot list the keys of a Redis server.
+
+=head1 SEE ALSO
+
+L<Mehari::Cache>, L<CHI>.
+
+=cut

@@ -121,3 +121,16 @@ sub relay {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::PSGI::Keeper - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it keeps the application of C<plackup -s Mehari>; see
+L<Plack::Handler::Mehari>.
+
+=cut

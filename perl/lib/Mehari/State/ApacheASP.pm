@@ -74,3 +74,16 @@ my %ours = (
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::State::ApacheASP - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it stores Apache::ASP's state objects; see
+L<Apache::ASP::State>.
+
+=cut

@@ -71,3 +71,16 @@ sub DESTROY {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::State::NameLock - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is the lock of a process on a name; see
+L<Mehari::State>.
+
+=cut

@@ -197,3 +197,16 @@ sub fail {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::State::Redis - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is the store of L<Mehari::State> and L<Mehari::Cache>
+in Redis or Valkey.
+
+=cut

@@ -36,3 +36,48 @@ sub thaw {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::State::Structures - a shared hash for values of any kind
+
+=head1 SYNOPSIS
+
+    use Mehari::State::Structures;
+    tie my %hash, 'Mehari::State::Structures', '/var/lib/site/users';
+    $hash{ann} = { name => "Ann \x{263a}", visits => [1, 2, 3] };
+    print $hash{ann}{name};
+
+=head1 DESCRIPTION
+
+This class is L<Mehari::State> for references, undef, bytes and text. The arguments of C<tie>
+and all other methods are those of Mehari::State. Storable freezes references.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item freeze(VALUE)
+
+Returns the bytes that are stored for a value: a letter for its kind, then the value.
+
+=item thaw(BYTES)
+
+Returns the value of such bytes. Dies if the bytes were not made by freeze.
+
+=back
+
+=head1 LIMITS
+
+A fetched structure is a copy: C<$hash{ann}{visits} = []> changes the copy and not the store.
+Fetch the value, change it, and store it again, under C<Lock> if other processes do so too.
+Objects must be what Storable can freeze. Only trusted programs may write the store, because
+thawing an object can run code of its class.
+
+=head1 SEE ALSO
+
+L<Mehari::State>, L<Storable>, F<docs/state.md>.
+
+=cut

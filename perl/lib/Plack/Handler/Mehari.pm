@@ -119,14 +119,82 @@ Plack::Handler::Mehari - run a PSGI application on the Mehari server
 
     plackup -s Mehari --workers 4 --listen 127.0.0.1:8080 app.psgi
 
+=head1 DESCRIPTION
+
+The process of plackup becomes the server, and its workers run the application that plackup has
+loaded, with plackup's middleware. C<-e>, C<-I>, C<-M>, C<-E> and C<--path> work as with any
+server. The program C<mehari> is looked for in the variable C<MEHARI_BIN>, beside this module in
+a checkout, and on PATH.
+
+=head1 METHODS
+
+=over 4
+
+=item new(OPTION => VALUE ...)
+
+Returns a handler. Dies for an unknown option, and if max_requests, timeout or backlog is no
+number.
+
+=item run(APPLICATION)
+
+Serves a code reference, or an object that can be called. Never returns: the process runs the
+server program instead, and TERM, QUIT, INT, HUP and USR1 are the server's signals. Dies if the
+program is not found.
+
+=back
+
 =head1 OPTIONS
 
-C<host>, C<port>, C<listen>, C<socket>, C<workers> (a number or C<auto>), C<max_requests> (requests of a
-worker before it is replaced), C<timeout> (seconds that a request may take), C<backlog>, C<access_log>
-(a file), C<daemonize>.
+=over 4
 
-The server runs the application that plackup has loaded, with plackup's middleware: C<-e>, C<-I>,
-C<-M>, C<-E> and C<--path> work as with any server. HUP replaces the workers by new ones with the same
-code. For changed code use C<plackup -r>, or C<mehari serve app.psgi>, which reads the file again.
+=item host, port
+
+The address. The default is port 5000 of every IPv4 address.
+
+=item listen => [ADDRESSES]
+
+Addresses as HOST:PORT or :PORT, or paths of sockets. They take precedence over socket, host and
+port.
+
+=item socket
+
+The path of a socket.
+
+=item workers
+
+A number, or C<auto>.
+
+=item max_requests
+
+The number of requests after which a worker is replaced.
+
+=item timeout
+
+Seconds, as the directive Timeout.
+
+=item backlog
+
+The length of the queue of connections, as the directive ListenBacklog.
+
+=item access_log
+
+A file, in the format C<combined>. The default is no access log.
+
+=item daemonize
+
+True: the server runs in the background.
+
+=back
+
+=head1 LIMITS
+
+HUP replaces the workers by new ones with the same code. For changed code use C<plackup -r>, or
+C<mehari serve app.psgi>, which reads the file again. Code that was compiled before plackup
+loaded this module may change its worker for good with exec, chdir or umask; otherwise the
+worker restores these after each request.
+
+=head1 SEE ALSO
+
+L<Plack>, L<Mehari>, F<docs/psgi.md>.
 
 =cut

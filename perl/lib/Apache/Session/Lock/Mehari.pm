@@ -32,3 +32,47 @@ sub release_all_locks {
 sub DESTROY { my ($self) = @_; $self->release_all_locks; return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Session::Lock::Mehari - the locks of Apache::Session::Mehari
+
+=head1 SYNOPSIS
+
+    # With Apache::Session::Flex:
+    my %option = (Store => 'Mehari', Lock => 'Mehari', FileName => '/var/lib/site/sessions');
+
+=head1 DESCRIPTION
+
+One process at a time holds the lock of a session. The lock is exclusive from the beginning,
+because two readers that want to write would wait for each other. It ends with its process.
+
+=head1 METHODS
+
+=over 4
+
+=item new
+
+Returns a lock manager without a lock.
+
+=item acquire_read_lock(SESSION), acquire_write_lock(SESSION)
+
+Waits for the lock of the session. Returns 1.
+
+=item release_read_lock
+
+Does nothing: the lock stays for writing. Returns 1.
+
+=item release_write_lock, release_all_locks
+
+Ends the lock. Returns 1.
+
+=back
+
+=head1 SEE ALSO
+
+L<Apache::Session::Mehari>, L<Mehari::State>.
+
+=cut

@@ -43,3 +43,64 @@ sub remove {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Session::Store::Mehari - the store of Apache::Session::Mehari
+
+=head1 SYNOPSIS
+
+    use Apache::Session::Flex;
+    tie my %session, 'Apache::Session::Flex', undef, {
+        Store => 'Mehari', Lock => 'Mehari', Generate => 'MD5', Serialize => 'Storable',
+        FileName => '/var/lib/site/sessions',
+    };
+
+=head1 DESCRIPTION
+
+Apache::Session calls this class with its session object. C<FileName> is required and names a
+hash of L<Mehari::State>.
+
+=head1 METHODS
+
+=over 4
+
+=item new
+
+Returns a store.
+
+=item insert(SESSION)
+
+Stores a new session. Dies if the id exists.
+
+=item update(SESSION)
+
+Stores a session.
+
+=item materialize(SESSION)
+
+Reads a session into the object. Dies if the id does not exist.
+
+=item remove(SESSION)
+
+Removes a session.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item of(SESSION)
+
+Returns the Mehari::State object of the session's options. Dies without a FileName.
+
+=back
+
+=head1 SEE ALSO
+
+L<Apache::Session::Mehari>, L<Apache::Session::Lock::Mehari>.
+
+=cut

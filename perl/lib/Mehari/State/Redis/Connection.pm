@@ -198,3 +198,15 @@ sub bytes {
 sub strange { $_[0]->broken('says what is not its protocol') }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::State::Redis::Connection - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it is a connection of a process to Redis or Valkey.
+
+=cut
