@@ -8,14 +8,12 @@
 mod answer;
 pub mod backlog;
 pub mod body;
-pub mod condition;
 pub mod decided;
 pub mod files;
 pub mod includes;
 pub mod media;
 pub mod page;
 pub mod page_cache;
-pub mod range;
 pub mod readers;
 pub mod resource;
 pub mod spool;

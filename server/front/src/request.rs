@@ -11,6 +11,7 @@ pub mod rule_state;
 pub mod trace;
 pub mod variables;
 
+use mehari_http::condition::Conditions;
 use mehari_http::http1::head::split_port;
 use rule_state::RuleState;
 use smallvec::SmallVec;
@@ -97,6 +98,11 @@ impl<'a> Request<'a> {
             }) => query,
             _ => query_of(self.resource),
         }
+    }
+
+    /// What the request asks of the representation that answers it.
+    pub fn conditions(&self) -> Conditions<'a> {
+        Conditions::of(self.method, self.fields.iter())
     }
 
     /// The first field of this name.

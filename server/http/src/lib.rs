@@ -4,10 +4,12 @@
 //! ends. The callers decide what a message means to the server.
 
 pub mod accept;
+pub mod condition;
 pub mod header_block;
 pub mod http1;
 pub mod path;
 pub mod problem;
+pub mod range;
 pub mod status;
 pub mod target;
 pub mod token;

@@ -8,6 +8,7 @@ use super::resource::Resource;
 use super::stretch::{self, STRETCH};
 use super::Files;
 use crate::content::page_cache::read_resident;
+use mehari_http::range::Part;
 use rustix::io::ReadWriteFlags;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -23,24 +24,6 @@ const PAGES: u64 = 512 * 1024;
 const SHORT: u64 = 16 * 1024;
 /// The distance between probes for pages in the page cache.
 const LOOK: usize = 128 * 1024;
-
-/// Text (of a multipart boundary) and the piece of the file after it.
-#[derive(Debug)]
-pub struct Part {
-    pub text: Vec<u8>,
-    pub start: u64,
-    pub length: u64,
-}
-
-impl Part {
-    fn of(start: u64, length: u64) -> Part {
-        Part {
-            text: Vec::new(),
-            start,
-            length,
-        }
-    }
-}
 
 #[derive(Debug)]
 pub struct FileBody {

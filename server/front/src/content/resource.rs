@@ -11,8 +11,10 @@ use crate::content::variants::Beside;
 use bytes::Bytes;
 use http::HeaderMap;
 use mehari_config::Coding;
+use mehari_http::condition::Representation;
 use mehari_http::header_block;
 use mehari_http::problem::Problem;
+use mehari_http::range::Whole;
 use rustix::fs::{Mode, OFlags, Stat};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
@@ -172,6 +174,26 @@ impl Resource {
 
     pub fn is_small(&self) -> bool {
         self.identity.size <= SMALL
+    }
+
+    /// What conditions are asked of.
+    pub fn representation(&self) -> Representation<'_> {
+        Representation {
+            etag: self.etag().as_bytes(),
+            modified: self.modified(),
+            size: self.size(),
+        }
+    }
+
+    /// What ranges are taken of.
+    pub fn whole_of_ranges(&self) -> Whole<'_> {
+        Whole {
+            size: self.size(),
+            etag: self.etag(),
+            media_type: self.media_type(),
+            lines: self.lines(),
+            shared: self.validators(),
+        }
     }
 
     /// The file in a coding that the server makes, with its bytes if they are few enough to be

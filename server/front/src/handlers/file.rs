@@ -7,11 +7,12 @@ pub mod coded;
 mod encoding;
 
 use crate::content::body::FileBody;
-use crate::content::condition::{Conditions, Verdict};
 use crate::content::resource::Resource;
-use crate::content::{range, Answer, Content, FileTarget, Files};
+use crate::content::{Answer, Content, FileTarget, Files};
 use crate::request::Request;
+use mehari_http::condition::Verdict;
 use mehari_http::problem::Problem;
+use mehari_http::range;
 
 use mehari_config::Settings;
 use std::rc::Rc;
@@ -32,8 +33,7 @@ pub fn answer(
     }
     let coding = encoding::choose(request, target);
     let resource = target.resource(coding, settings, files)?;
-    let conditions = Conditions::of(request);
-    match conditions.verdict(&resource) {
+    match request.conditions().verdict(&resource.representation()) {
         Verdict::Failed => Ok(bare(412, &resource)),
         Verdict::Unchanged => Ok(bare(304, &resource)),
         Verdict::Whole => whole(resource, settings, files),
@@ -83,7 +83,7 @@ fn partial(
         return Ok(answer);
     }
     let file = resource.open(files)?;
-    let (lines, parts) = range::parts(&range::Whole::of(&resource), &ranges);
+    let (lines, parts) = range::parts(&resource.whole_of_ranges(), &ranges);
     let body = FileBody::new(file, parts, Some(resource), files);
     Ok(Answer {
         status: 206,

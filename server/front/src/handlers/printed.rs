@@ -4,8 +4,8 @@
 //! The pipeline calls `settle` for a head without a status and with a Last-Modified or an ETag. The
 //! body of an unchanged page is still read to its end, so the script ends normally.
 
-use crate::content::condition::{date, Conditions};
 use crate::request::Request;
+use mehari_http::condition::date;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut HeaderBlock) -
     let value = |place: &Option<Range<usize>>| place.clone().map(|place| &head.lines[place]);
     let modified = value(&lines.modified).and_then(date);
     let tag = value(&lines.tag).unwrap_or_default();
-    match Conditions::of(request).precondition(tag, modified) {
+    match request.conditions().precondition(tag, modified) {
         Some(304) => head.status = 304,
         met => return met.is_none(),
     }

@@ -66,11 +66,11 @@ impl ClientStream for Stream {
         self.tracked = upload;
     }
 
-    fn read_for_scripts(
+    async fn read_for_scripts(
         &mut self,
         context: &mut RequestContext,
-    ) -> impl Future<Output = Result<Result<(), Problem>, Gone>> {
-        self.gather_for_scripts(context)
+    ) -> Result<Result<(), Problem>, Gone> {
+        self.gather_for_scripts(context).await
     }
 
     fn read_body(

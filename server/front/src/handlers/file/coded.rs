@@ -3,7 +3,6 @@
 //! Earlier requests wait for the result. A file that compression makes no smaller is remembered.
 
 use crate::content::body::FileBody;
-use crate::content::condition::{Conditions, Verdict};
 use crate::content::decided::Choice;
 use crate::content::resource::{Resource, GONE};
 use crate::content::variants::{Found, Key, Variant, Whole};
@@ -15,6 +14,7 @@ use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{Coding, Settings};
 use mehari_http::accept;
+use mehari_http::condition::Verdict;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub fn answer(
         Some(variant) => variant.resource.clone(),
         None => Rc::new(resource.coded(coding, None)),
     };
-    match Conditions::of(request).verdict(&coded) {
+    match request.conditions().verdict(&coded.representation()) {
         Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded))),
         Verdict::Unchanged => return Ok(HandlerOutcome::Answer(file::bare(304, &coded))),
         Verdict::Ranges(_) => return plainly().map(varied),

@@ -2,8 +2,6 @@
 
 use crate::cache::coded::Coded;
 use crate::cache::CacheStatus;
-use crate::content::condition::{date, Conditions};
-use crate::content::range::{self, Whole};
 use crate::content::{Answer, Content};
 use crate::filters;
 use crate::handlers::{Backend, Deferred, HandlerOutcome};
@@ -13,6 +11,8 @@ use crate::routing::Route;
 use crate::shared::Shared;
 use bytes::Bytes;
 use mehari_cache::{field, fields, Page};
+use mehari_http::condition::{date, Conditions};
+use mehari_http::range::{self, Whole};
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -43,7 +43,7 @@ pub fn work(
         None => page.lines.clone(),
     };
     if page.status == 200 {
-        let conditions = Conditions::of(request);
+        let conditions = request.conditions();
         let (etag, modified) = validators(&lines);
         if conditions.is_known(etag, modified) {
             let lines = finish(about(&lines));

@@ -1,8 +1,9 @@
 //! A script's body, made of texts and parts of files.
 
-use crate::content::body::{FileBody, Part};
+use crate::content::body::FileBody;
 use crate::content::{Content, Files};
 use mehari_edge::{Failure, Piece, Pieces};
+use mehari_http::range::Part;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,8 +1,7 @@
 //! Conditional requests, in the order of RFC 9110 section 13.2.2.
 
-use super::range::{self, Range};
-use super::resource::Resource;
-use crate::request::Request;
+use crate::range::{self, Range};
+use crate::Field;
 use std::borrow::Cow;
 use std::time::SystemTime;
 
@@ -18,6 +17,15 @@ pub struct Conditions<'a> {
     range: Option<Cow<'a, [u8]>>,
 }
 
+/// What conditions are asked of (RFC 9110 section 3.2).
+pub struct Representation<'a> {
+    pub etag: &'a [u8],
+    pub modified: SystemTime,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What a request with conditions is answered.
 pub enum Verdict {
     /// 412
     Failed,
@@ -29,9 +37,9 @@ pub enum Verdict {
 }
 
 impl<'a> Conditions<'a> {
-    pub fn of(request: &Request<'a>) -> Conditions<'a> {
+    pub fn of(method: &[u8], fields: impl Iterator<Item = Field<'a>>) -> Conditions<'a> {
         let mut conditions = Conditions::default();
-        for (name, value) in request.fields {
+        for (name, value) in fields {
             let place = match name.len() {
                 5 if name.eq_ignore_ascii_case(b"range") => &mut conditions.range,
                 8 if name.eq_ignore_ascii_case(b"if-match") => &mut conditions.if_match,
@@ -50,7 +58,7 @@ impl<'a> Conditions<'a> {
                 None => Cow::Borrowed(value),
             });
         }
-        if request.method != b"GET" {
+        if method != b"GET" {
             conditions.range = None;
         }
         conditions
@@ -90,17 +98,23 @@ impl<'a> Conditions<'a> {
         all.iter().all(|field| field.is_none())
     }
 
-    pub fn verdict(&self, resource: &Resource) -> Verdict {
+    /// What the conditions say of a representation.
+    pub fn verdict(&self, representation: &Representation<'_>) -> Verdict {
         if self.are_none() {
             return Verdict::Whole;
         }
-        match self.precondition(resource.etag().as_bytes(), Some(resource.modified())) {
+        let Representation {
+            etag,
+            modified,
+            size,
+        } = *representation;
+        let modified = Some(modified);
+        match self.precondition(etag, modified) {
             Some(304) => return Verdict::Unchanged,
             Some(_) => return Verdict::Failed,
             None => {}
         }
-        let (etag, size) = (resource.etag().as_bytes(), resource.size());
-        self.ranges(etag, Some(resource.modified()), size)
+        self.ranges(etag, modified, size)
             .map_or(Verdict::Whole, Verdict::Ranges)
     }
 
@@ -153,6 +167,7 @@ fn opaque(tag: &[u8]) -> (&[u8], bool) {
     }
 }
 
+/// A date in any of HTTP's three forms (RFC 9110 section 5.6.7).
 pub fn date(text: &[u8]) -> Option<SystemTime> {
     httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()
 }

@@ -1,7 +1,6 @@
 //! Byte ranges (RFC 9110 section 14): parsed, merged, bounded, and laid out as one part or several.
-
-use super::body::Part;
-use super::resource::Resource;
+//!
+//! Handlers of files and the response cache call this module; they read the bytes themselves.
 
 /// The most ranges. No player or PDF reader asks for more, so the whole file is the better answer.
 const MOST: usize = 32;
@@ -91,7 +90,27 @@ fn merged(ranges: Vec<Range>) -> Vec<Range> {
     }
 }
 
-/// The whole file of the ranges.
+/// A part of a 206's body: text (of a multipart boundary), and the piece of the representation after
+/// it, in bytes.
+#[derive(Debug)]
+pub struct Part {
+    pub text: Vec<u8>,
+    pub start: u64,
+    pub length: u64,
+}
+
+impl Part {
+    /// A piece without text before it.
+    pub fn of(start: u64, length: u64) -> Part {
+        Part {
+            text: Vec::new(),
+            start,
+            length,
+        }
+    }
+}
+
+/// What ranges are taken of.
 pub struct Whole<'a> {
     pub size: u64,
     pub etag: &'a str,
@@ -99,18 +118,6 @@ pub struct Whole<'a> {
     /// The header lines for a single part, and for several, which have no common type.
     pub lines: &'a [u8],
     pub shared: &'a [u8],
-}
-
-impl<'a> Whole<'a> {
-    pub fn of(resource: &'a Resource) -> Whole<'a> {
-        Whole {
-            size: resource.size(),
-            etag: resource.etag(),
-            media_type: resource.media_type(),
-            lines: resource.lines(),
-            shared: resource.validators(),
-        }
-    }
 }
 
 /// The line of a 416.
