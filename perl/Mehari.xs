@@ -1,4 +1,4 @@
-/* What Perl code of the worker may call: the zygote's start, and `$r`. */
+/* The functions for the worker's Perl code: the zygote's start, and `$r`. */
 #include "api/form.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -244,7 +244,7 @@ read(SV *self, SV *buffer, IV length, IV offset = 0)
       if (offset < 0)
         croak("Offset outside string");
     }
-    /* What is asked for may be more than memory holds. */
+    /* The requested length may exceed the memory. */
     if ((STRLEN)length > mehari_input_rest())
       length = mehari_input_rest();
     char *into = SvGROW(buffer, (STRLEN)offset + length + 1);

@@ -1,4 +1,5 @@
-/* Mehari::State's and Mehari::Cache's store as Perl sees it: an object with an address, and byte strings. Mehari::State::Redis has the same methods. */
+/* The store of Mehari::State and Mehari::Cache for Perl: an object with an address, and byte
+ * strings. Mehari::State::Redis has the same methods. */
 #include "store.h"
 #define PERL_NO_GET_CONTEXT
 #include "EXTERN.h"
@@ -28,7 +29,8 @@ static store_text text_of(pTHX_ SV *value)
 
 static void croak_of(pTHX_ mehari_store *store) { croak("Mehari::State: %s", store->problem); }
 
-/* An operation on a hash: with the lock of its name, unless the process holds that already. */
+/* An operation on a hash. It holds the lock of the hash's name, unless the process holds that
+ * already. */
 typedef struct { mehari_store *store; store_text name; bool held; } operation;
 
 static operation begin(pTHX_ SV *handle, SV *name, bool held, short kind)

@@ -1,7 +1,9 @@
-/* The file of a store: opening, the mutual exclusion of its users, growth, writing it anew, locks by name.
+/* The file of a store: opening, mutual exclusion, growth, rewriting, locks by name.
  *
- * The lock is a robust mutex in the file, so that an operation costs no system call and a killed holder is noticed; locks by name, which a
- * program may hold for long, are the kernel's (fcntl) on PATH.locks, at a place made of the name: it releases those of a dead process. */
+ * The lock is a robust mutex in the file, so an operation costs no system call, and the death of
+ * a holder is noticed. Locks by name, which a program may hold for long, are the kernel's
+ * (fcntl) on PATH.locks, at an offset made from the name. The kernel releases the locks of a
+ * dead process. */
 #include "store.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +20,7 @@
 
 enum { WAIT_SECONDS = 10, FIRST_BUCKETS = 4096, FIRST_SIZE = 256 << 10, SPARE_DESCRIPTOR = 400 };
 
-static _Thread_local mehari_store *stores; /* each thread of a program maps what it opens */
+static _Thread_local mehari_store *stores; /* each thread of a program maps its own */
 
 bool store_fail(mehari_store *store, const char *format, ...)
 {
@@ -75,7 +77,8 @@ static void make_lock(store_header *header)
   pthread_mutexattr_destroy(&kind);
 }
 
-/* Blocks of the file are there before they are used: a full disk is an error here, not a signal at some later write. */
+/* Allocates the blocks before they are used: a full disk is then an error here instead of a
+ * signal at a later write. */
 static bool extend(mehari_store *store, int file, uint64_t size)
 {
   int problem = posix_fallocate(file, 0, size);
@@ -111,7 +114,8 @@ static bool is_ours(mehari_store *store)
   return true;
 }
 
-/* What another boot left: its lock means nothing, and a fall of power may have left records half written. */
+/* The file is from an earlier boot: its lock is void, and a power failure may have left
+ * incomplete records. */
 static void adopt(mehari_store *store)
 {
   char boot[40];
@@ -142,7 +146,7 @@ static bool attach(mehari_store *store, int flags, unsigned mode)
   return done;
 }
 
-/* Far from the numbers that programs close or replace by habit. */
+/* Far from the numbers that programs often close or replace. */
 static bool open_locks(mehari_store *store, unsigned mode)
 {
   char name[4200];
@@ -207,7 +211,8 @@ mehari_store *store_open(const char *path, int flags, unsigned mode, uint64_t li
   return NULL;
 }
 
-/* After a holder's death the records are whole (see store.h); only its unfinished writing-anew is to be found out. */
+/* After a holder's death the records are complete (see store.h), but an unfinished rewriting
+ * must be detected. */
 static void recover(mehari_store *store)
 {
   struct stat status;
@@ -237,7 +242,7 @@ bool store_enter(mehari_store *store)
     if (!store->header->moved) {
       if (store->header->size <= store->mapped)
         return true;
-      /* Another process made it longer. The lock's place must not go while it is held. */
+      /* Another process has enlarged the file. The lock must stay mapped while it is held. */
       pthread_mutex_unlock(&store->header->lock);
     } else
       pthread_mutex_unlock(&store->header->lock);
@@ -252,7 +257,8 @@ void store_leave(mehari_store *store)
   pthread_mutex_unlock(&store->header->lock);
 }
 
-/* A new file of the current records takes this one's name; who maps the old one sees `moved` and follows. Ends inside the new one. */
+/* Writes the current records to a new file, which takes this one's name. Processes with the old
+ * file see `moved` and follow. Returns inside the new file. */
 static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
 {
   char name[4200];
@@ -274,7 +280,7 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
     pthread_mutex_lock(&fresh.header->lock);
     done = table_copy(store, &fresh, keep);
     if (fchown(file, status.st_uid, status.st_gid)) {
-      /* Not ours to give away: it stays with who wrote it. */
+      /* The file stays with its owner. */
     }
     if (done && rename(name, store->path))
       done = store_fail(store, "cannot write %s anew: %s", store->path, strerror(errno));
@@ -283,7 +289,7 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
   if (!done) {
     unlink(name);
     if (fresh.base) {
-      pthread_mutex_unlock(&fresh.header->lock); /* the kernel keeps a list of what a thread holds: nothing of it may be unmapped */
+      pthread_mutex_unlock(&fresh.header->lock); /* the kernel keeps a list of a thread's locks, so none of their memory may be unmapped */
       munmap(fresh.base, fresh.mapped);
     }
     return false;
@@ -304,7 +310,7 @@ bool store_make_room(mehari_store *store, uint64_t bytes)
   if (header->size - header->tail >= bytes)
     return true;
   uint64_t needed = header->live + bytes, size = FIRST_SIZE;
-  /* Half free, so that the next time is far. */
+  /* Half of it free, so that the next rewriting is far. */
   while (size < 2 * needed)
     size *= 2;
   if (store->drop_by_age && size > store->limit) {
@@ -320,7 +326,7 @@ bool store_make_room(mehari_store *store, uint64_t bytes)
   return write_anew(store, size, 0);
 }
 
-/* kind: F_RDLCK, F_WRLCK, F_UNLCK. EDEADLK and, without `wait`, EAGAIN are told by errno. */
+/* kind: F_RDLCK, F_WRLCK, F_UNLCK. errno is EDEADLK or, without `wait`, EAGAIN. */
 bool store_lock_name(mehari_store *store, store_text name, short kind, bool wait)
 {
   struct flock lock = { .l_type = kind, .l_whence = SEEK_SET, .l_start = store_digest(0x6D6568617269, name) >> 2, .l_len = 1 };

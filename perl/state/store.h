@@ -1,8 +1,10 @@
-/* One store file: hashes of byte strings, by name, that every process of a machine maps.
+/* One store file: named hashes of byte strings, mapped by every process of a machine.
  *
- * Records are appended and never changed: a value is written whole, then made visible by one aligned 8-byte store, so that a process
- * killed at any instruction leaves the store as it was before or after. What is superseded stays until the file is written anew.
- * Every function that can fail answers false and leaves a sentence in `store->problem`; none may be called twice at once in a process. */
+ * Records are appended and never changed. A value is written completely, then made visible by
+ * one aligned 8-byte store. A process killed at any instruction therefore leaves the store as it
+ * was before or after. Superseded records stay until the file is rewritten. A function that
+ * fails returns false and leaves a sentence in `store->problem`. A process must not call two
+ * functions at once. */
 #ifndef MEHARI_STORE_H
 #define MEHARI_STORE_H
 #include <pthread.h>
@@ -27,7 +29,8 @@ typedef struct {
   pthread_mutex_t lock;
 } store_header;
 
-/* Of 8-aligned size. A hash's own record has its name as key and the place of its newest entry as value; hash 0 is the list of those. */
+/* Size: a multiple of 8. A hash's own record has its name as key and the offset of its newest
+ * entry as value. Hash 0 is the list of hashes. */
 typedef struct {
   uint64_t next;     /* the bucket's next record */
   uint64_t previous; /* the hash's record written before this one, current or not */
@@ -48,7 +51,7 @@ typedef struct mehari_store {
   uint64_t inode;
   uint64_t limit;
   uint64_t damaged; /* records found damaged since it was opened */
-  bool drop_by_age; /* a cache: the oldest give way instead of an error */
+  bool drop_by_age; /* a cache: the oldest entries leave instead of an error */
   char problem[640];
 } mehari_store;
 
@@ -61,13 +64,13 @@ bool store_make_room(mehari_store *store, uint64_t bytes);
 bool store_lock_name(mehari_store *store, store_text name, short kind, bool wait);
 bool store_fail(mehari_store *store, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Inside enter and leave. A record's pointer is good until the next call that writes. */
+/* Between enter and leave. A pointer to a record is valid until the next call that writes. */
 store_record *table_find(mehari_store *store, uint64_t hash, store_text key);
 store_record *table_entry(mehari_store *store, store_text name, store_text key);
 bool table_put(mehari_store *store, store_text name, store_text key, store_text value, uint32_t expires);
 bool table_remove(mehari_store *store, store_text name, store_text key);
 bool table_clear(mehari_store *store, store_text name);
-/* Calls for each current entry, newest first, until it answers false. */
+/* Calls the function for each current entry, newest first, until it returns false. */
 bool table_walk(mehari_store *store, store_text name, bool (*each)(void *, store_record *), void *with);
 bool table_copy(mehari_store *from, mehari_store *to, uint64_t room);
 uint64_t table_audit(mehari_store *store); /* records found damaged, and taken out */

@@ -1,4 +1,5 @@
-/* The records of a store: hashes by name, their entries by key. Called between store_enter and store_leave; knows no file. */
+/* The records of a store: hashes by name, entries by key. Called between store_enter and
+ * store_leave; knows no file. */
 #include "store.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static uint64_t digest_of(mehari_store *store, uint64_t hash, store_text key)
 /* The value of a hash's own record: what aligns its two words, and these (newest_of). */
 static uint32_t head_length(uint32_t key_length) { return (8 - key_length % 8) % 8 + 16; }
 
-/* The record at a place that came from the file: NULL where none can be. */
+/* The record at an offset from the file. NULL: no record can be there. */
 static store_record *record_at(mehari_store *store, uint64_t place)
 {
   uint64_t tail = store->header->tail, first = STORE_HEAD + store->header->buckets * 8;
@@ -67,7 +68,8 @@ static uint64_t *bucket_of(mehari_store *store, uint64_t digest)
   return &store_buckets(store)[digest & (store->header->buckets - 1)];
 }
 
-/* The word that points to the record, or to nothing where the key is not there; NULL where the chain is damaged. */
+/* The word that points to the record, or to nothing if the key is missing. NULL: the chain is
+ * damaged. */
 static uint64_t *link_of(mehari_store *store, uint64_t hash, store_text key)
 {
   uint64_t digest = digest_of(store, hash, key), steps = 0;
@@ -114,7 +116,7 @@ store_record *table_entry(mehari_store *store, store_text name, store_text key)
   return head ? table_find(store, newest_of(head)[1], key) : NULL;
 }
 
-/* A record at the tail, not visible yet. There is room for it. */
+/* Appends a record that is not visible yet. There must be room. */
 static store_record *append(mehari_store *store, uint64_t hash, store_text key, uint32_t value_length)
 {
   store_header *header = store->header;
@@ -129,7 +131,7 @@ static void publish(mehari_store *store, store_record *record, uint64_t *link)
   store_header *header = store->header;
   uint64_t size = store_record_size(record->key_length, record->value_length), place = place_of(store, record);
   store_record *replaced = *link ? (store_record *)(store->base + *link) : NULL;
-  /* In this order a process killed in between leaves the sums too high, never too low. */
+  /* In this order a killed process leaves the sums too high, never too low. */
   header->live += size;
   if (replaced)
     record->next = replaced->next;
@@ -179,7 +181,7 @@ bool table_put(mehari_store *store, store_text name, store_text key, store_text 
   record->check = check_of(record);
   record->previous = newest_of(head)[0];
   store->header->tail += size;
-  /* First the hash's list, then the bucket: what is in the list alone counts as not there. */
+  /* First the hash's list, then the bucket: an entry that is only in the list counts as missing. */
   __atomic_store_n(newest_of(head), place_of(store, record), __ATOMIC_RELEASE);
   publish(store, record, link);
   return true;
@@ -237,7 +239,8 @@ static bool forget(void *with, store_record *record)
   return true;
 }
 
-/* The hash's own record goes first: from that moment all its entries are gone, whatever happens to this process. */
+/* The hash's own record is removed first. From then on all its entries are gone, whatever
+ * happens to this process. */
 bool table_clear(mehari_store *store, store_text name)
 {
   uint64_t *link = link_of(store, 0, name);
@@ -267,7 +270,7 @@ static int newest_first(const void *a, const void *b)
   return one < other ? 1 : one > other ? -1 : 0;
 }
 
-/* Every current entry's place, the newest first. The caller frees it. */
+/* The offset of every current entry, newest first. The caller frees it. */
 static uint64_t *current_places(mehari_store *store, uint64_t *count)
 {
   uint64_t room = 1024, *places = malloc(room * sizeof *places);
@@ -304,7 +307,8 @@ static int by_hash(const void *a, const void *b)
   return one < other ? -1 : one > other;
 }
 
-/* Puts the current, unexpired, undamaged entries into another store; with `room`, only the newest that fit there. */
+/* Copies the current, unexpired, undamaged entries to another store. With `room`, only the
+ * newest that fit. */
 bool table_copy(mehari_store *from, mehari_store *to, uint64_t room)
 {
   uint64_t count, heads = 0, used = 0;

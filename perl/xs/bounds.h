@@ -1,19 +1,19 @@
-/* Fixed room: a place in an array, and text in a buffer, are taken through these, so that nothing is written
- * outside of either. mehari.h includes it.
- */
+/* Bounded access: array elements are taken and text is copied through these functions, so
+ * nothing is written out of bounds. mehari.h includes this file. */
 #ifndef MEHARI_BOUNDS_H
 #define MEHARI_BOUNDS_H
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The size of an array. A pointer does not compile: its size says nothing of the room behind it. */
+/* The size of an array. A pointer does not compile, because its size says nothing about the
+ * array. */
 #define MEHARI_ROOM(array) (sizeof(array) + 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p(__typeof__(array), __typeof__(&(array)[0]))]))
 
-/* The next free element of an array, which is counted as taken; NULL: the array is full. */
+/* Takes the next free element of an array. NULL: the array is full. */
 #define MEHARI_NEXT(array, count) ((size_t)(count) < MEHARI_ROOM(array) / sizeof *(array) ? &(array)[(count)++] : NULL)
 
-/* The text as a C string; false: the text is too long for the room, and nothing was written. */
+/* Copies the text as a C string. False: the text is too long, and nothing was written. */
 static inline bool mehari_copy(char *into, size_t room, mehari_text text)
 {
   if (text.length >= room)
@@ -24,14 +24,14 @@ static inline bool mehari_copy(char *into, size_t room, mehari_text text)
 }
 #define MEHARI_COPY(array, text) mehari_copy(array, MEHARI_ROOM(array), text)
 
-/* memcpy is given no null pointer, not even with a length of 0: an empty text may have one. */
+/* memcpy must not get a null pointer, even with length 0, and an empty text may have one. */
 static inline void mehari_bytes(void *into, const void *from, size_t length)
 {
   if (length)
     memcpy(into, from, length);
 }
 
-/* As snprintf, but the length is that of what was written. */
+/* Like snprintf, but returns the length that was written. */
 static inline STRLEN mehari_format(char *into, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static inline STRLEN mehari_format(char *into, size_t room, const char *format, ...)
 {

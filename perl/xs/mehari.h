@@ -1,10 +1,9 @@
-/* What every file of the Perl side includes: perl, a text, fixed room. The header of a folder declares what the folder
- * gives to the others.
+/* Included by every file of the Perl side: perl, a text type, bounded access. The header of a
+ * folder declares what the folder offers to others.
  *
- * A worker has one interpreter and one thread, and serves one request at a time: the state of the request being
- * served is global on purpose. No Perl exception crosses a function that a header of ours declares, unless the
- * header says so.
- */
+ * A worker has one interpreter and one thread and serves one request at a time, so the state of
+ * the current request is global on purpose. No Perl exception crosses a function that our
+ * headers declare, unless the header says so. */
 #ifndef MEHARI_H
 #define MEHARI_H
 

@@ -1,21 +1,21 @@
-/* What the files of the mod_perl API share: tables, and how their subs are made known to Perl. */
+/* Shared by the files of the mod_perl API: tables, and the registration of subs. */
 #ifndef MEHARI_API_H
 #define MEHARI_API_H
 
 #include "interpreter/interpreter.h"
 #include "request/record.h"
 
-/* Subs written by hand: `index` tells those apart that share a body (dXSI32). */
+/* Subs written by hand. `index` distinguishes those with a common body (dXSI32). */
 typedef struct mehari_sub {
   const char *name;
   XSUBADDR_t body;
   I32 index;
 } mehari_sub;
 void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
-/* An array that lasts: its subs are of requests, and so not for threads. */
+/* A static array. Its subs belong to requests, so threads must not call them. */
 #define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_for_requests_only(subs, C_ARRAY_LENGTH(subs)))
 
-/* table.c: APR::Table. Names without regard to case, several values a name, in order. */
+/* table.c: APR::Table. Names in any case, several values per name, in order. */
 typedef struct {
   char *name; /* NUL-terminated, as is the value; both in one allocation */
   char *value;
@@ -49,7 +49,7 @@ bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body); /* likewise of a sub
 extern bool mehari_input_refused; /* an input filter died: there is no body to be read */
 void mehari_filter_boot(pTHX);
 
-/* Dies when `self` is not the `$r` of the request being served. */
+/* Dies if `self` is not the `$r` of the current request. */
 #define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
 
 /* request.c, server.c, io.c */
@@ -57,7 +57,7 @@ void mehari_api_request_boot(pTHX);
 void mehari_server_boot(pTHX);
 void mehari_io_boot(pTHX);
 
-/* A string argument; the bytes live as long as the argument. */
+/* A string argument. The bytes live as long as the argument. */
 static inline mehari_text mehari_sv_text(pTHX_ SV *sv)
 {
   mehari_text text;

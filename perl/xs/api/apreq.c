@@ -1,7 +1,7 @@
-/* Apache2::Request as libapreq2 has it: parameters of the query string and of the body, uploads.
+/* Apache2::Request as in libapreq2: parameters of the query string and of the body, uploads.
  *
- * What was parsed belongs to the request, whatever object asks; it is parsed when it is first asked for.
- */
+ * The parsed data belong to the request, whichever object asks. They are parsed at the first
+ * access. */
 #include "api/form.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -105,7 +105,7 @@ static void read_body(void)
   asked.body.status = parse_body();
 }
 
-/* Dies with an APR::Request::Error unless the status is one of a form that is sound or none at all. */
+/* Dies with an APR::Request::Error unless the form is sound or missing. */
 static void demand(pTHX_ int status, const char *function)
 {
   if (status == MEHARI_FORM_OK || status == MEHARI_FORM_NO_DATA || status == MEHARI_FORM_NO_PARSER)
@@ -162,7 +162,7 @@ static SV *source_object(pTHX_ source *this)
   return newSVsv(this->object);
 }
 
-/* The tables a question is about; their number. */
+/* The tables of a query, and their number. */
 static int gather(pTHX_ int which, source **sources)
 {
   int count = 0;
@@ -194,7 +194,7 @@ static SV *joined(pTHX_ source **sources, int count)
   return object;
 }
 
-/* Each name once, in order and without regard to case, as values are found: pushed on the stack. */
+/* Pushes each name once, in order and in any case, as values are found. */
 static void push_names(pTHX_ source **sources, int count)
 {
   dSP;
@@ -213,7 +213,7 @@ static void push_names(pTHX_ source **sources, int count)
   PUTBACK;
 }
 
-/* All values of a name, or the first of them only. */
+/* Pushes all values of a name, or only the first. */
 static void push_values(pTHX_ source **sources, int count, mehari_text name, bool all)
 {
   dSP;
@@ -231,7 +231,8 @@ static void push_values(pTHX_ source **sources, int count, mehari_text name, boo
   PUTBACK;
 }
 
-/* args, body, param: values of a name; without one its names, or the table in scalar context. */
+/* args, body, param: the values of a name. Without a name: the names, or the table in scalar
+ * context. */
 XS_INTERNAL(ask)
 {
   dXSARGS;
@@ -283,7 +284,7 @@ XS_INTERNAL(live_table)
   XSRETURN(1);
 }
 
-/* _limit($bytes): bodies longer are over the limit; undef: none. _refuse_uploads(bool) */
+/* _limit($bytes): the longest body; undef: no limit. _refuse_uploads(bool) */
 XS_INTERNAL(limit)
 {
   dXSARGS;

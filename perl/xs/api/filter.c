@@ -1,5 +1,5 @@
-/* Filters written in Perl (PerlInputFilterHandler, PerlOutputFilterHandler): the body of the request before it is
- * read, the body of the response before it is sent. Apache2::Filter runs them, piece by piece.
+/* Filters written in Perl (PerlInputFilterHandler, PerlOutputFilterHandler): the request's body
+ * before it is read, the response's before it is sent. Apache2::Filter runs them piece by piece.
  */
 #include "api/api.h"
 #include "interpreter/interpreter.h"
@@ -49,7 +49,7 @@ static void run_filters(pTHX_ void *argument)
   LEAVE;
 }
 
-/* A handler that flushes within an `eval` finds `$@` as it was. */
+/* A handler that flushes within an `eval` must find `$@` unchanged. */
 static SV *filter(pTHX_ filtering this)
 {
   const char *before = mehari_phase_now;
@@ -68,7 +68,8 @@ SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last)
   return filter(aTHX_ (filtering){MEHARI_PHASE_OUTPUT_FILTER, mehari_rec_now, body, is_last, 0, NULL});
 }
 
-/* Its own filters make one body of it, and the main request's from a place on another. */
+/* The sub-request's filters make one body of it. The main request's filters make another, from a
+ * place on. */
 bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body)
 {
   filtering steps[] = {{MEHARI_PHASE_OUTPUT_FILTER, sub, {0}, true, 0, NULL},
@@ -86,7 +87,8 @@ bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body)
   return true;
 }
 
-/* The body is complete before a worker sees it, so it is filtered at once and lives as long as the request. */
+/* The body is complete before a worker sees it, so it is filtered at once and lives as long as
+ * the request. */
 static void filter_input(pTHX_ mehari_rec *rec)
 {
   SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, true, 0, NULL});
@@ -104,12 +106,13 @@ void mehari_filters_begin(pTHX_ mehari_rec *rec)
   if (mehari_rec_handlers(rec, MEHARI_PHASE_INPUT_FILTER) && mehari_now.body_length)
     filter_input(aTHX_ rec);
   mehari_output_gathers = mehari_rec_handlers(rec, MEHARI_PHASE_OUTPUT_FILTER) != NULL;
-  /* Theirs is to begin before the answer does. */
+  /* Filters may have to run before the response begins. */
   if (mehari_output_gathers)
     SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, false));
 }
 
-/* add_output_filter($code), add_input_filter($code): what was read or sent before is not filtered. */
+/* add_output_filter($code), add_input_filter($code): data that were read or sent before are not
+ * filtered. */
 XS_INTERNAL(add_filter)
 {
   dXSARGS;

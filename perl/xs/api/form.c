@@ -25,7 +25,7 @@ static long hexadecimal(const char *at, const char *end, int count)
   return value;
 }
 
-/* JavaScript's escape() says %uXXXX; three bytes of UTF-8 are shorter than that. */
+/* JavaScript's escape() writes %uXXXX, which is longer than its three bytes of UTF-8. */
 static char *put_character(char *into, long character)
 {
   if (character < 0x80) {
@@ -67,7 +67,7 @@ ssize_t mehari_form_decode(char *into, mehari_text text)
   return next - into;
 }
 
-/* `scratch` has room for the whole text: a name and its value are never longer together. */
+/* `scratch` has room for the whole text, and a name and its value are never longer together. */
 static bool add_pair(mehari_table *into, mehari_text pair, char *scratch)
 {
   const char *equals = memchr(pair.at, '=', pair.length);

@@ -1,4 +1,4 @@
-/* Forms: what a query string, an urlencoded body or a multipart body says. Numbers of errors are libapreq2's. */
+/* Forms: query strings, urlencoded bodies and multipart bodies. Error numbers are libapreq2's. */
 #ifndef MEHARI_FORM_H
 #define MEHARI_FORM_H
 
@@ -31,17 +31,19 @@ typedef struct {
 } mehari_uploads;
 void mehari_uploads_free(mehari_uploads *uploads);
 
-/* Parameters more than these are no form: each costs memory many times its own length. */
+/* The most parameters of a form, because each costs many times its own length in memory. */
 #define MEHARI_FORM_PARAMETERS 100000
 
-/* form.c: `a=1&b=2`; what was read before an error stays. */
+/* form.c: `a=1&b=2`. Data before an error stay. */
 int mehari_form_urlencoded(mehari_table *into, mehari_text text);
-/* Decodes in place-sized `into` (as long as `text`); the length, or -1 for a broken escape. */
+/* Decodes into `into`, which is as long as `text`. Returns the length, or -1 for a broken
+ * escape. */
 ssize_t mehari_form_decode(char *into, mehari_text text);
 
-/* multipart.c: multipart/form-data. An upload is a parameter, too: its value is the file name. */
+/* multipart.c: multipart/form-data. An upload is also a parameter, with the file name as its
+ * value. */
 int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_text body, mehari_text boundary);
-/* The value of `key=` in a header's value, without its quotes; false: there is none. */
+/* The value of `key=` in a header's value, without its quotes. False: there is none. */
 bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *value);
 
 void mehari_form_boot(pTHX);

@@ -1,4 +1,4 @@
-/* `$r` as a stream: writing and reading beside `print` and `read`, and as a tied handle. */
+/* `$r` as a stream and as a tied handle: methods besides `print` and `read`. */
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
@@ -19,10 +19,10 @@ static void flush_if_asked(pTHX)
     mehari_output_flush();
 }
 
-/* Bytes written; mod_perl says "0E0" for none, which is true. */
+/* The number of bytes written. mod_perl returns "0E0" for none, which is true. */
 static SV *count_sv(pTHX_ STRLEN count) { return count ? sv_2mortal(newSVuv(count)) : newSVpvs_flags("0E0", SVs_TEMP); }
 
-/* As mod_perl: characters as perl keeps them, so text that was decoded goes out as UTF-8. */
+/* As in mod_perl: characters are written as perl stores them, so decoded text is sent as UTF-8. */
 XS_INTERNAL(print)
 {
   dXSARGS;
@@ -55,8 +55,8 @@ XS_INTERNAL(print_format)
   XSRETURN(1);
 }
 
-/* write($buffer, $length, $offset): a length of -1, or none, is all of it. The rest is refused in perl's words, where
- * mod_perl reads outside of the buffer. */
+/* write($buffer, $length, $offset): a length of -1, or none, means everything. Invalid values
+ * are refused with perl's messages, where mod_perl reads outside of the buffer. */
 XS_INTERNAL(write_part)
 {
   dXSARGS;
@@ -77,7 +77,7 @@ XS_INTERNAL(write_part)
   XSRETURN_IV(length);
 }
 
-/* Sends up to `length` bytes of an open file (0: all there are); the system's error number, or 0. */
+/* Sends up to `length` bytes of an open file (0: all). Returns the system's error number, or 0. */
 static int send_file(int file, off_t offset, size_t length)
 {
   char *part = safemalloc(PART);
@@ -98,7 +98,8 @@ static int send_file(int file, off_t offset, size_t length)
   return error;
 }
 
-/* sendfile($name, $offset, $length): dies with an APR::Error in void context, else answers its number. */
+/* sendfile($name, $offset, $length): dies with an APR::Error in void context, otherwise returns
+ * its number. */
 XS_INTERNAL(sendfile)
 {
   dXSARGS;
@@ -177,7 +178,7 @@ XS_INTERNAL(readline)
   PUTBACK;
 }
 
-/* ---- what Perl's own modules ask ---- */
+/* ---- for perl/lib ---- */
 
 /* Mehari::log_line($level, $text): Apache's levels; the front knows error to info. */
 XS_INTERNAL(log_line)

@@ -1,6 +1,5 @@
-/* multipart/form-data (RFC 7578): parts between delimiter lines, each with header lines of its own. The body
- * is in memory or mapped, so an upload is a place in it and nothing is copied here.
- */
+/* multipart/form-data (RFC 7578): parts between delimiter lines, each with its own header. The
+ * body is in memory or mapped, so an upload is a range of it and nothing is copied. */
 #include "api/form.h"
 #include "request/record.h"
 
@@ -19,7 +18,8 @@ void mehari_uploads_free(mehari_uploads *uploads)
   *uploads = (mehari_uploads){NULL, 0, 0};
 }
 
-/* The next `; key=value` from `at` on; a value in quotes may hold any character, `\"` is a quote. */
+/* The next `; key=value` from `at` on. A quoted value may contain any character; `\"` is a
+ * quote. */
 static const char *read_attribute(const char *at, const char *end, mehari_text *key, mehari_text *value)
 {
   at = memchr(at, ';', end - at);
@@ -64,7 +64,7 @@ bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *val
   return false;
 }
 
-/* `Name: value` lines up to the empty one; NULL: there is none in reach, or a line is no header. */
+/* `Name: value` lines up to the empty one. NULL: the end is missing or a line is not a field. */
 static const char *read_head(mehari_table *info, const char *at, const char *end)
 {
   if (end - at > PART_HEAD_LIMIT)
@@ -84,7 +84,7 @@ static const char *read_head(mehari_table *info, const char *at, const char *end
   return NULL;
 }
 
-/* Browsers write a quote in a name as %22 or \". What is longer than the room is cut. */
+/* Browsers write a quote in a name as %22 or \". A longer text is cut. */
 static mehari_text unquoted(char *into, size_t room, mehari_text text)
 {
   STRLEN length = 0;
@@ -125,7 +125,8 @@ static int take_part(mehari_table *into, mehari_uploads *uploads, mehari_table *
   return MEHARI_FORM_OK;
 }
 
-/* The next delimiter line from `at` on: its start, and what follows it. The CRLF before a delimiter is its own. */
+/* The next delimiter line from `at` on: its start, and the text behind it. The CRLF before a
+ * delimiter belongs to it. */
 static const char *find_delimiter(const char *at, const char *end, mehari_text delimiter, const char **after)
 {
   for (const char *found = at; (found = memmem(found, end - found, delimiter.at, delimiter.length)); found++) {
@@ -152,7 +153,7 @@ int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_te
   memcpy(line + 4, boundary.at, boundary.length);
   mehari_text delimiter = {line, boundary.length + 4};
   const char *end = body.at + body.length, *at, *after;
-  /* The first delimiter may stand at the very start. */
+  /* The first delimiter may be at the very start. */
   if (body.length >= delimiter.length - 2 && memEQ(body.at, line + 2, delimiter.length - 2))
     at = find_delimiter(body.at, end, (mehari_text){line + 2, delimiter.length - 2}, &after);
   else
@@ -164,7 +165,7 @@ int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_te
       return MEHARI_FORM_OVER_LIMIT;
     mehari_table *info = mehari_table_new();
     const char *content = read_head(info, after, end);
-    /* A part may be empty: its delimiter's CRLF is then the head's own. */
+    /* A part may be empty: the CRLF of its delimiter is then that of the head. */
     at = content ? find_delimiter(content - 2 >= after ? content - 2 : content, end, delimiter, &after) : NULL;
     int status = !content ? MEHARI_FORM_BAD_HEADER : !at ? MEHARI_FORM_BAD_DATA :
                  take_part(into, uploads, info, (mehari_text){content, at > content ? at - content : 0}, body.at);

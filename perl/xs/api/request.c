@@ -1,4 +1,4 @@
-/* Methods of `$r` that are asked for in nearly every request: notes, variables, what belongs to it. */
+/* Common methods of `$r`: notes, variables, objects of the request. */
 #include "api/api.h"
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"
@@ -8,14 +8,14 @@
 #include "request/record.h"
 #include <time.h>
 
-/* ---- tables that are asked for by name, too ---- */
+/* ---- tables with direct access by name ---- */
 
 static SV *value_sv(pTHX_ const mehari_entry *entry)
 {
   return entry ? newSVpvn_flags(entry->value, entry->value_length, SVs_TEMP) : &PL_sv_undef;
 }
 
-/* As mod_perl: an undefined value takes the name out. */
+/* As in mod_perl: an undefined value removes the name. */
 static void store(pTHX_ mehari_table *table, SV *name, SV *value)
 {
   if (SvOK(value))
@@ -44,7 +44,7 @@ XS_INTERNAL(notes)
   XSRETURN(1);
 }
 
-/* The variables of `PerlSetVar` and `PerlAddVar`, where a name may be there several times. */
+/* The variables of `PerlSetVar` and `PerlAddVar`. A name may occur several times. */
 static void fill_dir_config(pTHX_ mehari_rec *rec, mehari_table *table)
 {
   AV *variables = rec->settings ? rec->settings->variables : NULL;
@@ -61,7 +61,7 @@ static mehari_table *dir_config_table(pTHX_ mehari_rec *rec)
   return table;
 }
 
-/* Straight from the settings while nobody has asked for the table. */
+/* Reads the settings directly while the table has not been requested. */
 static SV *configured(pTHX_ mehari_rec *rec, mehari_text name)
 {
   AV *variables = rec->settings ? rec->settings->variables : NULL;
@@ -129,7 +129,7 @@ XS_INTERNAL(subprocess_env)
 
 /* ---- Perl's own notes ---- */
 
-/* The value itself is kept, not a copy: what is changed through it is changed for all. */
+/* Stores the value itself, not a copy: a change through it is visible to all. */
 XS_INTERNAL(pnotes)
 {
   dXSARGS;
@@ -165,7 +165,7 @@ XS_INTERNAL(pnotes_kill)
   XSRETURN_EMPTY;
 }
 
-/* ---- what belongs to the request, made when it is first asked for ---- */
+/* ---- objects of the request, made at the first access ---- */
 
 static const struct { const char *slot, *module, *maker; } belongings[] = {
   {"connection", "Apache2::Connection", "Apache2::Connection::of_request"},
@@ -182,7 +182,7 @@ static HV *slots_of(mehari_rec *rec)
 static SV *make(pTHX_ int which, SV *r)
 {
   dSP;
-  /* It compiles a `use`, which costs more than all else here. */
+  /* It compiles a `use`, which is the most expensive part here. */
   if (!get_cv(belongings[which].maker, 0)) {
     load_module(PERL_LOADMOD_NOIMPORT, newSVpv(belongings[which].module, 0), NULL);
     SPAGAIN;
@@ -223,7 +223,7 @@ XS_INTERNAL(belonging)
   XSRETURN(1);
 }
 
-/* _slots: what Perl's part of the API keeps for the length of the request, by name. */
+/* _slots: the data of the API's Perl part for this request, by name. */
 XS_INTERNAL(slots)
 {
   dXSARGS;
@@ -235,7 +235,7 @@ XS_INTERNAL(slots)
 
 /* ---- numbers ---- */
 
-/* Each answers the number it had, and takes a new one. */
+/* Each returns the old number and sets a new one. */
 XS_INTERNAL(number)
 {
   dXSARGS;
@@ -262,7 +262,7 @@ static mehari_text date_now(void)
   return (mehari_text){text, length};
 }
 
-/* no_cache($on): Pragma, Cache-Control and Expires say so to the client. */
+/* no_cache($on): sets Pragma, Cache-Control and Expires. */
 XS_INTERNAL(no_cache)
 {
   dXSARGS;
@@ -315,7 +315,8 @@ XS_INTERNAL(is_initial_req)
   XSRETURN(1);
 }
 
-/* Apache2::RequestUtil->request: the request being served; with an argument it is set, which it is already. */
+/* Apache2::RequestUtil->request: the current request. With an argument it would be set, which
+ * has no effect. */
 XS_INTERNAL(current_request)
 {
   dXSARGS;
@@ -330,7 +331,7 @@ XS_INTERNAL(current_request)
   PUTBACK;
 }
 
-/* ModPerl::Util::current_callback: the directive whose handler runs; undef while the server starts. */
+/* ModPerl::Util::current_callback: the directive of the running handler; undef during the start. */
 XS_INTERNAL(current_callback)
 {
   dXSARGS;
@@ -341,7 +342,7 @@ XS_INTERNAL(current_callback)
   XSRETURN(1);
 }
 
-/* child_terminate: another worker takes this one's place once the request is over, cleanups too. */
+/* child_terminate: replaces this worker after the request and its cleanups. */
 XS_INTERNAL(child_terminate)
 {
   dXSARGS;
@@ -365,7 +366,7 @@ XS_INTERNAL(is_perl_option_enabled)
     croak_xs_usage(cv, "r, name");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   const char *name = SvPV_nolen(ST(1));
-  /* As in mod_perl: what `PerlOptions` says, not what holds where it says nothing. */
+  /* As in mod_perl: the configured `PerlOptions`, without defaults. */
   for (size_t i = 0; i < C_ARRAY_LENGTH(options); i++)
     if (strEQ(options[i].name, name)) {
       bool is_on = rec->settings && rec->settings->options_on & options[i].option;

@@ -1,4 +1,4 @@
-/* What Perl asks of a server: its texts and variables as the configuration says, and the handlers of its life. */
+/* A server's data for Perl: its configured texts and variables, and the handlers of its life. */
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -8,7 +8,7 @@
 static mehari_settings *server_of(pTHX_ SV *number)
 {
   mehari_settings *server = mehari_server(SvUV(number));
-  /* Nothing was told of it: code that stacks handlers needs a place all the same. */
+  /* Nothing is configured for the server, but code that stacks handlers needs a place. */
   if (!server) {
     mehari_server_told(aTHX_ SvUV(number), (mehari_text){"", 0});
     server = mehari_server(SvUV(number));
@@ -18,7 +18,7 @@ static mehari_settings *server_of(pTHX_ SV *number)
   return server;
 }
 
-/* Mehari::Server::text($number, $name): undef when nothing is said, or an empty text. */
+/* Mehari::Server::text($number, $name): undef if it is missing or empty. */
 XS_INTERNAL(text)
 {
   dXSARGS;
@@ -29,7 +29,7 @@ XS_INTERNAL(text)
   XSRETURN(1);
 }
 
-/* Mehari::Server::is_serving: a request is under way, and the start is over. */
+/* Mehari::Server::is_serving: whether a request is being served. */
 XS_INTERNAL(is_serving)
 {
   dXSARGS;
@@ -52,7 +52,8 @@ XS_INTERNAL(variables)
   PUTBACK;
 }
 
-/* Mehari::Server::containers($number or undef for the request): what its settings say of custom directives. */
+/* Mehari::Server::containers($number or undef for the request): the custom directives in the
+ * settings. */
 XS_INTERNAL(containers)
 {
   dXSARGS;
@@ -66,14 +67,15 @@ XS_INTERNAL(containers)
   PUTBACK;
 }
 
-/* Mehari::Server::connection_of($r): the number of its connection, and how many requests it brought before. */
+/* Mehari::Server::connection_of($r): the number of the connection, and the count of its earlier
+ * requests. */
 XS_INTERNAL(connection_of)
 {
   dXSARGS;
   if (items != 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  /* A sub-request, or an internal redirect, is of the connection of the request around it. */
+  /* Sub-requests and internal redirects belong to the connection of the request around them. */
   while (rec->main || rec->prev)
     rec = rec->main ? rec->main : rec->prev;
   const mehari_request *frame = rec->job.frame;
@@ -84,7 +86,7 @@ XS_INTERNAL(connection_of)
   PUTBACK;
 }
 
-/* $r->run_*: the phase's handlers once more; as Apache's hooks answer. */
+/* $r->run_*: runs the phase's handlers once more, with the results of Apache's hooks. */
 XS_INTERNAL(run_phase)
 {
   dXSARGS;
@@ -112,7 +114,7 @@ XS_INTERNAL(location_merge)
   XSRETURN(1);
 }
 
-/* $r->die($status): the page of a status in place of what was printed. */
+/* $r->die($status): the page of a status in place of the printed output. */
 XS_INTERNAL(end_with_status)
 {
   dXSARGS;

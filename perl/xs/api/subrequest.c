@@ -1,4 +1,4 @@
-/* Apache2::SubRequest: what another path would be, its answer within this one, and answering with another path. */
+/* Apache2::SubRequest: looks up another path, runs it within this response, or redirects to it. */
 #include "api/api.h"
 #include "phases/phases.h"
 #include "request/record.h"
@@ -10,7 +10,7 @@ static SV *object_of(pTHX_ mehari_rec *sub)
   return sv_mortalcopy(object);
 }
 
-/* A path is relative to that of the request, as in Apache's ap_make_full_path. */
+/* A path relative to that of the request, as in Apache's ap_make_full_path. */
 static SV *full_path(pTHX_ SV *base, SV *path)
 {
   STRLEN length, base_length;
@@ -26,7 +26,7 @@ static SV *full_path(pTHX_ SV *base, SV *path)
 
 enum { LOOKUP_URI, LOOKUP_METHOD_URI, LOOKUP_FILE };
 
-/* Which of the main request's filters a sub-request's answer goes through, by the one that is named. */
+/* The main request's filters for a sub-request's response, from the named one on. */
 static void go_through(pTHX_ mehari_rec *sub, SV *filter)
 {
   if (!sv_derived_from(filter, "Apache2::Filter::Place"))

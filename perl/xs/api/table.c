@@ -1,8 +1,7 @@
 /* APR::Table: an object and a tied hash at once, as in mod_perl.
  *
- * The object is a hash tied to an inner object; both hold the table by magic, so that each of them
- * serves as the invocant and the last one to go frees it.
- */
+ * The object is a hash tied to an inner object. Both hold the table by magic, so each can be the
+ * invocant, and the last to be freed frees the table. */
 #include "api/api.h"
 #include "interpreter/interpreter.h"
 #include "request/record.h"
@@ -38,7 +37,7 @@ static int release(pTHX_ SV *holder, MAGIC *magic)
 
 static void append(mehari_table *into, const mehari_table *from);
 
-/* In the interpreter of a new thread: all that held the table hold the copy. */
+/* In the interpreter of a new thread: every holder of the table now holds the copy. */
 static int copy(pTHX_ MAGIC *magic, CLONE_PARAMS *parameters)
 {
   PERL_UNUSED_ARG(parameters);
@@ -75,7 +74,7 @@ SV *mehari_table_object(pTHX_ mehari_table *table)
   return sv_bless(newRV_noinc((SV *)hash), stash);
 }
 
-/* A hash has an auxiliary part when it was iterated over or a weak reference looks at it. */
+/* A hash has an auxiliary part after an iteration or while a weak reference points to it. */
 bool mehari_table_is_unshared(pTHX_ SV *object)
 {
   SV *hash = SvRV(object);
@@ -154,8 +153,9 @@ XS_INTERNAL(table_get)
   PUTBACK;
 }
 
-/* A name may be there twice: a key that iteration made knows its place (perl fetches the values of a list after all
- * the keys), and while `each` is under way any spelling of the key means the entry it has just given. */
+/* A name may occur twice. A key made by iteration knows its entry, because perl fetches the
+ * values of a list after all keys. During `each` every spelling of the key means the current
+ * entry. */
 static const mehari_entry *entry_at_hand(const mehari_table *table, SV *key, mehari_text name)
 {
   int at = SvPOK(key) && SvIOKp(key) && !SvIOK(key) ? (int)SvIVX(key) : table->cursor - 1;
@@ -207,7 +207,7 @@ XS_INTERNAL(table_clear)
   XSRETURN_EMPTY;
 }
 
-/* FIRSTKEY and NEXTKEY: each entry in turn, names that repeat as often as they are there. */
+/* FIRSTKEY and NEXTKEY: each entry in turn. Repeated names occur repeatedly. */
 XS_INTERNAL(table_next)
 {
   dXSARGS;
@@ -233,7 +233,7 @@ static void append(mehari_table *into, const mehari_table *from)
                      (mehari_text){from->entries[i].value, from->entries[i].value_length});
 }
 
-/* Each name once, where it was first: with its last value, or with all of them joined. */
+/* Each name once, at its first place: with its last value, or with all values joined. */
 static void compress(mehari_table *table, bool merge)
 {
   mehari_table whole = *table;
@@ -314,7 +314,7 @@ static bool call_for(pTHX_ SV *code, const mehari_entry *entry)
   return more;
 }
 
-/* True when `entry` is named among the arguments, spelled as there. */
+/* True if `entry` is among the arguments, in this spelling. */
 static bool is_wanted(pTHX_ const mehari_entry *entry, SV **names, int count)
 {
   for (int i = 0; i < count; i++) {
@@ -325,7 +325,8 @@ static bool is_wanted(pTHX_ const mehari_entry *entry, SV **names, int count)
   return false;
 }
 
-/* do($code, @names): calls it for each entry, or for those named, until it answers false. */
+/* do($code, @names): calls the code for each entry, or for the named ones, until it returns
+ * false. */
 XS_INTERNAL(table_do)
 {
   dXSARGS;

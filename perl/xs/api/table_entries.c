@@ -1,4 +1,4 @@
-/* The entries of a table: the part that knows no Perl. */
+/* The entries of a table, without Perl. */
 #include "api/api.h"
 #include "request/record.h"
 
@@ -43,7 +43,7 @@ void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value)
   table->entries[table->count++] = make_entry(name, value);
 }
 
-/* Takes out the entries of a name from `first` on. */
+/* Removes the entries of a name from `first` on. */
 static void remove_from(mehari_table *table, int first, mehari_text name)
 {
   int kept = first;
@@ -63,7 +63,7 @@ static int position(const mehari_table *table, mehari_text name)
   return -1;
 }
 
-/* The spelling that was there first stays, as does its place. */
+/* The first spelling stays, and its place. */
 static void replace(mehari_table *table, int at, mehari_text value)
 {
   mehari_entry old = table->entries[at];

@@ -1,8 +1,7 @@
 /* %ENV: the CGI variables of a request, stored in place in pinned elements (names.c).
  *
- * Our stores do not touch C's environ (that costs a microsecond each); before a child process
- * starts, environ is rebuilt from %ENV as it then is (system.c).
- */
+ * Our stores do not change C's environ, because that costs a microsecond each. Before a child
+ * process starts, system.c rebuilds environ from %ENV. */
 #include "environment/environment.h"
 #include "environment/names.h"
 #include "api/api.h"
@@ -91,7 +90,7 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
   av_push(loose, key);
 }
 
-/* An optional variable: gone again when the next request has none. */
+/* An optional variable, removed again for a request without it. */
 static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STRLEN length)
 {
   mehari_pin **place = MEHARI_NEXT(live, live_count);
@@ -101,7 +100,8 @@ static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STR
   *place = this;
 }
 
-/* RFC 3875 9.2: a password is for the server; every child process could read it. */
+/* Credentials are for the server (RFC 3875 section 9.2), and every child process could read
+ * them. */
 static bool is_credential(mehari_text name)
 {
   return (name.length == 13 && !strncasecmp(name.at, "Authorization", 13)) || (name.length == 19 && !strncasecmp(name.at, "Proxy-Authorization", 19));
@@ -125,7 +125,7 @@ static void set_fields(pTHX_ HV *env)
   }
 }
 
-/* A chunked body has no length of its own; it is complete, so its length is known. */
+/* A chunked body has no Content-Length, but it is complete, so its length is known. */
 static void set_content_length(pTHX_ HV *env)
 {
   if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || content_length->request == request)
@@ -152,7 +152,7 @@ static void set_variables(pTHX_ HV *env)
   }
 }
 
-/* The optional variables of the last request that this one has not. */
+/* Removes the last request's optional variables that this request lacks. */
 static void drop_optional(pTHX_ HV *env, mehari_pin **before, int count)
 {
   for (int i = 0; i < count; i++)
@@ -160,7 +160,7 @@ static void drop_optional(pTHX_ HV *env, mehari_pin **before, int count)
       (void)hv_delete_ent(env, before[i]->key, G_DISCARD, before[i]->hash);
 }
 
-/* Names without a pin that the last request had. */
+/* Removes the last request's names without a pin. */
 static void drop_loose(pTHX_ HV *env)
 {
   SSize_t last = av_top_index(loose);
@@ -197,7 +197,8 @@ static bool is_bare; /* nothing of a request is in %ENV but `PerlSetEnv` of its 
 static bool is_without_api; /* nor that there is mod_perl's API */
 static mehari_table *early; /* what handlers before the response have stored in %ENV; NULL: none ever has */
 
-/* PATH, TZ and the like: put back with magic when a script changed them, for C libraries read them too. */
+/* PATH, TZ and the like: restored with magic after a script changed them, because C libraries
+ * read them too. */
 static void store_base(pTHX_ HV *env)
 {
   for (int i = 0; i < base_count; i++) {
@@ -224,7 +225,7 @@ static void set_path_info(pTHX_ HV *env)
   SvREFCNT_dec(translated);
 }
 
-/* A handler is no file: its place is where the URL would be below the document root. */
+/* A handler is no file. Its path is that of the URL below the document root. */
 static void set_script_filename(pTHX_ HV *env)
 {
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
@@ -239,7 +240,7 @@ static void set_script_filename(pTHX_ HV *env)
   SvREFCNT_dec(path);
 }
 
-/* What programs ask for to know that their API is there. */
+/* Variables by which programs detect mod_perl's API. */
 #define MOD_PERL "mod_perl/2.0.12"
 static bool is_in_mod_perl(void) { return !(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD); }
 
@@ -287,7 +288,7 @@ void mehari_environment_begin(pTHX)
   store_base(aTHX_ env);
   set_request(aTHX_ env);
   drop_optional(aTHX_ env, before, before_count);
-  /* All of ours are in it now: what is more was stored by the script before. */
+  /* All our variables are in it, so any further one was stored by the script. */
   if (HvUSEDKEYS(env) != own_base + FIXED + live_count + (STRLEN)(av_top_index(loose) + 1)) {
     drop_foreign(aTHX_ env);
     request++;
@@ -318,7 +319,7 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
     bool is_passed_on = false;
     for (int i = 0; i < base_count && !is_passed_on; i++)
       is_passed_on = sv_eq(base[i].key, hv_iterkeysv(entry));
-    /* As in mod_perl: what is stored in %ENV before the response is of %ENV alone. */
+    /* As in mod_perl: values stored in %ENV before the response are only in %ENV. */
     bool is_early = early && mehari_table_find(early, key);
     if (is_passed_on || is_early || mehari_table_find(table, key) || !SvOK(HeVAL(entry)))
       continue;
@@ -333,7 +334,7 @@ static bool is_as_forgotten(pTHX_ HV *env, bool without_api)
   return is_bare && is_without_api == without_api && av_top_index(loose) < 0 && HvUSEDKEYS(env) == expected;
 }
 
-/* What `PerlSetEnv` has set for the place. What is set for the whole server is there already. */
+/* The variables of `PerlSetEnv` for the place. Those of the server are there already. */
 static void set_place(pTHX_ HV *env, const mehari_job *place)
 {
   const mehari_request *frame = place->frame;
@@ -369,13 +370,15 @@ static void forget(pTHX_ bool without_api, const mehari_job *place)
   SvFLAGS(env) |= magic;
 }
 
-/* Handlers without `SetupEnv` see what the server passes on, `PerlSetEnv` of their place, and nothing of a request. */
+/* Handlers without `SetupEnv` see the server's variables and the place's `PerlSetEnv`, but none
+ * of the request. */
 void mehari_environment_forget(pTHX_ const mehari_job *place) { forget(aTHX_ false, place); }
 
-/* PSGI applications likewise; the API of mod_perl is not theirs, and modules would take its name for an offer. */
+/* PSGI applications see the same, without the variables of mod_perl's API, which modules would
+ * take for an offer. */
 void mehari_environment_of_process(pTHX) { forget(aTHX_ true, NULL); }
 
-/* ---- what handlers before the response store in %ENV ---- */
+/* ---- values that handlers store in %ENV before the response ---- */
 
 const mehari_table *mehari_environment_early(void) { return early; }
 
@@ -423,7 +426,7 @@ void mehari_environment_note_early(pTHX)
   }
 }
 
-/* What the request itself has under the name goes before it. */
+/* The request's own variable of this name has precedence. */
 void mehari_environment_set_early(pTHX)
 {
   HV *env = GvHVn(PL_envgv);
@@ -444,7 +447,7 @@ void mehari_environment_without_request(pTHX)
   is_bare = is_without_api = false;
 }
 
-/* In a template: its children then write into what is there instead of each making it anew. */
+/* In a template, so that its children write into existing memory. */
 void mehari_environment_reserve(pTHX)
 {
   static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};
@@ -460,7 +463,7 @@ void mehari_environment_reserve(pTHX)
     mehari_field_pin(aTHX_ usual[i], strlen(usual[i]));
 }
 
-/* Called once a worker, after the fork: %ENV holds only what is to be passed on. */
+/* Called once per worker, after the fork. %ENV holds only the variables to pass on. */
 void mehari_environment_open(pTHX)
 {
   HV *env = GvHVn(PL_envgv);

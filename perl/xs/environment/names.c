@@ -1,8 +1,8 @@
-/* Names of variables: the one that a header field becomes, and keys that are made and hashed once. */
+/* Names of variables: those of header fields, and keys that are made and hashed once. */
 #include "environment/environment.h"
 #include "environment/names.h"
 
-/* A spelling of a field's name, and the variable it becomes: other spellings share the variable. */
+/* A spelling of a field's name, and its variable. Several spellings share a variable. */
 typedef struct {
   mehari_pin *variable;
   U8 length; /* 0: the place is free */
@@ -26,7 +26,7 @@ static bool is_named(mehari_text field, const char *name)
   return field.length == strlen(name) && !strncasecmp(field.at, name, field.length);
 }
 
-/* The variable a header field becomes. */
+/* The variable of a header field. */
 STRLEN mehari_variable_name(char *into, size_t room, mehari_text field)
 {
   STRLEN prefix = is_named(field, "Content-Type") || is_named(field, "Content-Length") ? 0 : 5;

@@ -5,7 +5,7 @@
 
 extern char **environ;
 
-/* Between export and restore `environ` is ours; perl and C libraries change theirs in between at no time. */
+/* Between export and restore, environ is ours. Neither perl nor C libraries change it then. */
 static char **built, **kept;
 
 static char *line_of(pTHX_ HE *entry)
@@ -21,7 +21,7 @@ static char *line_of(pTHX_ HE *entry)
   return line;
 }
 
-/* A tie of the script's is for its Perl code: a child gets what the hash below holds. */
+/* A tie of the script is for its Perl code. A child gets the contents of the underlying hash. */
 void mehari_environment_export(pTHX)
 {
   if (built)

@@ -1,9 +1,10 @@
-/* Whether a program left an object whose destructor may do something. Only then is perl's own end due,
- * which looks for every object and unshares it: milliseconds in a large interpreter.
+/* Whether a program left an object with a destructor that may have an effect. Only then must
+ * perl destroy its objects, which searches all values and unshares their memory: milliseconds in
+ * a large interpreter.
  *
- * An object holds a reference to its class's stash. While no class's count has grown since the template
- * looked, and no class is new, the program left none; else every value there is is looked at.
- */
+ * An object holds a reference to its class's stash. If no class is new and no reference count of
+ * a class has grown since the template looked, the program left no object. Otherwise all values
+ * are searched. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 
@@ -18,12 +19,13 @@ typedef struct {
   HV *stash;
 } instance;
 
-/* As they were before the program ran. The instances are those with a destructor, sorted by address. */
+/* The state before the program ran. The instances are those with a destructor, sorted by
+ * address. */
 static class *classes;
 static instance *instances;
 static size_t class_count, instance_count;
 
-/* perl itself calls no destructor that returns at once. */
+/* perl itself does not call destructors that return at once. */
 static bool returns_at_once(CV *code)
 {
   OP *op = CvISXSUB(code) ? NULL : CvSTART(code);
@@ -97,7 +99,8 @@ static bool is_noted(HV *stash)
   return false;
 }
 
-/* The first stash in `stash` that is not noted. The iterator of a hash is a page unshared: this reads only. */
+/* The first stash in `stash` that is not noted. Read-only, because perl's hash iterator would
+ * unshare a page. */
 static HV *unnoted_within(HV *stash)
 {
   if (!HvARRAY(stash))
@@ -147,7 +150,7 @@ bool mehari_destructors_due(pTHX)
   bool look = false, due = false;
   for (size_t i = 0; i < class_count && !look; i++)
     look = may_have_instances(aTHX_ &classes[i]);
-  /* One that is gone may have made room for a new one. */
+  /* A freed object may have made room for a new one. */
   for (size_t i = 0; i < instance_count && !look; i++)
     look = !SvOBJECT(instances[i].object) || SvSTASH(instances[i].object) != instances[i].stash;
   if (look)

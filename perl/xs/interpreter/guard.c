@@ -1,6 +1,5 @@
-/* Running Perl under a jump level of our own: `exit` cannot be caught by the script and cannot end
- * the worker; what `die` leaves is ours to report.
- */
+/* Runs Perl under its own jump level: the script cannot catch `exit`, `exit` cannot end the
+ * worker, and the server reports what `die` leaves. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
@@ -65,7 +64,7 @@ mehari_outcome mehari_call_list(pTHX_ AV *subs)
   mehari_outcome worst = MEHARI_RAN;
   if (!subs)
     return worst;
-  /* Perl unshifts END blocks; mod_perl's scripts see them run in the order they were written. */
+  /* Perl unshifts END blocks. Under mod_perl they run in the order in which they were written. */
   for (SSize_t i = av_top_index(subs); i >= 0; i--) {
     call this = {AvARRAY(subs)[i], false};
     mehari_outcome outcome = mehari_guard(aTHX_ call_in_void, &this, NULL);
@@ -90,7 +89,8 @@ void mehari_log_exception(pTHX_ const char *where)
   }
 }
 
-/* A script forked and its child came back to us: it must end as a program does, not become a second worker. */
+/* A script forked, and its child returned here. It must end as a program does and must not
+ * become a second worker. */
 void mehari_child_leave(pTHX_ int status)
 {
   if (mehari_is_program)

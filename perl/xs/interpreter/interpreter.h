@@ -1,25 +1,25 @@
-/* The interpreter: how Perl code is run, what the server replaces in it, its threads and its end. */
+/* The interpreter: running Perl code, the replaced operators, threads, and its end. */
 #ifndef MEHARI_INTERPRETER_H
 #define MEHARI_INTERPRETER_H
 
 #include "mehari.h"
 
-/* guard.c: running Perl so that nothing it does leaves this process. */
+/* guard.c: runs Perl so that none of its effects leaves this process. */
 typedef enum { MEHARI_RAN, MEHARI_DIED, MEHARI_EXITED } mehari_outcome;
 typedef void (*mehari_body)(pTHX_ void *argument);
-/* Runs `body` under a jump level of its own. MEHARI_DIED only when the body leaves $@ to the top. */
+/* Runs `body` under its own jump level. MEHARI_DIED only if $@ reaches the top. */
 mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status);
 mehari_outcome mehari_call_list(pTHX_ AV *subs); /* END blocks */
 void mehari_log_exception(pTHX_ const char *where);
 void mehari_child_leave(pTHX_ int status) __attribute__((noreturn));
 
-/* operators.c: the operators replaced, before any other code is compiled. */
+/* operators.c: replaces operators before any other code is compiled. */
 void mehari_operators_install(pTHX);
 extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 extern bool mehari_child_has_own_stdout; /* of the child that the operator under way starts */
 
-/* threads.c: a script's own threads. Each runs a copy of the interpreter, and none but the one that the server started
- * may touch the state of the worker. */
+/* threads.c: a script's threads. Each runs a copy of the interpreter. Only the thread that the
+ * server started may use the worker's state. */
 #ifdef MULTIPLICITY
 extern PerlInterpreter *mehari_interpreter;
 static inline bool mehari_in_thread(pTHX) { return aTHX != mehari_interpreter; }
@@ -35,7 +35,7 @@ bool mehari_threads_are_left(void); /* another thread than this one runs, and go
 void mehari_stack_watch(pTHX);
 extern volatile bool mehari_running_perl;
 
-/* destructors.c: whether perl's own end is due. */
+/* destructors.c: whether perl must destroy its objects. */
 void mehari_destructors_note(pTHX); /* what is there before the program is not its own */
 bool mehari_destructors_due(pTHX);
 

@@ -1,6 +1,5 @@
-/* The operators replaced. An op copies its function when it is created, so the zygote installs
- * these before it compiles anything of the site's.
- */
+/* The replaced operators. An op copies its function when it is created, so the zygote installs
+ * these before it compiles any of the site's code. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "environment/environment.h"
@@ -28,7 +27,7 @@ static IO *first_argument_io(pTHX)
   return count > 0 && arguments[0] && isGV_with_GP(arguments[0]) ? GvIO((GV *)arguments[0]) : NULL;
 }
 
-/* The operators that start a process: it gets %ENV as it is now. */
+/* The operators that start a process, which gets the current %ENV. */
 static OP *spawn(pTHX_ OP *(*perl)(pTHX))
 {
   if (!mehari_serving || mehari_in_child || mehari_in_thread(aTHX))
@@ -50,7 +49,7 @@ static bool opens_a_pipe(pTHX)
   return false;
 }
 
-/* The operators whose child prints to us, not to descriptor 1. */
+/* The operators whose child prints to us instead of descriptor 1. */
 static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
 {
   if (mehari_in_thread(aTHX))
@@ -75,7 +74,7 @@ static bool opens_for_reading(pTHX)
   return length && text[length - 1] == '|' && text[0] != '|';
 }
 
-/* `open F, "<&=", 5`: closing F closes descriptor 5, whosever it is. */
+/* `open F, "<&=", 5`: closing F closes descriptor 5, whoever opened it. */
 static bool opens_a_number(pTHX)
 {
   SSize_t count;
@@ -97,8 +96,8 @@ static OP *run_open(pTHX)
   return next;
 }
 
-/* `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]` of bytes goes to the response like a print. Characters
- * and anything odd take Perl's own way, which reports what is wrong with them. */
+/* `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]` of bytes goes to the response like a print.
+ * Other cases take Perl's own way, which reports their errors. */
 static OP *run_syswrite(pTHX)
 {
   IO *io = first_argument_io(aTHX);
@@ -131,14 +130,14 @@ static OP *run_syswrite(pTHX)
   return NORMAL;
 }
 
-/* Perl's sysread goes to the descriptor; under our layer it is a read. */
+/* Perl's sysread reads the descriptor; under our layer it is a read. */
 static OP *run_sysread(pTHX)
 {
   IO *io = first_argument_io(aTHX);
   PerlIO *handle = io ? IoIFP(io) : NULL;
   if (!handle || !PerlIOValid(handle) || (PerlIOBase(handle)->tab != &mehari_input_layer && PerlIOBase(handle)->tab != &mehari_psgi_input_layer))
     return perl_sysread(aTHX);
-  /* In a copy: the script's own op stays as it is, though perl dies of the length. */
+  /* Runs on a copy, so the script's op stays unchanged even if perl dies because of the length. */
   OP *op = PL_op;
   LISTOP read = *cLISTOPx(op);
   read.op_type = OP_READ;
@@ -198,7 +197,8 @@ static OP *run_umask(pTHX)
   return perl_umask(aTHX);
 }
 
-/* `exec` in a script would replace the worker: a child becomes the program, the script ends with it. */
+/* `exec` in a script would replace the worker. Instead a child becomes the program, and the
+ * script ends with it. */
 static OP *run_exec(pTHX)
 {
   if (!mehari_serving || mehari_in_child)

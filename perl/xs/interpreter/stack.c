@@ -1,6 +1,6 @@
-/* The Perl stack of a worker that ran past its time limit, written to descriptor 2 from a signal
- * handler just before the front kills it. Reads memory only; a torn frame ends the listing.
- */
+/* Writes the Perl stack of a worker that exceeded its time limit to descriptor 2, from a signal
+ * handler just before the front kills the worker. It only reads memory; an inconsistent frame
+ * ends the listing. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "process/process.h"
@@ -79,7 +79,8 @@ static void list_stack(int signal)
   }
   put_string("\n");
   (void)!write(2, text, filled);
-  /* The front is about to kill this process: a `sleep` that returned early must not let the script go on. */
+  /* The front is about to kill this process. A `sleep` that returns early must not let the
+   * script continue. */
   for (;;)
     pause();
 }

@@ -1,7 +1,7 @@
-/* Threads that a script starts (threads.pm). perl gives each a copy of the interpreter with all its values. The request,
- * the mailbox and what C keeps between requests belong to the thread that the server started: in a copy the subs of the
- * API die, tables are copies (api/table.c) and the standard handles are descriptors of the thread's own (stdio/standard.c).
- */
+/* Threads that a script starts (threads.pm). perl gives each a copy of the interpreter with all
+ * its values. The request, the mailbox and the C state between requests belong to the thread
+ * that the server started. In a copy the subs of the API die, tables are copies (api/table.c),
+ * and the standard handles have descriptors of their own (stdio/standard.c). */
 #include "interpreter/interpreter.h"
 #include "api/api.h"
 #include <dirent.h>
@@ -32,7 +32,7 @@ XS_INTERNAL(refuse)
   croak("%s::%s is of a request, and a thread that a script has started has none", HvNAME(GvSTASH(name)), GvNAME(name));
 }
 
-/* Mehari->CLONE: perl calls it in the copy, before the thread runs. */
+/* Mehari->CLONE: perl calls it in the copy before the thread runs. */
 XS_INTERNAL(in_new_thread)
 {
   PERL_UNUSED_VAR(cv);
@@ -56,7 +56,7 @@ static int count_threads(void)
   return count;
 }
 
-/* One that was joined may be seen for an instant more. */
+/* A joined thread may be visible for a moment longer. */
 bool mehari_threads_are_left(void)
 {
   enum { LOOKS = 50 };

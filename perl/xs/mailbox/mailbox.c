@@ -24,7 +24,8 @@ static char *ring;
 static int bell_event = -1, box_file = -1;
 static bool unpublished;
 static const mehari_request *opened; /* the frame of the request that was taken last */
-/* What we know ourselves, for a script that writes over the mailbox: requests taken, and the last one of each slot. */
+/* Our own knowledge, in case a script overwrites the mailbox: the number of taken requests, and
+ * the last one of each slot. */
 static mehari_taken own_taken, *taken = &own_taken;
 static const mehari_request *returned; /* claimed by the borrower of the mailbox, and not begun */
 
@@ -42,7 +43,7 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
     (void)!write(2, text, sizeof text - 1);
     _exit(70);
   }
-  /* What a wild pointer writes here would be somebody's request. */
+  /* Otherwise a wild pointer could write a request here. */
   mprotect((char *)box + MEHARI_SLOTS_OFFSET, MEHARI_RING_OFFSET - MEHARI_SLOTS_OFFSET, PROT_READ);
   mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
   box_file = mailbox;
@@ -90,8 +91,8 @@ _Atomic uint32_t *mehari_mailbox_progress(void)
   return &box->forked;
 }
 
-/* The body file of request `id`: the front sends descriptors in order, each with its request's id;
- * those of requests it took back are closed here. */
+/* The body file of request `id`. The front sends descriptors in order, each with its request's
+ * id. Those of requests that it took back are closed here. */
 static int receive_body_file(uint64_t id)
 {
   for (;;) {
@@ -153,7 +154,7 @@ void mehari_mailbox_map_body(void)
   mehari_now.body_length = length;
 }
 
-/* `body` stays where it is until the request is over. */
+/* `body` must stay valid until the request is over. */
 void mehari_mailbox_replace_body(mehari_text body)
 {
   if (mehari_now.body_file >= 0) {
@@ -186,7 +187,7 @@ const mehari_request *mehari_mailbox_claim(void)
       continue;
     uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
     const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
-    /* A request that the front leads on comes again, from further on. */
+    /* A request that the front redirects comes again, with a greater depth. */
     uint64_t visit = frame->request_id ^ (uint64_t)frame->depth << 48;
     if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken->count++ || visit == taken->last_of_slot[slot])
       _exit(71); /* a request would be run twice, or one that nobody made */
@@ -223,7 +224,7 @@ static bool has_pending(void)
 bool mehari_mailbox_wait(void)
 {
   static const struct timespec patience = {.tv_sec = 5};
-  /* Dekker with the front's "publish, then look whether the worker sleeps". */
+  /* Dekker's algorithm with the front's "publish, then check whether the worker sleeps". */
   atomic_store(&box->worker_sleeps, 1);
   if (!has_pending())
     futex(&box->worker_sleeps, FUTEX_WAIT, 1, &patience);
@@ -304,7 +305,8 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
     ring_copy(next, parts[i].at, parts[i].length);
     next += parts[i].length;
   }
-  /* Dekker with the front's "declare sleep, then scan"; mehari_ring_publish looks at the bell. */
+  /* Dekker's algorithm with the front's "declare sleep, then scan"; mehari_ring_publish checks
+   * the bell. */
   atomic_store(&box->ring_written, at + whole);
   unpublished = true;
 }
@@ -322,7 +324,7 @@ void mehari_ring_publish(void)
 
 uint32_t mehari_answers(void) { return atomic_load(&box->answered); }
 
-/* Until the front has answered once more than so often. */
+/* Waits until the front has answered more often than `before`. */
 static void wait_for_answer(uint32_t before)
 {
   static const struct timespec patience = {.tv_sec = 5};
@@ -355,7 +357,7 @@ const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int 
   return frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
 }
 
-/* One line for the error log, tagged by the front with the request and this worker. */
+/* One line for the error log. The front adds the request and this worker. */
 void mehari_log(int level, const char *text, STRLEN length)
 {
   while (length && (text[length - 1] == '\n' || text[length - 1] == '\r'))

@@ -1,4 +1,4 @@
-/* The request being served, the ring its answer goes to, and the log. */
+/* The current request, the ring for its response, and the log. */
 #ifndef MEHARI_MAILBOX_H
 #define MEHARI_MAILBOX_H
 
@@ -21,8 +21,8 @@ void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_even
 extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
-/* The worker lends its mailbox to a process of the rung `rewind`, which claims requests itself. What both know of the
- * requests taken goes with the mailbox. */
+/* The worker lends its mailbox to a process of the rung `rewind`, which claims requests itself.
+ * The knowledge of taken requests goes with the mailbox. */
 typedef struct {
   uint32_t count;
   uint64_t last_of_slot[MEHARI_SLOTS];
@@ -35,7 +35,8 @@ mehari_taken *mehari_mailbox_taken(void);
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
 void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
-/* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
+/* In a process that the worker forked: the request to serve, and its body if this process serves
+ * it. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
 bool mehari_mailbox_adopt_carried(int file); /* the rest of that request is read from a frame in a file; the file is closed */
 int mehari_mailbox_file(void);
@@ -46,9 +47,9 @@ bool mehari_mailbox_holds(const mehari_request *frame); /* it is that slot's */
 const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 void mehari_mailbox_replace_body(mehari_text body); /* by what the input filters made of it */
-/* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
+/* 0: nothing sent. 1: the head is sent, or the tap is open. 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
-/* The text of a span; one that is not within the frame is empty. In every request's way, many times. */
+/* The text of a span. A span outside of the frame is empty. Used many times per request. */
 static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
 {
   uint32_t length = job->frame->length;
@@ -65,8 +66,8 @@ static inline void mehari_job_read(mehari_job *job, const mehari_request *frame)
 }
 static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
 static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }
-/* What the front answered in place of this process, of which it was told to hear (MEHARI_PASS_LISTENS) when the front had
- * given `before` answers; false: it does not know. The head lasts until the next question. */
+/* The outcome of the front's response in place of this process (MEHARI_PASS_LISTENS), given
+ * after `before` answers. False: unknown. The head lasts until the next question. */
 typedef struct {
   int status;
   uint64_t bytes;
@@ -74,15 +75,15 @@ typedef struct {
 } mehari_told;
 uint32_t mehari_answers(void); /* that the front has ever given */
 bool mehari_hear(uint32_t before, mehari_told *told);
-/* Asks the front and waits; NULL: it has no answer. The frame lasts until the next question. */
+/* Asks the front and waits. NULL: there is no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
-/* Blocks while the ring is full. `parts` are joined into one record. */
+/* Blocks while the ring is full. `parts` are joined to one record. */
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
 void mehari_ring_publish(void);
 void mehari_log(int level, const char *text, STRLEN length);
 void mehari_logf(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A script that gets a process for each request, or one that is as good. */
+/* Whether a script gets one process per request, or an equivalent. */
 static inline bool mehari_task_is_program(uint8_t task) { return task == MEHARI_TASK_FORK || task == MEHARI_TASK_REWIND; }
 
 #endif

@@ -18,7 +18,7 @@
 #define MEHARI_SLOTS_OFFSET 4096u
 #define MEHARI_RING_SIZE 262144u
 #define MEHARI_RING_OFFSET (MEHARI_SLOTS_OFFSET + MEHARI_SLOTS * MEHARI_SLOT_SIZE)
-/* Where the front answers what a worker asks within a request: a request frame. */
+/* Where the front writes its answer to a worker's question: a request frame. */
 #define MEHARI_ANSWER_OFFSET (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
 #define MEHARI_ANSWER_SIZE 65536u
 #define MEHARI_MAILBOX_SIZE (MEHARI_ANSWER_OFFSET + MEHARI_ANSWER_SIZE)
@@ -29,30 +29,32 @@
 /* State words, one cache line for each writer. */
 typedef struct {
   uint32_t magic, version;
-  /* Low half: requests submitted (front). High half: requests taken (worker). Both wrap. */
+  /* Low half: submitted requests (front). High half: taken requests (worker). Both wrap. */
   _Alignas(64) _Atomic uint64_t word;
   /* 1 while the worker sleeps, a futex. */
   _Alignas(64) _Atomic uint32_t worker_sleeps;
-  /* Bytes the worker has ever written to the ring. */
+  /* The number of bytes that the worker has ever written to the ring. */
   _Alignas(64) _Atomic uint64_t ring_written;
-  /* Bytes the front has ever read from it. */
+  /* The number of bytes that the front has ever read from it. */
   _Alignas(64) _Atomic uint64_t ring_read;
   /* 1 while the worker waits for room in the ring, a futex. */
   _Alignas(64) _Atomic uint32_t worker_waits_for_room;
-  /* What the worker is doing: MEHARI_STATE_*, the request, requests finished. For the status page only. */
+  /* The worker's state for the status page only: MEHARI_STATE_*, the request, finished requests. */
   _Alignas(64) _Atomic uint32_t state;
   _Atomic uint32_t forked;
   _Atomic uint64_t request_id;
   _Atomic uint64_t finished;
-  /* The process that serves for the worker on the rung `fork`; 0: none. Between the worker and its template only. */
+  /* The process that serves for the worker on the rung `fork`; 0: none. Used only by the worker
+   * and its template. */
   _Atomic uint32_t child;
-  /* Answers the front has ever given, a futex. */
+  /* The number of answers that the front has ever given, a futex. */
   _Alignas(64) _Atomic uint32_t answered;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };
 
-/* One page all workers and the front share: the front's sleep word. A hint only: the front looks again by itself. */
+/* A page shared by all workers and the front: the front's sleep word. Only a hint, because the
+ * front also looks by itself. */
 typedef struct {
   _Atomic uint32_t front_sleeps;
 } mehari_bell;
@@ -94,7 +96,7 @@ enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
        MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64 /* part of a page of server-side includes */ };
 
-/* What the front's own look at who the user is comes to. */
+/* The result of the front's own authentication. */
 enum {
   MEHARI_LOGIN_UNASKED, /* nothing says that one is to be asked for */
   MEHARI_LOGIN_KNOWN,   /* the password was right */
@@ -102,7 +104,7 @@ enum {
   MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE
 };
 
-/* A file as it was when somebody looked: while its mark is the same, so is the file. Never 0. */
+/* The mark of a file's state: while the mark is the same, so is the file. Never 0. */
 static inline uint64_t mehari_file_mark(uint64_t device, uint64_t inode, uint64_t size, uint64_t seconds, uint64_t nanoseconds)
 {
   const uint64_t parts[] = {device, inode, size, seconds, nanoseconds};
@@ -136,7 +138,8 @@ typedef struct {
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 
-/* What became of an answer that the front gave in a worker's place; its head follows, as it was sent. */
+/* The outcome of a response that the front gave in a worker's place. Its head follows as it was
+ * sent. */
 typedef struct {
   uint32_t length; /* of this and the head */
   uint32_t status; /* 0: nothing is known */

@@ -1,7 +1,7 @@
-/* The phases before the response, in Apache's order: what path is meant, who asks, and whether they may.
+/* The phases before the response, in Apache's order: path, access, authentication,
+ * authorisation.
  *
- * Called by phases.c for the request itself, and for every request made within it.
- */
+ * phases.c calls it for the request itself and for every request within it. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
@@ -9,7 +9,7 @@
 #include "request/record.h"
 #include "response/response.h"
 
-/* A PerlTransHandler named another path, or the file itself: what is configured for that holds from here on. */
+/* A PerlTransHandler chose another path or file. From here on its configuration applies. */
 static int follow_translation(pTHX_ mehari_rec *rec, int answered)
 {
   bool has_file = mehari_is_changed(rec, MEHARI_REC_FILENAME) && rec->texts[MEHARI_REC_FILENAME];
@@ -26,7 +26,7 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
   return OK;
 }
 
-/* Who is not let in is asked who else he may be: in the front's words, a line for each way. */
+/* Adds the challenge to a refusal: the front's lines, one per scheme. */
 static void challenge(pTHX_ mehari_rec *rec)
 {
   static const mehari_text field = {"WWW-Authenticate", 16};
@@ -44,7 +44,7 @@ static void challenge(pTHX_ mehari_rec *rec)
   }
 }
 
-/* What the front knows of who may come here. */
+/* The front's results of the access rules. */
 static const mehari_job *rules_of(const mehari_rec *rec) { return rec->merged.frame ? &rec->merged : &rec->job; }
 
 static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
@@ -53,7 +53,7 @@ static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
   mehari_logf(MEHARI_LOG_ERROR, "%.*s: %s", (int)uri.length, uri.at, why);
 }
 
-/* The front has looked at the password, for the case that no handler says who it is. */
+/* Uses the front's password check if no handler sets the user. */
 static int log_in(pTHX_ mehari_rec *rec)
 {
   const mehari_job *rules = rules_of(rec);
@@ -85,8 +85,8 @@ static int log_in(pTHX_ mehari_rec *rec)
   }
 }
 
-/* Who it is, and what that user may. Where nobody has said who it is the answer is no, whatever handlers say of what he
- * may. */
+/* Authenticates and authorises. Without a user the request is refused, whatever the
+ * authorisation handlers return. */
 static int authorize(pTHX_ mehari_rec *rec)
 {
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHEN);
@@ -111,7 +111,7 @@ static int authorize(pTHX_ mehari_rec *rec)
   return 401;
 }
 
-/* What the requirement says; only where it depends on the user is anybody asked who that is. */
+/* Evaluates the requirement. Authentication runs only if the result depends on the user. */
 static int hold_requirement(pTHX_ mehari_rec *rec)
 {
   if (!mehari_settings_text(aTHX_ rec->settings, "requirement")) {
@@ -129,14 +129,15 @@ static bool is_refused(pTHX_ mehari_rec *rec)
   return rules_of(rec)->frame->access_status || mehari_settings_text(aTHX_ rec->settings, "allowed");
 }
 
-/* The request around it, or before it, was let in by the same rules, of which the front knows the same. */
+/* Whether the request around or before it was admitted by the same rules, with the same results
+ * of the front. */
 static bool is_admitted_alike(const mehari_rec *before, const mehari_rec *rec)
 {
   const mehari_request *one = rules_of(before)->frame, *other = rules_of(rec)->frame;
   return before->is_admitted && before->settings == rec->settings && one->known == other->known && one->access_status == other->access_status;
 }
 
-/* `Satisfy Any` asks who comes only if the place he comes from is not enough, `All` only if it is. */
+/* `Satisfy Any` authenticates only if the address is not sufficient, `All` only if it is. */
 static int let_in(pTHX_ mehari_rec *rec)
 {
   mehari_rec *before = rec->main ? rec->main : rec->prev;
@@ -155,7 +156,7 @@ static int let_in(pTHX_ mehari_rec *rec)
   return (status == OK) == any ? status : hold_requirement(aTHX_ rec);
 }
 
-/* DECLINED: go on to the response. DONE: it is complete. Else a status. */
+/* DECLINED: continue with the response. DONE: the response is complete. Otherwise a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 {
   for (int phase = rec->main ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
@@ -175,7 +176,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
   return DECLINED;
 }
 
-/* Likewise of a request made within another, which the front has not stopped at its own gate. */
+/* The same for a request within another, which the front has not checked. */
 int mehari_rec_admit(pTHX_ mehari_rec *rec)
 {
   if (rec->settings && rec->settings->runs_phases) {
@@ -189,7 +190,7 @@ int mehari_rec_admit(pTHX_ mehari_rec *rec)
 
 /* ---- a phase by hand ---- */
 
-/* The front has looked at the credentials that the client sent, and can judge no others. */
+/* The front has checked the client's credentials and can judge no others. */
 static bool are_the_clients(pTHX_ mehari_rec *rec)
 {
   static const mehari_text field = {"Authorization", 13};
@@ -203,7 +204,7 @@ static bool are_the_clients(pTHX_ mehari_rec *rec)
   return (now ? now->value_length : 0) == sent.length && (!now || memEQ(now->value, sent.at, sent.length));
 }
 
-/* Where no handler of Perl's has a say the front has judged all of it. */
+/* Without Perl handlers the front has judged everything. */
 static bool is_judged(const mehari_rec *rec) { return !rec->settings || !rec->settings->runs_phases; }
 
 static int refuse_user(pTHX_ mehari_rec *rec)
@@ -219,7 +220,7 @@ static int check_access(pTHX_ mehari_rec *rec)
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
   if (status != OK && status != DECLINED)
     return status;
-  /* Who asks is for the next phase. */
+  /* The user matters only in the next phase. */
   bool is_about_user = is_judged(rec) && rules_of(rec)->frame->access_status == 401;
   return is_refused(aTHX_ rec) && !is_about_user ? 403 : OK;
 }
@@ -231,7 +232,7 @@ static int check_user(pTHX_ mehari_rec *rec)
     return status;
   if (is_judged(rec) && judged)
     return judged == 401 ? refuse_user(aTHX_ rec) : judged;
-  /* Of a merged place without a word for Perl it is not known whether somebody was asked for there. */
+  /* A merged place without settings for Perl does not tell whether it requires a user. */
   bool asks_who = mehari_settings_text(aTHX_ rec->settings, "auth_type");
   if (!are_the_clients(aTHX_ rec) && (asks_who || rec->merged.frame))
     return refuse_user(aTHX_ rec);

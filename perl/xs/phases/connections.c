@@ -1,14 +1,15 @@
-/* Handlers of connections. A worker is given requests, so PerlPreConnectionHandler runs before the first of a connection
- * that it sees; and, where a PerlProcessConnectionHandler speaks with clients, their sockets (MEHARI_TASK_CONNECTION).
- */
+/* Handlers of connections. A worker gets requests, so PerlPreConnectionHandler runs before the
+ * first request of a connection that the worker sees. For a PerlProcessConnectionHandler the
+ * worker gets the socket (MEHARI_TASK_CONNECTION). */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
 #include "mailbox/wire.h"
 #include "request/record.h"
 
-/* Connections whose handlers have let them in, by their number and the server whose handlers these are, and those of late
- * where that is not enough. Who was turned away is asked about again: another request of that connection is no way in. */
+/* Admitted connections, by their number and the server of the handlers, for the most recent
+ * ones. A refused connection is checked again for each request, so another request is no way in.
+ */
 static struct { uint64_t connection; uint16_t server; } let_in[1024];
 
 static int admit(pTHX_ mehari_rec *rec)
@@ -38,7 +39,8 @@ int mehari_connection_serve(pTHX_ mehari_rec *rec)
   return DONE;
 }
 
-/* Mehari::Server::client_socket($r): the descriptor of the client's socket; undef: the front speaks with the client. */
+/* Mehari::Server::client_socket($r): the descriptor of the client's socket; undef: the front
+ * owns it. */
 XS_INTERNAL(client_socket)
 {
   dXSARGS;

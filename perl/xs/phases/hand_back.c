@@ -1,6 +1,5 @@
-/* What the front is told when it shall answer instead of Perl: a MEHARI_RECORD_PASS with the status or the place, the
- * type and the header lines.
- */
+/* Hands a request back to the front: a MEHARI_RECORD_PASS with the status or the place, the type
+ * and the header lines. */
 #include "phases/phases.h"
 #include "api/api.h"
 #include "interpreter/interpreter.h"
@@ -10,7 +9,7 @@
 #include "response/response.h"
 #include <sys/stat.h>
 
-/* A path as it would stand in a request line, with the query. */
+/* A path with its query, as in a request line. */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query)
 {
   static const char kept[] = "/-._~!$&'()*+,;=:@";
@@ -48,7 +47,7 @@ static void add_text(pTHX_ SV *payload, char kind, mehari_rec *rec, int which)
   add_part(payload, kind, text, length);
 }
 
-/* Where it is not the path the front has routed that is to be answered: the file, or a path for what is none. */
+/* Adds the place if it differs from the front's route: a file, or a path without a file. */
 static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 {
   struct stat found;
@@ -56,7 +55,7 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
     return;
   mehari_text text = mehari_text_of(aTHX_ file);
-  /* What a handler has declined to answer is the file that its path stands for. */
+  /* The front sends the file of the path if a handler has declined. */
   U8 task = rec->job.frame->task;
   bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
   if (is_file || !rec->own_frame) {
@@ -74,7 +73,8 @@ static void add_pair(SV *pairs, const mehari_entry *entry)
   sv_catpvn(pairs, entry->value, entry->value_length + 1);
 }
 
-/* What handlers have made of the request, for a program or a back end of the front's. Who the user is it is told by itself. */
+/* Adds the handlers' changes of the request, for the front's program or back end. The user is
+ * sent separately. */
 static void add_request(pTHX_ SV *payload, mehari_rec *rec)
 {
   if (!rec->restated)
@@ -110,7 +110,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
 
 #define TEXT_TYPE "text/html; charset=iso-8859-1"
 
-/* Something runs after the answer that may look at it. */
+/* Whether a later handler may look at the outcome. */
 static bool wants_outcome(mehari_rec *rec)
 {
   bool cleans = false;
@@ -148,7 +148,7 @@ static void call_send(pTHX_ void *argument)
 
 bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
 {
-  /* Of a file that a handler has chosen only the front knows the type. */
+  /* Only the front knows the type of a file that a handler has chosen. */
   if (!mehari_output_gathers || !(rec->job.frame->flags & MEHARI_FLAG_FILE) || rec->redirect || mehari_is_changed(rec, MEHARI_REC_FILENAME))
     return false;
   filtered_file this = {rec, 500};
@@ -159,14 +159,14 @@ bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
     mehari_parse_headers = parses;
     return false;
   }
-  /* There is no body to be filtered where it is not sent. */
+  /* Without a body there is nothing to filter. */
   if (this.status != OK)
     mehari_output_gathers = false;
   mehari_rec_end(aTHX_ rec, this.status);
   return true;
 }
 
-/* It is one record. */
+/* A record that would be too long is refused. */
 static void refuse_to_hand_back(pTHX_ mehari_rec *rec, int status)
 {
   mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
@@ -177,7 +177,7 @@ static void refuse_to_hand_back(pTHX_ mehari_rec *rec, int status)
   mehari_output_error(500);
 }
 
-/* The front answers: with the page of a status, or as it would have by itself (0). */
+/* The front responds: with the page of a status, or by itself (0). */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
 {
   SV *payload = newSVpvs_flags("", SVs_TEMP);
@@ -191,7 +191,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     const char *text = document ? SvPV(document, length) : NULL;
     if (text)
       add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
-    /* A text is HTML to Apache; a path or an address is somebody else's answer. */
+    /* As in Apache, a text is HTML; a path or URL is another resource. */
     if (text && *text != '/' && !memmem(text, length, "://", 3))
       add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
@@ -214,7 +214,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     refuse_to_hand_back(aTHX_ rec, status);
     return;
   }
-  /* A place that was chosen here for the page of an error goes out with the error's status. */
+  /* A place chosen for an error page is sent with the error's status. */
   if (!status && rec->own_frame)
     status = mehari_rec_error(rec);
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
@@ -247,7 +247,7 @@ static void hear_line(pTHX_ mehari_rec *rec, mehari_text line)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, newSVpvn_flags(value.at, value.length, SVs_TEMP));
 }
 
-/* From here on the request's status, bytes and head are those of the front's answer. */
+/* From here on the request's status, bytes and head are those of the front's response. */
 static void adopt(pTHX_ mehari_rec *rec, const mehari_told *told)
 {
   mehari_text rest = told->head;

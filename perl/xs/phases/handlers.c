@@ -1,7 +1,7 @@
-/* What a handler of the configuration stands for, and the handlers of a phase run in order.
+/* Resolves configured handlers, and runs the handlers of a phase in order.
  *
- * A name is resolved once a process (Mehari::Handler); after that a call is one look-up in a hash.
- */
+ * A name is resolved once per process (Mehari::Handler). After that a call costs one hash
+ * lookup. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/form.h"
@@ -20,14 +20,14 @@ typedef struct {
   IV returned;
 } handler_call;
 
-/* Its package was unloaded since, to be loaded anew (Apache2::Reload). */
+/* The package was unloaded in order to be loaded again (Apache2::Reload). */
 static bool is_gone(SV *code)
 {
   CV *sub = (CV *)SvRV(code);
   return SvTYPE((SV *)sub) == SVt_PVCV && !CvISXSUB(sub) && !CvROOT(sub);
 }
 
-/* Only the first use of a name runs Perl here; later ones are one hash look-up. NULL: $@ says why. */
+/* Only the first use of a name runs Perl here. NULL: $@ has the reason. */
 static AV *resolve(pTHX_ SV *name)
 {
   STRLEN length;
@@ -123,7 +123,7 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
   const char *before = mehari_phase_now;
   int status = DECLINED;
   mehari_phase_now = mehari_phases[phase].name;
-  /* Asked again each time: a handler may push others to its own phase. */
+  /* Read again each time, because a handler may push others to its own phase. */
   for (SSize_t i = 0; i <= av_top_index(mehari_rec_handlers(rec, phase)); i++) {
     SV **handler = av_fetch(mehari_rec_handlers(rec, phase), i, 0);
     if (!handler)

@@ -1,8 +1,8 @@
-/* What the front would do with a path: asked within a request, answered as the frame such a request would come in. */
+/* Asks the front to resolve a path within a request. The answer is the frame of such a request. */
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* Of a request under another path these stay as they are, for they are the client's. */
+/* Fields of the client, which stay the same under another path. */
 static bool is_the_clients(int text, bool is_same)
 {
   switch (text) {
@@ -43,7 +43,7 @@ static void put_pairs(writer *into, mehari_pair *pairs, const mehari_job *from, 
   }
 }
 
-/* Texts of a frame may lie over one another: together they may be longer than the frame. */
+/* Texts of a frame may overlap, so together they may be longer than the frame. */
 static size_t length_of_pairs(const mehari_job *of, const mehari_pair *pairs, int count)
 {
   size_t length = 0;
@@ -58,7 +58,7 @@ static mehari_text text_of(const mehari_job *client, const mehari_job *path, int
   return mehari_job_text(from, from->frame->text[which]);
 }
 
-/* The client's part of one frame and the path's part of the other. */
+/* Joins the client's part of one frame with the path's part of the other. */
 static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same)
 {
   uint16_t fields = client->frame->field_count, variables = path->frame->variable_count;

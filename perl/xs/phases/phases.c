@@ -1,8 +1,8 @@
-/* The phases of a request: Perl's handlers in Apache's order, all of them within one dispatch.
+/* The phases of a request: Perl's handlers in Apache's order, within one dispatch.
  *
- * The front has routed the request and says what it would do; the handlers may decide otherwise. What
- * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
- */
+ * The front has routed the request and proposes a handler; Perl's handlers may decide otherwise.
+ * The response comes from a handler, from a script on its rung, or from the front
+ * (MEHARI_RECORD_PASS). */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
@@ -39,7 +39,7 @@ bool mehari_rec_option(mehari_rec *rec, U8 option)
   return option != MEHARI_OPTION_PARSE_HEADERS && is_perl_script(aTHX_ rec);
 }
 
-/* Perl's response handlers run: because the front says so, or because a handler before did. */
+/* Whether Perl's response handlers run, because the front or an earlier handler says so. */
 bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task)
 {
   if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
@@ -47,7 +47,7 @@ bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task)
   return task == MEHARI_TASK_HANDLER || rec->handlers[MEHARI_PHASE_RESPONSE];
 }
 
-/* An error document that Perl makes, here and now: it can ask `$r->prev` what happened. */
+/* An error document in Perl runs here, where it can read `$r->prev`. */
 static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
 {
   SV *document = mehari_rec_document(aTHX_ rec, status);
@@ -63,7 +63,7 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
   return true;
 }
 
-/* Those that Apache has a line for: a handler that answers another one does not mean a status. */
+/* Statuses that Apache knows. Any other return value of a handler is not a status. */
 static bool is_status(int status)
 {
   static const struct { short from, to; } known[] = {
@@ -76,7 +76,8 @@ static bool is_status(int status)
   return false;
 }
 
-/* As Apache's ap_die: what was printed goes out as it is; else the front has a page for the status. */
+/* As in Apache's ap_die: printed output is sent; otherwise the front makes the page of the
+ * status. */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
 {
   bool died = status >= 400;
@@ -99,7 +100,7 @@ void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
   if (mehari_output_sent())
     died ? mehari_output_error(status) : mehari_output_end(aTHX);
   else if (status == 304) {
-    /* No page, but what the handler said of the one the client has. */
+    /* No page, but the handler's fields about the client's version. */
     mehari_output_discard();
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, &PL_sv_undef);
     mehari_output_end(aTHX);
@@ -126,7 +127,7 @@ static void export_text(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_environment_set(aTHX_ (mehari_text){name, strlen(name)}, mehari_text_of(aTHX_ rec->texts[which]));
 }
 
-/* Who the user is, and `subprocess_env` as handlers before the response left it. */
+/* The user, and `subprocess_env` as the handlers before the response left it. */
 void mehari_rec_export_variables(pTHX_ mehari_rec *rec)
 {
   mehari_environment_set_early(aTHX);
@@ -248,7 +249,7 @@ void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec)
   mehari_phase_now = before;
 }
 
-/* As Apache: one log for what a client asked, however the server led it on. */
+/* As in Apache: one log line per client's request, however the server redirected it. */
 bool mehari_rec_logs(mehari_rec *rec)
 {
   return mehari_rec_is_initial(rec) && mehari_rec_handlers(rec, MEHARI_PHASE_LOG);
@@ -266,7 +267,7 @@ static void clean_up(pTHX_ mehari_rec *rec)
   mehari_rec_run_cleanups(aTHX_ rec);
 }
 
-/* The client has its answer. */
+/* Runs after the client has the response. */
 static void after_response(pTHX_ mehari_rec *rec)
 {
   mehari_rec *last = rec;
@@ -303,7 +304,7 @@ bool mehari_phases_serve(pTHX)
     begun = mehari_rec_respond(aTHX_ rec);
   else
     mehari_rec_end(aTHX_ rec, status);
-  /* A connection is no request to be logged. */
+  /* A connection is not a request and is not logged. */
   if (rec->job.frame->task == MEHARI_TASK_CONNECTION)
     mehari_rec_run_cleanups(aTHX_ rec);
   else if (begun)

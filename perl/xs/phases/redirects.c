@@ -1,10 +1,10 @@
-/* Internal redirects: the request goes on as another one, within the same dispatch. */
+/* Internal redirects: the request continues as another one, within the same dispatch. */
 #include "phases/phases.h"
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* As Apache: what a handler set for the request before is known to the next with REDIRECT_ in front. */
+/* As in Apache: the next request gets the handlers' variables with the prefix REDIRECT_. */
 static void inherit_variables(pTHX_ mehari_rec *rec, int status)
 {
   mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
@@ -24,7 +24,8 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
     mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
 }
 
-/* err_headers_out goes with whatever answers in the end: an error document still sets and clears cookies. */
+/* err_headers_out belongs to the final response, so an error document still sets and clears
+ * cookies. */
 static void inherit_error_head(mehari_rec *rec)
 {
   const mehari_table *from = rec->prev->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
@@ -60,7 +61,7 @@ static mehari_text variable(const mehari_rec *rec, const char *name)
   return (mehari_text){"", 0};
 }
 
-/* Another worker may have served it: what the front knows of it is made a record again. */
+/* Another worker may have served it, so the front's knowledge becomes a record again. */
 mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec)
 {
   mehari_text query, path = variable(rec, "REDIRECT_URL");
@@ -80,7 +81,7 @@ mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec)
   return rec->recalled;
 }
 
-/* The request goes on as another one; `rec` is over but for its log and cleanup. */
+/* The request continues as another one. For `rec` only its log and cleanup remain. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
 {
   mehari_rec *next = mehari_rec_new(aTHX_ frame);
@@ -91,7 +92,7 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   mehari_rec_enter(next);
   inherit_variables(aTHX_ next, status);
   inherit_error_head(next);
-  /* As Apache: the page of an error is asked for, whatever its request was. */
+  /* As in Apache: an error page is requested with GET, whatever the original method. */
   SV *method = sv_mortalcopy(mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
   if (status >= 400 && strNE(SvPV_nolen(method), "HEAD"))
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_METHOD, newSVpvs_flags("GET", SVs_TEMP));

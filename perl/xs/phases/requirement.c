@@ -1,9 +1,8 @@
-/* `Require`, where Perl says who the user is: the configuration's lines (server/config/src/access/told.rs) held
- * against the user, and what the front knew of the rest.
+/* Evaluates `Require` if Perl sets the user: the configuration's lines
+ * (server/config/src/access/told.rs), with the front's results for the other parts.
  *
- * A verdict is the front's: granted and denied, what would depend on the user, what neither grants nor denies, and
- * what is not about requests of this method.
- */
+ * The results are those of the front: granted, denied, depends on the user, neutral, and not
+ * about this method. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "interpreter/interpreter.h"
@@ -31,7 +30,7 @@ static mehari_text line_of(mehari_text *rest)
   return line;
 }
 
-/* What stands behind the word; false: it is another word. */
+/* The text behind the word. False: it is another word. */
 static bool behind(mehari_text line, const char *word, mehari_text *rest)
 {
   STRLEN length = strlen(word);
@@ -109,7 +108,7 @@ static int known(const reading *at, mehari_text which)
 
 static int verdict(pTHX_ reading *at);
 
-/* One verdict out of several: what decides wins, then what needs the user, then the weaker ones. */
+/* Joins several results: a decision wins, then the need for a user, then the weaker ones. */
 static int several(pTHX_ reading *at, int count, int deciding, int weaker)
 {
   int all = SILENT;
@@ -135,7 +134,7 @@ static int of_user(const reading *at, bool fits)
   return !at->user.length ? NEEDS_USER : fits ? GRANTED : DENIED;
 }
 
-/* What a handler of PerlAddAuthzProvider answers (Apache2::Const's AUTHZ_*) as one of ours. */
+/* Translates a result of a PerlAddAuthzProvider handler (Apache2::Const's AUTHZ_*). */
 static int of_answer(IV answer)
 {
   enum { AUTHZ_GRANTED = 1, AUTHZ_NEUTRAL, AUTHZ_GENERAL_ERROR, AUTHZ_DENIED_NO_USER };
@@ -210,7 +209,7 @@ static int verdict(pTHX_ reading *at)
   else if (behind(line, "all", &words))
     found = several(aTHX_ at, number(words), DENIED, GRANTED);
   else if (behind(line, "limit", &words)) {
-    /* One that nothing is known of lets nobody in. */
+    /* An unknown part admits nobody. */
     int inner = verdict(aTHX_ at), is_meant = known(at, words);
     found = number(words) >= MOST ? DENIED : is_meant == GRANTED ? inner : SILENT;
   }

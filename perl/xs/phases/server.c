@@ -1,6 +1,5 @@
-/* Phases of the server's life, each run for every server that has handlers of it: by the zygote before it forks, by a
- * worker when it begins and ends.
- */
+/* Phases of the server's life, for every server with handlers: the zygote runs them before it
+ * forks, a worker when it begins and ends. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "interpreter/interpreter.h"
@@ -12,7 +11,7 @@ typedef struct {
   SV *refusal; /* undef: none */
 } server_call;
 
-/* In Perl: none of this is in a request's way. */
+/* In Perl, because no request runs this. */
 static void call_server_handler(pTHX_ void *argument)
 {
   server_call *this = argument;
@@ -45,7 +44,7 @@ const char *mehari_run_server_phase(pTHX_ int phase)
     mehari_settings *server = mehari_server(number);
     AV *handlers = server ? server->handlers[phase] : NULL;
     for (SSize_t i = 0; handlers && i <= av_top_index(handlers) && !SvOK(refusal); i++) {
-      /* A virtual host has the main server's handlers too: those run once. */
+      /* A virtual host inherits the main server's handlers, which run once. */
       if (number && !SvROK(AvARRAY(handlers)[i]) && mehari_server(0) && mehari_server(0)->handlers[phase] && i <= av_top_index(mehari_server(0)->handlers[phase]) &&
           sv_eq(AvARRAY(handlers)[i], AvARRAY(mehari_server(0)->handlers[phase])[i]))
         continue;

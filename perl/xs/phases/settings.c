@@ -1,4 +1,4 @@
-/* What the configuration tells Perl of a location or a server: parsed once for each number, kept for good. */
+/* The configuration of a location or a server for Perl: parsed once per number and kept. */
 #include "phases/settings.h"
 
 const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
@@ -26,7 +26,7 @@ const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
 
 int mehari_phase_named(const char *name, STRLEN length)
 {
-  /* mod_perl 1's name, and the two that depend on where they stand. */
+  /* mod_perl 1's name, and two names whose meaning depends on their place. */
   if (length == 11 && memEQ(name, "PerlHandler", 11))
     return MEHARI_PHASE_RESPONSE;
   if (length == 15 && memEQ(name, "PerlInitHandler", 15))

@@ -1,4 +1,4 @@
-/* What the configuration tells Perl of a location or a server. */
+/* The configuration of a location or a server for Perl. */
 #ifndef MEHARI_SETTINGS_H
 #define MEHARI_SETTINGS_H
 
@@ -34,8 +34,8 @@ typedef struct {
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
 const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text); /* NULL: an empty text */
-/* The servers of the configuration by number, 0 the main one: known before anything is preloaded. `$s->push_handlers`
- * may change their handlers while the server starts. */
+/* The servers of the configuration by number; 0 is the main server. Known before anything is
+ * preloaded. `$s->push_handlers` may change their handlers during the start. */
 void mehari_server_told(pTHX_ uint32_t number, mehari_text text);
 uint32_t mehari_server_count(void);
 mehari_settings *mehari_server(uint32_t number); /* NULL: there is none */

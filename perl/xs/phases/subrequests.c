@@ -1,4 +1,5 @@
-/* Requests made within a request: looked up at the front, admitted like any other, their body put behind what was printed. */
+/* Requests within a request: the front resolves them, the phases admit them, and their body
+ * follows the printed output. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "environment/environment.h"
@@ -50,7 +51,7 @@ static int print_file(pTHX_ mehari_rec *rec)
   return OK;
 }
 
-/* A process of its own, as the front would have started for it. */
+/* Whether it needs a process, as the front would start one. */
 static bool is_program(const mehari_rec *rec)
 {
   const mehari_request *frame = rec->job.frame;

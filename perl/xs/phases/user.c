@@ -1,4 +1,4 @@
-/* Who the user is, where a handler has found that out: the front logs it, and tells the program that it starts. */
+/* Tells the front the user that a handler has set, for its log and for programs that it starts. */
 #include "phases/phases.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
@@ -13,7 +13,7 @@ static bool is_known_to_front(mehari_rec *rec, mehari_text user)
 
 static bool is_tellable(mehari_text text) { return text.length && text.length <= LONGEST && !memchr(text.at, 0, text.length); }
 
-/* Before the answer: once, and again only for another one. */
+/* Before the response: once, and again only for another user. */
 void mehari_rec_tell_user(pTHX_ mehari_rec *rec)
 {
   SV *said = rec->texts[MEHARI_REC_USER];

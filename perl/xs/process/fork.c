@@ -1,9 +1,8 @@
-/* The rung `fork`: each request is a process, forked from a template that has the script compiled.
+/* The rung `fork`: one process per request, forked from a template that has compiled the script.
  *
- * The worker asks the zygote for a template for each script it meets (the zygote is clean; the worker
- * may have run anything), keeps the last ones, and orders a child for each request. The child answers
- * through the worker's own mailbox; the worker waits for its end.
- */
+ * The worker asks the zygote for a template of each script (the zygote is clean, while the
+ * worker may have run anything), keeps the most recent ones, and orders a child per request. The
+ * child answers through the worker's own mailbox, and the worker waits for its end. */
 #define _GNU_SOURCE
 #include "process/process.h"
 #include "response/response.h"
@@ -46,7 +45,7 @@ static void drop_template(template *this)
   this->alive = false;
 }
 
-/* The zygote forks it; it gets our mailbox and its end of a socket. */
+/* The zygote forks it. It gets our mailbox and its end of a socket. */
 static bool ask_zygote(const char *file, uint64_t mark, bool to_rewind, int socket)
 {
   mehari_wanted wanted = {getpid(), to_rewind, mark};
@@ -95,7 +94,8 @@ static template *find_template(const char *file, uint64_t mark, bool to_rewind)
   return start_template(oldest, file, mark, to_rewind) ? oldest : NULL;
 }
 
-/* A file with the request as handlers have left it, which only this process has; -1: there is no room for one. */
+/* A file with the request as the handlers have changed it, which only this process knows. -1: no
+ * room for one. */
 static int file_of_frame(void)
 {
   const mehari_request *frame = mehari_now.frame;
@@ -140,7 +140,7 @@ static bool send_order(const template *this, bool to_its_end)
   return sent;
 }
 
-/* The child has ended: what of its response is missing is ours to say. */
+/* The child has ended: completes the missing parts of its response. */
 static void complete(const char *file, pid_t child, int status)
 {
   uint32_t progress = atomic_load(mehari_mailbox_progress());
@@ -156,7 +156,7 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
-/* Nobody sees the child end, or it has closed what it had to say so on: it must not write to the ring beside us. */
+/* Nobody may see the child end, so it must not write to the ring beside us. */
 static void end_child(void)
 {
   pid_t child = atomic_load(mehari_mailbox_child());
@@ -167,7 +167,7 @@ static void end_child(void)
     usleep(1000);
 }
 
-/* A child that was killed as it left has its end told twice. */
+/* The end of a child that was killed while exiting is reported twice. */
 static bool wait_for_end(template *this, mehari_ending *ending)
 {
   ssize_t got;
@@ -177,7 +177,7 @@ static bool wait_for_end(template *this, mehari_ending *ending)
   return got == sizeof *ending;
 }
 
-/* The child may have had the mailbox for more requests than the one that was ordered. */
+/* The child may have served more requests with the mailbox than the ordered one. */
 static void take_mailbox_back(const mehari_ending *ending)
 {
   const mehari_request *frame = ending->frame ? mehari_mailbox_frame(ending->frame) : NULL;
@@ -208,11 +208,12 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   bool ended = false;
   uint64_t finished = mehari_mailbox_finished();
   atomic_store(mehari_mailbox_child(), 0);
-  /* A template that died before it began the request has done nothing: another one does it. */
+  /* A template that died before it started the request has done nothing, so another one serves
+   * the request. */
   for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
     template *this = find_template(file, mehari_mark(&now), mehari_now.frame->task == MEHARI_TASK_REWIND);
     if (!this) {
-      /* The zygote is gone: another is being started, and the workers it forks can do this. */
+      /* The zygote has died. The next zygote's workers can do this. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);
       mehari_retire = true;
       return MEHARI_FORK_NOT_BEGUN;

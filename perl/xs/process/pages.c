@@ -1,7 +1,7 @@
-/* The zygote's memory in large pages. Each fork copies the page table and each exit takes it down again, entry by
- * entry and page by page, on cache lines that all processes contend for: on the rung `fork` that is half of a
- * request. A large page is one entry; where a process has written into one, its pages are still dealt with in runs.
- */
+/* Puts the zygote's memory into large pages. Each fork copies the page table, and each exit
+ * takes it down entry by entry and page by page, on cache lines that all processes share: half
+ * of a request on the rung `fork`. A large page is one entry. If a process has written into it,
+ * its pages are still handled in runs. */
 #include "process/process.h"
 #include <errno.h>
 #include <stdio.h>
@@ -18,14 +18,14 @@ static uint64_t round_up(uint64_t address)
   return (address + LARGE - 1) & ~(LARGE - 1);
 }
 
-/* What is loaded from now on starts with a large page. */
+/* Memory that is allocated from now on begins with a large page. */
 void mehari_pages_align(void)
 {
   uint64_t end = (uintptr_t)sbrk(0);
   sbrk((intptr_t)(round_up(end) - end));
 }
 
-/* False: this kernel cannot. That a page cannot be had now is no reason to leave out the next. */
+/* False: the kernel cannot do it. If a page is unavailable now, the next is still tried. */
 static bool enlarge(uint64_t from, uint64_t to)
 {
   for (uint64_t at = round_up(from); at + LARGE <= to; at += LARGE)
@@ -34,7 +34,7 @@ static bool enlarge(uint64_t from, uint64_t to)
   return true;
 }
 
-/* Called once everything is loaded, before there are other processes that share it. */
+/* Called once after everything has loaded, before other processes share the memory. */
 void mehari_pages_enlarge(void)
 {
   FILE *maps = fopen("/proc/self/maps", "re");

@@ -13,12 +13,13 @@ extern bool mehari_retire; /* the worker wants to be replaced after this request
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
 
 /* fork.c: the rung `fork`, seen from the worker. */
-/* How far the process of a request on the rung `fork` came: MEHARI_FORK_DONE, it put the request's DONE itself. */
+/* How far the process of a request on the rung `fork` came. MEHARI_FORK_DONE: it sent the
+ * request's DONE itself. */
 typedef enum { MEHARI_FORK_NOT_BEGUN, MEHARI_FORK_SERVED, MEHARI_FORK_DONE } mehari_forked;
 mehari_forked mehari_fork_serve(bool to_its_end); /* NOT_BEGUN: no process could be had */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 
-/* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
+/* fork.c, template.c: a worker asks the zygote for a template, and sends it orders. */
 typedef struct {
   uint64_t number;
   uint32_t frame; /* offset in the mailbox */
@@ -47,7 +48,7 @@ void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, co
 void mehari_template_child_leaves(pTHX) __attribute__((noreturn)); /* the request's process has answered */
 void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
 
-/* watch.c: what a script changes of its process. */
+/* watch.c: a script's changes of its process. */
 enum {
   MEHARI_TOUCHED_DESCRIPTORS = 1,
   MEHARI_TOUCHED_MASK = 2,

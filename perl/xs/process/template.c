@@ -1,9 +1,8 @@
-/* A template of the fork rung: a process of the zygote's that holds one script, compiled in an
- * interpreter nothing has run in, and keeps a child ready for the next request its worker orders.
+/* A template of the rung `fork`: the zygote forks this process, which compiles one script in a
+ * clean interpreter and keeps a child ready for the next order.
  *
- * What a script does while it is compiled (BEGIN blocks, local modules) is part of a request: such a
- * script is compiled in the child, and a trial of it ends before the first of it.
- */
+ * If compiling a script has effects (BEGIN blocks, local modules), they belong to the request.
+ * The child compiles such a script, and a trial compilation ends before the first effect. */
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -29,7 +28,7 @@ static uint64_t made_from;  /* the mark of the script's file */
 static bool rewinds;        /* its child serves more than one request */
 static const char *as_fork; /* why it does not though it is to; NULL: it is not to, or does */
 
-/* What comes with an order: -1 where it does not. */
+/* The descriptors of an order. -1: absent. */
 typedef struct {
   int body, frame;
 } order_files;
@@ -67,7 +66,7 @@ static void load_modules(pTHX_ void *file)
   LEAVE;
 }
 
-/* Tries the compilation in a process that is thrown away: true when it did nothing but define things. */
+/* Compiles in a process that is thrown away. True: compiling only defined things. */
 static bool compiles_purely(pTHX_ const char *file)
 {
   pid_t trial = fork();
@@ -90,7 +89,8 @@ static bool compiles_purely(pTHX_ const char *file)
 
 #define USELESS 3 /* children in a row that served one request only */
 
-/* What outlives a rewind, and what the template must know of its child's request when the child cannot say it any more. */
+/* The state that survives a rewind, and what the template must know about the request of a child
+ * that can no longer report it. */
 static struct {
   _Atomic uint32_t phase;
   _Atomic uint64_t order;
@@ -126,7 +126,8 @@ static bool tell_end(pid_t child, int status)
 static bool to_its_end; /* of the request this child serves */
 static bool serves;     /* this is the child, and a script runs or has run in it */
 
-/* A script may have closed what it did not open, and opened something of its own in that place. */
+/* A script may have closed a descriptor that it did not open, and opened another under its
+ * number. */
 static bool orders_are_ours(void)
 {
   struct stat now;
@@ -139,7 +140,7 @@ void mehari_template_child_forked(void)
     close(orders);
 }
 
-/* To the front and, where it is not the rung that was asked for, to the log. */
+/* Reports the rung to the front, and to the log if it is not the requested rung. */
 static void tell_rung(void)
 {
   mehari_text file = mehari_request_text(MEHARI_TEXT_TASK);
@@ -187,7 +188,7 @@ static void obey(void)
   to_its_end = order.to_its_end;
   atomic_store(&turn->order, order.number);
   turn->taken = order.taken;
-  /* The worker holds a body's file until the order's end. */
+  /* The worker holds a body's file until the end of the order. */
   atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
   begin_work(order.frame);
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
@@ -196,7 +197,7 @@ static void obey(void)
   mehari_mailbox_map_body();
 }
 
-/* The worker would give it to this process, too. */
+/* Whether the worker would give the request to this process too. */
 static bool is_for_us(const mehari_request *frame, const char *file)
 {
   struct stat now;
@@ -207,8 +208,8 @@ static bool is_for_us(const mehari_request *frame, const char *file)
   return frame->file_mark ? frame->file_mark == made_from : stat(file, &now) == 0 && S_ISREG(now.st_mode) && mehari_mark(&now) == made_from;
 }
 
-/* Takes the next request from the mailbox that the worker has lent; false: it is another script's, or the server wants the
- * worker to end, and the worker has its mailbox back. */
+/* Takes the next request from the lent mailbox. False: it is for another script, or the worker
+ * must end; the worker has its mailbox back. */
 static bool take_from_mailbox(const char *file)
 {
   const mehari_request *frame;
@@ -226,11 +227,10 @@ static bool take_from_mailbox(const char *file)
   return true;
 }
 
-/* What the script signals as its group is its own processes. */
+/* The script's process group contains only its own processes. */
 static void lead_group(void) { setpgid(0, 0); }
 
-/* The child's life: it waits for a request, and is that request's process. One that is rewound comes back to where it
- * waits. */
+/* The child waits for a request and serves it. A rewound child returns to the waiting point. */
 static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
@@ -249,7 +249,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
   mehari_program_run(aTHX_ script, file);
 }
 
-/* No process can be had: the request is told so, and the next one tries again. */
+/* No process is available: the request fails, and the next one tries again. */
 static void refuse_request(void)
 {
   mehari_order order;
@@ -266,7 +266,7 @@ static void refuse_request(void)
   tell_end(-1, -1);
 }
 
-/* One that has to be replaced after each request is better forked for each. */
+/* A process that must be replaced after each request is better forked for each. */
 static void judge_end(const char *file)
 {
   static int useless;
@@ -278,12 +278,12 @@ static void judge_end(const char *file)
   as_fork = why ? why : "it ends its process";
   if (why)
     return;
-  /* The next one will not say so either. */
+  /* The next process would report the same. */
   atomic_store(&turn->told_rung, true);
   mehari_logf(MEHARI_LOG_NOTICE, "%s: runs as on the rung `fork`: %s", file, as_fork);
 }
 
-/* A child is there before its request is: what a fork costs is paid while nobody waits for it. */
+/* The child exists before its request, so no request waits for the fork. */
 static void keep_child(pTHX_ mehari_script *script, const char *file)
 {
   int status = -1;
@@ -312,7 +312,8 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
     judge_end(file);
 }
 
-/* Math::Random::Secure keeps one generator and does not see a fork: each request makes its own. */
+/* Math::Random::Secure keeps one generator and does not notice a fork, so each request makes its
+ * own. */
 static void forget_shared_generator(pTHX)
 {
   SV *generator = get_sv("Math::Random::Secure::RNG", 0);

@@ -1,7 +1,7 @@
-/* What a script changes of its process beyond Perl's own variables, by subs of libraries: descriptors by number,
- * timers, the signal mask, limits, the process itself. The subs are wrapped once their library is loaded, so a
- * request that calls none of them pays nothing; what was touched is put back after it, or the worker retires.
- */
+/* Detects a script's changes of its process through subs of libraries: descriptors by number,
+ * timers, the signal mask, limits, the process itself. The subs are wrapped when their library
+ * is loaded, so other requests pay nothing. Changes are undone after the request, or the worker
+ * retires. */
 #include "process/process.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -78,7 +78,7 @@ static struct {
   {"threads::create", MEHARI_TOUCHED_THREADS, -1, NULL, NULL},
 };
 
-/* A fresh process has none of our descriptors: to the script they are not open. */
+/* To the script our descriptors are not open, as in a fresh process. */
 static bool names_own(pTHX_ int argument)
 {
   SSize_t count;
@@ -86,7 +86,7 @@ static bool names_own(pTHX_ int argument)
   return argument >= 0 && argument < count && is_own(SvIV(arguments[argument]));
 }
 
-/* In a thread the sub is a copy, known by its name. */
+/* In a thread the sub is a copy, recognised by its name. */
 static bool is_sub(pTHX_ size_t at, CV *code)
 {
   return mehari_in_thread(aTHX) ? get_cv(subs[at].name, 0) == code : subs[at].code == code;
@@ -113,7 +113,7 @@ static void watched(pTHX_ CV *code)
   subs[at].original(aTHX_ code);
 }
 
-/* Called when a file has been loaded: its subs may be among ours now. */
+/* Called when a file has been loaded, because it may define one of the wrapped subs. */
 void mehari_watch_loaded(pTHX)
 {
   for (size_t i = 0; i < C_ARRAY_LENGTH(subs); i++) {
@@ -162,7 +162,7 @@ static void retire(const char *why)
   mehari_retire = true;
 }
 
-/* Descriptors 0, 1 and 2 are put back by their layers, which must be told before. */
+/* The layers restore descriptors 0, 1 and 2 and must be told first. */
 void mehari_watch_put_back(void)
 {
   if (mehari_touched & MEHARI_TOUCHED_MASK)

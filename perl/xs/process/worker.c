@@ -1,6 +1,5 @@
-/* The worker's loop: take a request, run it on its rung, put the interpreter back as it was. Never
- * returns to the Perl that called it.
- */
+/* The worker's loop: takes a request, runs it on its rung, restores the interpreter. Never
+ * returns to the Perl that called it. */
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -20,7 +19,7 @@
 
 bool mehari_retire;
 
-/* What a script changes without meaning to, as it was when the worker began. */
+/* State that scripts change unintentionally, as it was at the worker's start. */
 static struct {
   mehari_hooks hooks;
   U8 warnings;
@@ -29,7 +28,8 @@ static struct {
   AV *include; /* @INC */
 } at_start;
 
-/* `$,` `$"` `$;`: their globs are kept, a look-up by name each time would cost more than the rest. */
+/* `$,` `$"` `$;`: their globs are kept, because looking them up each time would cost more than
+ * the rest. */
 static struct {
   const char *name, *value;
   STRLEN length;
@@ -51,7 +51,7 @@ static void remember_state(pTHX)
     at_start.signals[i] = mehari_signal_handler(aTHX_ i) ? newSVsv(mehari_signal_handler(aTHX_ i)) : NULL;
 }
 
-/* Folders, but for the code and objects that @INC may hold too. */
+/* Folders, except the code and objects that @INC may also contain. */
 static bool is_same_text(pTHX_ SV *now, SV *before)
 {
   if (!now)
@@ -81,7 +81,7 @@ static void restore_include(pTHX)
     av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
 }
 
-/* Without one before, the signal's element goes: perl then forgets the handler. */
+/* Without an earlier handler the signal's element is deleted, and perl forgets the handler. */
 static void restore_signal(pTHX_ const char *name, SV *before)
 {
   HV *handlers = get_hv("SIG", GV_ADD);
@@ -134,7 +134,7 @@ static void restore_separators(pTHX)
   }
 }
 
-/* A tie would make the variable of the next request the script's. */
+/* A tie would give the next request's variable to the script. */
 static void untie(pTHX_ SV *variable)
 {
   if (variable && SvRMAGICAL(variable) && mg_find(variable, PERL_MAGIC_tied))
@@ -179,7 +179,7 @@ static void serve(pTHX)
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
   if (mehari_task_is_program(mehari_now.frame->task) && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
-    /* All of it is the child's. */
+    /* The child does everything. */
     mehari_forked served = mehari_fork_serve(true);
     if (served == MEHARI_FORK_DONE)
       mehari_mailbox_forget();
@@ -221,7 +221,7 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
   mehari_touched = 0;
 }
 
-/* The end of a worker that nobody needs any more: its handlers, then the END blocks of modules. */
+/* The end of a worker: its handlers, then the END blocks of modules. */
 static void leave(pTHX) __attribute__((noreturn));
 static void leave(pTHX)
 {

@@ -1,8 +1,7 @@
-/* The zygote: loads what the site preloads, then forks workers on command. Serves nothing.
+/* The zygote: loads the site's modules, then forks workers on command. It serves no requests.
  *
- * Commands come as datagrams on the control socket (mailbox/wire.h); ends of workers are reported back. When
- * the front goes away the socket closes and so does the zygote.
- */
+ * Commands are datagrams on the control socket (mailbox/wire.h). The zygote reports the ends of
+ * workers. When the front ends, the socket closes and the zygote ends. */
 #include "process/process.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -69,7 +68,7 @@ static bool receive(int socket, message *in)
 
 /* ---- preloading ---- */
 
-/* The parts of a long text, until its last has come. */
+/* Collects the parts of a long text until the last has arrived. */
 static SV *gather(pTHX_ message *in)
 {
   static SV *gathered;
@@ -144,7 +143,7 @@ static void learn_tree(pTHX_ message *in)
     (void)hv_stores(get_hv("Mehari::Server::fact", GV_ADD), "tree", whole);
 }
 
-/* Everything is loaded: the handlers that may still say no. */
+/* Everything has loaded: runs the handlers that may still refuse. */
 static void run_last_phases(pTHX)
 {
   static const int phases[] = {MEHARI_PHASE_OPEN_LOGS, MEHARI_PHASE_POST_CONFIG};
@@ -155,7 +154,8 @@ static void run_last_phases(pTHX)
   }
 }
 
-/* What start-up code did with `$s->push_handlers`: the front merges it with what is configured. Code has no name but its place. */
+/* Reports the handlers that start-up code pushed. The front merges them with the configured
+ * ones. Code is named by its place. */
 static void report_pushed(pTHX)
 {
   for (uint32_t number = 0; number < mehari_server_count(); number++)
@@ -200,7 +200,8 @@ static void report_loaded(pTHX_ void *argument)
 
 /* ---- workers ---- */
 
-/* Pids of workers: the front hears of their ends; templates end with their worker and are nobody's news. */
+/* The pids of workers, whose ends the front must know. Templates end with their worker, so
+ * nobody needs to know. */
 static pid_t *workers;
 static int worker_count;
 
@@ -230,7 +231,7 @@ static void become_serving_process(void)
   close(ends);
 }
 
-/* A worker's request for a template, with the descriptors a template has beside it. */
+/* Handles a worker's request for a template, with the template's descriptors. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
   struct { mehari_wanted wanted; char file[4097]; } request;
@@ -293,7 +294,7 @@ static bool is_worker(pid_t process)
   return false;
 }
 
-/* Children of the rung `fork` lead groups of their own; their parents are in their worker's. */
+/* Children of the rung `fork` lead their own groups. Their parents are in their worker's group. */
 static void kill_groups_below(void)
 {
   DIR *all = opendir("/proc");
@@ -316,7 +317,7 @@ static void kill_groups_below(void)
     closedir(all);
 }
 
-/* The front is gone. Idle workers see it themselves; one that is busy may never look. */
+/* The front has ended. Idle workers notice it themselves, but a busy one may never look. */
 static void leave(void) __attribute__((noreturn));
 static void leave(void)
 {
@@ -332,7 +333,7 @@ static void unwind(pTHX_ void *argument)
   my_exit(0);
 }
 
-/* What whoever started the server ignores (nohup does) is none of the scripts'. */
+/* Signals that the server's starter ignores (nohup) must not be ignored in scripts. */
 static void heed_signals(void)
 {
   static const int heeded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
@@ -351,7 +352,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     fcntl(inherited[i], F_SETFD, FD_CLOEXEC);
   control_socket = control;
   prctl(PR_SET_NAME, "mehari-zygote");
-  /* Leaves the frames of the Perl that called us, as exit does: from here the stack is ours. */
+  /* Leaves the frames of the calling Perl, as exit does. From here on the stack is ours. */
   mehari_guard(aTHX_ unwind, NULL, NULL);
   sigset_t children;
   sigemptyset(&children);

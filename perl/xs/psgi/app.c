@@ -1,8 +1,8 @@
-/* Applications: the code of each file. Loading is Mehari::PSGI's.
+/* Applications: the code of each file, loaded by Mehari::PSGI.
  *
- * An application lives as long as its generation: a file that is changed goes live with a reload, whole and loaded, or not
- * at all. One that the zygote was not told of is loaded by the worker that needs it first.
- */
+ * An application lives as long as its generation. A changed file goes live with a reload that
+ * has loaded it. An application that the zygote does not know is loaded by the worker that needs
+ * it first. */
 #include "psgi/psgi.h"
 
 static HV *loaded; /* file => code */

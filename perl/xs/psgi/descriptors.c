@@ -1,6 +1,5 @@
-/* Handing descriptors to another process: how `plackup -s Mehari` gets the zygote's into the process
- * that has the application (Mehari::PSGI::Keeper).
- */
+/* Passes descriptors to another process: `plackup -s Mehari` passes the zygote's to the process
+ * that has the application (Mehari::PSGI::Keeper). */
 #include "psgi/psgi.h"
 #include <errno.h>
 #include <sys/prctl.h>
@@ -37,7 +36,7 @@ XS_INTERNAL(send_descriptors)
   XSRETURN_EMPTY;
 }
 
-/* receive($socket): the descriptors of one message; none when the other side is gone. */
+/* receive($socket): the descriptors of one message; none if the other side has ended. */
 XS_INTERNAL(receive_descriptors)
 {
   dXSARGS;

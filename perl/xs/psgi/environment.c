@@ -1,15 +1,15 @@
-/* The environment of a PSGI request: a hash of its own, filled with shared keys whose hashes are known.
+/* The environment of a PSGI request: a hash with shared keys whose hashes are known.
  *
- * Making forty elements and freeing them again costs more than a small application. So a hash that nobody holds
- * when its request is over is filled again for the next: first it loses whatever is not exactly what was put there.
- */
+ * Making and freeing forty elements costs more than a small application. A hash that nobody
+ * holds after its request is therefore filled again for the next, after everything that is not
+ * ours has been removed. */
 #include "psgi/psgi.h"
 #include "api/api.h"
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* A variable, and its value in the hash that is kept; NULL: it is not there. */
+/* A variable and its value in the kept hash. NULL: absent. */
 typedef struct {
   SV *key;
   U32 hash;
@@ -36,8 +36,8 @@ static SV *errors, *informational; /* referents */
 static slot fields[FIELDS];
 static int field_count;
 
-/* Where a shared key's slot is, by the address of its text; a power of two, less than half of it is used, so that a
- * search ends. */
+/* The slot of a shared key, by the address of its text. A power of two, less than half used, so
+ * that a search ends. */
 #define PLACES 512
 _Static_assert(2 * (NAMES + FIELDS) <= PLACES, "a search for a place may not end");
 static slot *places[PLACES];
@@ -101,7 +101,7 @@ static void store_number(pTHX_ HV *into, int which, UV number)
     store(aTHX_ into, &slots[which], newSVuv(number));
 }
 
-/* The values are the application's to change, so each request has its own. */
+/* The application may change the values, so each request has its own. */
 static void store_truth(pTHX_ HV *into, int which, bool truth)
 {
   if (truth)
@@ -110,7 +110,7 @@ static void store_truth(pTHX_ HV *into, int which, bool truth)
     store_bytes(aTHX_ into, &slots[which], "", 0);
 }
 
-/* A reference; one that is kept refers to the same still, or to nothing. */
+/* A reference. A kept one still refers to the same thing, or to nothing. */
 static void store_reference(pTHX_ HV *into, int which, SV *referent)
 {
   SV *value = slots[which].value;
@@ -120,7 +120,7 @@ static void store_reference(pTHX_ HV *into, int which, SV *referent)
     sv_setsv(value, sv_2mortal(newRV_inc(referent)));
 }
 
-/* Each request has its own handle, as far as it can tell. */
+/* Each request seems to have its own handle. */
 static void store_input(pTHX_ HV *into)
 {
   SV *input = mehari_psgi_input(aTHX);
@@ -136,7 +136,8 @@ static SV *version(pTHX)
   return newRV_noinc((SV *)pair);
 }
 
-/* RFC 3875 4.1.16 knows HTTP/1; applications compare with "HTTP/1.1" and mean "not 1.0". */
+/* RFC 3875 section 4.1.16 knows only HTTP/1. Applications compare with "HTTP/1.1" and mean "not
+ * 1.0". */
 static void store_protocol(pTHX_ HV *into)
 {
   mehari_text value = mehari_request_text(MEHARI_TEXT_PROTOCOL);
@@ -165,7 +166,7 @@ static void append(pTHX_ SV *held, mehari_text field, mehari_text value)
   sv_catpvn(held, value.at, value.length);
 }
 
-/* A field that came more than once is one value. */
+/* A repeated field is one value. */
 static void store_field(pTHX_ HV *into, mehari_text field, mehari_text value)
 {
   U32 hash = 0;
@@ -193,7 +194,7 @@ static void store_fields(pTHX_ HV *into)
   }
 }
 
-/* The body has come whole, so it has a length, whatever framing brought it. */
+/* The body is complete, so its length is known, whatever its framing. */
 static void store_content_length(pTHX_ HV *into)
 {
   if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || slots[CONTENT_LENGTH].request == mehari_psgi_serial)
@@ -216,7 +217,7 @@ static void store_text_of_handlers(pTHX_ HV *into, mehari_rec *rec, int which, c
     (void)hv_store(into, name, strlen(name), newSVsv(rec->texts[which]), 0);
 }
 
-/* `subprocess_env` as handlers of the phases before left it, but for what the request itself says. */
+/* `subprocess_env` as the handlers of earlier phases left it, except the request's own values. */
 static void store_table(HV *into, const mehari_table *table)
 {
   dTHX;
@@ -246,7 +247,7 @@ static void forget_values(void)
     fields[i].value = NULL;
 }
 
-/* What the request before had and this one has not. */
+/* Removes the earlier request's elements that this one lacks. */
 static void drop_stale(pTHX_ HV *from, slot *all, int count)
 {
   for (int i = 0; i < count; i++)
@@ -307,8 +308,8 @@ HV *mehari_psgi_environment(pTHX)
 
 /* ---- after the request ---- */
 
-/* Nobody else has it, and nothing but its elements would outlive the request: an iterator, weak references
- * (SvOOK), a class, a tie, locked keys. */
+/* Whether nobody else holds it, and only its elements would outlive the request: no iterator,
+ * weak reference (SvOOK), class, tie or locked key. */
 static bool is_ours_alone(pTHX_ HV *hash)
 {
   return SvREFCNT(hash) == 1 && !SvOOK(hash) && !SvMAGICAL(hash) && !SvOBJECT(hash) && !SvREADONLY(hash) && !HvPLACEHOLDERS_get(hash);
@@ -336,7 +337,7 @@ static bool is_version(SV *pair)
   return true;
 }
 
-/* The value is the one that was put there, and the application has no hold of it. */
+/* Whether the value is unchanged and the application does not hold it. */
 static bool is_untouched(const slot *this, SV *value)
 {
   if (value != this->value || !is_plain(value))
@@ -362,7 +363,7 @@ static void forget_unseen(slot *all, int count)
       all[i].value = NULL;
 }
 
-/* The elements that are not as they were made go, and whatever else the application put there. */
+/* Removes changed elements and the application's own. */
 static void drop_changed(pTHX_ HV *from)
 {
   AV *doomed = NULL;

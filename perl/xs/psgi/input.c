@@ -1,7 +1,7 @@
-/* `psgi.input`: a real handle, an IO::File, that reads the request's body where it lies.
+/* `psgi.input`: a real handle, an IO::File, that reads the request's body in place.
  *
- * One that nobody kept serves the next request too; one that was kept is at its end from then on.
- */
+ * A handle that nobody kept serves the next request too. A kept handle is at end of file from
+ * then on. */
 #include "psgi/psgi.h"
 #include "mailbox/mailbox.h"
 #include "stdio/standard.h"
@@ -102,7 +102,7 @@ static void layer_set(pTHX_ PerlIO *handle, STDCHAR *at, SSize_t count)
   this->position = length_of(this) - count;
 }
 
-/* The body as a file of its own, which may outlive the request. */
+/* The body as a file, which may outlive the request. */
 static int file_of(const reader *this)
 {
   char path[32];

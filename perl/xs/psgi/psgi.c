@@ -1,8 +1,7 @@
-/* The rung `psgi`: one request from its environment to its cleanup handlers.
+/* The rung `psgi`: one request, from its environment to its cleanup handlers.
  *
- * The application runs inside an XSUB called under G_EVAL, so that whatever dies while its answer is
- * walked (an overloaded object, a refusal of ours) is an exception of this request like its own.
- */
+ * The application runs inside an XSUB under G_EVAL. An exception while its response is read (an
+ * overloaded object, our own refusal) is therefore handled like the application's. */
 #include "psgi/psgi.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -131,7 +130,7 @@ static void look_for_harakiri(pTHX_ void *argument)
     mehari_retire = true;
 }
 
-/* The last reference to the environment may run the application's destructors. */
+/* Freeing the environment may run the application's destructors. */
 static void drop_environment(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);

@@ -10,7 +10,7 @@ void mehari_psgi_serve(pTHX);
 int mehari_psgi_within(pTHX); /* a sub-request's; the status that the application gave, 0: none */
 extern PerlIO_funcs mehari_psgi_input_layer;
 
-/* What the files of this folder share. */
+/* Shared by the files of this folder. */
 typedef enum { MEHARI_PSGI_UNANSWERED, MEHARI_PSGI_STREAMING, MEHARI_PSGI_ANSWERED } mehari_psgi_phase;
 
 /* psgi.c: the request being served. */
@@ -18,7 +18,7 @@ extern UV mehari_psgi_serial; /* names it; never 0 */
 extern mehari_psgi_phase mehari_psgi_now;
 void mehari_psgi_check(pTHX_ UV serial); /* dies when that request has ended */
 
-/* app.c: applications, loaded once for each file until it changes. Dies with Perl's reason. */
+/* app.c: applications, loaded once per file. Dies with Perl's reason. */
 SV *mehari_psgi_app(pTHX_ mehari_text file);
 
 /* environment.c */
@@ -31,8 +31,8 @@ void mehari_psgi_input_open(pTHX);
 SV *mehari_psgi_input(pTHX); /* a new reference */
 void mehari_psgi_input_end(pTHX);
 
-/* response.c: what an application answered. All of it dies, in the application's name, on what
- * is no response. */
+/* response.c: the application's response. All functions die, in the application's name, if it is
+ * invalid. */
 void mehari_psgi_respond(pTHX_ SV *response);       /* the three elements, or a callback */
 SV *mehari_psgi_delayed(pTHX_ SV *response);        /* given to a responder: a writer, or undef */
 void mehari_psgi_put(pTHX_ SV *part, bool at_once);  /* one part of a body */

@@ -1,8 +1,8 @@
-/* What an application answered: its status, headers and body, checked and written.
+/* Checks and writes an application's response: status, headers and body.
  *
- * Plain strings take the short way. Whatever may run Perl or is not bytes (objects, ties, characters)
- * is first copied, so that a body is either bytes throughout or refused before any of it is sent.
- */
+ * Plain strings take the short way. Values that may run Perl or are not bytes (objects, ties,
+ * characters) are copied first, so a body is either all bytes or refused before any part is
+ * sent. */
 #include "psgi/psgi.h"
 #include "mailbox/mailbox.h"
 #include "response/head.h"
@@ -21,7 +21,7 @@ static SV *element(pTHX_ AV *list, SSize_t at)
   return *found;
 }
 
-/* In words, what an application gave in place of something else. */
+/* Describes what an application returned instead of the expected value. */
 static const char *describe(pTHX_ SV *given)
 {
   if (!SvOK(given))
@@ -39,7 +39,7 @@ static const char *describe(pTHX_ SV *given)
   return SvPV_nolen(words);
 }
 
-/* The bytes of a value; dies when it has characters that are none. */
+/* The bytes of a value. Dies if it has characters above 255. */
 static mehari_text bytes_of(pTHX_ SV *value, const char *where)
 {
   mehari_text bytes = {"", 0};
@@ -79,7 +79,7 @@ static AV *list_of(pTHX_ SV *value, const char *what)
   return (AV *)SvRV(value);
 }
 
-/* An application that says how its body is framed knows its length. */
+/* An application that frames its body knows its length. */
 static bool is_framing(mehari_text name)
 {
   return (name.length == 14 && !strncasecmp(name.at, "Content-Length", 14)) || (name.length == 17 && !strncasecmp(name.at, "Transfer-Encoding", 17));
@@ -103,7 +103,7 @@ static void take_headers(pTHX_ mehari_head *head, SV *value)
 /* RFC 9110 6.4.1. */
 static bool may_have_body(void) { return mehari_response.status != 204 && mehari_response.status != 304; }
 
-/* The front drops the body of an answer to HEAD, and counts a short one for its Content-Length. */
+/* The front drops the body of a response to HEAD and checks its length. */
 static bool is_head(void) { return mehari_now.frame->flags & MEHARI_FLAG_HEAD; }
 
 /* ---- bodies ---- */
@@ -128,7 +128,7 @@ static bool all_plain(pTHX_ AV *parts)
   return true;
 }
 
-/* What is more than one record would go out in chunks. */
+/* A body of more than one record would be sent in chunks. */
 static void add_length(size_t length)
 {
   if (framed || length < MEHARI_RECORD_LIMIT / 2)
@@ -152,7 +152,7 @@ static void write_parts(pTHX_ AV *parts)
     mehari_output_write(SvPVX(AvARRAY(parts)[i]), SvCUR(AvARRAY(parts)[i]));
 }
 
-/* A handle or an object that gives lines: rare enough for Perl. */
+/* A handle, or an object with getline: rare, so it is handled in Perl. */
 static void call_perl(pTHX_ const char *sub, SV *argument)
 {
   dSP;

@@ -1,4 +1,4 @@
-/* What Mehari::PSGI calls of the C side, and the writer of a streaming response. */
+/* The C functions for Mehari::PSGI, and the writer of a streaming response. */
 #include "psgi/psgi.h"
 #include "api/api.h"
 
@@ -22,13 +22,13 @@ XS_INTERNAL(load)
     croak("Mehari::PSGI::load takes a file");
   mehari_text file;
   file.at = SvPV(ST(0), file.length);
-  /* What it runs may move the stack: its place is asked for afterwards. */
+  /* The application may move the stack, so its place is read afterwards. */
   SV *code = mehari_psgi_app(aTHX_ file);
   ST(0) = code;
   XSRETURN(1);
 }
 
-/* serial(): names the request being served. */
+/* serial(): identifies the current request. */
 XS_INTERNAL(serial)
 {
   dXSARGS;
@@ -39,7 +39,7 @@ XS_INTERNAL(serial)
   XSRETURN(1);
 }
 
-/* respond($serial, $response): answers, or returns the writer of a response without a body. */
+/* respond($serial, $response): responds, or returns the writer of a response without a body. */
 XS_INTERNAL(respond)
 {
   dXSARGS;
@@ -53,7 +53,7 @@ XS_INTERNAL(respond)
   XSRETURN(1);
 }
 
-/* put($part, $at_once): a part of the body, sent to the client at once or when there is more of it. */
+/* put($part, $at_once): sends a part of the body at once, or when more has gathered. */
 XS_INTERNAL(put)
 {
   dXSARGS;
@@ -95,7 +95,7 @@ XS_INTERNAL(writer_close)
   XSRETURN_EMPTY;
 }
 
-/* informational($status, \@headers): a 1xx response before the one to come. */
+/* informational($status, \@headers): a 1xx response before the final one. */
 XS_INTERNAL(informational)
 {
   dXSARGS;

@@ -1,8 +1,7 @@
-/* `$r`: what the worker knows of the request it serves, and of those that are part of it.
+/* `$r`: the record of the current request, and of the requests within it.
  *
- * The object is a reference to a number that names the record; used after its request it dies rather
- * than touch another's. The methods are in Mehari.xs and in the files of the API.
- */
+ * The object is a reference to a number that names the record. Used after its request it dies
+ * instead of touching another record. The methods are in Mehari.xs and in api/. */
 #include "request/record.h"
 #include "api/form.h"
 #include "interpreter/interpreter.h"
@@ -56,7 +55,7 @@ void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
   rec->settings = mehari_settings_find(aTHX_ frame->settings_id, mehari_job_text(&rec->job, frame->text[MEHARI_TEXT_SETTINGS]));
   for (size_t i = 0; i < C_ARRAY_LENGTH(of_the_path); i++)
     forget_text(aTHX_ rec, of_the_path[i]);
-  /* The frame before may be read until here. */
+  /* The earlier frame may be read up to here. */
   Safefree(rec->own_frame);
   rec->own_frame = frame;
   if (rec == mehari_rec_now)
@@ -82,7 +81,7 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec)
   return rec->object;
 }
 
-/* What the operator that runs calls: the name of a method, or of a sub; NULL: it cannot be told. */
+/* The name of the method or sub that the current operator calls. NULL: unknown. */
 static const char *called(pTHX)
 {
   if (!PL_op || PL_op->op_type != OP_ENTERSUB || !(PL_op->op_flags & OPf_KIDS))
@@ -141,7 +140,8 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   bool waits = which == MEHARI_TABLE_SUBPROCESS_ENV && rec->is_early;
   for (int i = waits ? job->frame->set_env_count : 0; i < count; i++) {
     mehari_text name = mehari_job_text(job, pairs[i].name), value = mehari_job_text(job, pairs[i].value);
-    /* A field that is there twice is one, as in Apache; cookies have a separator of their own (RFC 9113, 8.2.3). */
+    /* A repeated field is one value, as in Apache. Cookies have another separator (RFC 9113
+     * section 8.2.3). */
     if (which == MEHARI_TABLE_HEADERS_IN)
       mehari_table_merge(held->table, name, value, name.length == 6 && !strncasecmp(name.at, "Cookie", 6) ? "; " : ", ");
     else
@@ -227,7 +227,7 @@ static void forget(pTHX_ SV **held)
   *held = NULL;
 }
 
-/* A table nobody kept serves again. */
+/* A table that nobody kept is used again. */
 static void forget_table(pTHX_ mehari_held_table *held)
 {
   held->is_filled = false;
@@ -286,7 +286,7 @@ void mehari_request_drop(pTHX)
   newest = mehari_rec_now = NULL;
   mehari_form_forget(aTHX);
   SV *object = served.object;
-  /* One nobody kept serves again: its number is the only thing in it. */
+  /* An object that nobody kept is used again, because it contains only its number. */
   if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1 || SvSTASH(SvRV(object)) != request_stash))
     forget(aTHX_ &served.object);
   else if (object)
@@ -296,7 +296,7 @@ void mehari_request_drop(pTHX)
   clear(aTHX_ &served);
 }
 
-/* Whose head it is: a sub-request's is its main request's. */
+/* The record with the head: for a sub-request that of its main request. */
 mehari_rec *mehari_rec_answering(void)
 {
   mehari_rec *rec = mehari_rec_now ? mehari_rec_now : &served;

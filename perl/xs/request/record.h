@@ -1,11 +1,12 @@
-/* What a request is to Perl: the record behind `$r`. */
+/* A request for Perl: the record behind `$r`. */
 #ifndef MEHARI_RECORD_H
 #define MEHARI_RECORD_H
 
 #include "mailbox/mailbox.h"
 #include "phases/settings.h"
 
-/* record.c: `$r`. One record for the request being served, one for each sub-request and internal redirect of it. */
+/* record.c: `$r`. One record for the current request, and one for each of its sub-requests and
+ * internal redirects. */
 enum {
   MEHARI_REC_CONTENT_TYPE, MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_PATH_INFO, MEHARI_REC_ARGS, MEHARI_REC_METHOD, MEHARI_REC_PROTOCOL, MEHARI_REC_UNPARSED_URI,
   MEHARI_REC_HOSTNAME, MEHARI_REC_THE_REQUEST, MEHARI_REC_HANDLER, MEHARI_REC_CONTENT_ENCODING, MEHARI_REC_USER,
@@ -73,14 +74,15 @@ typedef struct {
   const mehari_text *file; /* that a handler chose for it, or NULL */
   bool is_same; /* it is the same request, under another path */
 } mehari_question;
-/* What would answer that; like this request otherwise. NULL: nothing can be said. Free it, or give it to a record. */
+/* The frame that would answer a path; otherwise like this request. NULL: unknown. Free it, or
+ * give it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
 void mehari_rec_open_phases(mehari_rec *rec);
 void mehari_rec_close_phases(pTHX_ mehari_rec *rec); /* the variables of `SetEnv` are set */
-/* What handlers have made of its fields, variables, method and query is from here on its frame, for whatever answers it. */
+/* From here on the frame contains the handlers' changes of fields, variables, method and query. */
 void mehari_rec_restate(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);
-/* Whether a variable of `subprocess_env` came with the request as it is. */
+/* Whether a variable of `subprocess_env` came with the request unchanged. */
 bool mehari_rec_came_with(const mehari_job *job, mehari_text name, mehari_text value);
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame); /* the record is from now on of this frame */
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* a further one */
@@ -94,7 +96,7 @@ SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new referenc
 AV *mehari_rec_handlers(mehari_rec *rec, int phase); /* NULL: none */
 AV *mehari_rec_own_handlers(pTHX_ mehari_rec *rec, int phase); /* for change: a copy of the configured ones at first */
 int mehari_rec_phase(pTHX_ SV *name); /* dies when there is none of that name */
-/* push_handlers and set_handlers: a name, code, or an array of them; undef sets none. */
+/* push_handlers and set_handlers: a name, code, or an array of them. undef removes all. */
 void mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew);
 bool mehari_rec_option(mehari_rec *rec, U8 option); /* MEHARI_OPTION_* holds for this request */
 SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status); /* of custom_response; NULL: none */

@@ -1,11 +1,11 @@
-/* The head of the answer, from the tables and texts of the record that answers. */
+/* The head of the response, from the tables and texts of the responding record. */
 #include "request/record.h"
 #include "api/api.h"
 #include "phases/phases.h"
 #include "response/head.h"
 #include "response/response.h"
 
-/* Those called `only`, or all. */
+/* Adds the fields called `only`, or all. */
 static void add_pairs(const mehari_table *table, const char *only)
 {
   for (int i = 0; table && i < table->count; i++) {
@@ -24,7 +24,7 @@ static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
-/* What the methods content_type and content_encoding say takes the place of a field of that name, as in Apache. */
+/* content_type and content_encoding replace a field of that name, as in Apache. */
 static void add_own_lines(pTHX_ mehari_rec *rec)
 {
   static const struct {
@@ -65,8 +65,8 @@ void mehari_request_complete_head(pTHX)
   add_tables(rec);
 }
 
-/* A page of the front's has its own type and length: of what the handlers set, what is meant for errors,
- * and where a redirect goes. */
+/* A page of the front has its own type and length. Of the handlers' fields it gets those for
+ * errors, and a redirect's Location. */
 void mehari_rec_add_error_head(mehari_rec *rec, int status)
 {
   if (!status)

@@ -1,8 +1,8 @@
-/* A request as handlers have left it, for what runs after them: a script's %ENV, a PSGI application's environment, a CGI
- * program and a back end see the fields that handlers have set, and none that they have taken out.
+/* Writes a request as handlers have changed it: %ENV, a PSGI application's environment, CGI
+ * programs and back ends see the fields that handlers have set, and none that they have removed.
  *
- * Called when the phases before the response are over. Everything behind reads the frame, so a frame is what is made.
- */
+ * Called after the phases before the response. All later readers read the frame, so the result
+ * is a frame. */
 #include "request/record.h"
 #include "api/api.h"
 #include "environment/names.h"
@@ -12,7 +12,7 @@
 
 static bool is_text(mehari_text one, const char *at, STRLEN length) { return one.length == length && memEQ(one.at, at, length); }
 
-/* A field or variable that came twice is one entry: then they differ, and nothing is lost by saying so. */
+/* A repeated field or variable is one entry. It then counts as changed, which is harmless. */
 static bool is_as_it_came(const mehari_held_table *held, const mehari_job *job, const mehari_pair *pairs, int count)
 {
   if (!held->is_filled)
@@ -65,7 +65,7 @@ static size_t size_of(const mehari_table *table)
   return size;
 }
 
-/* What a handler has set takes the place of what the request came with. */
+/* A handler's value replaces the request's. */
 static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
 {
   static const struct { int text, set; } known[] = {{MEHARI_TEXT_METHOD, MEHARI_REC_METHOD}, {MEHARI_TEXT_QUERY, MEHARI_REC_ARGS}};
@@ -75,8 +75,8 @@ static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
   return mehari_job_text(&rec->job, rec->job.frame->text[which]);
 }
 
-/* Who the user is, and what handlers have stored in %ENV. A script in this process has that from the record; a process of
- * its own has it from its frame. */
+/* The user, and what handlers have stored in %ENV. A script in this process reads it from the
+ * record, another process from its frame. */
 static const mehari_table *further_variables(pTHX_ mehari_rec *rec)
 {
   static const struct { int text; const char *name; } known[] = {{MEHARI_REC_USER, "REMOTE_USER"}, {MEHARI_REC_AUTH_TYPE, "AUTH_TYPE"}};
@@ -137,7 +137,8 @@ static mehari_request *restated(pTHX_ mehari_rec *rec)
   return into.frame;
 }
 
-/* A handler that asked for `subprocess_env` found the variables of the fields there as they came: they are no word of its own. */
+/* A handler that reads `subprocess_env` finds the field variables there unchanged. They are not
+ * its own. */
 static void forget_echoes(mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
@@ -165,7 +166,7 @@ void mehari_rec_restate(pTHX_ mehari_rec *rec)
   mehari_job_read(&rec->job, frame);
   if (rec == mehari_rec_now)
     mehari_job_read(&mehari_now, frame);
-  /* The frame before may be read until here. */
+  /* The earlier frame may be read up to here. */
   Safefree(rec->restated);
   rec->restated = frame;
 }

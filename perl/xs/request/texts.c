@@ -1,4 +1,4 @@
-/* Texts of a request record: as the frame brought them, until a handler says otherwise. */
+/* Texts of a request record: those of the frame, until a handler changes them. */
 #include "request/record.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -14,7 +14,7 @@ static SV *joined(pTHX_ mehari_text first, mehari_text second)
   return text;
 }
 
-/* The file of a handler is the path it was mapped to, without what is PATH_INFO of it. */
+/* The file of a handler is the mapped path without its PATH_INFO. */
 static SV *file_name(pTHX_ const mehari_rec *rec)
 {
   mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
@@ -32,7 +32,7 @@ static SV *the_request(pTHX_ const mehari_rec *rec)
   return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
 }
 
-/* As `SetHandler` would have to say it. */
+/* The name for `SetHandler`. */
 static const char *handler_name(const mehari_rec *rec)
 {
   switch (rec->job.frame->task) {
@@ -50,7 +50,7 @@ static const char *handler_name(const mehari_rec *rec)
   }
 }
 
-/* What the front says by a variable. */
+/* Values that the front passes as variables. */
 static mehari_text variable(const mehari_rec *rec, const char *name)
 {
   for (int i = 0; i < rec->job.frame->variable_count; i++) {
@@ -108,7 +108,8 @@ SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
   return rec->texts[which];
 }
 
-/* Once the response is made, what makes it is settled: the two have other worlds. */
+/* Once the response phase has begun, the handler cannot change, because the two kinds have
+ * different environments. */
 static void check_switch(pTHX_ mehari_rec *rec, SV *value)
 {
   SV *now = mehari_rec_text(aTHX_ rec, MEHARI_REC_HANDLER);

@@ -1,6 +1,5 @@
-/* Header blocks: what a script printed, or what an application set, as checked lines.
- * Nothing that could split a response (CR, LF, NUL) or is no header name gets past here.
- */
+/* Header blocks: what a script printed, or an application set, as checked lines. Nothing that
+ * could split a response (CR, LF, NUL) or is an invalid name passes. */
 #include "response/head.h"
 #include "mailbox/mailbox.h"
 
@@ -58,7 +57,7 @@ bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, co
   return true;
 }
 
-/* The block ends at LF [CR] LF in any mix, or at once when the text starts with an empty line. */
+/* The block ends at LF [CR] LF in any mix, or at once if the text starts with an empty line. */
 STRLEN mehari_head_measure(const char *text, STRLEN length)
 {
   const char *end = text + length, *line = text;
@@ -92,7 +91,7 @@ static bool parse_status(mehari_head *head, const char *value, STRLEN length)
   return true;
 }
 
-/* Of what can be said once the last word counts, as in Apache: the line of the one before goes. */
+/* Drops the earlier line of a field whose last value counts, as in Apache. */
 void mehari_head_replace(mehari_head *head, const char *name, STRLEN length)
 {
   STRLEN start = 0;
@@ -117,7 +116,8 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
 {
   const char *colon = memchr(line, ':', length);
   if (!colon) {
-    /* A script that writes its own status line (`nph-` style): the status counts, the framing is ours. */
+    /* For a script that writes its own status line (`nph-`), the status counts, but the framing
+     * is ours. */
     if (length >= 12 && strnEQ(line, "HTTP/1.", 7) && line[8] == ' ')
       return parse_status(head, line + 9, length - 9);
     log_malformed("bad header", line, length);

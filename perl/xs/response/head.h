@@ -14,9 +14,9 @@ void mehari_head_clear(mehari_head *head);
 /* Drops the lines of that name. */
 void mehari_head_replace(mehari_head *head, const char *name, STRLEN length);
 bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length);
-/* Length of the header block with its blank line at the start of `text`, or 0 when it is not complete. */
+/* Length of the header block at the start of `text`, with its empty line. 0: incomplete. */
 STRLEN mehari_head_measure(const char *text, STRLEN length);
-/* Reads a script's header block. False: it is none; a log line says why. */
+/* Parses a script's header block. False: it is invalid, and a log line has the reason. */
 bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the response share: response.c, within.c, tap.c. */
+/* Shared by response.c, within.c and tap.c. */
 #ifndef MEHARI_OUTGOING_H
 #define MEHARI_OUTGOING_H
 #include "response/response.h"
@@ -23,11 +23,11 @@ bool mehari_out_head_fits(void);
 ssize_t mehari_out_settle(void); /* length of the printed head once it is complete and sound; -1 before */
 void mehari_out_send_head(void);
 
-/* within.c: an answer is made within another, which gets its body; an error there is its status. */
+/* within.c: a response within another, which gets its body. An error there is its status. */
 bool mehari_out_is_within(void);
 void mehari_out_fail_within(int status);
 
-/* tap.c: what is buffered goes through the tap. */
+/* tap.c: sends the buffered output through the tap. */
 void mehari_out_pour(void);
 
 #endif

@@ -1,6 +1,5 @@
-/* The response of the request being served: what is printed gathers in a buffer; small responses leave
- * as one ring record, large or flushed ones stream. stdio/stdout.c is what fills it.
- */
+/* The response of the current request. Printed output gathers in a buffer. Small responses leave
+ * as one ring record; large or flushed ones stream. stdio/stdout.c fills the buffer. */
 #include "response/head.h"
 #include "response/outgoing.h"
 #include "response/response.h"
@@ -52,7 +51,7 @@ bool mehari_out_head_fits(void)
   return false;
 }
 
-/* Length of the printed header block once it is complete and sound; -1 while it is not complete. */
+/* Length of the printed header block once it is complete and valid. -1: incomplete. */
 ssize_t mehari_out_settle(void)
 {
   if (!mehari_parse_headers) {
@@ -91,8 +90,8 @@ void mehari_out_send_head(void)
   atomic_store(mehari_mailbox_progress(), 1);
 }
 
-/* What the output filters make of what is buffered takes its place; false: one of them died. A printed head is none of
- * theirs, and until it is complete there is no body. */
+/* Replaces the buffered output by the filters' output. False: a filter died. A printed head is
+ * not filtered, and there is no body before its end. */
 bool mehari_out_filter(bool is_last)
 {
   dTHX;
@@ -121,7 +120,7 @@ void mehari_out_pass_on(void)
     mehari_output_error(500);
     return;
   }
-  /* A filter that keeps it all back may yet change the head. */
+  /* A filter that holds everything back may still change the head. */
   if (mehari_output_gathers && !mehari_out.clean)
     return;
   size_t skip = 0;
@@ -231,7 +230,7 @@ static void finish(void)
   atomic_store(mehari_mailbox_progress(), 2);
 }
 
-/* A request has one answer: whatever comes after it is not sent. */
+/* A request has one response. Later output is not sent. */
 void mehari_output_error(int status)
 {
   dTHX;

@@ -1,4 +1,4 @@
-/* The response of the request being served. */
+/* The response of the current request. */
 #ifndef MEHARI_RESPONSE_H
 #define MEHARI_RESPONSE_H
 
@@ -16,7 +16,7 @@ void mehari_output_share(pTHX);   /* somebody else is about to write on descript
 void mehari_output_spill(void);   /* to descriptor 1, which is shared */
 void mehari_output_detach(void);  /* children that live on are not waited for */
 bool mehari_output_is_complete(void); /* the response is: nothing more can be added */
-/* A response within the response: its body goes where the one around it goes, its head nowhere. */
+/* A response within the response: its body is sent in the outer one, its head is dropped. */
 void mehari_output_enter(pTHX_ bool parse_headers);
 struct mehari_rec;
 int mehari_output_leave(pTHX_ struct mehari_rec *sub); /* 0, or the status it ended with */
@@ -25,7 +25,7 @@ size_t mehari_output_bytes(void);
 bool mehari_output_has_body(pTHX); /* something of the body was printed */
 void mehari_output_discard(void); /* what is buffered and not sent */
 void mehari_output_end(pTHX);     /* completes the response */
-/* The front answers: see MEHARI_RECORD_PASS. */
+/* The front responds: see MEHARI_RECORD_PASS. */
 void mehari_output_pass(int status, const char *parts, size_t length);
 void mehari_output_error(int status); /* an empty response of this status, or a broken end when the head is sent */
 void mehari_output_reset_handles(pTHX); /* layers, flags, selected handle: as at the start */

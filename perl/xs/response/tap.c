@@ -1,4 +1,5 @@
-/* The response through the tap (stdio/tap.c): from the moment a child process may print too, all of it goes that way. */
+/* The response through the tap (stdio/tap.c): all output goes there once a child process may
+ * print too. */
 #include "response/head.h"
 #include "response/outgoing.h"
 #include "response/response.h"
@@ -6,7 +7,7 @@
 #include "request/record.h"
 #include "stdio/standard.h"
 
-/* Through the tap goes what is printed; a head that $r makes goes through the ring, before it. */
+/* Printed output goes through the tap. A head that $r makes goes through the ring before it. */
 void mehari_out_pour(void)
 {
   if (!mehari_in_child && mehari_tap_is_open() && !mehari_parse_headers && mehari_out.phase == HEAD_OPEN) {
@@ -31,7 +32,7 @@ void mehari_output_spill(void)
   mehari_out.filled = 0;
 }
 
-/* What the head would be if it were settled now: the front needs it when a child fills the pipe first. */
+/* The head as it would be now. The front needs it if a child fills the pipe first. */
 static void announce_tap(pTHX)
 {
   if (mehari_out.phase == HEAD_OPEN && !mehari_parse_headers && mehari_output_fill_head)

@@ -1,4 +1,4 @@
-/* Answers within an answer: a sub-request's body is part of its main request's. */
+/* Responses within a response: a sub-request's body becomes part of its main request's. */
 #include "response/head.h"
 #include "response/outgoing.h"
 #include "response/response.h"
@@ -31,7 +31,7 @@ void mehari_output_enter(pTHX_ bool parse_headers)
   status_within = 0;
 }
 
-/* What is buffered becomes clean, so that what follows it may be put behind it as it is. */
+/* Marks buffered output as filtered, so later output can follow it unfiltered. */
 static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
 {
   SV *made = newSVpvn(printed.at, printed.length);
@@ -57,7 +57,7 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
   SvREFCNT_dec(made);
 }
 
-/* A body within another one goes through its own filters, and through those of the one around it from a place on. */
+/* A body within another passes its own filters, and those of the outer one from a place on. */
 int mehari_output_leave(pTHX_ mehari_rec *sub)
 {
   mehari_stdout_flush(aTHX);

@@ -1,6 +1,6 @@
-/* The descriptors of a process that is rewound: those of its picture are known one by one, any other is closed after the
- * request. Two cheap numbers (how many there are, and which is the lowest that is free) tell whether there is any other.
- */
+/* The descriptors of a rewound process. Those of the picture are known one by one, and any other
+ * is closed after the request. Two cheap numbers (the count, and the lowest free number) tell
+ * whether there is any other. */
 #include "rewind/state.h"
 #include "process/process.h"
 #include <dirent.h>
@@ -24,7 +24,7 @@ static int open_of_process(const char *name, int flags)
   return high;
 }
 
-/* What has another end that goes on, or a state we do not know, cannot be rewound. */
+/* A descriptor with a living other end, or with unknown state, cannot be rewound. */
 static bool can_be_rewound(int file, const struct stat *about)
 {
   if (file < 3 || mehari_descriptor_is_own(file) || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode))
@@ -32,7 +32,7 @@ static bool can_be_rewound(int file, const struct stat *about)
   return S_ISCHR(about->st_mode) && major(about->st_rdev) == 1; /* /dev/null, /dev/urandom and the like */
 }
 
-/* It is not the server's: a library's that the script may use, and so close. */
+/* Not the server's: a library's, which the script may use and close. */
 static bool is_foreign(int file) { return file > 2 && !mehari_descriptor_is_own(file); }
 
 static const char *know(mehari_rewind *rewind, int file)
@@ -93,7 +93,7 @@ static const char *know_all(mehari_rewind *rewind)
   return refusal;
 }
 
-/* A copy of each of the first three lies among the known. */
+/* A copy of each of the first three is among the known ones. */
 static void find_spares(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->known_count && rewind->known[i].number < 3; i++)
@@ -136,7 +136,7 @@ static bool is_there(const mehari_known_file *this)
   return KERNEL(SYS_fstat, this->number, &now) == 0 && now.st_dev == this->device && now.st_ino == this->inode;
 }
 
-/* Those that a request may well have closed or replaced. */
+/* Those that a request often closes or replaces. */
 static void put_back_replaced(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->known_count; i++) {

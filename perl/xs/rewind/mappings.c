@@ -1,7 +1,6 @@
-/* The memory map of a process that is rewound: which ranges the picture has, and the map put back when a request has
- * changed it. Two numbers of /proc/self/statm tell whether that is so: the size of all mappings, and of those that are
- * private and writable. Only where one differs /proc/self/maps is read.
- */
+/* The memory map of a rewound process: the picture's ranges, and the restoration of a changed
+ * map. Two numbers of /proc/self/statm show a change: the size of all mappings, and that of
+ * private writable ones. /proc/self/maps is read only if one differs. */
 #include "rewind/state.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -120,13 +119,13 @@ void mehari_rewind_see_sizes(mehari_rewind *rewind)
   read_sizes(rewind, &rewind->vm_size, &rewind->vm_data);
 }
 
-/* Below its floor the stack has grown; the picture has none of it. */
+/* The stack has grown below its floor, which is not part of the picture. */
 static bool is_stack(const mehari_rewind *rewind, uint64_t start, uint64_t end)
 {
   return end == rewind->stack_floor && start < end;
 }
 
-/* What of this line is not of the picture's time goes. */
+/* Unmaps the parts of this line that are not in the picture. */
 static void take_strangers_away(mehari_rewind *rewind, const line *this)
 {
   uint64_t covered = this->start;
@@ -142,7 +141,7 @@ static void take_strangers_away(mehari_rewind *rewind, const line *this)
     KERNEL(SYS_munmap, covered, this->end - covered);
 }
 
-/* The stack may have grown: that is emptied, and known from now on. In pages. */
+/* The stack may have grown: empties that part, which is known from now on. In pages. */
 static uint64_t empty_stack(mehari_rewind *rewind, const line *this)
 {
   uint64_t grown = 0;
@@ -180,7 +179,7 @@ static void repair(mehari_rewind *rewind)
       take_strangers_away(rewind, &this);
   if (sizes_are_as_before(rewind))
     return;
-  /* Something is missing, or is not writable any more. */
+  /* Something is missing or no longer writable. */
   if (!mehari_rewind_map_picture(rewind) || !sizes_are_as_before(rewind))
     mehari_rewind_spoil(rewind, "it changed the memory map");
 }

@@ -1,9 +1,9 @@
-/* The picture a template takes of its writable memory: a memory file, mapped privately over the memory it was taken of.
- * A page that nobody has written is then the file's; one that was written is the process's own, and /proc/self/pagemap
- * tells them apart on any kernel and without any privilege.
+/* The picture that a template takes of its writable memory: a memory file, mapped privately over
+ * the memory itself. An unwritten page then belongs to the file, a written page to the process.
+ * /proc/self/pagemap tells them apart on any kernel without privileges.
  *
- * The file is sealed: nobody writes to it any more, not even through a descriptor a script may find.
- */
+ * The file is sealed: nobody can write to it, not even through a descriptor that a script may
+ * find. */
 #include "rewind/state.h"
 #include "process/process.h"
 #include <errno.h>
@@ -12,11 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A script may enlarge a mapping of malloc's; what lies behind it in the file must be there. */
+/* A script may enlarge a mapping of malloc, so the file must have data behind it. */
 #define SLACK (UINT64_C(1) << 32)
 
-/* `wf`, `dp`: memory that is empty after a fork, or at any time. What keeps its random state there (glibc's getrandom, and
- * others) takes an empty page for a fork's and begins anew, which it must after a rewind, too. */
+/* `wf`, `dp`: memory that is empty after a fork, or at any time. Libraries with random state
+ * there (glibc's getrandom and others) take an empty page for a fork and start again, as they
+ * must after a rewind. */
 static bool has_flag(const char *flags, const char *end, const char *wanted)
 {
   const char *found = memmem(flags, end - flags, wanted, strlen(wanted));
@@ -63,10 +64,10 @@ static const char *make_file(mehari_rewind *rewind, uint64_t size)
   return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
 }
 
-/* From here on the memory map stays as it is. */
+/* From here on the memory map stays unchanged. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind)
 {
-  /* The frames of what is called from here on lie above the floor; the stack goes on below it. */
+  /* The frames of later calls lie above the floor, and the stack grows below it. */
   rewind->stack_floor = ((uint64_t)__builtin_frame_address(0) & ~(MEHARI_PAGE - 1)) - 15 * MEHARI_PAGE;
   volatile char *below = (char *)rewind->stack_floor - 2 * MEHARI_PAGE;
   *below = 0;
@@ -76,7 +77,7 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
   const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
-  /* The file's own mapping is shared, and so none of these. */
+  /* The file's own mapping is shared, so it is not among these. */
   if (!refusal && !mehari_rewind_read_ranges(rewind))
     refusal = "the memory map cannot be read";
   close(rewind->maps);

@@ -1,4 +1,4 @@
-/* System calls and texts of /proc without libc: nothing here writes anywhere but where it is told to. */
+/* System calls and texts of /proc without libc. The functions write only to their arguments. */
 #include "rewind/state.h"
 #include <sys/syscall.h>
 

@@ -1,6 +1,6 @@
-/* What the kernel keeps of a process beside its memory and its descriptors: put back after a request, or the reason why
- * the process ends. What is cheap to set is set and not asked for.
- */
+/* The kernel's state of a process besides its memory and its descriptors: restored after a
+ * request, or the reason why the process ends. State that is cheap to set is set without a
+ * check. */
 #include "rewind/state.h"
 #include <errno.h>
 #include <signal.h>
@@ -65,7 +65,8 @@ void mehari_rewind_see_process(mehari_rewind *rewind)
 
 /* ---- put back ---- */
 
-/* /proc tells of the first 31; what perl's %SIG did with the others, `doubtful_signals` says. */
+/* /proc shows only the first 31 signals. `doubtful_signals` covers perl's %SIG changes of the
+ * others. */
 static void put_back_handlers(mehari_rewind *rewind, const mehari_standing *now)
 {
   uint64_t changed = (now->ignored ^ rewind->standing.ignored) | (now->caught ^ rewind->standing.caught) | rewind->caught | rewind->doubtful_signals;

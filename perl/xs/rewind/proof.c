@@ -1,10 +1,10 @@
-/* What a request does that cannot be rewound, seen when it happens: it asks for the number of its process. That number is
- * the same for many requests here, and `time . $$` is how old scripts make the names of files and sessions. A script that
- * asks gets processes of its own from then on: no two of its requests see the same number.
+/* Detects that a request reads its process number, which cannot be rewound. The number is the
+ * same for many requests here, and old scripts make names of files and sessions from `time .
+ * $$`. A script that reads it gets a process per request from then on, so no two of its requests
+ * see the same number.
  *
- * Whoever only compares the number wants to know whether this is a forked child; so do perl's own modules and those of
- * the list when they keep it.
- */
+ * Comparing the number only detects a forked child, so it is harmless. Perl's own modules and
+ * those of the list compare it when they keep it. */
 #include "mehari.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"

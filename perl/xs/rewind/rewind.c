@@ -1,8 +1,9 @@
-/* A process that serves one request after the other and is put back as it was after each: what process/template.c calls.
+/* A process that serves one request after another and is restored after each. process/template.c
+ * calls it.
  *
- * The order of a request's end: its answer and its DONE are out before anything is put back, so nobody waits for that.
- * What cannot be put back ends the process; the template forks the next one, which is as the first one was.
- */
+ * The response and its DONE are sent before anything is restored, so nobody waits for that. If
+ * something cannot be restored, the process ends, and the template forks the next one in the
+ * original state. */
 #include "rewind/rewind.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"
@@ -83,7 +84,7 @@ static void see_rseq(void)
     return;
   own->rseq = (uint64_t)(uintptr_t)__builtin_thread_pointer() + __rseq_offset;
   own->rseq_length = __rseq_size > 32 ? __rseq_size : 32;
-  /* Its page is this process's own from the start. */
+  /* Its page belongs to this process from the start. */
   struct rseq *area = (struct rseq *)own->rseq;
   *(volatile uint64_t *)&area->rseq_cs = 0;
 #endif
@@ -133,7 +134,7 @@ static void report_wrong_pages(void)
   give_up("its memory was not put back");
 }
 
-/* Comes back once, and then after each request. */
+/* Returns once, and then after each request. */
 void mehari_rewind_begin(pTHX)
 {
   reset();
@@ -156,7 +157,7 @@ void mehari_rewind_begin(pTHX)
   report_wrong_pages();
 }
 
-/* /proc does not tell of signals above 31. */
+/* /proc does not show signals above 31. */
 static void see_handlers(pTHX)
 {
   bool all = mehari_perl_has_ended(aTHX) || mehari_touched & MEHARI_TOUCHED_MASK;

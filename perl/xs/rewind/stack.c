@@ -1,6 +1,5 @@
-/* The stack aside: the work that puts back a process's stack cannot stand on it. Here are the only lines of assembly, and
- * where they are not written for the processor `mehari_rewind_is_possible` is false.
- */
+/* The stack aside: the code that restores a process's stack cannot run on it. This file has the
+ * only lines of assembly. On other processors `mehari_rewind_is_possible` is false. */
 #include "rewind/state.h"
 
 #ifdef __x86_64__
@@ -19,7 +18,7 @@ __attribute__((noinline)) void mehari_rewind_aside(void (*work)(mehari_rewind *)
                      "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
-/* Rounding and the like, which POSIX::fesetround changes. */
+/* The rounding mode and the like, which POSIX::fesetround changes. */
 static void see_float(mehari_rewind *rewind)
 {
   __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(rewind->mxcsr), "=m"(rewind->control_word));
@@ -38,7 +37,7 @@ static void put_back_float(mehari_rewind *rewind) { (void)rewind; }
 
 #endif
 
-/* The registers a function has to keep are in this frame, and the frame is in the picture. */
+/* The callee-saved registers are in this frame, and the frame is in the picture. */
 __attribute__((noinline)) bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *))
 {
   see_float(rewind);

@@ -1,13 +1,12 @@
-/* The rung `rewind`: what its files share.
+/* The rung `rewind`: shared by its files.
  *
- * A template takes a picture of its writable memory into a memory file and maps that file over itself, privately
- * (picture.c). The child it forks serves one request after another; after each one every page that was written
- * is put back (memory.c), and so is what the kernel keeps of the process (process.c, files.c,
- * mappings.c). rewind.c is the way in.
+ * A template copies its writable memory into a memory file, the picture, and maps the file
+ * privately over itself (picture.c). The child serves one request after another. After each,
+ * every written page is restored (memory.c), and so is the kernel's state (process.c, files.c,
+ * mappings.c). rewind.c is the entry.
  *
- * Putting back runs on a stack of its own and writes nowhere but into `mehari_rewind` and into what it puts back:
- * it makes its system calls itself (a failed call of libc's would write `errno`).
- */
+ * Restoring runs on its own stack and writes only to `mehari_rewind` and to what it restores. It
+ * makes its system calls itself, because a failed call of libc would write `errno`. */
 #ifndef MEHARI_REWIND_STATE_H
 #define MEHARI_REWIND_STATE_H
 
@@ -56,7 +55,7 @@ typedef struct {
   uint64_t handler, flags, restorer, mask;
 } mehari_disposition;
 
-/* What /proc/self/stat says of a process. */
+/* A process's line of /proc/self/stat. */
 typedef struct {
   uint64_t group, session, priority, threads, ignored, caught;
   char name[16];

@@ -1,6 +1,6 @@
-/* Memory tidied before the picture: what a request allocates shall lie together, on few pages. The free places between
- * older things are used up, in malloc and in perl's arenas, so that what is new comes from the top of the heap.
- */
+/* Tidies memory before the picture, so that a request's allocations lie together on few pages.
+ * It uses up the free places in malloc and in perl's arenas, so new memory comes from the top of
+ * the heap. */
 #include "mehari.h"
 #include "rewind/state.h"
 #include "interpreter/perl_internals.h"
@@ -8,7 +8,7 @@
 
 #define LARGEST ((size_t)512 << 10)
 
-/* Takes all free places of this size below `top`; the one above it is given back. */
+/* Takes all free places of this size below `top`, and returns the first one above. */
 static void use_up(size_t size, const char *top)
 {
   for (int count = 0; count < 1000000; count++) {
@@ -22,7 +22,7 @@ static void use_up(size_t size, const char *top)
 
 void mehari_rewind_tidy(pTHX)
 {
-  /* All that malloc gives from now on is of the heap, and what is freed stays there. */
+  /* From now on malloc uses only the heap, and freed memory stays there. */
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 20);

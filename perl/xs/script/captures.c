@@ -32,7 +32,7 @@ void mehari_script_find_captures(pTHX_ mehari_script *script)
       remember_captures(aTHX_ script, (CV *)each);
 }
 
-/* Gives each named sub the variables of the run about to start, as a fresh process would. */
+/* Gives each named sub the variables of the next run, as in a fresh process. */
 void mehari_script_rebind(pTHX_ mehari_script *script)
 {
   for (int i = 0; i < script->rebind_count; i++) {

@@ -1,9 +1,10 @@
-/* CGI.pm keeps the request it parsed, and how a script wants its pages, in package variables, and has a sub that puts
- * them back. Running that sub costs more than a small page, so it runs only after a request that changed one of them.
- */
+/* CGI.pm keeps the parsed request and a script's page settings in package variables, and has a
+ * sub that resets them. Running that sub costs more than a small page, so it runs only after a
+ * request that changed one of them. */
 #include "script/script.h"
 
-/* Those that a request or an import leaves different; $QUERY_CHARSET is set whenever a request was parsed. */
+/* Variables that a request or an import changes. $QUERY_CHARSET is set whenever a request was
+ * parsed. */
 static const char *const names[] = {
   "Q", "QUERY_CHARSET", "BEEN_THERE", "DEFAULT_DTD", "DTD_PUBLIC_IDENTIFIER", "XHTML", "NOSTICKY", "NPH", "DEBUG", "TABINDEX",
   "CLOSE_UPLOAD_FILES", "HEADERS_ONCE", "USE_PARAM_SEMICOLONS", "NO_UNDEF_PARAMS", "PARAM_UTF8", "PUTDATA_UPLOAD", "APPEND_QUERY_STRING",
@@ -24,7 +25,7 @@ static bool is_same(pTHX_ SV *now, SV *before)
   return !SvOK(now) || (SvPOK(now) && SvPOK(before) && sv_eq(now, before));
 }
 
-/* The first of them stands for all: what empties the package (a reload of the module) makes every glob anew. */
+/* The first stands for all: reloading the module makes every glob again. */
 static bool is_known(pTHX_ HV *package)
 {
   SV **first = hv_fetchs(package, "Q", 0);
@@ -56,7 +57,7 @@ static void remember(pTHX_ HV *package)
   }
 }
 
-/* It was loaded, or loaded anew. */
+/* CGI.pm was loaded or reloaded. */
 static void install(pTHX)
 {
   load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::CGI"), NULL);
@@ -74,7 +75,8 @@ void mehari_cgi_loaded(pTHX)
   install(aTHX);
 }
 
-/* What runs as a CGI program has no $r, whatever CGI.pm took from %ENV when a site's start-up file loaded it. */
+/* A script that runs as a CGI program has no $r, whatever CGI.pm found in %ENV when a start-up
+ * file loaded it. */
 void mehari_cgi_outside_mod_perl(pTHX)
 {
   SV *inside = get_sv("CGI::MOD_PERL", 0);

@@ -1,8 +1,8 @@
-/* What CGI.pm's parse_params does, in C: the same parameters for the same query, at a thirtieth of the cost.
+/* CGI.pm's parse_params in C: the same parameters for the same query, at a thirtieth of the
+ * cost.
  *
- * Mehari::CGI puts it in CGI.pm's place when the two agree. Whatever is not plain (a class of its own that
- * adds parameters, characters, %u escapes, tainting) still goes to CGI.pm's own sub.
- */
+ * Mehari::CGI installs it if the two agree. Special cases (a class that adds parameters,
+ * characters, %u escapes, tainting) still use CGI.pm's own sub. */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
 
@@ -24,7 +24,8 @@ static bool is_method(pTHX_ HV *class, const char *name, CV *expected)
   return found && isGV(found) && GvCV(found) == expected;
 }
 
-/* An element that is a reference to a plain array or hash; it is made when there is none. NULL: it is something else. */
+/* An element that is a reference to a plain array or hash, made if it is missing. NULL: it is
+ * something else. */
 static SV *container(pTHX_ HV *self, const char *name, STRLEN length, svtype type)
 {
   SV **entry = hv_fetch(self, name, length, 1);
@@ -76,7 +77,7 @@ static void add(pTHX_ AV *order, HV *values, SV *name, SV *value)
     SvREFCNT_dec(value);
 }
 
-/* One piece between separators; perl's `split '=', $piece, 2` gives nothing for an empty one. */
+/* One piece between separators. For an empty one perl's `split '=', $piece, 2` returns nothing. */
 static void take(pTHX_ AV *order, HV *values, const char *at, const char *end, bool skips_undefined)
 {
   if (at == end)
@@ -126,7 +127,7 @@ XS(parse_params)
   XSRETURN_EMPTY;
 }
 
-/* What CGI.pm has now. */
+/* CGI.pm's current subs. */
 XS(remember_own)
 {
   dXSARGS;

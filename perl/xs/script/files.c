@@ -1,4 +1,4 @@
-/* Files that code is made from: whether they are still as they were. */
+/* Files of code: whether they are unchanged. */
 #include "script/script.h"
 #include "mailbox/mailbox.h"
 #include <sys/stat.h>
@@ -10,7 +10,7 @@ uint64_t mehari_mark(const struct stat *seen)
 
 static bool is_same_text(mehari_text one, mehari_text other) { return one.length == other.length && memEQ(one.at, other.at, one.length); }
 
-/* The mark is of the file that the front has found. A handler may have chosen another. */
+/* The mark belongs to the file that the front found. A handler may have chosen another. */
 bool mehari_front_saw(mehari_text file, uint64_t mark)
 {
   if (!mehari_serving || mehari_now.frame->file_mark != mark)

@@ -1,6 +1,5 @@
-/* A script run as perl itself would run it: at the top level of main, once, in a process of its own.
- * The fork rung's children come here; nothing of theirs outlives the request.
- */
+/* Runs a script as perl itself would: at the top level of main, once, in its own process. For
+ * the children of the rung `fork`; nothing of theirs outlives the request. */
 #include "script/script.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -62,7 +61,7 @@ void mehari_end_program(pTHX_ void *argument)
 
 static void set_arguments(pTHX)
 {
-  /* RFC 3875 4.4: an indexed query (no `=`) is the command line. */
+  /* RFC 3875 section 4.4: an indexed query (without `=`) is the command line. */
   AV *arguments = get_av("ARGV", GV_ADD);
   av_clear(arguments);
   mehari_text query = mehari_request_text(MEHARI_TEXT_QUERY), method = mehari_request_text(MEHARI_TEXT_METHOD);
@@ -83,7 +82,7 @@ static void set_arguments(pTHX)
   SvREFCNT_dec(word);
 }
 
-/* `#!perl -T` and the like: only a perl of its own can follow. It writes to descriptor 1. */
+/* `#!perl -T` and the like need another perl, which writes to descriptor 1. */
 static void run_own_perl(pTHX_ const char *switches, const char *file)
 {
   mehari_input_spill();
@@ -100,7 +99,7 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
     ;
 }
 
-/* What a fresh process has of its own: the time, and %ENV, handles and @ARGV of its request. */
+/* The state of a fresh process: the time, and the request's %ENV, handles and @ARGV. */
 static void begin(pTHX)
 {
   mehari_in_child = false;
@@ -138,7 +137,7 @@ static int run_script(pTHX_ mehari_script *script)
   return status;
 }
 
-/* `script` NULL: it is compiled here, as part of its request. */
+/* `script` NULL: compiles it here, as part of its request. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file)
 {
   int status = 0;

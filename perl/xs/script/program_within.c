@@ -1,6 +1,6 @@
-/* A program as a sub-request: a CGI program, or a script that runs as one, is a process whose output is put into the
- * response in progress. Its environment is the sub-request's; it reads an empty input.
- */
+/* A program as a sub-request: a CGI program, or a script that runs as one, is a process whose
+ * output goes into the current response. It has the sub-request's environment and an empty
+ * input. */
 #include "script/script.h"
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"
@@ -36,7 +36,7 @@ static pid_t start(char *const words[], const char *folder, int output)
   return failed ? -1 : process;
 }
 
-/* What it prints, headers and all: they are taken off when the output within is left. */
+/* Copies the output with its headers, which are removed later. */
 static void copy_output(int from)
 {
   char window[16384];
@@ -56,7 +56,7 @@ int mehari_program_within(pTHX_ const char *file)
     mehari_logf(MEHARI_LOG_ERROR, "%s: no pipe for it: %s", file, strerror(errno));
     return 500;
   }
-  /* A script that is no program of its own is perl's. */
+  /* perl runs a script that is not executable. */
   bool is_executable = access(file, X_OK) == 0;
   char *interpreter = SvPV_nolen(get_sv("\030", GV_ADD)); /* $^X */
   char *own[] = {(char *)file, NULL}, *perls[] = {interpreter, (char *)file, NULL};

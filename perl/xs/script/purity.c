@@ -1,6 +1,5 @@
-/* Whether compiling a script does more than define things: then it is part of each request and must be
- * done anew for it. BEGIN blocks do; so does a `use` whose arguments have to be worked out.
- */
+/* Whether compiling a script does more than define things. Such effects (BEGIN blocks, a `use`
+ * with computed arguments) belong to each request, so the script must be compiled for each. */
 #include "script/script.h"
 #include "interpreter/perl_internals.h"
 #include <unistd.h>
@@ -12,7 +11,7 @@ static OP *(*perl_require)(pTHX), *(*perl_do_file)(pTHX);
 
 bool mehari_purity_holds(void) { return pure; }
 
-/* On trial nothing is done that is part of a request: who would have to do it has given the answer. */
+/* A trial compilation stops at the first effect: the question is answered. */
 static void lose_purity(void)
 {
   pure = false;
@@ -20,7 +19,7 @@ static void lose_purity(void)
     _exit(1);
 }
 
-/* What a sub of ours says, true or false; where it dies, false. */
+/* The result of one of our subs. If it dies, false. */
 static bool is_so(pTHX_ const char *sub, SV *argument)
 {
   dSP;
@@ -42,7 +41,7 @@ static bool is_so(pTHX_ const char *sub, SV *argument)
 
 bool mehari_purity_of_modules(pTHX) { return is_so(aTHX_ "Mehari::Zygote::only_standard_modules", NULL); }
 
-/* The file that is about to be run is perl's own, or there already; or it is no file but a version. */
+/* Whether the file to be loaded is perl's own, is already loaded, or is only a version number. */
 static bool may_load(pTHX_ SV *name)
 {
   bool is_version = SvVOK(name) || (SvNIOK(name) && !SvPOK(name));
@@ -60,7 +59,7 @@ static OP *load(pTHX_ OP *(*perl)(pTHX))
 static OP *run_require(pTHX) { return load(aTHX_ perl_require); }
 static OP *run_do_file(pTHX) { return load(aTHX_ perl_do_file); }
 
-/* This process compiles a script only to see whether it does more than define things. */
+/* This process compiles a script only to see whether that has effects. */
 void mehari_purity_try(void)
 {
   on_trial = true;
@@ -89,7 +88,7 @@ static const char *skip_words(const char *at, const char *end)
   return stop ? stop + 1 : end;
 }
 
-/* True when what follows `use` up to its semicolon is a name and literals. */
+/* Whether the text behind `use` up to its semicolon is a name and literals. */
 static bool is_literal_use(const char *at, const char *end)
 {
   bool named = false;

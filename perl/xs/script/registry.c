@@ -1,4 +1,4 @@
-/* The rungs `registry` and `perlrun`: a script as a sub, compiled once or each time. */
+/* The rungs `registry` and `perlrun`: a script as a sub, compiled once or for each request. */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -14,7 +14,7 @@
 
 static bool lives_in_cgi_world(void) { return mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD; }
 
-/* The handler that the configuration names for the script: several share a rung. */
+/* The configured handler of the script; several share a rung. */
 static mehari_text handler_name(pTHX)
 {
   AV *handlers = mehari_rec_now ? mehari_rec_handlers(mehari_rec_now, MEHARI_PHASE_RESPONSE) : NULL;
@@ -35,14 +35,14 @@ static bool is_of_mod_perl_1(pTHX)
   return name.length > 8 && memEQ(name.at, "Apache::", 8);
 }
 
-/* mod_perl 1 ran a script in its own folder, and mod_perl 2's Prefork classes do. */
+/* mod_perl 1 and mod_perl 2's Prefork classes run a script in its own folder. */
 static bool enters_folder(pTHX)
 {
   mehari_text name = handler_name(aTHX);
   return lives_in_cgi_world() || is_of_mod_perl_1(aTHX) || (name.length > 7 && memEQ(name.at + name.length - 7, "Prefork", 7));
 }
 
-/* The script's `$r`: under mod_perl 1's handlers it is of mod_perl 1's class. */
+/* The script's `$r`. Under mod_perl 1's handlers it has mod_perl 1's class. */
 static SV *script_request(pTHX)
 {
   SV *r = mehari_rec_object(aTHX_ mehari_rec_now);
@@ -53,7 +53,8 @@ static SV *script_request(pTHX)
   return r;
 }
 
-/* The cache key is the file, and whether it lives in a CGI world: that changes how it is compiled. */
+/* The cache key: the file, and whether it expects a CGI environment, which changes its
+ * compilation. */
 typedef struct {
   char text[1 + 4096 + 1];
   STRLEN length;
@@ -123,14 +124,15 @@ static void call_script(pTHX_ void *argument)
   if (r)
     XPUSHs(r);
   PUTBACK;
-  /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl writes its message
-   * to STDERR and leaves as exit does; `mehari_exit_called` tells the two apart. */
+  /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl
+   * writes the message to STDERR and leaves as exit does. `mehari_exit_called` tells the two
+   * apart. */
   call_sv((SV *)this->script->code, G_VOID | G_DISCARD);
   FREETMPS;
   LEAVE;
 }
 
-/* A directory is entered by descriptor; most scripts share one, so the last is kept. */
+/* A folder is entered by descriptor. Most scripts share one, so the last is kept. */
 void mehari_enter_directory(const char *file)
 {
   static char entered[4096];
@@ -158,7 +160,7 @@ void mehari_set_program_name(pTHX_ const char *file)
   sv_setpv(name, file); /* no magic: the process keeps its title */
 }
 
-/* $0 is the script's while it is compiled, too: FindBin looks then. */
+/* $0 also names the script while it is compiled, when FindBin reads it. */
 static void name_program(pTHX_ mehari_text file)
 {
   SV *name = GvSVn(gv_fetchpvs("0", GV_ADD | GV_NOTQUAL, SVt_PV));
@@ -187,7 +189,8 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
   mehari_call_list(aTHX_ script->ends);
   if (mehari_tap_is_open())
     mehari_pipes_conclude(aTHX_ !ephemeral);
-  /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
+  /* As in mod_perl: an already printed body is sent; with only a head the response is a clean
+   * 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
     mehari_rec_fail(aTHX_ 500);
   } else
@@ -230,7 +233,8 @@ void mehari_registry_preload(pTHX_ const char *file)
 
 /* ---- perlrun ---- */
 
-/* Perl files the script loaded (`require "lib.pl"`) compiled into its package: they must be read again. */
+/* Perl files that the script loaded (`require "lib.pl"`) were compiled into its package and must
+ * be read again. */
 static void forget_local_files(pTHX_ HV *before)
 {
   HV *inc = GvHVn(PL_incgv);

@@ -1,8 +1,7 @@
 /* Script files as compiled code.
  *
- * Registry and PerlRun wrap the text in a sub of a package of its own, as mod_perl does. A program
- * (the fork rung) is compiled to be run as perl would run it: in main, at the top level.
- */
+ * Registry and PerlRun wrap the text in a sub in its own package, as mod_perl does. A program
+ * (rung `fork`) is compiled to run as perl would run it: in main, at the top level. */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -13,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The last words declare a sub that nobody calls: the keyword plugin sees by them that the text has been read. */
+/* The last words declare a sub that nobody calls. They tell the keyword plugin that the whole
+ * text was read. */
 #define END_OF_TEXT " Mehari::Unit::end;\n"
 #define FOOTER "\n;}sub" END_OF_TEXT
 
-/* What the compilation under way has found. */
+/* The findings of the current compilation. */
 static bool compiling, data_found;
 static const char *compiling_name; /* as in its #line */
 static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
@@ -26,8 +26,8 @@ static HV *data_package; /* where __DATA__ stands; __END__ opens the main progra
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
 
-/* The wrapper's own BEGIN block calls this: the sub being compiled stands for a file, where `shift`
- * takes from @ARGV and named subs share its lexicals. */
+/* The wrapper's BEGIN block calls this: the sub then counts as a file, where `shift` takes from
+ * @ARGV and named subs share its lexicals. */
 void mehari_script_top_level(pTHX)
 {
   if (compiling)
@@ -35,7 +35,7 @@ void mehari_script_top_level(pTHX)
   mehari_purity_begin();
 }
 
-/* The text being read is the script's own, not a module's that it loads or a string it evaluates. */
+/* Whether the current text is the script's own, not that of a module or of a string eval. */
 static bool is_the_script(pTHX)
 {
   if (!compiling || mehari_in_thread(aTHX) || mehari_parser_reads_file(aTHX))
@@ -72,8 +72,8 @@ static bool is_end_of_text(pTHX_ const char *word, STRLEN length)
   return end - at == sizeof END_OF_TEXT - 1 && memEQ(at, END_OF_TEXT, sizeof END_OF_TEXT - 1);
 }
 
-/* Perl asks for every word that may be a keyword: this is the one place where a true __END__ or
- * __DATA__ is known from one in a here-document or a hash key. */
+/* Perl calls this for every word that may be a keyword. Only here can a real __END__ or __DATA__
+ * be distinguished from one in a here-document or a hash key. */
 static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
   bool is_end = is_end_of_text(aTHX_ word, length);
@@ -127,7 +127,8 @@ bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int 
   return mehari_mark(&now) == script->made_from;
 }
 
-/* All of the file as it is now. False: `errno` says why, 0 that the file changed meanwhile. */
+/* The whole current file. False: `errno` has the reason; 0 means that the file changed
+ * meanwhile. */
 static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
 {
   struct stat after;
@@ -154,7 +155,8 @@ static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
 
 enum { ATTEMPTS = 10 }; /* to read a file that is being written */
 
-/* A part of a script may be an access check without its end: only a whole one is run, and kept. */
+/* A truncated script may be an access check without its end, so only a complete one is run and
+ * kept. */
 static SV *read_text(pTHX_ mehari_script *script, int *status)
 {
   int file = open(script->file, O_RDONLY | O_CLOEXEC);
@@ -192,7 +194,7 @@ static SV *read_text(pTHX_ mehari_script *script, int *status)
   return text;
 }
 
-/* `#!... perl ... -w`: what the first line asks of the interpreter. */
+/* `#!... perl ... -w`: the switches of the first line. */
 static void read_first_line(pTHX_ mehari_script *script, const char *text, STRLEN length)
 {
   const char *end = memchr(text, '\n', length);
@@ -228,7 +230,7 @@ static SV *package_name(pTHX_ const char *file, mehari_manner manner)
   return name;
 }
 
-/* A file name fit for a #line directive. */
+/* A file name in a form for a #line directive. */
 static SV *line_name(pTHX_ const char *file)
 {
   SV *name = newSVpv(file, 0);
@@ -323,7 +325,8 @@ static bool adopt_code(pTHX_ mehari_script *script, mehari_manner manner)
 
 /* ---- a compilation that failed ---- */
 
-/* To perl and to CGI::Carp the error is not inside an eval; perl prints its message and leaves as exit does. */
+/* To perl and to CGI::Carp the error is not inside an eval. perl prints its message and leaves
+ * as exit does. */
 static void call_die_hook(pTHX_ void *message)
 {
   dSP;
@@ -344,7 +347,8 @@ static void call_die_hook(pTHX_ void *message)
   LEAVE;
 }
 
-/* perl has given up by itself: in a BEGIN block, at an error that ends the parsing, or after too many. */
+/* Whether perl has given up by itself: in a BEGIN block, at a fatal error, or after too many
+ * errors. */
 static bool says_it_ended(const char *message)
 {
   return strstr(message, "compilation aborted") || strstr(message, "aborted due to compilation errors") || strstr(message, "has too many errors");

@@ -1,4 +1,4 @@
-/* Scripts as compiled code, and what runs them. */
+/* Scripts as compiled code, and the functions that run them. */
 #ifndef MEHARI_SCRIPT_H
 #define MEHARI_SCRIPT_H
 
@@ -11,7 +11,7 @@ typedef struct {
   CV *outer;
   PADOFFSET outer_slot;
 } mehari_rebind;
-/* signals.c: $SIG{__DIE__} and $SIG{__WARN__}, copies; NULL: none. */
+/* signals.c: copies of $SIG{__DIE__} and $SIG{__WARN__}. NULL: none. */
 typedef struct {
   SV *die, *warn;
 } mehari_hooks;
@@ -21,9 +21,10 @@ void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* thos
 void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
 void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
 
-/* files.c: files that code is made from. */
+/* files.c: files of code. */
 uint64_t mehari_mark(const struct stat *seen);
-/* The front has seen this file of the request as it was under this mark, and nothing has happened to it since. */
+/* Whether the front has seen this file of the request under this mark, and the file is unchanged
+ * since. */
 bool mehari_front_saw(mehari_text file, uint64_t mark);
 
 typedef struct mehari_script {
@@ -46,7 +47,8 @@ typedef struct mehari_script {
   int rebind_count;
 } mehari_script;
 typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
-/* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
+/* NULL: `status` is the response's (403, 404, 500), and the log has the reason. 0: the script
+ * ended itself, and its output is the response. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
 bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status);
@@ -64,7 +66,7 @@ void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
 void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
-/* purity.c: what a compilation did besides defining things. */
+/* purity.c: the effects of a compilation besides defining things. */
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
 bool mehari_purity_holds(void);
@@ -75,16 +77,16 @@ void mehari_purity_try(void); /* from here on what is impure ends this process b
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
-/* The folder of `file`; NULL: the one the server was started in. */
+/* The folder of `file`. NULL: the folder in which the server was started. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
 
-/* program.c: a script run as perl itself would run it, once, in a process of its own. */
+/* program.c: runs a script as perl itself would, once, in its own process. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 extern bool mehari_is_program; /* this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
 
-/* program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
+/* program_within.c: 0, or a status. Runs the current sub-request, whose environment is in %ENV. */
 int mehari_program_within(pTHX_ const char *file);
 
 #endif

@@ -1,12 +1,13 @@
-/* $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp qw(fatalsToBrowser)`): it is
- * compiled once and run often, and each run finds them as a program of its own would. */
+/* $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp
+ * qw(fatalsToBrowser)`). The script is compiled once, but each run must find them as in a new
+ * process. */
 #include "script/script.h"
 
 bool mehari_is_same_handler(SV *now, SV *before)
 {
   if (!now || !before)
     return now == before;
-  /* Reading an element of %SIG leaves an undefined one: the default, as before. */
+  /* Reading an element of %SIG leaves an undefined one, which means the default. */
   if (!SvOK(now) && !SvOK(before))
     return true;
   if (SvROK(now) || SvROK(before))
@@ -27,7 +28,7 @@ void mehari_hooks_free(pTHX_ mehari_hooks *hooks)
   hooks->die = hooks->warn = NULL;
 }
 
-/* What is as it was before is none of the script's. */
+/* Unchanged handlers are not the script's. */
 static void drop_same(pTHX_ SV **hook, SV *before)
 {
   if (*hook && mehari_is_same_handler(*hook, before)) {

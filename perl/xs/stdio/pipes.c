@@ -1,8 +1,9 @@
-/* Pipes to processes (`open P, "| command"`) that a script leaves open. Perl's own end closes them, and what
- * the process says then belongs to the response; a worker does not end, so the pipe is ended for it.
+/* Pipes to processes (`open P, "| command"`) that a script leaves open. When perl exits it
+ * closes them, and the process's last output belongs to the response. A worker does not exit, so
+ * it closes the pipe itself.
  *
- * A script of mod_perl's world may keep one for its next requests: that one is flushed, and not waited for.
- */
+ * Under mod_perl a script may keep a pipe for its next requests: such a pipe is flushed and not
+ * awaited. */
 #include "stdio/standard.h"
 #include "response/response.h"
 #include "interpreter/perl_internals.h"
@@ -29,7 +30,7 @@ static void keep(pid_t process)
   mehari_output_detach();
 }
 
-/* The descriptor stays the handle's: closing that waits for the process, as ever. */
+/* The descriptor stays with the handle. Closing it waits for the process, as usual. */
 static void end(int file)
 {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,7 +1,6 @@
-/* What STDIN, STDOUT and STDERR have in common: perl's own PerlIO with a layer of ours instead of its layers, so that
- * whoever has that handle, C code too, reads and writes through us; and the way back from whatever a script made
- * of the glob, the handle and its layers.
- */
+/* The common part of STDIN, STDOUT and STDERR: perl's own PerlIO with our layer in place of its
+ * layers, so that every user of the handle, C code too, reads and writes through us. Also
+ * restores what a script changed of the glob, the handle and its layers. */
 #include "stdio/standard.h"
 #include "script/script.h"
 #include "interpreter/perl_internals.h"
@@ -81,7 +80,7 @@ static void restore_glob(pTHX_ const mehari_standard *this)
     sv_unmagic((SV *)this->io, PERL_MAGIC_tiedscalar);
 }
 
-/* What a script has said of formats for the handle: their globs, which the handle does not own, go with its package. */
+/* The script's formats for the handle. Their globs belong to its package, not to the handle. */
 static void forget_formats(IO *io)
 {
   IoTOP_GV(io) = IoFMT_GV(io) = NULL;
@@ -110,7 +109,8 @@ void mehari_standard_restore(pTHX_ mehari_standard *this)
     take_layer_off(aTHX_ this, this->handle);
 }
 
-/* `open STDOUT, ...` keeps the PerlIO and puts the new file on its descriptor: the script gets a real handle. */
+/* `open STDOUT, ...` keeps the PerlIO and puts the new file on its descriptor, so the script
+ * gets a real handle. */
 void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io)
 {
   if (io != this->io)
@@ -134,7 +134,7 @@ IV mehari_standard_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, 
   return code;
 }
 
-/* Not 0: it stays. Below it there is nothing that a script could take its layer off to reach (`binmode STDOUT, ':pop'`). */
+/* Not 0: the layer stays. There is nothing below it that `binmode STDOUT, ':pop'` could uncover. */
 IV mehari_standard_popped(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_CONTEXT;
@@ -168,7 +168,7 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
   mehari_standard *this = of_handle(old);
   if (!this)
     return NULL;
-  /* A thread closes its handles at its end: they are its own. */
+  /* A thread closes its handles at its end, so they must be its own. */
   int file = flags & PERLIO_DUP_CLONE ? fcntl(this->descriptor, F_DUPFD_CLOEXEC, 3) : flags & PERLIO_DUP_FD ? dup(this->descriptor) : this->descriptor;
   return PerlIO_openn(aTHX_ ":unix:perlio", mode(this), file, 0, 0, handle, 0, NULL);
 }

@@ -1,10 +1,11 @@
-/* Perl's three standard handles: their common part (standard.c), what each is here, and the pipes beside them. */
+/* Perl's three standard handles: the common part (standard.c), each handle, and the pipes. */
 #ifndef MEHARI_STANDARD_H
 #define MEHARI_STANDARD_H
 
 #include "mehari.h"
 
-/* standard.c: a layer of ours on the handle, a descriptor of ours below, and both put back after a script. */
+/* standard.c: our layer on the handle, our descriptor below, and the restoration of both after a
+ * script. */
 typedef struct {
   const char *name;
   int descriptor;
@@ -53,7 +54,7 @@ void mehari_input_replaced(void);
 void mehari_input_reopened(pTHX_ IO *io);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
 STRLEN mehari_input_rest(void); /* what is left to be read */
-/* Where a seek leads within `length` bytes; -1: nowhere. */
+/* The target of a seek within `length` bytes. -1: invalid. */
 static inline Off_t mehari_sought(Off_t offset, int whence, Off_t position, Off_t length)
 {
   Off_t target;

@@ -1,6 +1,5 @@
-/* STDERR: lines for the error log, in the ring so that the front knows their request.
- * Descriptor 2 is a pipe to the front for everything that is not Perl's own printing.
- */
+/* STDERR: lines for the error log, sent through the ring so that the front knows their request.
+ * Descriptor 2 is a pipe to the front for all other output. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"

@@ -1,4 +1,4 @@
-/* STDIN: the request's body, read in place. For child processes the unread rest is put on descriptor 0. */
+/* STDIN: the request's body, read in place. Child processes get the unread rest on descriptor 0. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"

@@ -1,8 +1,7 @@
 /* STDOUT: the layer that fills the response, and descriptor 1 below it.
  *
- * Descriptor 1 is a memory file: C libraries write there, and response/response.c takes their text into the response
- * in order. Before a child process starts the tap takes its place (tap.c).
- */
+ * Descriptor 1 is a memory file. C libraries write there, and response/response.c takes their
+ * text into the response in order. Before a child process starts the tap replaces it (tap.c). */
 #include "stdio/standard.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -26,7 +25,7 @@ static mehari_standard output = {.name = "STDOUT", .descriptor = 1, .layer = &la
 
 /* ---- descriptor 1 ---- */
 
-/* What children and C code wrote to descriptor 1, when that is no part of the response. */
+/* Logs what children and C code wrote to descriptor 1 if it does not belong to the response. */
 static void log_descriptor(void)
 {
   off_t size = lseek(memory_file, 0, SEEK_END);
@@ -43,7 +42,7 @@ static void log_descriptor(void)
   }
 }
 
-/* True: children wrote what is for the response. What is for the log goes there. */
+/* True: children wrote data for the response. Data for the log are logged. */
 bool mehari_stdout_has_more(void)
 {
   if (mehari_stdout_aside) {
@@ -63,7 +62,7 @@ ssize_t mehari_stdout_take(char *window, size_t size)
   return got;
 }
 
-/* Layers above ours and C's own stdout may hold text back. */
+/* Layers above ours and C's stdout may hold text back. */
 void mehari_stdout_flush(pTHX)
 {
   PerlIO *now = output.io && !mehari_perl_has_ended(aTHX) ? IoOFP(output.io) : NULL;
@@ -104,8 +103,8 @@ void mehari_stdout_share(pTHX)
     mehari_output_share(aTHX);
 }
 
-/* Perl flushes for three reasons: a child is about to start, a duplicate is about to be made, or the
- * script wants its text sent. The operator that runs tells which. */
+/* Perl flushes for three reasons: before a child, before a duplicate, or because the script
+ * wants its text sent. The current operator tells which. */
 static IV layer_flush(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_ARG(handle);
@@ -167,7 +166,8 @@ void mehari_stdout_restore_descriptor(void)
 void mehari_stdout_replaced(void) { output.replaced = true; }
 bool mehari_stdout_was_written(void) { return spilled || lseek(memory_file, 0, SEEK_END) > 0; }
 
-/* For the next request; false: somebody else may hold it, and write to it yet. */
+/* Empties the file for the next request. False: another process may still hold it and write to
+ * it. */
 bool mehari_stdout_empty(void) { return !mehari_may_have_spawned && ftruncate(memory_file, 0) == 0; }
 
 void mehari_output_fresh_descriptor(void)
@@ -206,7 +206,8 @@ void mehari_output_reset_handles(pTHX)
   PL_last_in_gv = NULL;
   if (output.replaced)
     mehari_stdout_restore_descriptor();
-  /* A child of a library's may live on with the memory file open: what it writes later must reach nobody. */
+  /* A library's child may live on with the memory file open. Its later output must not reach
+   * anybody. */
   if (mehari_may_have_spawned || spilled)
     mehari_output_fresh_descriptor();
   mehari_may_have_spawned = spilled = false;

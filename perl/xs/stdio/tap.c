@@ -1,9 +1,10 @@
-/* The tap: a pipe in the place of descriptor 1, from the moment somebody else may write there (a child
- * process, a duplicate of STDOUT) to the end of the response. The front reads its other end: what children
- * print streams, they wait while the client does, and the order is that of the writes, ours among them.
+/* The tap: a pipe in place of descriptor 1, from the moment another writer may exist (a child
+ * process, a duplicate of STDOUT) to the end of the response. The front reads the other end:
+ * children's output streams, they wait while the client does, and the order is that of the
+ * writes, including ours.
  *
- * Opened by the layer (stdout.c) before an operator starts a process; response/response.c writes to it.
- */
+ * The layer (stdout.c) opens it before an operator starts a process. response/response.c writes
+ * to it. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
 #include <dirent.h>
@@ -50,7 +51,7 @@ bool mehari_tap_open(void)
   return is_open;
 }
 
-/* Writes to descriptor 1. A client that has gone is no reason for the script to die. */
+/* Writes to descriptor 1. A client that has left is no reason for the script to die. */
 void mehari_tap_write(const char *bytes, size_t length)
 {
   static const struct timespec at_once = {0, 0};
@@ -79,7 +80,7 @@ void mehari_tap_write(const char *bytes, size_t length)
   }
 }
 
-/* A duplicate that the script kept would hold the response open: it leads nowhere from now on. */
+/* A duplicate that the script kept would hold the response open, so it now leads nowhere. */
 static void let_go_of_duplicates(void)
 {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
