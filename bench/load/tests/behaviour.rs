@@ -194,7 +194,6 @@ fn a_stop_from_outside_ends_the_run_and_censors() {
     let outcome = run(&plan, &control, |_| Both::new()).expect("a good plan");
     waiter.join().expect("no panic");
     assert!(outcome.interrupted && outcome.totals().failed == 3);
-    assert!(outcome.elapsed < Duration::from_secs(60));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use stand::client::eventually;
 use stand::frames::*;
 use stand::Stand;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PROTOCOL: u32 = 1;
 const FLOW_CONTROL: u32 = 3;
@@ -301,7 +301,6 @@ fn more_streams_than_allowed_are_refused_and_a_window_that_stays_shut_is_given_u
     let stand = Stand::new(|site| site.limits.write_timeout = Duration::from_millis(500));
     let mut client = Client::open(&stand);
     client.send(&setting(4, 0));
-    let start = Instant::now();
     (0..200).for_each(|n| client.send(&get(2 * n + 1)));
     let (mut refused, mut given_up) = (0, 0);
     while refused + given_up < 200 {
@@ -313,9 +312,4 @@ fn more_streams_than_allowed_are_refused_and_a_window_that_stays_shut_is_given_u
         }
     }
     assert_eq!((refused, given_up), (72, 128));
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        start.elapsed()
-    );
 }

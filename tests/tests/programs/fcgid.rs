@@ -31,10 +31,8 @@ fn scripts_are_programs_that_stay_and_see_what_they_see_under_mod_fcgid() {
 fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
     needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
     let mut server = site().start();
-    let begun = std::time::Instant::now();
     let status = server.get("/f/fails.fcgi").status;
     assert!([502, 503].contains(&status), "{status}");
-    assert!(begun.elapsed() < mehari_harness::PATIENCE);
     server.log.expect("nothing to serve");
     server.log.expect("as soon as it was started");
     assert_eq!(server.get("/f/plain.fcgi").status, 403);
