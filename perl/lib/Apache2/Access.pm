@@ -109,3 +109,87 @@ sub allow_methods {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Access - authentication and authorization in handlers
+
+=head1 SYNOPSIS
+
+    use Apache2::Access ();
+    use Apache2::Const -compile => qw(OK HTTP_UNAUTHORIZED);
+
+    sub handler {
+        my $r = shift;
+        my ($status, $password) = $r->get_basic_auth_pw;
+        return $status unless $status == Apache2::Const::OK;
+        return Apache2::Const::OK if $r->user eq 'ann' && $password eq 'secret';
+        $r->note_basic_auth_failure;
+        return Apache2::Const::HTTP_UNAUTHORIZED;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds methods to L<Apache2::RequestRec>.
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item get_basic_auth_pw
+
+Returns a status and the password, and sets C<user>. The status is OK; 401 without or with
+another scheme of Authorization; 500 without an AuthName; DECLINED if AuthType is not Basic.
+Without an AuthType it sets Basic.
+
+=item auth_name([NAME]), auth_type([TYPE])
+
+The values of AuthName and AuthType. A new value holds for this request.
+
+=item note_auth_failure, note_basic_auth_failure, note_digest_auth_failure
+
+Set the field WWW-Authenticate for AuthType, Basic or Digest.
+
+=item requires
+
+An array reference of C<< { requirement => TEXT, method_mask => -1 } >> for the Require lines,
+or nothing.
+
+=item some_auth_required
+
+Whether there is a Require.
+
+=item satisfies
+
+SATISFY_ALL, SATISFY_ANY or SATISFY_NOSPEC.
+
+=item allow_options
+
+The bits of Options, C<OPT_*>.
+
+=item allow_methods(RESET, NAMES)
+
+Adds methods to C<allowed>, or replaces them if RESET is true.
+
+=item allow_overrides, allow_override_opts
+
+Always 0: nothing is told of AllowOverride.
+
+=item get_remote_logname
+
+Always undef: identd is never asked.
+
+=back
+
+=head1 DIFFERENCES
+
+Without a user, a requirement is never met, whatever a PerlAuthzHandler returns: the answer is
+500. F<docs/phases.md>, "Access control", has the rules.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache2::Const>, F<docs/phases.md>.
+
+=cut

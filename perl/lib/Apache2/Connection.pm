@@ -123,3 +123,108 @@ sub _add_filter {
 Mehari::Absent::methods(__PACKAGE__, $INSTEAD, qw(conn_config sbh));
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Connection - the connection of the client
+
+=head1 SYNOPSIS
+
+    use Apache2::Connection ();
+
+    sub handler {
+        my $r = shift;
+        my $c = $r->connection;
+        my ($from, $port) = ($c->client_ip, $c->client_addr->port);
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The front keeps connections and may give each request of a connection to another worker. An
+object of this class knows the addresses at both ends.
+
+=head1 METHODS
+
+=over 4
+
+=item client_ip([ADDRESS]), client_addr([SOCKADDR])
+
+The address of the client as text and as an L<APR::SockAddr>. remote_ip and remote_addr are the
+same.
+
+=item remote_ip([ADDRESS]), remote_addr([SOCKADDR])
+
+The names of Apache 2.2.
+
+=item local_ip, local_host, local_addr
+
+The address of this end; C<local_addr> is an APR::SockAddr.
+
+=item get_remote_host([TYPE])
+
+The client's name if the server has looked it up, else the address; for REMOTE_HOST and
+REMOTE_DOUBLE_REV undef.
+
+=item remote_host
+
+The name, or undef.
+
+=item id, keepalives
+
+The number of the connection, and how many requests it has brought before this one.
+
+=item keepalive([VALUE])
+
+CONN_KEEPALIVE or CONN_CLOSE, as the client asked.
+
+=item aborted
+
+Always 0.
+
+=item log_id
+
+Always undef.
+
+=item notes([NAME, [VALUE]]), pnotes([NAME, [VALUE]]), pnotes_kill
+
+Notes of the connection: a table of texts, and a hash of any values.
+
+=item base_server, pool, bucket_alloc
+
+The server; the pool of the request; a new L<APR::BucketAlloc>.
+
+=item user([NAME]), auth_type([TYPE])
+
+mod_perl 1's names for C<< $r->user >> and C<< $r->ap_auth_type >>.
+
+=item client_socket
+
+The L<APR::Socket>.
+
+=item fileno
+
+The descriptor of the socket under a PerlProcessConnectionHandler, else undef.
+
+=item input_filters, output_filters, add_input_filter(HANDLER), add_output_filter(HANDLER)
+
+Filters of the connection. They die unless a PerlProcessConnectionHandler has the connection.
+
+=item conn_config, sbh
+
+Die.
+
+=back
+
+=head1 DIFFERENCES
+
+Notes last only while this worker gets requests of the same connection. The socket of an HTTP
+connection belongs to the front. C<get_remote_host> looks up no name.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<APR::Socket>, L<APR::SockAddr>, F<docs/modperl.md>.
+
+=cut

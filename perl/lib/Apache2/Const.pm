@@ -39,3 +39,47 @@ sub compile {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Const - the constants of Apache
+
+=head1 SYNOPSIS
+
+    use Apache2::Const -compile => qw(OK :http);
+    my $status = Apache2::Const::HTTP_NOT_FOUND;
+
+=head1 DESCRIPTION
+
+The constants exist once the module is loaded. C<use> with names or groups exports them, and
+with C<-compile> first it exports nothing. The groups are C<:authn_status>, C<:authz_status>,
+C<:cmd_how>, C<:common>, C<:config>, C<:conn_keepalive>, C<:context>, C<:filter_type>, C<:http>,
+C<:input_mode>, C<:log>, C<:methods>, C<:mpmq>, C<:options>, C<:override>, C<:platform>,
+C<:proxy>, C<:remotehost>, C<:satisfy> and C<:types>.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item compile([PACKAGE], NAMES)
+
+Checks the names at run time, or with a package exports them into it. A package name has C<::>
+in it.
+
+=back
+
+=head1 ERRORS
+
+An unknown name or group dies. The message for a group lists the groups.
+
+=head1 DIFFERENCES
+
+Every constant exists without C<-compile>.
+
+=head1 SEE ALSO
+
+L<APR::Const>, L<ModPerl::Const>.
+
+=cut

@@ -93,3 +93,85 @@ sub cookies {
 sub status { return 0 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Cookie - libapreq2's cookies
+
+=head1 SYNOPSIS
+
+    use Apache2::Cookie ();
+
+    sub handler {
+        my $r = shift;
+        my %cookies = Apache2::Cookie->fetch($r);
+        my $visits = $cookies{visits} ? $cookies{visits}->value : 0;
+        my $cookie = Apache2::Cookie->new($r, -name => 'visits', -value => $visits + 1,
+            -expires => '+3M', -httponly => 1);
+        $cookie->bake($r);
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The class is a L<APR::Request::Cookie>, which has the methods of the attributes.
+
+=head1 METHODS
+
+=over 4
+
+=item new(R, -name => NAME, -value => VALUE, -ATTRIBUTE => VALUE ...)
+
+Makes a cookie. The value is a text, or a reference to an array or a hash. Dies without a name.
+
+=item fetch([R])
+
+A class method: the received cookies by name, as a list or as a hash reference. The first of
+several with one name counts.
+
+=item parse(LINE)
+
+A class method: the cookies of a field's text by name.
+
+=item value([VALUES])
+
+The decoded value, or all values in list context. New values replace it.
+
+=item raw_value
+
+The value as it is sent.
+
+=item freeze(VALUE), thaw([TEXT])
+
+Encode values as a text, and decode them.
+
+=back
+
+=head1 METHODS OF THE JAR
+
+Apache2::Cookie::Jar holds the received cookies.
+
+=over 4
+
+=item new(R, [VALUE_CLASS => CLASS])
+
+Makes a jar.
+
+=item cookies([NAME])
+
+The cookie of a name, or all of them in list context. Without a name, the names, or in scalar
+context a hash reference.
+
+=item status
+
+Always 0.
+
+=back
+
+=head1 SEE ALSO
+
+L<APR::Request::Cookie>, L<Apache2::Request>, L<Apache::Cookie>.
+
+=cut

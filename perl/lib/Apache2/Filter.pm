@@ -184,3 +184,127 @@ sub MODIFY_CODE_ATTRIBUTES {
 Mehari::Absent::methods(__PACKAGE__, 'a filter flushes by passing a brigade on: $f->fflush($bb)', 'filter_flush');
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Filter - filters of bodies, in Perl
+
+=head1 SYNOPSIS
+
+    package My::Lower;
+    use Apache2::Filter ();
+    use Apache2::Const -compile => qw(OK);
+    use parent -norequire, 'Apache2::Filter';
+
+    sub handler : FilterRequestHandler {
+        my $f = shift;
+        while ($f->read(my $part, 1024)) { $f->print(lc $part) }
+        return Apache2::Const::OK;
+    }
+
+=head1 DESCRIPTION
+
+A filter is a sub that the directives PerlOutputFilterHandler and PerlInputFilterHandler or the
+methods below name. It is called several times for a body; the last call has C<seen_eos>. A
+streaming filter uses C<read> and C<print>. Another kind gets a brigade: C<($f, $bb)> for
+output, C<($f, $bb, $mode, $block, $bytes)> for input, and calls C<pass_brigade> or
+C<get_brigade> of C<< $f->next >>.
+
+C<FilterRequestHandler> is for requests and C<FilterConnectionHandler> for connections.
+C<FilterHasInitHandler(\&sub)> names a sub that runs once before the first call, and
+C<FilterInitHandler> marks this sub.
+
+=head1 METHODS
+
+=over 4
+
+=item read(BUFFER, [LENGTH])
+
+Puts up to LENGTH bytes (8192) of the current piece into the buffer. Returns the number of
+bytes, 0 at the end of the piece.
+
+=item print(TEXTS), puts(TEXTS), printf(FORMAT, VALUES)
+
+Writes to the next filter. Returns the number of characters, or C<0E0>.
+
+=item seen_eos([FLAG])
+
+Whether the body has ended.
+
+=item ctx([VALUE])
+
+Data of the filter between its calls for one body. Returns the old value.
+
+=item r, c
+
+The request and the connection. A filter of a connection has no request.
+
+=item next
+
+The next filter, or the end of the chain.
+
+=item frec
+
+An L<Apache2::FilterRec> with the name of the filter.
+
+=item remove
+
+Takes the filter out. What it has not read passes unchanged.
+
+=item get_brigade(BRIGADE, MODE, BLOCK, BYTES)
+
+Fills the brigade with input. Returns 0 or a status.
+
+=item pass_brigade(BRIGADE)
+
+Passes the brigade on. Returns 0 or a status.
+
+=item fflush(BRIGADE)
+
+Passes the brigade on with a mark that flushes it.
+
+=item filter_flush
+
+Dies: use fflush.
+
+=item TIEHANDLE, PRINT, PRINTF
+
+For C<tie *STDOUT, 'Apache2::Filter', $f>.
+
+=back
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item add_output_filter(HANDLER), add_input_filter(HANDLER)
+
+Adds a filter by name or code. An output filter dies if a part of the response is on its way.
+
+=back
+
+=head1 METHODS OF THE CONNECTION
+
+=over 4
+
+=item add_output_filter(HANDLER), add_input_filter(HANDLER)
+
+Adds a filter of the connection. Dies unless a PerlProcessConnectionHandler has the connection.
+
+=back
+
+=head1 DIFFERENCES
+
+Input filters process the whole body before the response handler begins. Output passes the
+filters when it is flushed, when 64 KiB have gathered, and at the end, in pieces of 8 KiB. A
+file that passes a Perl filter has no Content-Length. Error pages, listings, answers of back
+ends and CGI programs are not filtered. F<docs/modperl.md>, "Filters", has the whole list.
+
+=head1 SEE ALSO
+
+L<Apache2::FilterRec>, L<APR::Brigade>, L<APR::Bucket>, L<Apache2::RequestIO>,
+F<docs/modperl.md>.
+
+=cut

@@ -58,3 +58,99 @@ sub Apache2::ServerRec::log { return bless \(my $self = $_[0]), 'Apache2::Log::S
 sub log_pid { return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Log - lines for the error log
+
+=head1 SYNOPSIS
+
+    use Apache2::Log ();
+    use Apache2::Const -compile => qw(LOG_WARNING);
+    use APR::Const -compile => qw(SUCCESS);
+
+    sub handler {
+        my $r = shift;
+        $r->log_error('something is wrong');
+        $r->log->debug(sub { 'the headers: ' . $r->as_string });
+        my @place = Apache2::Log::LOG_MARK();
+        $r->log_rerror(@place, Apache2::Const::LOG_WARNING, APR::Const::SUCCESS, 'odd');
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The lines of a request are marked with the request. C<< $r->log >> and C<< $s->log >> return an
+object with a method per level.
+
+=head1 METHODS
+
+=over 4
+
+=item emerg, alert, crit, error, warn, notice, info, debug
+
+Each takes texts: C<< $r->log->warn(TEXTS) >>. They write a line at a level of the log. A code
+reference among the texts is called, and its result is the text. It is not called if C<<
+$s->loglevel >> was set below the level. They return nothing.
+
+=item log_pid
+
+Does nothing.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item LOG_MARK
+
+The file and the line of the caller, for log_rerror and log_serror.
+
+=back
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item log
+
+The object for lines of this request.
+
+=item log_error(TEXTS), warn(TEXTS)
+
+Write a line at the level error, or warn.
+
+=item log_reason(REASON, [FILE])
+
+Writes that the access to FILE, or to the path, failed.
+
+=item log_rerror(FILE, LINE, LEVEL, STATUS, TEXTS)
+
+Writes a line at a level; a STATUS other than 0 adds its number and text.
+
+=back
+
+=head1 METHODS OF THE SERVER
+
+=over 4
+
+=item log, log_error(TEXTS), warn(TEXTS), log_serror(FILE, LINE, LEVEL, STATUS, TEXTS)
+
+The same for a server.
+
+=back
+
+=head1 DIFFERENCES
+
+The log has the levels from error to debug: emerg, alert and crit are written as error. FILE and
+LINE are not part of the line. The directive LogLevel decides what is written, but a code
+reference is called whatever it says. The level is that of the server, not of the location.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache2::ServerRec>, F<docs/logs.md>.
+
+=cut

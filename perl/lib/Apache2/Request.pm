@@ -47,3 +47,86 @@ sub instance {
 sub _upload { my ($self, $parts) = @_; return Apache2::Upload->of_upload($self, @$parts) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Request - libapreq2's request: parameters, uploads and cookies
+
+=head1 SYNOPSIS
+
+    use Apache2::Request ();
+
+    sub handler {
+        my $r = shift;
+        my $form = Apache2::Request->new($r, POST_MAX => 1 << 20, TEMP_DIR => '/srv/tmp');
+        my $name = $form->param('name');
+        my @tags = $form->param('tag');
+        my $photo = $form->upload('photo');
+        $photo->link('/srv/photos/new') if $photo;
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The object has the methods of L<APR::Request> and those of the request. A subclass may hold one
+as the key C<r>. Names of parameters are found in any case.
+
+=head1 METHODS
+
+=over 4
+
+=item new(R, OPTION => VALUE ...)
+
+Returns the object. Dies for an unknown option.
+
+=item instance(R, OPTION => VALUE ...)
+
+The one object of this request; the first call makes it.
+
+=back
+
+=head1 OPTIONS
+
+=over 4
+
+=item POST_MAX, MAX_BODY, READ_LIMIT => BYTES
+
+The longest body.
+
+=item DISABLE_UPLOADS => FLAG
+
+Refuses a form with files.
+
+=item TEMP_DIR => FOLDER
+
+The folder for the files of uploads.
+
+=item BRIGADE_LIMIT, MAX_BRIGADE => BYTES
+
+Longer uploads are kept on disk, shorter ones in memory. The default is 256 KiB.
+
+=item UPLOAD_HOOK => CODE, HOOK_DATA => VALUE
+
+The code gets the upload, a part of its content, the length of the part, and HOOK_DATA; at last
+an empty part.
+
+=back
+
+=head1 ERRORS
+
+A wrong form dies with an L<APR::Request::Error> when it is first read: 400 for broken escapes
+and malformed multipart, 413 for a body over the limit, 403 for a file that is refused. If
+nothing catches the error, this is the status of the response.
+
+=head1 DIFFERENCES
+
+The body is complete before Perl runs, so hooks are called when the object is made. A form has
+at most 100,000 parameters. What was parsed belongs to the request, whichever object asks.
+
+=head1 SEE ALSO
+
+L<APR::Request>, L<Apache2::Upload>, L<Apache2::Cookie>, F<docs/modperl.md>.
+
+=cut

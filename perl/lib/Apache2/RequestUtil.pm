@@ -77,3 +77,153 @@ sub new {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::RequestUtil - handlers, variables and notes of a request
+
+=head1 SYNOPSIS
+
+    use Apache2::RequestUtil ();
+
+    sub handler {
+        my $r = shift;
+        my $folder = $r->dir_config('UploadFolder');    # PerlSetVar UploadFolder /srv/uploads
+        $r->pnotes(form => { name => 'Ann' });
+        $r->push_handlers(PerlCleanupHandler => sub { unlink "$folder/part"; return 0 });
+        $r->no_cache(1);
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds methods to L<Apache2::RequestRec>. Its own functions are about the
+current request.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item request
+
+Returns the request that is being served. Dies outside of a request, except in void context.
+
+=item get_status_line(STATUS)
+
+A function: the number with its words, such as C<404 Not Found>. An unknown status has the words
+of 500.
+
+=back
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item dir_config([NAME, [VALUE]])
+
+The variables of PerlSetVar and PerlAddVar: an L<APR::Table>, or the first value of a name. A
+new value holds for the rest of the request; undef removes it.
+
+=item push_handlers(PHASE, HANDLERS), set_handlers(PHASE, HANDLERS)
+
+Adds handlers to a phase of this request, or replaces them. A handler is a name or code; several
+are an array reference. C<set_handlers> with undef removes all. Returns true. Dies for an
+unknown phase, and for what is no handler.
+
+=item get_handlers(PHASE)
+
+An array reference of the handlers of a phase.
+
+=item pnotes([NAME, [VALUE]])
+
+Notes of any kind until the end of the request. Without a name, the hash. A new value is kept
+itself, not as a copy, and is returned.
+
+=item pnotes_kill
+
+Empties these notes.
+
+=item no_cache([FLAG])
+
+True sets Pragma, Cache-Control and Expires so that nothing keeps the response; false removes
+the first two. Returns the flag before.
+
+=item is_initial_req
+
+False in a sub-request and after an internal redirect.
+
+=item is_perl_option_enabled(NAME)
+
+Whether PerlOptions turns on ParseHeaders, SetupEnv, GlobalRequest or MergeHandlers here. Dies
+for another name.
+
+=item location
+
+The path of the C<< <Location> >> of the request.
+
+=item location_merge(PATH)
+
+Puts the configuration of another location in force. Returns whether there is one.
+
+=item document_root([FOLDER])
+
+The folder of the site. A new value holds for this request.
+
+=item get_server_name, get_server_port
+
+The name of the server for this request, and the port of the connection.
+
+=item add_config(LINES)
+
+Adds lines of configuration (text, or an array reference) for the rest of the request:
+PerlSetVar, PerlAddVar, PerlSetEnv, SetEnv, SetHandler, ForceType, ErrorDocument, AuthName,
+AuthType, and handlers of later phases. Dies for any other line.
+
+=item as_string
+
+The request line, the fields of the request, the status and the fields of the response, as text.
+
+=item slurp_filename
+
+A reference to the whole content of the file. Dies with an L<APR::Error> if the file cannot be
+read.
+
+=item set_basic_credentials(USER, PASSWORD)
+
+Sets the field Authorization of the request.
+
+=item child_terminate
+
+Replaces this worker after the request.
+
+=item new(CONNECTION)
+
+A class method: a sub-request for C</> on a connection.
+
+=item get_limit_req_body
+
+Always 0: the front has refused bodies that are too large.
+
+=item psignature(PREFIX)
+
+Always the empty text.
+
+=item register_auth_provider
+
+Dies. Use PerlAuthenHandler and PerlAuthzHandler, or the directive PerlAddAuthnProvider.
+
+=back
+
+=head1 DIFFERENCES
+
+C<get_handlers> returns an empty array where mod_perl returns undef. C<add_config> cannot change
+what the front has decided, such as Options or Require. C<slurp_filename> never taints its
+result.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache2::RequestIO>, F<docs/phases.md>, F<docs/modperl.md>.
+
+=cut

@@ -121,3 +121,91 @@ sub send_error_response {
 sub send_mmap { CORE::die "Apache2::RequestRec::send_mmap: there are no APR mmaps here; use \$r->sendfile or \$r->print\n" }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Response - the head of the response
+
+=head1 SYNOPSIS
+
+    use Apache2::Response ();
+
+    sub handler {
+        my $r = shift;
+        $r->update_mtime((stat $r->filename)[9]);
+        $r->set_last_modified;
+        $r->set_etag;
+        my $status = $r->meets_conditions;
+        return $status if $status;
+        return $r->sendfile($r->filename) ? 404 : 0;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds methods to L<Apache2::RequestRec>. Times are seconds since 1970.
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item custom_response(STATUS, DOCUMENT)
+
+The page of a status for this request: a text, a path or a URL, as the directive ErrorDocument.
+
+=item set_content_length(BYTES)
+
+Sets Content-Length.
+
+=item update_mtime(TIME)
+
+Makes C<mtime> this time if it is later.
+
+=item rationalize_mtime(TIME)
+
+The time, or now if the time is in the future.
+
+=item set_last_modified([TIME])
+
+Updates C<mtime> and sets Last-Modified from it.
+
+=item make_etag(WEAK)
+
+An ETag from the size of the file and C<mtime>. It is weak if WEAK is true or the change is no
+older than a second.
+
+=item set_etag
+
+Sets ETag.
+
+=item meets_conditions
+
+Compares the client's If-Match, If-Unmodified-Since, If-None-Match and If-Modified-Since with
+ETag, C<mtime> and Last-Modified. Returns 0, 304 or 412. A status from 300 on returns 0.
+
+=item send_cgi_header(TEXT)
+
+Takes a header block as a CGI program prints it. What follows its empty line is body. Dies for a
+line that is no field.
+
+=item set_keepalive
+
+Returns 1; the front decides.
+
+=item send_error_response, send_mmap
+
+Die and name an alternative.
+
+=back
+
+=head1 DIFFERENCES
+
+Return the status from the handler in place of C<send_error_response>. C<send_cgi_header>
+returns nothing and needs no complete block.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache2::RequestIO>.
+
+=cut

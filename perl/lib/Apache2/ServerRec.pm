@@ -70,3 +70,90 @@ sub log_error { shift if ref $_[0]; Mehari::log_line(3, join '', map { defined $
 sub warn      { shift if ref $_[0]; Mehari::log_line(4, join '', map { defined $_ ? $_ : '' } @_); return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::ServerRec - a server or a virtual host
+
+=head1 SYNOPSIS
+
+    use Apache2::ServerUtil ();
+    for (my $s = Apache2::ServerUtil->server; $s; $s = $s->next) {
+        printf "%s %s\n", $s->is_virtual ? 'host' : 'server', $s->server_hostname // '';
+    }
+
+=head1 DESCRIPTION
+
+C<< $r->server >> and C<< Apache2::ServerUtil->server >> return objects of this class.
+
+=head1 METHODS
+
+=over 4
+
+=item server_admin([TEXT]), server_hostname([NAME]), port([NUMBER]), server_scheme([TEXT])
+
+Values of the configuration. Without a ServerName, the host name is that of the request. The
+port is that of the request's connection.
+
+=item document_root([FOLDER]), path([TEXT]), error_fname([FILE]), loglevel([NUMBER])
+
+Values of the configuration. Levels are the constants C<LOG_*>.
+
+=item timeout([TIME]), keep_alive_timeout([TIME])
+
+Microseconds.
+
+=item keep_alive([FLAG]), keep_alive_max([NUMBER])
+
+Whether connections are kept, and for how many requests.
+
+=item limit_req_line([BYTES]), limit_req_fieldsize([BYTES]), limit_req_fields([NUMBER])
+
+The limits of a request's head.
+
+=item is_virtual
+
+Whether it is a virtual host.
+
+=item names, wild_names
+
+Array references of the names of ServerAlias, without and with wildcards.
+
+=item addrs
+
+An empty array reference.
+
+=item next
+
+The next virtual host, or undef. The main server is the first.
+
+=item process
+
+The L<Apache2::Process>.
+
+=item log_error(TEXTS), warn(TEXTS)
+
+Write a line to the error log.
+
+=item uid, gid
+
+mod_perl 1's names of the user and the group.
+
+=item module_config, lookup_defaults, context
+
+For C modules: undef, undef and 0.
+
+=back
+
+=head1 DIFFERENCES
+
+A new value changes what this worker reads, and nothing of the front. The methods of
+L<Apache2::ServerUtil> and L<Apache2::Log> belong to these objects too.
+
+=head1 SEE ALSO
+
+L<Apache2::ServerUtil>, L<Apache2::Log>, L<Apache2::RequestRec>.
+
+=cut

@@ -115,3 +115,115 @@ sub method_register {
 sub error_log2stderr { return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::ServerUtil - the server as a whole
+
+=head1 SYNOPSIS
+
+    use Apache2::ServerUtil ();
+    my $s = Apache2::ServerUtil->server;
+    $s->push_handlers(PerlChildInitHandler => sub { warn "worker $$ begins\n"; return 0 });
+    my $file = Apache2::ServerUtil::server_root_relative($s->process->pool, 'conf/my.conf');
+
+=head1 DESCRIPTION
+
+Start-up files use this module most. It also adds methods to L<Apache2::ServerRec>.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item server
+
+The main server, an Apache2::ServerRec.
+
+=item server_root
+
+The folder of ServerRoot, without a slash at its end.
+
+=item server_root_relative(POOL, [PATH])
+
+The path below ServerRoot; an absolute path unchanged. Dies if POOL is an object of another
+class.
+
+=item restart_count
+
+Always 2: code that waits for the second reading of the configuration runs.
+
+=item get_server_description, get_server_version, get_server_banner
+
+The versions of Mehari and of the mod_perl interface, and the added components.
+
+=item get_server_built
+
+Always the empty text.
+
+=item exists_config_define(NAME)
+
+Whether NAME is defined: by C<mehari serve -D NAME>, by Define, or MODPERL2.
+
+=item user_id, group_id
+
+The numbers of the user and the group of the process.
+
+=item server_shutdown_cleanup_register(CODE, [ARGUMENT])
+
+Registers code with the pool of the server. Dies while a request is served.
+
+=back
+
+=head1 METHODS OF THE SERVER
+
+=over 4
+
+=item add_config(LINES)
+
+Adds lines of configuration, text or an array reference. Dies while a request is served.
+
+=item add_version_component(TEXT)
+
+Adds a text to the description of the server.
+
+=item dir_config([NAME, [VALUE]])
+
+The variables of PerlSetVar outside of sections: an L<APR::Table>, or the value of a name. A new
+value holds for this process.
+
+=item push_handlers(PHASE, HANDLERS), set_handlers(PHASE, HANDLERS)
+
+Adds handlers for future requests or for the phases of the server's life, or replaces them. Call
+them while the server starts.
+
+=item get_handlers(PHASE)
+
+An array reference.
+
+=item is_perl_option_enabled(NAME)
+
+Whether PerlOptions of the server turns on NAME. Dies for a name that is no option of servers.
+
+=item method_register(NAME)
+
+The number of a method of the site's own. The server accepts any method without it.
+
+=item error_log2stderr
+
+Does nothing.
+
+=back
+
+=head1 DIFFERENCES
+
+Nothing calls the code of C<server_shutdown_cleanup_register> yet. The description names Mehari
+and not Apache. The configuration is read once for its lines, and C<< <Perl> >> sections run
+again in each zygote.
+
+=head1 SEE ALSO
+
+L<Apache2::ServerRec>, L<Apache2::PerlSections>, F<docs/phases.md>.
+
+=cut

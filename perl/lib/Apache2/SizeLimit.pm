@@ -72,3 +72,58 @@ sub _status_size {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::SizeLimit - end workers that have grown too large
+
+=head1 SYNOPSIS
+
+    use Apache2::SizeLimit;
+    Apache2::SizeLimit->set_max_process_size(300_000);    # KiB
+    Apache2::SizeLimit->set_check_interval(10);
+
+=head1 DESCRIPTION
+
+With the line C<PerlCleanupHandler Apache2::SizeLimit> in the configuration, a worker checks its
+memory after a request and is replaced if a limit is exceeded. The error log gets a line with
+the reason.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item set_max_process_size(KIB), set_max_unshared_size(KIB), set_min_shared_size(KIB)
+
+The limits in KiB. Without a limit nothing is checked.
+
+=item set_check_interval(NUMBER), get_check_interval
+
+Checks every so many requests; 1 at first.
+
+=item setmax(KIB), setmin(KIB), setmax_unshared(KIB)
+
+Names of mod_perl 1.
+
+=item handler(R)
+
+The handler of the cleanup phase.
+
+=item add_cleanup_handler(R)
+
+Checks after this request.
+
+=back
+
+=head1 DIFFERENCES
+
+The size is the resident memory, shared and unshared parts as the kernel counts them. The server
+has limits of its own, which need no Perl.
+
+=head1 SEE ALSO
+
+L<Apache2::Resource>, F<docs/directives.md>.
+
+=cut
