@@ -1,5 +1,6 @@
-//! Apache::Test drives the server as it drives httpd: `-v`, `-V`, `-l`, a configuration it generates, PidFile, TERM.
-//! `tests/apache_test` is a suite in its style; every handler there checks its part of the API from within.
+//! Apache::Test drives the server as it drives httpd: `-v`, `-V`, `-l`, a generated configuration,
+//! PidFile and TERM. `tests/apache_test` is a suite in its style; each handler in it checks one
+//! part of the API.
 
 use mehari_harness::binary::{is_open_to_others, mehari};
 use mehari_harness::{needs, needs_machine};

@@ -1,4 +1,5 @@
-//! The mod_perl 2 API: handlers of `fixtures/api` say what its methods answer, here and under Apache with mod_perl.
+//! The mod_perl 2 API. The handlers of `fixtures/api` print the results of its methods, on Mehari
+//! and on Apache with mod_perl.
 
 use mehari_harness::{eventually, needs, Answer, Builder, Request, Server, PATIENCE};
 

@@ -1,4 +1,5 @@
-//! Scripts that end badly: each harms its own request only, and the log says which and why.
+//! Scripts that end badly: each harms only its own request, and the log names the script and the
+//! reason.
 
 use mehari_harness::scripts::{is_well, plain, workers};
 use mehari_harness::{eventually, Request, Rung, Server, PATIENCE};

@@ -1,5 +1,5 @@
-//! What a script does while it is compiled is done as often as under Apache and mod_perl: for each process that
-//! compiles it, and never on trial.
+//! A script's compile-time code runs as often as under Apache with mod_perl: once in each process
+//! that compiles the script, and never in a trial run.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Builder, Rung, Server};

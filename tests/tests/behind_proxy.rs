@@ -1,4 +1,5 @@
-//! Clients behind a proxy: the PROXY protocol and mod_remoteip's header, believed only where that is said.
+//! Clients behind a proxy: the PROXY protocol and mod_remoteip's header field, used only where the
+//! configuration allows it.
 
 use mehari_harness::scripts::{plain, simple};
 use mehari_harness::{eventually, Request, Server, PATIENCE};

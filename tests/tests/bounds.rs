@@ -1,5 +1,5 @@
-//! More than the fixed places of a worker hold: names of fields, variables that are passed on, a `%ENV` of any size.
-//! `make sanitize` runs these too: what is written outside of an array shows there, whatever it hits.
+//! Requests that exceed a worker's fixed arrays: field names, passed variables, a large `%ENV`.
+//! `make sanitize` runs these tests too and reports each write beyond an array.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Request, Rung, Server};

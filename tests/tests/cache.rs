@@ -1,4 +1,5 @@
-//! The response cache over real scripts: what is kept, for whom, for how long, and who waits for whom.
+//! The response cache over real scripts: the stored responses, their keys and lifetimes, and
+//! requests that wait for another.
 
 #[path = "cache/stores.rs"]
 mod stores;

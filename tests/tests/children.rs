@@ -1,5 +1,5 @@
-//! What the children of a script print: part of the response, in order, streamed, and never more of it
-//! in memory than the client is behind.
+//! The output of a script's children: part of the response, in order and streamed. The server
+//! buffers only a bounded part of it for a slow client.
 
 use mehari_harness::scripts::{is_well, let_go, plain, until_let_go, workers, UNTIL_LET_GO};
 use mehari_harness::{eventually, processes, Connection, Request, Rung, Server, PATIENCE};

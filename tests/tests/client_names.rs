@@ -1,5 +1,5 @@
-//! Rules about names of clients: `Require host`, `Require forward-dns`, `Allow from NAME`, `HostnameLookups`, with a
-//! hosts file of the test's own. Answers are compared with Apache's.
+//! Rules about client host names: `Require host`, `Require forward-dns`, `Allow from NAME`,
+//! `HostnameLookups`, with a hosts file of the test. The answers are compared with Apache's.
 
 use mehari_harness::hosts::{self, Others};
 use mehari_harness::{needs_machine, Builder, Pair, Request, Server};

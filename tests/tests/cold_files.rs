@@ -1,4 +1,4 @@
-//! Files on a disk that takes its time: whoever asks for something else does not notice.
+//! Files on a slow disk do not delay requests for anything else.
 
 use mehari_harness::{binary, needs, Connection, Request, Server};
 use std::io::{BufRead, BufReader};

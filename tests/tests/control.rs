@@ -1,4 +1,4 @@
-//! Starting, stopping and asking: signals, the control commands, logs, ports.
+//! Start, stop and status: signals, the control commands, logs, ports.
 
 use mehari_harness::scripts::{nap, plain, simple, workers};
 use mehari_harness::{binary, eventually, processes, Connection, Request, Rung, Server, PATIENCE};

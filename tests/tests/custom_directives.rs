@@ -1,5 +1,6 @@
-//! Directives that the site's own modules define: their arguments, the objects their callbacks fill, how sections are
-//! joined. The expectations were checked against mod_perl (`MEHARI_TESTS_AGAINST=apache2`).
+//! Directives of the site's own modules: their arguments, the objects that their callbacks fill,
+//! and the merging of sections. The expectations were checked against mod_perl
+//! (`MEHARI_TESTS_AGAINST=apache2`).
 
 use mehari_harness::{Builder, Request, Server};
 

@@ -1,7 +1,8 @@
-//! Debian's own configuration of Apache and of the programs that bring one: `mehari check` honours each directive,
-//! passes it over by design and says why, or names it as unknown with its place.
+//! Debian's configuration of Apache, and those of Debian's packages. `mehari check` either honours
+//! each directive, ignores it on purpose and gives the reason, or reports it as unknown with its
+//! line.
 //!
-//! Only what is installed is looked at; the files are read where they lie.
+//! The test reads only installed files, at their installed paths.
 
 use mehari_harness::binary;
 use mehari_harness::needs;

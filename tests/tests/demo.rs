@@ -1,4 +1,5 @@
-//! The demonstration site as `make serve` serves it: every page it has, on every rung, read as a visitor would.
+//! The demonstration site of `make serve`: every page on every rung, compared with a visitor's
+//! expectation.
 
 use mehari_harness::binary::workspace;
 use mehari_harness::{Request, Rung, Server};

@@ -1,5 +1,5 @@
-//! Who may come where: passwords, places that lead to other places, and what is left of a user on the way. Each
-//! answer is compared with Apache's under the same configuration, where that is installed.
+//! Access control: passwords, paths that lead to other paths, and the user on the way. The answers
+//! are compared with Apache's under the same configuration where Apache is installed.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

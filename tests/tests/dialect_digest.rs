@@ -1,4 +1,5 @@
-//! `AuthType Digest`: curl as the client, and proofs of the test's own. What Apache answers to the same is compared.
+//! `AuthType Digest`: curl as the client, and digests that the test computes. The answers are
+//! compared with Apache's.
 
 use mehari_harness::{Answer, Builder, Pair, Request, Server};
 use std::io::Write;

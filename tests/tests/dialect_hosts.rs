@@ -1,4 +1,4 @@
-//! Virtual hosts: which one answers, what it has of its own, and what it takes from the main server.
+//! Virtual hosts: the choice of one, its own settings, and its inherited settings.
 
 use mehari_harness::{Request, Server};
 

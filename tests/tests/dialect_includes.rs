@@ -1,4 +1,4 @@
-//! Server-side includes: pages whose elements the server fills in, each compared with mod_include's.
+//! Server-side includes: each page's output is compared with mod_include's.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

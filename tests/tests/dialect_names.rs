@@ -1,4 +1,5 @@
-//! What the server calls itself: `ServerName` with a port, `UseCanonicalName`, `UseCanonicalPhysicalPort`; as Apache does.
+//! The server's own name and port: `ServerName` with a port, `UseCanonicalName`,
+//! `UseCanonicalPhysicalPort`, as in Apache.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

@@ -1,4 +1,5 @@
-//! From URL paths to files: `UserDir`, `AllowEncodedSlashes`, suffixes and their meaning; each answer as Apache's.
+//! From URL paths to files: `UserDir`, `AllowEncodedSlashes`, suffixes. Each answer equals
+//! Apache's.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

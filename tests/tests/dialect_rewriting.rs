@@ -1,4 +1,5 @@
-//! `RewriteRule` and its kin, each answer compared with Apache's under the same configuration, where that is installed.
+//! `RewriteRule` and its relatives. The answers are compared with Apache's under the same
+//! configuration where Apache is installed.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

@@ -1,4 +1,4 @@
-//! Access, rewriting, headers, conditions and .htaccess: decided in the front, no worker woken.
+//! Access, rewriting, headers, conditions and .htaccess: the front decides and wakes no worker.
 
 use mehari_harness::{eventually, trace, Request, Server, PATIENCE};
 

@@ -1,5 +1,5 @@
-//! What a file's name decides, as Debian's configuration says it: `TypesConfig`, the names of
-//! `Action`, and scripts that nothing runs. Each answer is Apache's.
+//! The effects of a file's name under Debian's configuration: `TypesConfig`, the names of `Action`,
+//! and scripts without a handler. Each answer equals Apache's.
 
 use mehari_harness::{Builder, Pair, Server};
 

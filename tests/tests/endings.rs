@@ -1,5 +1,5 @@
-//! Scripts that end before or by something other than their last line: while they are compiled, by a
-//! reference, in a thread. Each rung answers as a process of its own does.
+//! Scripts that end early or unusually: at compile time, by `die` with a reference, in a thread.
+//! Each rung answers as a process of the script's own would.
 
 use mehari_harness::scripts::plain;
 use mehari_harness::{Rung, Server};

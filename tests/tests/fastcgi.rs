@@ -1,4 +1,4 @@
-//! FastCGI: PHP as it is in use, and programs that say what no program should.
+//! FastCGI: PHP, and programs that break the protocol.
 
 use mehari_harness::{eventually, Request, Server, PATIENCE};
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! Compression over real scripts: what a script flushes arrives, over both protocols and on each rung.
+//! Compression over real scripts: flushed output reaches the client, over both protocols and on
+//! each rung.
 
 use mehari_harness::scripts::workers;
 use mehari_harness::{Pair, Request, Server};

@@ -1,4 +1,4 @@
-//! PerlProcessConnectionHandler: what becomes of a client's socket that a worker has.
+//! PerlProcessConnectionHandler: the client's socket in a worker.
 
 use mehari_harness::{eventually, processes, Builder, Connection, Server, PATIENCE};
 use rustix::process::Signal;

@@ -1,4 +1,4 @@
-//! What a stranger broke once: each of these cost more than its own request, or told an untruth.
+//! Regressions: each of these inputs once harmed other requests or caused a false statement.
 
 use mehari_harness::processes;
 use mehari_harness::scripts::plain;

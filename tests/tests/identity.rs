@@ -1,4 +1,4 @@
-//! `User` and `Group`: a server that root starts runs nothing of a site's as root.
+//! `User` and `Group`: a server started by root runs no code of the site as root.
 
 use mehari_harness::binary::is_open_to_others;
 use mehari_harness::scripts::plain;

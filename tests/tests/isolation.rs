@@ -1,8 +1,8 @@
-//! The isolation corpus: dirty scripts, interleaved in random order.
+//! The isolation corpus: scripts that change global state, interleaved in random order.
 //!
-//! `cgi`, `fork` and `auto` promise each request a process of its own, and `rewind` one that is as good, so their
-//! answers must equal, byte for byte, those of a perl that runs the script and nothing else. On the other rungs a dirty
-//! script may dirty its own kind, but nobody else's answer.
+//! `cgi`, `fork` and `auto` promise each request its own process, and `rewind` an equivalent one.
+//! On these rungs an answer must equal, byte for byte, that of a fresh perl. On the other rungs a
+//! script may affect later runs of itself, but no other script.
 
 use mehari_harness::answer::Essence;
 use mehari_harness::fresh::{self, Fresh};

@@ -1,4 +1,5 @@
-//! A worker, a program or the zygote killed from outside: one request is lost at most, and all goes on.
+//! A signal kills a worker, a program or the zygote: at most one request fails, and the service
+//! continues.
 
 use mehari_harness::scripts::{is_well, nap, plain, simple};
 use mehari_harness::{eventually, processes, Request, Rung, PATIENCE};

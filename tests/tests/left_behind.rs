@@ -1,4 +1,4 @@
-//! What a script changes of its process and does not put back reaches no other request.
+//! A script's changes to its process reach no other request.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Rung, Server};

@@ -1,5 +1,5 @@
-//! Lengths and offsets that no text has: what takes them refuses them in the words of perl and of mod_perl, and writes
-//! or reads nothing.
+//! Lengths and offsets outside a string: each function refuses them with the message of perl or of
+//! mod_perl, and neither reads nor writes.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{against_apache, Request, Rung, Server};

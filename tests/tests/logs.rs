@@ -1,4 +1,4 @@
-//! Access logs by a site's own formats: several, by condition, through a program.
+//! Access logs in the site's formats: several, conditional ones, and piped ones.
 
 use mehari_harness::scripts::plain;
 use mehari_harness::{eventually, Request, Server, PATIENCE};

@@ -1,4 +1,5 @@
-//! Edge Lua: scripts decide about requests before, beside and behind the handlers, and cost nobody else anything.
+//! Edge Lua: scripts that decide requests before, beside and after the handlers, at no cost to
+//! other requests.
 
 #[path = "lua/bodies.rs"]
 mod bodies;

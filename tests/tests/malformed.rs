@@ -1,4 +1,4 @@
-//! Malformed and hostile requests with a real script behind: 4xx and a closed connection, never a hang.
+//! Malformed and hostile requests to a real script: 4xx and a closed connection, never a hang.
 
 use mehari_harness::{against_apache, Request, Rung, Server};
 

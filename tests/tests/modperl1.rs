@@ -1,4 +1,5 @@
-//! mod_perl 1: the scripts and handlers of the guide and of Practical mod_perl, unchanged in what they call.
+//! mod_perl 1: the scripts and handlers of the guide and of Practical mod_perl, with their calls
+//! unchanged.
 
 use mehari_harness::scripts::APACHE_REGISTRY;
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! More to do than workers to do it: queueing, refusing, streaming, clients that leave.
+//! More requests than workers: queues, refusals, streams, clients that leave.
 
 use mehari_harness::scripts::{is_well, let_go, nap, plain, simple, workers, UNTIL_LET_GO};
 use mehari_harness::{eventually, processes, Answer, Connection, Request, Rung, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! `PerlOptions +Clone` and `+Parent`: virtual hosts with workers, and with a Perl, of their own.
+//! `PerlOptions +Clone` and `+Parent`: virtual hosts with their own workers and their own Perl.
 
 use mehari_harness::{
     eventually, processes, Answer, Builder, Connection, Request, Server, PATIENCE,

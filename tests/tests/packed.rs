@@ -1,4 +1,4 @@
-//! A request that was given to a worker which has another one to run first.
+//! A request in the mailbox of a worker that has another request to run first.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, processes, Connection, Request, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! PSGI 1.1 through the real server: the whole Plack::Test::Suite, and each extension by itself.
+//! PSGI 1.1 through the real server: the whole Plack::Test::Suite, and each extension separately.
 
 use mehari_harness::scripts::let_go;
 use mehari_harness::{binary, eventually, Request, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! Why a client was refused is in the error log, in Apache's words where tools look for them.
+//! The error log gives the reason for each refusal, in Apache's words where tools search for them.
 
 use mehari_harness::{Request, Server};
 

@@ -1,5 +1,6 @@
-//! Answers that cannot be sent (a Content-Length that is no number, a control character in a field): a 500 for the client
-//! that asked, a line in both logs, and nobody else notices. The harness sees that nothing of them holds up the end.
+//! Responses that cannot be sent (a Content-Length that is no number, a control character in a
+//! field): the client gets 500, both logs get a line, and other requests are unaffected. The
+//! harness checks that the server still stops at once.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};

@@ -1,7 +1,7 @@
-//! What scripts under ModPerl::Registry and ModPerl::PerlRun depend on, behaviour by behaviour.
+//! Behaviours of ModPerl::Registry and ModPerl::PerlRun that scripts depend on.
 //!
-//! Each row was checked against mod_perl 2.0.12 (`MEHARI_TESTS_AGAINST=apache2`). The rows marked `better`
-//! are what Mehari promises beyond it; they are left out there.
+//! Each row was checked against mod_perl 2.0.12 (`MEHARI_TESTS_AGAINST=apache2`). The rows marked
+//! `better` are improvements of Mehari; a run against Apache skips them.
 
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, Rung, Server};

@@ -1,4 +1,4 @@
-//! Reload: no request is lost, and code that does not load never replaces code that runs.
+//! Reload: no request fails, and code that does not compile never replaces running code.
 
 use mehari_harness::crowd::{Crowd, Outcome};
 use mehari_harness::scripts::{nap, simple};

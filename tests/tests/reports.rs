@@ -1,4 +1,4 @@
-//! What the server says about itself over HTTP: Apache's status page, metrics, health.
+//! The server's reports over HTTP: Apache's status page, metrics, health.
 
 use mehari_harness::scripts::{nap, plain, simple};
 use mehari_harness::{Request, Rung, Server};

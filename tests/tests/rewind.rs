@@ -1,7 +1,9 @@
-//! The rung `rewind`: one process serves many requests of a script and is put back as it was after each.
+//! The rung `rewind`: one process serves many requests of a script, and its state is restored after
+//! each.
 //!
-//! tests/isolation.rs compares its answers with a fresh perl's over the whole corpus. Here is what is its own: that the
-//! process really is the same, what ends it, what sends a script to `fork`, and that random bytes do not come twice.
+//! tests/isolation.rs compares its answers with a fresh perl's over the whole corpus. The tests
+//! here cover the rest: the process stays the same, the events that end it, the scripts that move
+//! to `fork`, and random bytes that never repeat.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Request, Rung, Server};

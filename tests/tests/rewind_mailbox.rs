@@ -1,6 +1,7 @@
-//! The rung `rewind` without its worker: a rewound process keeps the worker's mailbox and takes its script's requests itself.
+//! The rung `rewind` without its worker: a rewound process keeps the worker's mailbox and takes its
+//! script's requests from it.
 //!
-//! Whether the worker has been woken is what the kernel counts: its voluntary changes of context.
+//! The worker's count of voluntary context switches shows whether it was woken.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{processes, Request, Rung, Server};

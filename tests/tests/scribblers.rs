@@ -1,5 +1,5 @@
-//! Scripts that write over their own worker's mailbox: no request is run twice or mixed up with another, and the next one
-//! finds a sound worker.
+//! Scripts that overwrite their own worker's mailbox: no request runs twice or gets another's
+//! response, and the next request runs in a sound worker.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Connection, Request, Rung, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! The file of a script: changed, broken, missing, oddly named, not allowed.
+//! A script's file: changed, broken, missing, oddly named, unreadable.
 
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, eventually, trace, Request, Rung, Server, PATIENCE};

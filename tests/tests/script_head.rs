@@ -1,4 +1,4 @@
-//! The header block a script prints, and what becomes of it.
+//! The header section that a script prints, and the response made from it.
 
 use mehari_harness::scripts::workers;
 use mehari_harness::{against_apache, Pair, Request, Rung, Server};

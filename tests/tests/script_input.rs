@@ -1,4 +1,4 @@
-//! What a script is given: its body in every way of reading, and nothing of another request.
+//! A script's input: its body by every way of reading, and nothing of another request.
 
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, Request, Rung, Server};

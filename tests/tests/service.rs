@@ -1,4 +1,4 @@
-//! Under a service manager: sockets it opened, and what it is told.
+//! A service manager: its open sockets, and the notifications to it.
 
 use mehari_harness::{eventually, needs, Connection, Request, Server, PATIENCE};
 use rustix::process::Signal;

@@ -1,4 +1,4 @@
-//! Two thousand slow clients beside a normal load: they may cost memory, never a worker.
+//! Two thousand slow clients beside normal load: they may use memory, but never a worker.
 
 use mehari_harness::crowd::Crowd;
 use mehari_harness::{eventually, Request, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! Clients that send too slowly: `RequestReadTimeout` with its rates, and the tools that attack this way.
+//! Slow senders: `RequestReadTimeout` with its rates, and the tools of slow attacks.
 
 use mehari_harness::{needs, Connection, Server};
 use std::process::Command;

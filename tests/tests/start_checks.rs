@@ -1,4 +1,4 @@
-//! What cannot be served is told before anything is: everything wrong at once, each with the line to mend.
+//! An unusable configuration stops the start: all errors are reported together, each with its line.
 
 use mehari_harness::site::Site;
 use mehari_harness::{binary, Server};

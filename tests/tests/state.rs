@@ -1,4 +1,5 @@
-//! The store of shared state: Apache::ASP's sessions in it, from all workers, through kills, reloads and restarts.
+//! The state store: Apache::ASP's sessions in it, from all workers, across kills, reloads and
+//! restarts.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, processes, Redis, Request, Rung, Server, PATIENCE};

@@ -1,4 +1,5 @@
-//! Static files as the whole program serves them: kept without a look at the disk, and never out of date.
+//! Static files in the whole program: served from memory without a system call for the disk, and
+//! always current.
 
 use mehari_harness::{
     eventually, needs_machine, trace, Builder, Connection, Request, Server, PATIENCE,

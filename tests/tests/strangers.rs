@@ -1,4 +1,4 @@
-//! Nothing passes from one request to another, nor from the server to the programs it runs.
+//! Nothing passes from one request to another, or from the server to its programs.
 
 use mehari_harness::crowd::Crowd;
 use mehari_harness::scripts::{let_go, plain, workers, UNTIL_LET_GO};

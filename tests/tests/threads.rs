@@ -1,4 +1,5 @@
-//! Scripts that start threads (threads.pm): they run on every rung, and what a thread has of the server does no harm.
+//! Scripts that start threads (threads.pm): they run on every rung, and a thread's copies of the
+//! server's objects do no harm.
 
 use mehari_harness::scripts::{plain, workers, HEADER, UNTIL_LET_GO};
 use mehari_harness::{against_apache, Builder, Request, Rung, Server};

@@ -1,4 +1,4 @@
-//! Perl that runs longer than it may: ended with 504, and the log says where it was.
+//! Perl code that exceeds its time limit: it ends with 504, and the log gives its current line.
 
 use mehari_harness::scripts::{is_well, plain, workers};
 use mehari_harness::{eventually, processes, Rung, Server, PATIENCE};

@@ -1,5 +1,5 @@
-//! Traces and metrics as collectors know them: `traceparent` made and handed on, the page of metrics held against
-//! Prometheus' own checker.
+//! Traces and metrics in the collectors' formats: `traceparent` created and passed on, and the
+//! metrics page checked by Prometheus' own tool.
 
 use mehari_harness::back_end::answer;
 use mehari_harness::{needs, BackEnd, Request, Server};

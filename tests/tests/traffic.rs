@@ -1,4 +1,5 @@
-//! Traffic rules: places, clients and addresses that ask for too much are told when to come back.
+//! Traffic rules: an excess of requests from a client, an address or to a location is refused, with
+//! a time to retry.
 
 use mehari_harness::scripts::{nap, simple};
 use mehari_harness::{Connection, Request, Rung};

@@ -1,4 +1,5 @@
-//! Upload progress in both old formats and JSON; slow clients by slowhttptest, while others are served.
+//! Upload progress in both old formats and in JSON; slow uploads by slowhttptest while other
+//! requests are served.
 
 use mehari_harness::scripts::simple;
 use mehari_harness::{eventually, Request, Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! `mehari serve PATH` without a configuration: what runs, what is a file, what is not there.
+//! `mehari serve PATH` without a configuration: scripts, files and missing paths.
 
 use mehari_harness::scripts::plain;
 use mehari_harness::{Request, Server};

@@ -1,4 +1,4 @@
-//! Programs that speak SCGI and uwsgi, written here byte by byte.
+//! SCGI and uwsgi back ends whose bytes this module writes itself.
 
 use crate::builder;
 use mehari_harness::Request;

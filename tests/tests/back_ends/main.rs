@@ -1,4 +1,4 @@
-//! Back ends beyond plain HTTP: met in TLS, spoken with in SCGI or uwsgi; what they are told of those before us.
+//! Back ends over TLS, SCGI and uwsgi, and the forwarding fields that a back end receives.
 
 mod gateways;
 mod misdeeds;

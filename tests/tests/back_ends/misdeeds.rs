@@ -1,5 +1,5 @@
-//! What back ends may do wrong, the same in every speech: each costs its own request, says why in the log, and disturbs
-//! nobody else.
+//! Faulty back ends over each protocol: a fault fails its own request and no other, and the log
+//! gives the reason.
 
 use crate::builder;
 use crate::speech::{record, Program, Speech, Stream, ALL};

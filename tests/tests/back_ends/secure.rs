@@ -1,4 +1,5 @@
-//! Back ends of `https://`: who is believed, what is told of who is not, and that nothing leaves in clear text.
+//! Back ends of `https://`: the certificates that are accepted, the messages about the others, and
+//! no byte in clear text.
 
 use crate::builder;
 use mehari_harness::{Request, Server};

@@ -1,5 +1,4 @@
-//! Back ends of every speech, written here byte by byte: each reads a request and lets the test do what it wants with
-//! the connection.
+//! Back ends of each protocol. A back end reads a request and gives the connection to the test.
 
 use mehari_harness::{eventually, PATIENCE};
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! The rows are asked on both servers; what they answer and log is compared.
+//! Sends each row's requests to both servers and compares the responses and the logs.
 
 use crate::row::Row;
 use crate::site;

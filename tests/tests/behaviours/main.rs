@@ -1,11 +1,11 @@
 //! The documented behaviours of mod_perl, one row each, run on Mehari and on Apache with mod_perl.
 //!
-//! `tests/behaviours/*.rows` hold the rows: a page of mod_perl's documentation in each file, a piece of
-//! Perl (or a configuration) and requests in each row. A row that is not marked `@differs` has to
-//! answer the same on both servers; a marked one has to differ. docs/modperl-behaviours.md is the
-//! table of all rows. The environment says more:
+//! `tests/behaviours/*.rows` hold the rows. A file stands for one page of mod_perl's documentation;
+//! a row is a piece of Perl (or a configuration) and requests. Both servers must answer a row
+//! alike, unless the row is marked `@differs`; the answers to a marked row must differ.
+//! docs/modperl-behaviours.md is the table of all rows. Two environment variables change the run:
 //!
-//! * `MEHARI_BEHAVIOURS=WORD` runs the rows whose page or title has the word in it;
+//! * `MEHARI_BEHAVIOURS=WORD` runs the rows with the word in their page or title;
 //! * `MEHARI_WRITE_TABLE=1` writes the table instead of comparing it.
 
 mod compare;

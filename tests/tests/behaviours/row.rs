@@ -1,8 +1,8 @@
-//! The rows of `tests/behaviours/*.rows`: what each needs, sends and is allowed to differ in.
+//! Reads the rows of `tests/behaviours/*.rows`.
 //!
-//! A file begins with `page NAME`. `== TITLE` begins a row; lines that begin with `@` say what it needs;
-//! the rest is Perl. Words in capitals are replaced: HERE (the path of the row's location), ROW
-//! (its package), ROOT (the folder of the site), SCRIPT (the path of its script).
+//! A file begins with `page NAME`. `== TITLE` begins a row; lines that begin with `@` state its
+//! needs; the rest is Perl. Words in capitals are replaced: HERE (the path of the row's location),
+//! ROW (its package), ROOT (the site's directory), SCRIPT (the path of its script).
 
 use mehari_harness::Request;
 use std::path::Path;

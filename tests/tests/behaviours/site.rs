@@ -1,4 +1,4 @@
-//! The site of some rows: a location, a package or a script for each.
+//! Writes the site of some rows: a location, a package or a script for each row.
 
 use crate::row::{Kind, Row};
 use mehari_harness::{Builder, Server};

@@ -1,4 +1,4 @@
-//! Where pages are kept besides memory: a folder, and Redis.
+//! The stores of the response cache besides memory: a directory, and Redis.
 
 use super::{check, start, target};
 use mehari_harness::{eventually, Redis, Request, Server, PATIENCE};

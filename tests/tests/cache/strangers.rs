@@ -1,4 +1,4 @@
-//! What a stranger sends must not decide what others get.
+//! A client's request must not change the responses of other clients.
 
 use super::{check, start, target};
 use mehari_harness::{eventually, Connection, Request, Server, PATIENCE};

@@ -1,5 +1,5 @@
-//! Windows (RFC 9113 section 5.2): what the client grants is sent and nothing beyond, in whatever portions it comes;
-//! and what the streams of a connection are owed each arrives whole.
+//! Flow control (RFC 9113 section 5.2): the server sends as much as the client's window grants and
+//! no more, however the client grants it. Each stream of a connection is sent whole.
 
 use crate::wire::*;
 use crate::{server, TEN};

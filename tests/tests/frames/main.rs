@@ -1,5 +1,5 @@
-//! HTTP/2 frame by frame (RFC 9113): what a client does wrong ends its stream or its connection with the right
-//! error, what it does right is answered, and what it overdoes is ended with a line in the log.
+//! HTTP/2 frame by frame (RFC 9113). A client's error ends its stream or its connection with the
+//! right error code; a valid request is answered; excessive use ends with a line in the log.
 
 mod flow;
 mod rows;

@@ -1,4 +1,4 @@
-//! What a client may send, and what comes of it.
+//! A client's frames, and the expected replies.
 
 use crate::wire::Outcome::*;
 use crate::wire::*;

@@ -1,4 +1,5 @@
-//! What waits for a client that takes nothing: no part of a file, little of what programs say, one descriptor.
+//! The server's memory and descriptors while a client reads nothing: no part of a file, little
+//! program output, one descriptor.
 
 use crate::wire::*;
 use mehari_harness::processes::kilobytes;

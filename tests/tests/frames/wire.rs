@@ -1,4 +1,5 @@
-//! HTTP/2 as bytes (RFC 9113 section 4, RFC 7541): frames put together by hand, right or wrong, and what comes back.
+//! HTTP/2 as bytes (RFC 9113 section 4, RFC 7541): frames, valid or not, that the test assembles,
+//! and the replies.
 
 use mehari_harness::{Connection, Server, PATIENCE};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Children of a request that outlive it.
+//! Child processes that outlive their request.
 
 use crate::guide;
 use mehari_harness::{eventually, Rung, PATIENCE};

@@ -1,4 +1,4 @@
-//! Counters: what a worker remembers between requests, and on which rung.
+//! Counters: a worker's memory between requests, on each rung.
 
 use crate::guide;
 use mehari_harness::{against_apache, Rung};

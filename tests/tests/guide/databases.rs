@@ -1,4 +1,5 @@
-//! The guide's database programs over SQLite: tables printed row by row, connections that last, drivers that are shared.
+//! The guide's database programs over SQLite: tables printed row by row, persistent connections,
+//! shared drivers.
 
 use crate::memory::sizes_in;
 use crate::ONE_WORKER;

@@ -1,4 +1,4 @@
-//! The environment a script and a handler see.
+//! The environment of scripts and handlers.
 
 use crate::guide;
 use mehari_harness::{Request, Rung};

@@ -1,4 +1,4 @@
-//! Handlers of the guide: what they read, set and return.
+//! Handlers of the guide: their input, their settings and their results.
 
 use crate::guide;
 use mehari_harness::{Pair, Request, Server};

@@ -1,4 +1,5 @@
-//! Limits the guide sets: of a worker's size, of its process, of requests at once; and what a connection keeps.
+//! Limits of the guide: a worker's size, its process, concurrent requests; and a connection's
+//! notes.
 
 use crate::ONE_WORKER;
 use mehari_harness::scripts::{nap, plain, simple, APACHE_REGISTRY};

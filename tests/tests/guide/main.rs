@@ -1,5 +1,6 @@
-//! What the books print: the mod_perl guide's example scripts, and those of the other references, on every rung, with
-//! the answers they promise. `printed` holds the check-off list; the other modules hold what one line cannot say.
+//! The programs that the references print: the example scripts of the mod_perl guide and of the
+//! other references, on every rung, with their documented answers. `printed` holds the check-off
+//! list; the other modules hold the longer tests.
 
 use mehari_harness::Server;
 

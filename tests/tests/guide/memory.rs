@@ -1,5 +1,5 @@
-//! What the guide claims of memory: modules loaded before the fork are shared by all workers. Sizes are the kernel's, and
-//! only their direction is held.
+//! The guide's claims about memory: all workers share modules that the server loads before the
+//! fork. The kernel reports the sizes; the tests check only the direction of a change.
 
 use crate::ONE_WORKER;
 use mehari_harness::{Rung, Server};

@@ -1,4 +1,4 @@
-//! What goes out and when: flushes, the output of other programs, redirects; and uploads on their way in.
+//! Output: flushes, the output of other programs, redirects. Also uploads.
 
 use crate::guide;
 use mehari_harness::{against_apache, Request, Rung};

@@ -1,4 +1,4 @@
-//! Timers and profilers that the books hook into a server.
+//! The books' timers and profilers, installed in a server.
 
 use crate::ONE_WORKER;
 use mehari_harness::{Rung, Server};

@@ -1,4 +1,4 @@
-//! Scripts that answer the same on every rung.
+//! Scripts with the same answer on every rung.
 
 use crate::{guide, ONE_WORKER};
 use mehari_harness::{against_apache, needs, Request, Rung, Server};

@@ -1,4 +1,4 @@
-//! Start-up code: scripts compiled before the fork, handlers that translate paths.
+//! Start-up code: scripts compiled before the fork, and handlers that translate paths.
 
 use mehari_harness::{Request, Server};
 

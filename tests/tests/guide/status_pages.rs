@@ -1,4 +1,4 @@
-//! The status pages of the interpreter, as the guide and the book switch them on.
+//! The interpreter's status pages, configured as in the guide and the book.
 
 use crate::ONE_WORKER;
 use mehari_harness::scripts::APACHE_REGISTRY;

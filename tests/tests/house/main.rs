@@ -1,5 +1,5 @@
-//! The house's rules: crates depend downwards only, and the top-level modules of a crate form no
-//! cycle. See ARCHITECTURE.md.
+//! The repository's rules: crates depend only downwards, and the top-level modules of a crate form
+//! no cycle. See ARCHITECTURE.md.
 
 mod modules;
 mod needs;

@@ -1,5 +1,5 @@
-//! Which top-level modules of a crate use which others, read from its sources, and which of them
-//! form a cycle. A path through a name that the crate's root exports counts for the module behind it.
+//! Reads from a crate's sources the uses between its top-level modules, and finds cycles. A path
+//! through a name that the crate's root exports counts as a use of the module behind the name.
 
 use super::tokens::tokens;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The packages that tests need stand in a list, so that every machine gets them.
+//! A list names the packages that the tests need, so that every machine can install them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A Rust source as the words that name paths: comments, literals and items only for tests are left out.
+//! Reduces a Rust source to the words of its paths; drops comments, literals and test-only items.
 
 /// The tokens of `source`: identifiers, `::`, and single characters of punctuation.
 pub fn tokens(source: &str) -> Vec<&str> {

@@ -1,4 +1,4 @@
-//! Scripts at the edge see small bodies, and programs see them as well.
+//! Edge scripts read small bodies, and programs read the same bodies afterwards.
 
 use super::site;
 use mehari_harness::{Request, Server};

@@ -1,4 +1,4 @@
-//! What scripts are told of files: from what is watched, and never out of date.
+//! File status in edge scripts: from the watched files, and always current.
 
 use super::site;
 use mehari_harness::{eventually, trace, Connection, Request, PATIENCE};

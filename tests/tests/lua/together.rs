@@ -1,4 +1,4 @@
-//! Scripts beside what else works on a response: both protocols, the response cache, compression.
+//! Edge scripts together with both protocols, the response cache and compression.
 
 use super::site;
 use mehari_harness::{eventually, Request, Server, PATIENCE};

@@ -1,4 +1,5 @@
-//! Where a body ends: lengths, chunks and all that two readers could take differently (RFC 9112 sections 6 and 7).
+//! The end of a body: lengths, chunks, and everything that two parsers could read differently (RFC
+//! 9112 sections 6 and 7).
 
 use crate::{hold, Row, Then::*, TEN};
 

@@ -1,4 +1,5 @@
-//! Conditional requests for a file (RFC 9110 section 13): each field by itself, and which one counts before which.
+//! Conditional requests for a file (RFC 9110 section 13): each field alone, and the precedence
+//! between fields.
 
 use mehari_harness::Request;
 

@@ -1,4 +1,4 @@
-//! Request lines: method, target, version, and what may stand before them (RFC 9112 sections 2 and 3).
+//! Request lines: method, target, version, and bytes before them (RFC 9112 sections 2 and 3).
 
 use crate::{hold, Row, Then::*, TEN};
 

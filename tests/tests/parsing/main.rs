@@ -1,8 +1,8 @@
-//! How a request is read, as tables: what is sent, byte by byte, and what has to come back.
+//! Request parsing as tables: the bytes sent, and the expected reply.
 //!
-//! The cases are those that suites for other servers are made of (lighttpd's request tests, the requirements of
-//! RFC 9110 and 9112, smuggling between two readers), each with the one answer we stand by. `malformed` asks the same of
-//! every rung and for scripts; here the connection itself is what is looked at.
+//! The cases come from other servers' suites (lighttpd's request tests, the requirements of RFC
+//! 9110 and 9112, request smuggling); each has one expected answer. `malformed` sends similar
+//! requests to scripts on every rung; the tests here check the connection itself.
 
 mod bodies;
 mod conditions;

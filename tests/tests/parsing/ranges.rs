@@ -1,5 +1,5 @@
-//! Ranges of a file of ten bytes (RFC 9110 section 14): what is read, what is not understood and so ignored, and
-//! what cannot be had.
+//! Ranges of a file of ten bytes (RFC 9110 section 14): satisfiable, ignored and unsatisfiable
+//! ones.
 
 use mehari_harness::{Connection, Request};
 

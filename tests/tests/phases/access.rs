@@ -1,4 +1,4 @@
-//! Who may ask, where Perl and the front both have a say.
+//! Access control by Perl and the front together.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! Who is let in: every way to configure it that Perl has a part in, asked of Mehari and of Apache with mod_perl. The
-//! status and the challenge have to be the same.
+//! Access control in every configuration with a Perl handler, on Mehari and on Apache with
+//! mod_perl. The status and the challenge must be equal.
 //!
-//! What the handlers answer stands in the query, so that one place of the site serves for many cases.
+//! The query holds the handlers' results, so one location of the site serves many cases.
 
 use super::*;
 use mehari_harness::{needs, Answer};

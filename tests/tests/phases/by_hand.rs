@@ -1,5 +1,6 @@
-//! Access control by hand, as connection handlers do it: `location_merge`, `run_access_checker`, `run_check_user_id` and
-//! `run_auth_checker` let in whom the location lets in, and nobody by what another request was allowed.
+//! Access control in connection handlers: `location_merge`, `run_access_checker`,
+//! `run_check_user_id` and `run_auth_checker` apply the location's rules; another request's result
+//! has no influence.
 
 use super::*;
 use mehari_harness::{apache, Connection};

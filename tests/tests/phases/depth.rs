@@ -1,5 +1,6 @@
-//! Requests that lead to themselves: sub-requests, internal redirects, includes, filters and error documents end as
-//! Apache ends them (LimitInternalRecursion), and where nobody waits for them any more.
+//! Requests that lead to themselves: sub-requests, internal redirects, includes, filters and error
+//! documents end where Apache ends them (LimitInternalRecursion). They also end after their client
+//! has left.
 
 use super::*;
 use mehari_harness::apache;

@@ -1,5 +1,6 @@
-//! The page of an error, whoever makes the error and whatever its `ErrorDocument` is, where handlers of Perl's cover both:
-//! status, header fields and the runs of each handler are those under Apache with mod_perl.
+//! Error pages, for each source of the error and each kind of `ErrorDocument`, with Perl handlers
+//! around both. The status, the header fields and the number of runs of each handler equal those of
+//! Apache with mod_perl.
 
 use super::*;
 use mehari_harness::apache;

@@ -1,4 +1,4 @@
-//! How handlers are named, stacked, merged, and put in place while a request runs.
+//! Handlers: their names, stacks and merging, and handlers installed during a request.
 
 use super::*;
 

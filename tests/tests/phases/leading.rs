@@ -1,4 +1,4 @@
-//! Requests that Perl leads on within its worker: sub-requests and internal redirects.
+//! Sub-requests and internal redirects that Perl runs within its worker.
 
 use super::*;
 

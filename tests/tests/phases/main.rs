@@ -1,6 +1,8 @@
-//! Perl's handlers in the phases of a request: their order, what their answers mean, what follows the response.
+//! Perl handlers in the phases of a request: their order, the meaning of their results, and the
+//! phases after the response.
 //!
-//! Where mod_perl does the same, the expectation was checked against it (`MEHARI_TESTS_AGAINST=apache2`).
+//! Where mod_perl behaves alike, the expectation was checked against it
+//! (`MEHARI_TESTS_AGAINST=apache2`).
 
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 

@@ -1,4 +1,4 @@
-//! The order of the phases, what an answer in one means, and what follows the response.
+//! The order of the phases, the meaning of a result in each, and the phases after the response.
 
 use super::*;
 

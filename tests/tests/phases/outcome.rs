@@ -1,4 +1,5 @@
-//! What a Log or Cleanup handler sees of an answer that the front gave in Perl's place, compared with mod_perl.
+//! The view of a Log or Cleanup handler after the front has answered instead of Perl, compared with
+//! mod_perl.
 
 use super::*;
 use mehari_harness::apache;

@@ -1,4 +1,4 @@
-//! A PSGI application behind Perl's phases, and within another request.
+//! A PSGI application behind Perl's phases, and in a sub-request.
 
 use super::*;
 

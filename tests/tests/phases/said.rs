@@ -1,6 +1,6 @@
-//! What a handler says of a request before the response reaches whatever answers it: fields that it has set and taken
-//! out, the user, variables, the query, %ENV. The table of each phase that may say so and each rung that hears it is
-//! compared with Apache and mod_perl, cell by cell.
+//! A handler's changes to a request before its response handler runs: fields set and removed, the
+//! user, variables, the query, %ENV. The table of phases and rungs is compared with Apache and
+//! mod_perl, cell by cell.
 
 use super::*;
 use mehari_harness::apache;

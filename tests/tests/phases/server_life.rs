@@ -1,4 +1,4 @@
-//! Handlers of the server's life, and Perl that is run while the configuration is read.
+//! Handlers of the server's life cycle, and Perl code within the configuration.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Output that passes Perl's filters as it is flushed.
+//! Flushed output passes Perl's filters at once.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Who a PerlAuthenHandler says the user is: in the access log, and in the program that answers. Compared with mod_perl.
+//! The user that a PerlAuthenHandler sets: in the access log and in the script. Compared with
+//! mod_perl.
 
 use super::*;
 use mehari_harness::apache;

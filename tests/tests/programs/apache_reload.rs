@@ -1,4 +1,4 @@
-//! Apache2::Reload: a module that was changed answers anew from the next request on, without a restart.
+//! Apache2::Reload: a changed module takes effect with the next request, without a restart.
 
 use mehari_harness::{Builder, Pair, Server};
 

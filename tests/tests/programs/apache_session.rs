@@ -1,4 +1,5 @@
-//! Apache::Session: what a visitor put into a basket is there on the next page, whichever worker serves it.
+//! Apache::Session: a visitor's basket is complete on the next page, in whichever worker that page
+//! runs.
 
 use mehari_harness::{needs, Builder, Pair, Request, Server};
 

@@ -1,4 +1,5 @@
-//! Apache::ASP, unchanged from its package: the MyBookmarks application of the tuning article and every page of eg/.
+//! Apache::ASP, unchanged from its package: the article's MyBookmarks application, and every page
+//! of eg/.
 
 use mehari_harness::{needs, Builder, Pair, Request, Server};
 

@@ -1,4 +1,5 @@
-//! Apache2_4::AuthCookie, its examples' pages unchanged: shut out, wrong password, logged in, logged out.
+//! Apache2_4::AuthCookie with the unchanged pages of its examples: denied, wrong password, logged
+//! in, logged out.
 
 use mehari_harness::{needs, Builder, Pair, Request, Server};
 

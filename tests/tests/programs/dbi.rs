@@ -1,5 +1,6 @@
-//! Apache::DBI with connect_on_init and prepare_cached: one lasting connection a worker, rolled back after each
-//! request, made again when the database comes back, and never the zygote's.
+//! Apache::DBI with connect_on_init and prepare_cached: one persistent connection a worker. It is
+//! rolled back after each request, opened again after a restart of the database, and never opened
+//! in the zygote.
 
 use mehari_harness::{Builder, Database, Engine, Pair, Request, Server};
 use std::collections::{BTreeMap, BTreeSet};

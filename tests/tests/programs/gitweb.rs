@@ -1,4 +1,4 @@
-//! gitweb, unchanged from its package, under ModPerl::Registry: a walk through a small repository.
+//! gitweb, unchanged from its package, under ModPerl::Registry: the pages of a small repository.
 
 use mehari_harness::{needs, Builder, Pair, Request, Server};
 use std::path::Path;

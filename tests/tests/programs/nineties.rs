@@ -1,5 +1,6 @@
-//! Scripts in the manner of the 1990s, written for this test: what people still have in a cgi-bin. On each rung that promises
-//! a process's world they answer, byte for byte, as under Apache's mod_cgi.
+//! Scripts in the style of the 1990s, written for this test, as they still lie in many a cgi-bin.
+//! On each rung that promises a process for each request they answer, byte for byte, as under
+//! Apache's mod_cgi.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

@@ -1,4 +1,5 @@
-//! Applications of Dancer2, Catalyst and Mojolicious under psgi, and Mojolicious as a CGI script: a user's walk through each.
+//! Applications of Dancer2, Catalyst and Mojolicious under psgi, and Mojolicious as a CGI script:
+//! one user's session in each.
 
 use mehari_harness::cookies::Cookies;
 use mehari_harness::{needs, Answer, Request, Server};

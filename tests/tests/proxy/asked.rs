@@ -1,4 +1,4 @@
-//! What a back end is asked, and what of its answer the client sees.
+//! The request to a back end, and the response to the client.
 
 use crate::builder;
 use mehari_harness::back_end::answer;

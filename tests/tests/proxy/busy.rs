@@ -1,4 +1,4 @@
-//! Requests that wait for a member.
+//! Requests that wait for a member of a balancer.
 
 use crate::{balancer, balancer_conf, builder};
 use mehari_harness::back_end::answer;

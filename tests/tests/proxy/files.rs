@@ -1,4 +1,4 @@
-//! Files that a program names.
+//! Files that a back end names in its response.
 
 use mehari_harness::{BackEnd, Request, Server};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Back ends over HTTP: what they are told, who is chosen, and what goes to and fro.
+//! Back ends over HTTP: requests to them, the choice between them, and bodies in both directions.
 
 mod asked;
 mod busy;

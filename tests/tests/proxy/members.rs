@@ -1,4 +1,4 @@
-//! Which member is asked: one that fails, one that is drained, one that a session sticks to.
+//! The choice of a member: failed, drained and sticky ones.
 
 use crate::{balancer, builder, members};
 use mehari_harness::back_end::answer;

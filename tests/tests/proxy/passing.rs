@@ -1,4 +1,5 @@
-//! Bytes on their way: upgraded connections, answers bit by bit, slow clients, answers that were cut off.
+//! Bodies on their way: upgraded connections, streamed responses, slow clients, truncated
+//! responses.
 
 use crate::builder;
 use mehari_harness::back_end::answer;

@@ -1,5 +1,5 @@
-//! What an attacker would have two programs read differently: nothing of a client's ends a line of the request that
-//! a back end gets, and no answer is given to a request it does not belong to.
+//! Request smuggling: no byte from a client ends a line of the request to the back end, and each
+//! response goes to its own request.
 
 use crate::builder;
 use mehari_harness::back_end::answer;

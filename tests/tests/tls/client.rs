@@ -1,4 +1,4 @@
-//! A client that looks at what it is shown, and decides for itself.
+//! A TLS client that examines the server's certificate and decides itself.
 
 use crate::pair::Pair;
 use mehari_harness::{Server, PATIENCE};

@@ -1,4 +1,4 @@
-//! TLS: certificates and their renewal, clients' certificates, what programs learn, what is refused.
+//! TLS: certificates and their renewal, client certificates, variables for programs, refusals.
 
 mod client;
 mod pair;

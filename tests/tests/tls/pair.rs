@@ -1,4 +1,4 @@
-//! Certificates of the tests' own making.
+//! Certificates and keys that the tests generate.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use rustls::pki_types::CertificateDer;

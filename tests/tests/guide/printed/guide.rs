@@ -1,4 +1,4 @@
-//! The mod_perl guide's performance chapter; the place is the line of the stored text.
+//! The performance chapter of the mod_perl guide. A place is a line number of the stored text.
 
 use super::How::{Lacks, NotServed, StopsTheStart};
 use super::Says::{Exactly, Fails, InOrder};

@@ -1,6 +1,7 @@
-//! The check-off list: every complete script, module and piece of configuration that the references print, from top to
-//! bottom, with what we wrote after it and what has to come out. The tests below run the lines that are scripts, here
-//! and on Apache with mod_perl where it is installed, and see that the others name a test that exists.
+//! The check-off list: every complete script, module and piece of configuration of the references,
+//! in the order of the text, with our version and the expected result. The tests below run the
+//! lines with scripts on Mehari, and on Apache with mod_perl where it is installed. For every other
+//! line they check that the named test exists.
 
 mod book;
 mod guide;

@@ -1,4 +1,4 @@
-//! The talk on going from CGI to mod_perl, and the article on tuning Apache::ASP.
+//! The talk about the move from CGI to mod_perl, and the article about Apache::ASP's performance.
 
 use super::How::NotServed;
 use super::{line, test, Line};
