@@ -178,7 +178,9 @@ fn routed(
     let route = match (state.file(), state.forced.is_empty()) {
         (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file, true),
         (None, true) => shared.route(request.virtual_host, request.path(), true),
-        (_, false) => routing::find_for(site, &shared.htaccess, request, state, None).map(Rc::new),
+        (_, false) => {
+            routing::find_for(site, &shared.routing.htaccess, request, state, None).map(Rc::new)
+        }
     };
     match state.back_end() {
         Some(proxied) => {
@@ -363,7 +365,7 @@ impl AccessPhase<'_> {
         let state = state.unwrap_or(&nothing);
         let again = routing::find_for(
             self.site,
-            &self.shared.htaccess,
+            &self.shared.routing.htaccess,
             self.request,
             state,
             Some(&facts),
@@ -380,7 +382,8 @@ impl AccessPhase<'_> {
         settings: &'f Settings,
         state: Option<&'f RuleState>,
     ) -> ExpressionVariables<'f> {
-        let mut facts = ExpressionVariables::new(self.request, self.host, state, &self.shared.maps);
+        let mut facts =
+            ExpressionVariables::new(self.request, self.host, state, &self.shared.lookups.maps);
         facts.file = &route.file;
         facts.path_info = &route.path_info;
         facts.set_env = &settings.programs.set_env;

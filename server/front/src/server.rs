@@ -78,12 +78,12 @@ impl Handle {
 
     /// Installs new certificates for the next handshakes.
     pub fn replace_tls(&self, hosts: Hosts) {
-        self.0.replace_tls(hosts);
+        self.0.connections.replace_tls(hosts);
     }
 
     /// Loads the TLS settings of a new site. `None`: no listener uses TLS.
     pub fn load_tls(&self, site: &Site) -> Result<Option<Hosts>, Trouble> {
-        let current = self.0.tls();
+        let current = self.0.connections.tls();
         let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
         current.map(load).transpose()
     }
@@ -105,12 +105,12 @@ where {
 
     /// The state of the back ends.
     pub fn back_ends(&self) -> Vec<GroupStatus> {
-        self.0.upstreams.status()
+        self.0.backends.upstreams.status()
     }
 
     /// Stops or allows new requests to a back end. Returns the members concerned.
     pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
-        self.0.upstreams.drain(name, drained)
+        self.0.backends.upstreams.drain(name, drained)
     }
 
     /// Removes pages from the response cache: of a URL, of a path, or with a final `*` everything
@@ -121,10 +121,10 @@ where {
     }
 
     pub fn stats(&self) -> Stats {
-        let counts = &self.0.counts;
+        let counts = &self.0.stats.counts;
         let traffic = &self.0.traffic.counts;
         Stats {
-            open_connections: self.0.registry.open(),
+            open_connections: self.0.connections.registry.open(),
             active_requests: counts.active.get(),
             connections: counts.connections.get(),
             refused_connections: counts.refused_connections.get(),
@@ -170,7 +170,7 @@ impl Front {
                     let acceptor = Acceptor::new(listener)?;
                     accepting.push(spawn_local(accept(shared.clone(), acceptor)));
                 }
-                shared.upstreams.watch();
+                shared.backends.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let watching = spawn_local(watch(shared.clone()));
                 let listening = spawn_local(listen_to_the_ground(shared.clone()));
@@ -179,8 +179,8 @@ impl Front {
                 if how == Stop::Gracefully {
                     finish(&shared, &mut stop).await;
                 }
-                shared.registry.raise(Interrupt::Abort);
-                shared.streams.raise(Interrupt::Abort);
+                shared.connections.registry.raise(Interrupt::Abort);
+                shared.connections.streams.raise(Interrupt::Abort);
                 sweeping.abort();
                 watching.abort();
                 listening.abort();
@@ -200,8 +200,8 @@ async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
 
 /// Lets connections end by themselves, until the deadline or `Now`.
 async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
-    shared.stopping.set(true);
-    shared.registry.raise(Interrupt::Drain);
+    shared.connections.stopping.set(true);
+    shared.connections.registry.raise(Interrupt::Drain);
     let limit = shared.site().workers().stop_timeout;
     let impatient = async {
         if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {
@@ -209,7 +209,7 @@ async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
         }
     };
     tokio::select! {
-        () = shared.registry.emptied() => {}
+        () = shared.connections.registry.emptied() => {}
         () = tokio::time::sleep(limit) => {}
         () = impatient => {}
     }
@@ -221,17 +221,20 @@ async fn sweep(shared: Rc<Shared>) {
     loop {
         interval.tick().await;
         shared.clock.advance();
-        shared.registry.sweep(shared.clock.tick());
-        shared.streams.sweep(shared.clock.tick());
-        shared.files.swept();
-        shared.routes.tidy(shared.watcher.take_invalidated());
-        shared.upstreams.sweep();
+        shared.connections.registry.sweep(shared.clock.tick());
+        shared.connections.streams.sweep(shared.clock.tick());
+        shared.content.files.swept();
+        shared
+            .routing
+            .routes
+            .tidy(shared.routing.watcher.take_invalidated());
+        shared.backends.upstreams.sweep();
     }
 }
 
 /// Waits for changes of .htaccess files and drops the routes found by them.
 async fn watch(shared: Rc<Shared>) {
-    let Some(watch) = shared.htaccess.descriptor() else {
+    let Some(watch) = shared.routing.htaccess.descriptor() else {
         return;
     };
     let Ok(readable) = watched(watch) else {
@@ -242,20 +245,20 @@ async fn watch(shared: Rc<Shared>) {
             return;
         };
         ready.clear_ready();
-        if shared.htaccess.hear(&shared.site().access_files) {
-            shared.routes.clear();
+        if shared.routing.htaccess.hear(&shared.site().access_files) {
+            shared.routing.routes.clear();
         }
     }
 }
 
 /// Invalidates cached results when their files change.
 async fn listen_to_the_ground(shared: Rc<Shared>) {
-    let readable = shared.watcher.descriptor().map(watched);
+    let readable = shared.routing.watcher.descriptor().map(watched);
     let Some(Ok(readable)) = readable else {
         return;
     };
     while let Ok(mut ready) = readable.readable().await {
         ready.clear_ready();
-        shared.watcher.read_events();
+        shared.routing.watcher.read_events();
     }
 }

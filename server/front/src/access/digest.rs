@@ -29,7 +29,7 @@ impl AccessPhase<'_> {
         let Some(given) = field.and_then(Given::read) else {
             return Err(status(401));
         };
-        let digests = &self.shared.digests;
+        let digests = &self.shared.users.digests;
         let Some(listed) = digests.users.known(file) else {
             return Err(Decision::ReadUsers(file.clone()));
         };

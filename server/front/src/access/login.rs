@@ -51,7 +51,7 @@ impl AccessPhase<'_> {
         let mut checked = rule_state.iter().flat_map(|state| &state.checked);
         let right = match checked.find(is_this) {
             Some(checked) => checked.right,
-            None if self.shared.passwords.are_known(file, &credentials) => true,
+            None if self.shared.users.passwords.are_known(file, &credentials) => true,
             None => {
                 let file = file.clone();
                 return Err(Decision::Check(settings.clone(), file, credentials));
@@ -81,7 +81,7 @@ impl AccessPhase<'_> {
 /// The header lines of the challenge.
 pub fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
     if let (true, Some(realm)) = (said.is_digest(), &said.realm) {
-        let nonce = shared.digests.nonces.make(realm);
+        let nonce = shared.users.digests.nonces.make(realm);
         return digest::challenge(said, &nonce, stale);
     }
     if !said.is_basic() {

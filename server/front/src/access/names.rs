@@ -183,7 +183,7 @@ impl AccessPhase<'_> {
         {
             return Some(answer.clone());
         }
-        let known = self.shared.names.known(question);
+        let known = self.shared.lookups.names.known(question);
         match &known {
             Some(answer) => {
                 let used = (question.clone(), answer.clone());

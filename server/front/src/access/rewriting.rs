@@ -31,7 +31,7 @@ pub(super) fn of_host(
     if !may_run(rewriting, rule_state) {
         return None;
     }
-    let mut facts = ExpressionVariables::new(request, host, None, &shared.maps);
+    let mut facts = ExpressionVariables::new(request, host, None, &shared.lookups.maps);
     facts.path = Some(&path.merged);
     name_script(request, host, path, rule_state);
     let place = (path.merged.clone(), &b"/"[..]);
@@ -129,7 +129,7 @@ fn run(
     };
     let rewritten = run.run_rules(rewriting);
     let state = run.rule_state;
-    if let Some((map, key)) = shared.maps.take_wanted() {
+    if let Some((map, key)) = shared.lookups.maps.take_wanted() {
         return Err(Decision::LookUp { map, key });
     }
     let has_changed = !matches!(rewritten, Rewritten::Unchanged);

@@ -20,7 +20,7 @@ pub(super) fn set_variables(
 ) {
     for rule in rules {
         let state = rule_state.as_deref();
-        let mut facts = ExpressionVariables::new(request, host, state, &shared.maps);
+        let mut facts = ExpressionVariables::new(request, host, state, &shared.lookups.maps);
         if let Some(route) = route {
             facts.file = &route.file;
             facts.set_env = &route.settings.programs.set_env;

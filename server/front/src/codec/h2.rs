@@ -76,7 +76,7 @@ where
     active_streams.rest(&shared);
     let peer = Rc::new(takeover.peer);
     let began = shared.clock.tick();
-    let outgoing = Rc::new(Outgoing::new(&shared.unsent));
+    let outgoing = Rc::new(Outgoing::new(&shared.connections.unsent));
     let mut connection = H2Connection {
         shared,
         connection,
@@ -168,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
     /// The next stream. Also moves the bytes of all streams, so it is polled to the end.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, h2::Error>>> {
         loop {
-            if self.shared.stopping.get() && !self.leaving {
+            if self.shared.connections.stopping.get() && !self.leaving {
                 self.say_goodbye();
             }
             let accepted = self.connection.poll_accept(cx);

@@ -62,7 +62,11 @@ pub fn start(
     let group = if proxied.upstream == FCGID {
         script(shared, &asked, route)?
     } else {
-        shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?
+        shared
+            .backends
+            .upstreams
+            .group(&proxied.upstream)
+            .ok_or(UNKNOWN)?
     };
     let wish = Wish {
         key: if group.wants_key() {
@@ -81,17 +85,17 @@ pub fn start(
             (outgoing, Reader::Http(Http::new(&asked)))
         }
         Speech::FastCgi => {
-            let params = fastcgi::request::begin(request, route, site, &body, &shared.cgi);
+            let params = fastcgi::request::begin(request, route, site, &body, &shared.backends.cgi);
             let outgoing = Outgoing::fastcgi(params, body);
             (outgoing, Reader::FastCgi(Box::default()))
         }
         Speech::Scgi => {
-            let head = gateway::scgi(request, route, site, &body, &shared.cgi);
+            let head = gateway::scgi(request, route, site, &body, &shared.backends.cgi);
             let reader = Reader::Gateway(gateway::Reply::default());
             (Outgoing::plain(head.into(), body), reader)
         }
         Speech::Uwsgi => {
-            let head = gateway::uwsgi(request, route, site, &body, &shared.cgi)?;
+            let head = gateway::uwsgi(request, route, site, &body, &shared.backends.cgi)?;
             let reader = Reader::Gateway(gateway::Reply::default());
             (Outgoing::plain(head.into(), body), reader)
         }
@@ -102,7 +106,7 @@ pub fn start(
 /// The processes of the route's script.
 fn script(shared: &Shared, asked: &RequestSummary, route: &Route) -> Result<Rc<Group>, Problem> {
     let file = Path::new(OsStr::from_bytes(&route.file));
-    shared.upstreams.script(file).map_err(|error| {
+    shared.backends.upstreams.script(file).map_err(|error| {
         let text = format!("{}: cannot be started: {error}", file.display());
         asked.log(LogLevel::Error, &text);
         match error.kind() {

@@ -28,14 +28,14 @@ pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer 
 /// Whether a balancer should send requests: the server is not stopping, and has workers if it needs
 /// any.
 fn ready(shared: &Shared) -> Answer {
-    let has_workers = match shared.pool.status() {
+    let has_workers = match shared.backends.pool.status() {
         Some(pool) => {
             let has_any = |team: &TeamStatus| team.busy + team.idle > 0 || team.plan.max == 0;
             pool.teams.iter().all(has_any)
         }
         None => true,
     };
-    let (status, said) = match (shared.stopping.get(), has_workers) {
+    let (status, said) = match (shared.connections.stopping.get(), has_workers) {
         (false, true) => (200, "ready\n"),
         (true, _) => (503, "stopping\n"),
         (false, false) => (503, "no worker is ready\n"),

@@ -60,7 +60,7 @@ pub fn work(
     if route.settings.output.includes.are_off() || !matches!(request.method, b"GET" | b"HEAD") {
         return None;
     }
-    let resource = match target.resource(None, &route.settings, &shared.files) {
+    let resource = match target.resource(None, &route.settings, &shared.content.files) {
         Ok(resource) => resource,
         Err(problem) => return Some(Err(problem)),
     };
@@ -89,7 +89,7 @@ fn later(
         request,
         route,
         &shared.site(),
-        &shared.cgi,
+        &shared.backends.cgi,
         &mut |name, value| {
             // Variables beyond the limit are missing in the page.
             let _ = variables.put(name, value);
@@ -183,11 +183,14 @@ pub async fn read(
     settings: &Arc<Settings>,
 ) -> Result<Rc<Page>, u16> {
     let legacy = settings.output.includes.legacy;
-    if let Some(page) = shared.pages.known(resource, legacy) {
+    if let Some(page) = shared.content.pages.known(resource, legacy) {
         return Ok(page);
     }
-    let page = Rc::new(Page::parse(bytes(&shared.files, resource).await?, legacy));
-    shared.pages.keep(resource, legacy, page.clone());
+    let page = Rc::new(Page::parse(
+        bytes(&shared.content.files, resource).await?,
+        legacy,
+    ));
+    shared.content.pages.keep(resource, legacy, page.clone());
     Ok(page)
 }
 

@@ -79,9 +79,9 @@ pub async fn admit(
                     return Ok(Admission::Status(500));
                 }
             }
-            Decision::ReadUsers(file) => shared.digests.users.read(&file).await,
+            Decision::ReadUsers(file) => shared.users.digests.users.read(&file).await,
             Decision::Resolve(question) => {
-                let answer = shared.names.ask(&question).await;
+                let answer = shared.lookups.names.ask(&question).await;
                 if let names::Question::Home(name) = &question {
                     routing::homes::remember(name, &answer);
                 }
@@ -93,17 +93,22 @@ pub async fn admit(
                 state.learn(question, answer);
             }
             Decision::Fetch(file) => {
-                shared.files.readers.look_at(file).await;
+                shared.content.files.readers.look_at(file).await;
                 let state = context.rule_state.get_or_insert_with(Default::default);
                 state.fetched = true;
             }
             Decision::WarmWatches(file) => {
-                let warmer = shared.watcher.warmer.clone();
-                shared.files.readers.warm(warmer, file.clone()).await;
-                shared.watcher.note_warmed(&file);
+                let warmer = shared.routing.watcher.warmer.clone();
+                shared
+                    .content
+                    .files
+                    .readers
+                    .warm(warmer, file.clone())
+                    .await;
+                shared.routing.watcher.note_warmed(&file);
             }
             Decision::Check(settings, file, credentials) => {
-                let right = match shared.passwords.check(&file, &credentials).await {
+                let right = match shared.users.passwords.check(&file, &credentials).await {
                     Outcome::Right => true,
                     Outcome::Wrong => false,
                     Outcome::Busy => {
@@ -185,7 +190,7 @@ async fn look_up(
     if state.looked_up.len() >= QUESTIONS {
         return Err(format!("rules ask map `{map}` without end"));
     }
-    let said = shared.maps.ask(command, &key).await;
+    let said = shared.lookups.maps.ask(command, &key).await;
     let value = said.map_err(|trouble| format!("the program of RewriteMap {map} {trouble}"))?;
     state.looked_up.push(LookedUp { map, key, value });
     Ok(())

@@ -74,8 +74,8 @@ impl RequestContext {
     #[inline(always)]
     pub fn begin(shared: &Shared, protocol: Protocol, is_head: bool) -> RequestContext {
         RequestContext {
-            id: shared.request_begins(),
-            began: shared.times_requests().then(Instant::now),
+            id: shared.stats.request_begins(),
+            began: shared.stats.times_requests().then(Instant::now),
             time: SystemTime::now(),
             protocol,
             is_head,
@@ -157,7 +157,7 @@ impl RequestContext {
                 head,
             });
         }
-        let needs = shared.log_needs.get();
+        let needs = shared.stats.log_needs.get();
         if needs.response_fields {
             self.response = head.to_vec();
         }
@@ -193,7 +193,7 @@ impl RequestContext {
 
     pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
         self.settings = Some(route.settings.clone());
-        if shared.log_needs.get().route {
+        if shared.stats.log_needs.get().route {
             self.route = Some(route.clone());
         }
     }

@@ -100,10 +100,12 @@ fn sent_file(
         let look = |path: &[u8]| stat(path).map(|(_, found)| found);
         let target = FileTarget::new(name, &found, look);
         match error.or(request.error()) {
-            None => file::answer(request, &target, settings, &shared.files)
+            None => file::answer(request, &target, settings, &shared.content.files)
                 .map(|answer| status_page::file_or_document(shared, request, settings, answer)),
-            Some(status) => status_page::file_of_error(&target, settings, &shared.files, status)
-                .map(HandlerOutcome::Answer),
+            Some(status) => {
+                status_page::file_of_error(&target, settings, &shared.content.files, status)
+                    .map(HandlerOutcome::Answer)
+            }
         }
     });
     answer.unwrap_or_else(|problem| {

@@ -33,7 +33,7 @@ pub fn of_response<'r>(
     let host = site.host(context.host);
     let request = request();
     let state = context.rule_state.as_deref();
-    let mut facts = ExpressionVariables::new(&request, host, state, &shared.maps);
+    let mut facts = ExpressionVariables::new(&request, host, state, &shared.lookups.maps);
     facts.status = status;
     facts.lines = &all;
     facts.came = context.time;

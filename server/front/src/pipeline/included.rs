@@ -27,7 +27,7 @@ struct Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.shared.request_ends(0);
+        self.shared.stats.request_ends(0);
     }
 }
 
@@ -69,7 +69,7 @@ impl Part<'_> {
         let Outcome::File(file) = &route.outcome else {
             return self.answered(context, route).await;
         };
-        let files = &self.render.shared.files;
+        let files = &self.render.shared.content.files;
         let resource = file.resource(None, &route.settings, files);
         let resource = resource.map_err(|problem| problem.status)?;
         if !are_for(&route.settings, &resource) {

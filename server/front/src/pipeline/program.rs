@@ -111,7 +111,7 @@ fn sent_file<C: ClientStream>(
 ) -> Option<HandlerOutcome> {
     let settings = context.settings.as_deref()?;
     let site = client.shared().site();
-    let files = &client.shared().files;
+    let files = &client.shared().content.files;
     let request = client.request(context);
     let host = site.host(context.host);
     let answer = send_file::answer(&request, host, settings, head, lines, files);

@@ -45,7 +45,7 @@ fn begin_as_is(
     }
     if route.settings.runs_phases() || route.is_filtered() {
         let kept = kept(route, &body);
-        let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
+        let exchange = perl::submit(&shared.backends.pool, request, route, &shared.site(), body);
         return HandlerOutcome::Backend(Backend::Perl(exchange, kept));
     }
     by_itself(shared, request, route, body)
@@ -118,7 +118,7 @@ pub fn by_itself(
     };
     done.map(HandlerOutcome::Answer).unwrap_or_else(|problem| {
         if let Outcome::File(_) = route.outcome {
-            shared.routes.forget(route.host, request.path());
+            shared.routing.routes.forget(route.host, request.path());
         }
         log_refusal(shared, request, route, problem);
         refusal(shared, request, Some(&route.settings), problem.status)
@@ -139,7 +139,7 @@ fn file(
             outcome => Ok(outcome),
         },
         Some(status) => {
-            let page = file_of_error(target, &route.settings, &shared.files, status);
+            let page = file_of_error(target, &route.settings, &shared.content.files, status);
             page.map(HandlerOutcome::Answer)
         }
     }
@@ -182,7 +182,7 @@ fn start(
     body: Body<'_>,
 ) -> Result<Backend, Problem> {
     if route.handler != Handler::Script(Rung::Cgi) {
-        let exchange = perl::submit(&shared.pool, request, route, site, body);
+        let exchange = perl::submit(&shared.backends.pool, request, route, site, body);
         return Ok(Backend::Perl(exchange, None));
     }
     perl::with_call(request, route, site, body, |call| {
@@ -198,7 +198,7 @@ fn start(
             auth_type: request.rule_state.and_then(|state| state.auth_type()),
             authorization: false,
         };
-        let exchange = shared.cgi.start(program);
+        let exchange = shared.backends.cgi.start(program);
         exchange.map(|exchange| Backend::Cgi(Box::new(exchange)))
     })
     .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))

@@ -70,7 +70,7 @@ pub fn document_work(
         Outcome::Program | Outcome::Proxied(_) => elsewhere,
         _ if settings.runs_phases() || !is_free => elsewhere,
         Outcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
-        Outcome::File(target) => file_of_error(target, settings, &shared.files, status)
+        Outcome::File(target) => file_of_error(target, settings, &shared.content.files, status)
             .ok()
             .map(HandlerOutcome::Answer),
         _ => None,
@@ -82,7 +82,7 @@ fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool 
     let parsed = |resource: &Rc<_>| includes::are_for(settings, resource);
     !settings.output.includes.are_off()
         && target
-            .resource(None, settings, &shared.files)
+            .resource(None, settings, &shared.content.files)
             .is_ok_and(|resource| parsed(&resource))
 }
 

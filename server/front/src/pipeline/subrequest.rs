@@ -20,7 +20,7 @@ pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call
     let site = shared.site();
     let path = path_of(question.target);
     let (server, file) = (question.server, question.file);
-    let Ok(found) = routing::find(&site, &shared.htaccess, server, path, file) else {
+    let Ok(found) = routing::find(&site, &shared.routing.htaccess, server, path, file) else {
         return;
     };
     let found = Rc::new(found);

@@ -40,7 +40,7 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
             Err(error) => {
                 // Usually out of descriptors: connections must close before another try helps.
                 let dismissed = (0..ROOM)
-                    .take_while(|_| shared.registry.dismiss_idle())
+                    .take_while(|_| shared.connections.registry.dismiss_idle())
                     .count();
                 if complained.is_none_or(|since| since.elapsed() >= COMPLAIN) {
                     complained = Some(tokio::time::Instant::now());
@@ -60,10 +60,10 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
 /// At the limit an idle connection makes room. If none is idle, the client gets an answer at once.
 /// In the backlog it would wait without knowing, and a balancer would keep sending.
 fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
-    let counts = &shared.counts;
+    let counts = &shared.stats.counts;
     counts.connections.set(counts.connections.get() + 1);
-    let full = shared.registry.open() >= shared.site().limits.connections;
-    if full && !shared.registry.dismiss_idle() {
+    let full = shared.connections.registry.open() >= shared.site().limits.connections;
+    if full && !shared.connections.registry.dismiss_idle() {
         counts
             .refused_connections
             .set(counts.refused_connections.get() + 1);
@@ -94,7 +94,7 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
             )))
         }
         Socket::Tcp(socket, _) => {
-            let guard = shared.registry.enter(&shared.clock);
+            let guard = shared.connections.registry.enter(&shared.clock);
             if let Some(host) = shared.gives_connections(&peer) {
                 let served = socket_handoff::serve(shared.clone(), socket, peer, guard, host);
                 return drop(spawn_local(counting(counted, served)));
@@ -115,7 +115,7 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
             }
         }
         Socket::Unix(socket) => {
-            let guard = shared.registry.enter(&shared.clock);
+            let guard = shared.connections.registry.enter(&shared.clock);
             drop(spawn_local(serve(
                 shared.clone(),
                 unix(socket),
@@ -174,7 +174,7 @@ async fn serve_proxied(
     mut peer: Peer,
     door: ListenerOptions,
 ) {
-    let guard = shared.registry.enter(&shared.clock);
+    let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.header_timeout;
     guard.enter(&shared.clock, Phase::Head, limit);
     let read = proxied::read_header(&mut socket, &guard, &mut peer).await;
@@ -196,14 +196,14 @@ async fn serve_proxied(
 
 /// A connection that begins with TLS.
 async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
-    let Some(hosts) = shared.tls() else {
+    let Some(hosts) = shared.connections.tls() else {
         return;
     };
     let greeting = |name: Option<&str>| {
         let name = name.unwrap_or_default().as_bytes();
         hosts.greeting(shared.host(&peer, name))
     };
-    let guard = shared.registry.enter(&shared.clock);
+    let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.handshake_timeout;
     guard.enter(&shared.clock, Phase::Head, limit);
     match tls::accept(greeting, socket, &guard).await {
@@ -247,7 +247,7 @@ where
 
 /// Gives the connection to a waiting task or a new one.
 fn serve_in_task(shared: &Rc<Shared>, connection: PendingConnection) {
-    if let Some(connection) = shared.tasks.hand(connection) {
+    if let Some(connection) = shared.connections.tasks.hand(connection) {
         drop(spawn_local(serve_connections(shared.clone(), connection)));
     }
 }
@@ -258,7 +258,7 @@ async fn serve_connections(shared: Rc<Shared>, mut connection: PendingConnection
     loop {
         let socket = tcp(connection.socket);
         serve(shared.clone(), socket, connection.peer, connection.guard).await;
-        if !shared.tasks.wait(&slot) {
+        if !shared.connections.tasks.wait(&slot) {
             return;
         }
         connection = slot.arrival().await;

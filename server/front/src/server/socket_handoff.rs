@@ -44,7 +44,7 @@ pub async fn serve(
     });
     let is_over = is_over.await;
     drop(exchange);
-    shared.request_ends(0);
+    shared.stats.request_ends(0);
     if is_over {
         // A client that has left is an end too.
         let _ = tokio::time::timeout(LINGER, close(socket)).await;
@@ -77,7 +77,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         virtual_host: host,
         peer,
         rule_state: None,
-        id: shared.request_begins(),
+        id: shared.stats.request_begins(),
     };
     perl::with_call(
         &request,
@@ -87,7 +87,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         |mut call| {
             call.task = Task::Connection;
             call.timeout = Duration::MAX;
-            shared.pool.submit(call)
+            shared.backends.pool.submit(call)
         },
     )
 }

@@ -223,7 +223,7 @@ impl<S: Stream> ClientStream for Connection<S> {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog::new(&self.shared.unsent, None)
+        Backlog::new(&self.shared.connections.unsent, None)
     }
 
     fn unsent(&self) -> usize {

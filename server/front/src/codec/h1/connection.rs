@@ -144,7 +144,7 @@ impl<S: Stream> Connection<S> {
             Arrival::Request => {
                 if self.socket.is_registered_lazily() {
                     // File events may have arrived before this request.
-                    self.shared.watcher.read_events();
+                    self.shared.routing.watcher.read_events();
                 }
                 self.answer().await
             }
@@ -201,7 +201,7 @@ impl<S: Stream> Connection<S> {
         self.keep = self.head.keep_alive
             && limits.keep_alive.is_some()
             && more
-            && !self.shared.stopping.get()
+            && !self.shared.connections.stopping.get()
             && !self.client_ended;
         self.consumed = self.head.length;
         self.refused = false;

@@ -158,7 +158,7 @@ impl ClientStream for Stream {
         }
         match content {
             Content::Bytes(bytes) => {
-                let _waiting = WaitingPage::new(&self.shared.unsent, bytes.len());
+                let _waiting = WaitingPage::new(&self.shared.connections.unsent, bytes.len());
                 self.send(context, bytes.into(), true).await
             }
             Content::Cached(resource) => self.send(context, resource.bytes(), true).await,
@@ -178,7 +178,7 @@ impl ClientStream for Stream {
 
     fn backlog(&self) -> Backlog {
         let share = self.outgoing.share.clone();
-        Backlog::new(&self.shared.unsent, Some(share))
+        Backlog::new(&self.shared.connections.unsent, Some(share))
     }
 
     fn unsent(&self) -> usize {

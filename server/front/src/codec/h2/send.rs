@@ -122,7 +122,7 @@ impl Stream {
     /// The head as HTTP/1 would have it, for logs that want it.
     fn note_head(&self, context: &mut RequestContext, response: &Response<()>) {
         let fields = response.headers().iter();
-        if !self.shared.log_needs.get().response_fields && !context.has_listener() {
+        if !self.shared.stats.log_needs.get().response_fields && !context.has_listener() {
             context.note_head(&self.shared, &[]);
             let lengths = fields.map(|(name, value)| name.as_str().len() + value.len() + 4);
             context.head_bytes = lengths.sum::<usize>() as u64;

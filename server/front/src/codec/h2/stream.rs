@@ -93,7 +93,7 @@ impl Stream {
     /// Its guard in the registry. A request that is answered at once needs none.
     pub(super) fn own_guard(&self) -> &ConnectionGuard {
         self.guard.get_or_init(|| {
-            let guard = self.shared.streams.enter(&self.shared.clock);
+            let guard = self.shared.connections.streams.enter(&self.shared.clock);
             guard.enter(&self.shared.clock, Phase::Work, Duration::MAX);
             guard
         })
@@ -160,7 +160,8 @@ impl Stream {
         }
         if !sending.has_room_for(bytes.len()) {
             let is_own = matches!(answer.content, Content::Bytes(_));
-            let waiting = is_own.then(|| WaitingPage::new(&self.shared.unsent, bytes.len()));
+            let waiting =
+                is_own.then(|| WaitingPage::new(&self.shared.connections.unsent, bytes.len()));
             return Ok(Some(Next::Rest(bytes, waiting)));
         }
         context.sent += bytes.len() as u64;

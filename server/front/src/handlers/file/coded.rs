@@ -30,7 +30,7 @@ pub fn answer(
     target: &FileTarget,
 ) -> Result<HandlerOutcome, Problem> {
     let settings = &route.settings;
-    let files = &shared.files;
+    let files = &shared.content.files;
     let plainly = || file::answer(request, target, settings, files);
     if settings.output.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
         return plainly().map(HandlerOutcome::Answer);
@@ -51,7 +51,7 @@ pub fn answer(
         return plainly().map(varied);
     };
     let level = settings.output.compression.level(coding);
-    let known = shared.variants.known(&resource, coding, level);
+    let known = shared.content.variants.known(&resource, coding, level);
     let coded = match &known {
         Some(variant) => variant.resource.clone(),
         None => Rc::new(resource.coded(coding, None)),
@@ -66,14 +66,14 @@ pub fn answer(
         return Ok(HandlerOutcome::Answer(whole(&variant, files)));
     }
     let key = Key::new(&resource, coding, level);
-    match shared.variants.find(&key) {
+    match shared.content.variants.find(&key) {
         Found::Variant(variant) => {
             resource.variants.note(coding, level, &variant);
             Ok(HandlerOutcome::Answer(whole(&variant, files)))
         }
         Found::Useless => plainly().map(varied),
         Found::Nothing => {
-            let made = shared.variants.make(key, resource.clone());
+            let made = shared.content.variants.make(key, resource.clone());
             let HandlerOutcome::Answer(plain) = plainly().map(varied)? else {
                 return Err(GONE);
             };

@@ -58,8 +58,8 @@ impl Page {
 }
 
 fn write(shared: &Shared, page: &mut Page) {
-    let counts = &shared.counts;
-    if let Some(meters) = &*shared.meters.borrow() {
+    let counts = &shared.stats.counts;
+    if let Some(meters) = &*shared.stats.meters.borrow() {
         durations(meters, page);
     }
     page.gauge(
@@ -101,14 +101,15 @@ fn write(shared: &Shared, page: &mut Page) {
     page.gauge(
         "mehari_connections_open",
         "Connections that are open.",
-        shared.registry.open(),
+        shared.connections.registry.open(),
     );
     page.gauge(
         "mehari_unsent_bytes",
         "Bytes of responses in the front's memory that clients have not taken yet.",
-        shared.unsent.bytes(),
+        shared.connections.unsent.bytes(),
     );
     let started = shared
+        .stats
         .started
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -117,7 +118,7 @@ fn write(shared: &Shared, page: &mut Page) {
         "When the server began, since 1970.",
         started.as_secs_f64(),
     );
-    let Some(pool) = shared.pool.status() else {
+    let Some(pool) = shared.backends.pool.status() else {
         return;
     };
     page.family("mehari_workers", "gauge", "Workers by what they do.");

@@ -26,7 +26,7 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
         text(
             200,
             "text/html; charset=utf-8",
-            html(&figures, shared.pool.status()),
+            html(&figures, shared.backends.pool.status()),
         )
     }
 }
@@ -37,18 +37,19 @@ type Figures = Vec<(&'static str, String)>;
 fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     let now = SystemTime::now();
     let uptime = now
-        .duration_since(shared.started)
+        .duration_since(shared.stats.started)
         .unwrap_or_default()
         .as_secs()
         .max(1);
-    let counts = &shared.counts;
+    let counts = &shared.stats.counts;
     // The request for this page is not complete. Apache leaves it out too.
     let requests = counts.requests.get().saturating_sub(1);
     let bytes = counts.bytes.get();
     let per = |what: f64, of: u64| if of == 0 { 0.0 } else { what / of as f64 };
-    let pool = shared.pool.status();
+    let pool = shared.backends.pool.status();
     let (busy, idle) = pool.as_ref().map_or((0, 0), |pool| (pool.busy, pool.idle));
     let duration_ms = shared
+        .stats
         .meters
         .borrow()
         .as_ref()
@@ -59,7 +60,7 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
         ("ServerVersion", version.to_string()),
         ("ServerMPM", "mehari".to_string()),
         ("CurrentTime", date(now)),
-        ("RestartTime", date(shared.started)),
+        ("RestartTime", date(shared.stats.started)),
         (
             "ParentServerConfigGeneration",
             pool.as_ref().map_or(0, |pool| pool.generation).to_string(),
@@ -79,7 +80,7 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
         ),
         ("BusyWorkers", busy.to_string()),
         ("IdleWorkers", idle.to_string()),
-        ("ConnsTotal", shared.registry.open().to_string()),
+        ("ConnsTotal", shared.connections.registry.open().to_string()),
         (
             "QueueLength",
             pool.as_ref().map_or(0, |pool| pool.queue).to_string(),

@@ -216,7 +216,7 @@ impl Render {
         let site = self.shared.site();
         let request = self.base.request();
         let host = site.host(request.virtual_host);
-        let (state, maps) = (request.rule_state, &self.shared.maps);
+        let (state, maps) = (request.rule_state, &self.shared.lookups.maps);
         let facts = PageFacts {
             variables: &variables,
             format: &manner.time,

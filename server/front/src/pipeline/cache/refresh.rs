@@ -25,7 +25,7 @@ pub fn begin(shared: &Rc<Shared>, request: &Request<'_>, fill_lock: Box<FillLock
         let mut context = RequestContext::begin(&shared, Protocol::Http11, false);
         context.settings = Some(fill_lock.route.settings.clone());
         run(&shared, &context, &owned, fill_lock).await;
-        shared.request_ends(0);
+        shared.stats.request_ends(0);
     });
 }
 

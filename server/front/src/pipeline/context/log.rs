@@ -31,7 +31,7 @@ impl RequestContext {
         line: Option<(&'a [u8], &'a [u8])>,
         fields: Fields<'a>,
     ) {
-        shared.request_ends(self.sent);
+        shared.stats.request_ends(self.sent);
         if let Some(upload) = &self.upload {
             upload.finish(if self.status == 0 {
                 CLIENT_GONE
@@ -40,11 +40,11 @@ impl RequestContext {
             });
         }
         let (method, _) = line.unwrap_or_default();
-        if let Some(meters) = &mut *shared.meters.borrow_mut() {
+        if let Some(meters) = &mut *shared.stats.meters.borrow_mut() {
             meters.record(method, self.status, self.lasted());
         }
         let entry = self.entry(peer, line, fields);
-        if shared.log_needs.get().more {
+        if shared.stats.log_needs.get().more {
             self.log_more(shared, peer, fields, entry)
         } else {
             shared.journal.access(self.host, &entry)
@@ -100,7 +100,7 @@ impl RequestContext {
         fields: Fields<'a>,
         entry: Entry<'a>,
     ) {
-        let needs = shared.log_needs.get();
+        let needs = shared.stats.log_needs.get();
         let all: Table = if needs.request_fields {
             fields.table()
         } else {

@@ -126,7 +126,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
                     outcome::note_request(&mut context.rule_state, &visit);
                     context.settings = Some(settings.clone());
                     let content = match visit.body.take() {
-                        Some(pieces) => content::of(&self.client.shared().files, pieces)
+                        Some(pieces) => content::of(&self.client.shared().content.files, pieces)
                             .await
                             .map(Some),
                         None => Ok(None),

@@ -56,7 +56,7 @@ pub async fn respond<C: ClientStream>(
             context.log(shared, LogLevel::Notice, asked, &text);
         }
         let failure = match ended {
-            Ok(ended) => take(&shared.files, &mut response, ended, &mut visit)
+            Ok(ended) => take(&shared.content.files, &mut response, ended, &mut visit)
                 .await
                 .err(),
             Err(failure) => Some(failure),

@@ -1,0 +1,51 @@
+//! The open connections of a front: their deadlines, their tasks, and what they hold.
+
+use super::task_pool::TaskPool;
+use crate::content::backlog::Unsent;
+use mehari_config::Site;
+use mehari_net::deadline::Registry;
+use mehari_net::tls::Hosts;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+pub struct Connections {
+    pub registry: Rc<Registry>,
+    /// The HTTP/2 streams, for their deadlines.
+    pub streams: Rc<Registry>,
+    pub tasks: TaskPool,
+    /// Bytes of responses in memory that clients have not taken.
+    pub unsent: Rc<Unsent>,
+    /// The front stops: no connection serves another request.
+    pub stopping: Cell<bool>,
+    /// Whether any host serves its connections itself.
+    pub any_handed_over: Cell<bool>,
+    tls: RefCell<Option<Rc<Hosts>>>,
+}
+
+impl Connections {
+    pub fn new(site: &Site) -> Connections {
+        Connections {
+            registry: Rc::default(),
+            streams: Rc::default(),
+            tasks: TaskPool::default(),
+            unsent: Rc::default(),
+            stopping: Cell::new(false),
+            any_handed_over: Cell::new(site.gives_connections()),
+            tls: RefCell::default(),
+        }
+    }
+
+    /// The site has been read again.
+    pub fn configure(&self, site: &Site) {
+        self.any_handed_over.set(site.gives_connections());
+    }
+
+    /// `None`: TLS is not used.
+    pub fn tls(&self) -> Option<Rc<Hosts>> {
+        self.tls.borrow().clone()
+    }
+
+    pub fn replace_tls(&self, hosts: Hosts) {
+        self.tls.replace(Some(Rc::new(hosts)));
+    }
+}

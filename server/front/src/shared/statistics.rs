@@ -1,0 +1,67 @@
+//! What is counted, and what logs and metrics need of requests.
+
+use super::meters::Meters;
+use mehari_config::{LogNeeds, Site};
+use std::cell::{Cell, RefCell};
+use std::time::SystemTime;
+
+pub struct Statistics {
+    pub counts: Counts,
+    /// Present if the site reports them.
+    pub meters: RefCell<Option<Meters>>,
+    /// The facts of a request that the site's access logs need.
+    pub log_needs: Cell<LogNeeds>,
+    pub started: SystemTime,
+}
+
+/// Totals since the start, and running requests.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub connections: Cell<u64>,
+    pub refused_connections: Cell<u64>,
+    pub requests: Cell<u64>,
+    pub active: Cell<usize>,
+    pub bytes: Cell<u64>,
+}
+
+impl Statistics {
+    pub fn new(site: &Site) -> Statistics {
+        Statistics {
+            counts: Counts::default(),
+            meters: RefCell::new(site.is_metered().then(Meters::default)),
+            log_needs: Cell::new(site.log_needs()),
+            started: SystemTime::now(),
+        }
+    }
+
+    /// The site has been read again. Meters that it still reports go on counting.
+    pub fn configure(&self, site: &Site) {
+        self.log_needs.set(site.log_needs());
+        let mut meters = self.meters.borrow_mut();
+        if !site.is_metered() {
+            *meters = None;
+        } else if meters.is_none() {
+            *meters = Some(Meters::default());
+        }
+    }
+
+    /// Whether logs or metrics need the durations of requests.
+    pub fn times_requests(&self) -> bool {
+        let needs = self.log_needs.get();
+        needs.duration || needs.backend_time || self.meters.borrow().is_some()
+    }
+
+    /// Counts a new request and returns its id.
+    pub fn request_begins(&self) -> u64 {
+        let id = self.counts.requests.get() + 1;
+        self.counts.requests.set(id);
+        self.counts.active.set(self.counts.active.get() + 1);
+        id
+    }
+
+    /// Counts the end of a request that sent so many bytes.
+    pub fn request_ends(&self, bytes: u64) {
+        self.counts.active.set(self.counts.active.get() - 1);
+        self.counts.bytes.set(self.counts.bytes.get() + bytes);
+    }
+}
