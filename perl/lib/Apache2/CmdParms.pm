@@ -66,3 +66,87 @@ sub add_config {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::CmdParms - what the callback of a directive learns about its line
+
+=head1 SYNOPSIS
+
+    sub MyWord {
+        my ($self, $parms, $word) = @_;
+        my $problem = $parms->check_cmd_context(Apache2::Const::NOT_IN_LOCATION());
+        die $problem if $problem;
+        $self->{ $parms->server->server_hostname // '' } = $word;
+        return;
+    }
+
+=head1 DESCRIPTION
+
+An object of this class is an argument of each callback of L<Apache2::Module>.
+
+=head1 METHODS
+
+=over 4
+
+=item cmd
+
+The L<Apache2::Command>.
+
+=item info
+
+Its C<cmd_data>.
+
+=item directive
+
+The line as an L<Apache2::Directive>, with the lines of a section below it.
+
+=item path
+
+The path of the section, or undef.
+
+=item server
+
+The L<Apache2::ServerRec> of the line.
+
+=item pool, temp_pool
+
+An L<APR::Pool>.
+
+=item context
+
+For C<Apache2::Module::get_config>: the section of the line.
+
+=item override
+
+The bits of what is allowed where the line stands.
+
+=item override_opts
+
+Always 255.
+
+=item check_cmd_context(BITS)
+
+undef, or a sentence if the line stands in a section that the bits C<NOT_IN_*> forbid.
+
+=item method_is_limited
+
+Always 0.
+
+=item add_config(LINES)
+
+Adds lines of configuration in place of this one.
+
+=back
+
+=head1 DIFFERENCES
+
+No line is in a C<< <Limit> >> section for C<check_cmd_context>.
+
+=head1 SEE ALSO
+
+L<Apache2::Module>, L<Apache2::Command>, L<Apache2::Directive>.
+
+=cut

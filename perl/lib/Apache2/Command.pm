@@ -46,3 +46,52 @@ sub cmd_data     { return $_[0]{cmd_data} }
 sub next         { return $_[0]{'next in module'} }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Command - a directive as its module defines it
+
+=head1 SYNOPSIS
+
+    my %entry = (
+        name => 'MyWord', func => 'my_word', args_how => 'TAKE1',
+        req_override => 'OR_ALL', errmsg => 'MyWord WORD', cmd_data => 'any value',
+    );
+
+=head1 DESCRIPTION
+
+An entry for C<Apache2::Module::add> is a hash, or an object with methods of these names. A name
+that begins with C<< < >> is a section. C<func> is the method of the callback and defaults to
+the name; C<args_how> defaults to TAKE1 and C<req_override> to OR_ALL. Both may be numbers or
+names of L<Apache2::Const>.
+
+=head1 METHODS
+
+=over 4
+
+=item name, args_how, req_override, errmsg, func, cmd_data
+
+The parts of the entry.
+
+=item next
+
+The next command of the module, or undef.
+
+=back
+
+=head1 ERRORS
+
+An entry without a usable name and an unknown constant die with a line that begins with
+C<Apache2::Module::add:>.
+
+=head1 DIFFERENCES
+
+The server's own directives have no such objects, except PerlHandler directives of mod_perl.c.
+
+=head1 SEE ALSO
+
+L<Apache2::Module>, L<Apache2::CmdParms>.
+
+=cut

@@ -114,3 +114,74 @@ sub _written {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Directive - the configuration as a tree
+
+=head1 SYNOPSIS
+
+    use Apache2::Directive ();
+    my $tree = Apache2::Directive::conftree();
+    my $root = $tree->lookup('DocumentRoot');
+    for (my $node = $tree; $node; $node = $node->next) {
+        print $node->directive, ' ', $node->args, "\n";
+    }
+
+=head1 DESCRIPTION
+
+A node is a line of the configuration. A node of a section has its lines as children.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item conftree
+
+The first line of the configuration.
+
+=back
+
+=head1 METHODS
+
+=over 4
+
+=item directive, args
+
+The name, with the C<< < >> of a section, and the arguments as text.
+
+=item filename, line_num
+
+Where the line stands.
+
+=item next, parent, first_child
+
+Neighbours, or undef.
+
+=item lookup(NAME, [ARGS])
+
+The arguments of the lines with this name at this level; for a section, a hash of its lines. In
+scalar context the first.
+
+=item as_hash
+
+This node and those after it as a hash reference. A section is a hash of hashes by its
+arguments. Several lines of one name are an array reference.
+
+=item as_string
+
+This node and those after it as text.
+
+=back
+
+=head1 DIFFERENCES
+
+F<docs/modperl-behaviours.md> compares walking and C<as_string> with mod_perl.
+
+=head1 SEE ALSO
+
+L<Apache2::Module>, L<Apache2::CmdParms>, L<Apache2::PerlSections>.
+
+=cut

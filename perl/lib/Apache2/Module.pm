@@ -68,3 +68,105 @@ sub get_config {
 sub remove_loaded_module { die "Apache2::Module::remove_loaded_module: the server's modules are fixed\n" }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Module - directives of a module's own, and the server's modules
+
+=head1 SYNOPSIS
+
+    package My::Words;
+    use Apache2::Module ();
+    use Apache2::Const -compile => qw(OR_ALL TAKE1);
+
+    Apache2::Module::add(__PACKAGE__, [
+        { name => 'MyWord', args_how => 'TAKE1', req_override => 'OR_ALL' },
+    ]);
+
+    sub MyWord { my ($self, $parms, $word) = @_; $self->{word} = $word; return }
+
+    sub handler {
+        my $r = shift;
+        my $own = Apache2::Module::get_config(__PACKAGE__, $r->server, $r->per_dir_config);
+        $r->print($own->{word});
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+C<PerlLoadModule My::Words> in the configuration loads the module at once, and the lines that
+follow may use its directives.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item add(PACKAGE, COMMANDS)
+
+Defines directives. COMMANDS is a reference to an array of L<Apache2::Command> entries. Dies for
+any other argument and for an entry without a name.
+
+=item get_config(CLASS, SERVER, [PER_DIR_CONFIG])
+
+The object of a module for the sections of a request, or without PER_DIR_CONFIG for a server.
+undef if there is none.
+
+=item loaded(NAME)
+
+For a name such as C<mod_rewrite.c>: whether Mehari has its directives. For the name of a Perl
+module: whether it is loaded.
+
+=item find_linked_module(NAME)
+
+The module of a name such as C<mod_rewrite.c>, or undef.
+
+=item top_module
+
+The first module.
+
+=item ap_api_major_version, ap_api_minor_version
+
+20120211 and 0, the numbers of Apache 2.4.
+
+=item remove_loaded_module
+
+Dies: the modules are fixed.
+
+=back
+
+=head1 METHODS
+
+=over 4
+
+=item next
+
+The next module, or undef.
+
+=item name, module_index
+
+The name with C<.c>, and the number.
+
+=item cmds
+
+The first L<Apache2::Command> of a module. Only mod_perl.c has some.
+
+=back
+
+=head1 CALLBACKS
+
+The module may define DIR_CREATE, DIR_MERGE, SERVER_CREATE and SERVER_MERGE. A callback of a
+directive gets the object of its section, an L<Apache2::CmdParms> and the arguments. C<die> in a
+callback is a problem of the line.
+
+=head1 DIFFERENCES
+
+Callbacks run when the configuration is read and once more in every zygote. The result of
+DIR_MERGE lasts for the request.
+
+=head1 SEE ALSO
+
+L<Apache2::CmdParms>, L<Apache2::Command>, L<Apache2::Directive>, F<docs/phases.md>.
+
+=cut

@@ -76,3 +76,64 @@ sub _value {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::PerlSections - Perl sections of the configuration
+
+=head1 SYNOPSIS
+
+    <Perl>
+        $ServerAdmin = 'ann@example.org';
+        push @PerlModule, 'My::Handler';
+        $Location{'/app'} = { SetHandler => 'modperl', PerlResponseHandler => 'My::Handler' };
+        $Apache2::PerlSections::Save = 1;
+    </Perl>
+
+=head1 DESCRIPTION
+
+The variables of a section are directives, and lines in C<@PerlConfig> and C<$PerlConfig> are
+lines of the file. A section runs in the site's perl while the configuration is read, and once
+more in every zygote.
+
+=head1 VARIABLES
+
+=over 4
+
+=item $Apache2::PerlSections::Save
+
+True keeps the variables after the section.
+
+=back
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item server
+
+The Apache2::ServerRec that is being configured.
+
+=item dump
+
+The kept variables as Perl code.
+
+=item store(FILE)
+
+Writes this code to a file; a relative name begins at ServerRoot. Dies if the file cannot be
+written.
+
+=back
+
+=head1 DIFFERENCES
+
+Directives that a section sets by variables stand in the order of their names. A value that is
+code or another odd reference is a problem of the section.
+
+=head1 SEE ALSO
+
+L<Apache2::ServerUtil>, F<docs/phases.md>.
+
+=cut

@@ -80,3 +80,77 @@ sub _reload {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Reload - reload changed modules
+
+=head1 SYNOPSIS
+
+    PerlInitHandler Apache2::Reload
+    PerlSetVar ReloadAll Off
+    PerlSetVar ReloadModules "My::Handler My::Parts::*"
+
+=head1 DESCRIPTION
+
+At each request the handler looks for changed files among loaded modules and loads them again.
+C<use Apache2::Reload;> in a module registers it.
+
+=head1 VARIABLES
+
+=over 4
+
+=item ReloadAll
+
+C<Off>: only registered modules and those of ReloadModules. The default is all modules.
+
+=item ReloadModules
+
+Names, separated by blanks; C<My::*> stands for all below.
+
+=item ReloadDirectories
+
+Only files below these folders.
+
+=item ReloadTouchFile
+
+Look only if this file has changed.
+
+=item ReloadDebug
+
+Log what is loaded again.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The handler. Returns OK. Dies if a module does not compile.
+
+=back
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item register_module(PACKAGE, [FILE]), unregister_module(PACKAGE)
+
+Register a module, or take it out.
+
+=back
+
+=head1 DIFFERENCES
+
+ReloadByModuleName and ReloadConstantRedefineWarnings have no effect. A server with C<--watch>
+needs no such handler: it replaces all workers by new ones.
+
+=head1 SEE ALSO
+
+L<Apache::Reload>, L<Apache::StatINC>.
+
+=cut

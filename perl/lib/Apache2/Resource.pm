@@ -36,3 +36,45 @@ sub default_handler {
 sub handler { return default_handler() }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Resource - resource limits of a worker
+
+=head1 SYNOPSIS
+
+    PerlSetEnv PERL_RLIMIT_DATA 256:384
+    PerlSetEnv PERL_RLIMIT_CPU 120
+    PerlChildInitHandler Apache2::Resource
+
+=head1 DESCRIPTION
+
+A variable PERL_RLIMIT_NAME sets a limit: its soft value, and after a colon the hard one. Values
+of CPU are seconds, of NPROC, NOFILE and OPEN_MAX numbers, and of FSIZE, DATA, STACK, CORE, RSS,
+MEMLOCK, AS and VMEM MiB.
+
+With PERL_RLIMIT_DEFAULTS the limits are CPU 360, DATA 32:64, AS 64:128, CORE 0 and STACK 20:40
+unless named. With PERL_RLIMIT_DEBUG each is logged.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler, default_handler
+
+Set the limits of this process. Return OK. A limit that does not exist or cannot be set is a
+warning.
+
+=back
+
+=head1 DIFFERENCES
+
+The numbers of limits are Linux's, and BSD::Resource is not needed. There is no page of status.
+
+=head1 SEE ALSO
+
+L<Apache2::SizeLimit>.
+
+=cut

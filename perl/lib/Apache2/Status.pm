@@ -112,3 +112,53 @@ sub _isa_tree {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Status - pages about the interpreter of a worker
+
+=head1 SYNOPSIS
+
+    <Location /perl-status>
+        SetHandler perl-script
+        PerlResponseHandler Apache2::Status
+        Require ip 127.0.0.1
+    </Location>
+
+=head1 DESCRIPTION
+
+The pages show loaded modules, compiled scripts, symbols, the environment, signal handlers, the
+inheritance and the configuration of perl, as the worker that answers has them.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item menu_item(NAME, TITLE, CODE)
+
+Adds a page. The code gets the request and undef, and returns a reference to an array of HTML.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The response handler.
+
+=back
+
+=head1 DIFFERENCES
+
+The pages of B modules (op trees, sizes) do not exist. A page of one's own gets no CGI object.
+Each worker answers for itself: C<mehari status> shows all of them.
+
+=head1 SEE ALSO
+
+L<Apache::Status>, F<docs/modperl.md>.
+
+=cut

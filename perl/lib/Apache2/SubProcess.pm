@@ -26,3 +26,48 @@ sub spawn_proc_prog {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::SubProcess - run a program with handles
+
+=head1 SYNOPSIS
+
+    use Apache2::SubProcess ();
+
+    sub handler {
+        my $r = shift;
+        my ($in, $out, $error) = $r->spawn_proc_prog('/usr/bin/sort', ['-r']);
+        print {$in} "a\nb\n";
+        close $in;
+        $r->print(<$out>);
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds a method to L<Apache2::RequestRec>.
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item spawn_proc_prog(PROGRAM, [ARGUMENTS])
+
+Starts a program with an array reference of arguments and the environment of the request.
+Returns handles to its input, output and errors; in scalar context its output. The handles are
+closed and the process is awaited after the request. Dies if the program cannot be started.
+
+=back
+
+=head1 DIFFERENCES
+
+Handles are perl's own pipes. Use IO::Select to read output and errors without a deadlock.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache::SubProcess>.
+
+=cut

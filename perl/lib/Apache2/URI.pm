@@ -52,3 +52,67 @@ sub construct_url {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::URI - the parts of the request's URI
+
+=head1 SYNOPSIS
+
+    use Apache2::URI ();
+
+    sub handler {
+        my $r = shift;
+        my $here = $r->construct_url;
+        my $uri = $r->parsed_uri;
+        my ($path, $query) = ($uri->path, $uri->query);
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds methods to L<Apache2::RequestRec>.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item unescape_url(TEXT)
+
+Decodes C<%> codes in its argument itself, and returns it.
+
+=back
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item parsed_uri
+
+An L<APR::URI> of the request, with C<rpath> for the path before C<path_info>.
+
+=item parse_uri(TEXT)
+
+Sets C<uri> and C<args> from a URI.
+
+=item construct_server([NAME, [PORT]])
+
+The name of the server, with its port unless the port is the usual one of the scheme.
+
+=item construct_url([PATH])
+
+A whole URL of this server; without a PATH, of the request without its query.
+
+=back
+
+=head1 DIFFERENCES
+
+C<unescape_url> leaves broken codes as they are and reports no error.
+
+=head1 SEE ALSO
+
+L<APR::URI>, L<Apache2::RequestRec>.
+
+=cut

@@ -32,3 +32,42 @@ sub escape_path {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Util - times and paths as HTTP writes them
+
+=head1 SYNOPSIS
+
+    use Apache2::Util ();
+    my $date = Apache2::Util::ht_time(undef, time);
+    my $path = Apache2::Util::escape_path('a b/c?', undef);
+
+=head1 DESCRIPTION
+
+The functions take a pool, as those of mod_perl do, and make no use of it.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item ht_time(POOL, [TIME, [FORMAT, [GMT]]])
+
+A time as text. TIME is in seconds since 1970 and defaults to now. FORMAT is strftime's and
+defaults to the format of HTTP. GMT is true unless given; false means local time. Names of days
+and months are English.
+
+=item escape_path(PATH, POOL, [PARTIAL])
+
+The path with C<%> codes. If PARTIAL is false, a path whose first segment has a colon gets C<./>
+before it.
+
+=back
+
+=head1 SEE ALSO
+
+L<Apache2::URI>, L<APR::Date>.
+
+=cut

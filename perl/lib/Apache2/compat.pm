@@ -128,3 +128,116 @@ sub seqno            { return 1 }
 
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache2::compat - mod_perl 1's methods and modules
+
+=head1 SYNOPSIS
+
+    use Apache2::compat;
+
+    sub handler {
+        my $r = shift;
+        $r->send_http_header('text/plain');
+        $r->print($r->header_in('User-Agent'));
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds methods of mod_perl 1 to L<Apache2::RequestRec>. C<use
+Apache2::compat;> also loads L<Apache>, L<Apache::Constants>, L<Apache::File>, L<Apache::Table>
+and L<Apache::Util>.
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item header_in(NAME, [VALUE]), header_out(NAME, [VALUE]), err_header_out(NAME, [VALUE])
+
+A field of the request, the response, or every response. undef as a value removes it. Return the
+old value.
+
+=item cgi_env([NAME, [VALUE]]), cgi_var([NAME, [VALUE]])
+
+A variable for programs. Without a name, C<%ENV>.
+
+=item cgi_header_out(NAME, VALUE)
+
+A field as a CGI program prints it.
+
+=item send_http_header([TYPE])
+
+Fixes the type of the response, C<text/html> if nothing else was set. The head is sent with the
+first output.
+
+=item content
+
+The body of a form: pairs in list context, else the text. It can be read once.
+
+=item parse_args(LIST, TEXT)
+
+The pairs of a query: a list if LIST is true, else a hash reference.
+
+=item send_fd(HANDLE, [LENGTH]), send_fd_length(HANDLE, [LENGTH])
+
+Sends the rest of an open file, or LENGTH bytes. Returns the number of bytes.
+
+=item get_remote_host([TYPE])
+
+The method of L<Apache2::Connection>.
+
+=item post_connection(CODE, [ARGUMENT])
+
+Calls the code after the request.
+
+=item register_cleanup(CODE, [ARGUMENT])
+
+The same.
+
+=item request
+
+The object itself.
+
+=item table_get_set(TABLE, NAME, [VALUE])
+
+A value of a table.
+
+=item is_main, current_callback
+
+Whether it is no sub-request; the directive whose handler runs.
+
+=item soft_timeout, hard_timeout, kill_timeout, reset_timeout, cleanup_for_exec,
+clear_rgy_endav, stash_rgy_endav, chdir_file
+
+Do nothing.
+
+=item seqno
+
+Always 1.
+
+=back
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item override_mp2_api, restore_mp2_api
+
+Do nothing: both meanings of a method work.
+
+=back
+
+=head1 DIFFERENCES
+
+The server has time limits of its own. C<< $r->args >> is a text in list context too, unless
+C<$r> is an L<Apache> object.
+
+=head1 SEE ALSO
+
+L<Apache>, L<Apache2::RequestRec>, L<Apache2::porting>.
+
+=cut

@@ -23,3 +23,39 @@ sub compile {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::Const - mod_perl's constants
+
+=head1 SYNOPSIS
+
+    use ModPerl::Const -compile => qw(:common);
+    my $is_exit = sub { ref $_[0] && $_[0] == ModPerl::EXIT };
+
+=head1 DESCRIPTION
+
+There is one constant, EXIT, the number of the exception of C<ModPerl::Util::exit>. Its group is
+C<:common>. C<ModPerl::EXIT> is its usual name.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item compile([PACKAGE], NAMES)
+
+As in L<Apache2::Const>.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<ModPerl::Util>, L<Apache2::Const>.
+
+=cut

@@ -35,3 +35,52 @@ sub _list {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::Global - lists of END blocks by package
+
+=head1 SYNOPSIS
+
+    use ModPerl::Global ();
+    ModPerl::Global::special_list_register(END => 'My::Script');
+    eval 'package My::Script; END { print "over\n" }';
+    ModPerl::Global::special_list_call(END => 'My::Script');
+
+=head1 DESCRIPTION
+
+END blocks of a registered package run when they are called for, and not at the end of perl.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item special_list_register(LIST, PACKAGE)
+
+Begins to keep the blocks of a package. Returns 1.
+
+=item special_list_add(LIST, PACKAGE, SUBS)
+
+Adds subs. Returns 1.
+
+=item special_list_call(LIST, PACKAGE)
+
+Calls the subs in the order of compilation. Returns 1, or 0 if the package is not registered.
+
+=item special_list_clear(LIST, PACKAGE)
+
+Forgets the subs. Returns 1, or 0 if the package is not registered.
+
+=back
+
+=head1 DIFFERENCES
+
+Only the list C<END> collects anything by itself.
+
+=head1 SEE ALSO
+
+L<ModPerl::RegistryCooker>.
+
+=cut

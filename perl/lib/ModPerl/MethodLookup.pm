@@ -68,6 +68,61 @@ sub _print { print $_[0]; return }
 
 1;
 
+=head1 NAME
+
+ModPerl::MethodLookup - which module has a method
+
+=head1 SYNOPSIS
+
+    use ModPerl::MethodLookup ();
+    my ($hint, @modules) = ModPerl::MethodLookup::lookup_method('print');
+    print $hint;
+
+=head1 DESCRIPTION
+
+Methods of the request need no such look-up here, because their modules are loaded at the first
+call.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item lookup_method(NAME, [OBJECT])
+
+A hint as text, and the modules of a method; an object or class narrows them.
+
+=item lookup_module(NAME), lookup_object(OBJECT)
+
+A hint, and the methods of a module, or of an object's class.
+
+=item print_method(NAME), print_module(NAMES), print_object(OBJECTS)
+
+Print the hint.
+
+=item avail_methods, avail_modules
+
+All names.
+
+=item preload_all_modules
+
+Loads every module. A module that cannot be loaded is a warning.
+
+=item module_of(NAME, [PATTERN])
+
+The first module of a method whose name matches.
+
+=back
+
+=head1 DIFFERENCES
+
+The lists name the methods that exist here.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache2::porting>.
+
+=cut
+
 __DATA__
 APR::Base64: decode encode encode_len
 APR::Brigade: bucket_alloc cleanup concat destroy first flatten insert_head insert_tail is_empty last length new next pool prev split

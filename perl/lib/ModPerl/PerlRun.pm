@@ -28,3 +28,60 @@ sub run {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::PerlRun - compile a script for each request
+
+=head1 SYNOPSIS
+
+    <Location /perl-run/>
+        SetHandler perl-script
+        PerlResponseHandler ModPerl::PerlRun
+        PerlOptions +ParseHeaders
+        Options +ExecCGI
+    </Location>
+
+=head1 DESCRIPTION
+
+A script runs in a persistent interpreter but is compiled for each request, and its package is
+emptied afterwards. Loaded modules stay. The server runs this handler on its rung C<perlrun>;
+this class is for subclasses.
+
+=head1 METHODS
+
+=over 4
+
+=item handler(R)
+
+Runs the script of a request. Returns a status.
+
+=item should_compile
+
+Always true.
+
+=item cache_it
+
+Does nothing.
+
+=item should_reset_inc_hash
+
+True: files without C<.pm> that the script has loaded are forgotten.
+
+=item run
+
+Runs the compiled script and empties its package after the request.
+
+=back
+
+=head1 DIFFERENCES
+
+BEGIN and END blocks of libraries run as in F<docs/modperl-behaviours.md>, "ModPerl::PerlRun".
+
+=head1 SEE ALSO
+
+L<ModPerl::Registry>, L<ModPerl::PerlRunPrefork>, L<ModPerl::RegistryCooker>.
+
+=cut

@@ -15,3 +15,48 @@ sub handler : method {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::Registry - run scripts in a persistent interpreter
+
+=head1 SYNOPSIS
+
+    <Location /perl/>
+        SetHandler perl-script
+        PerlResponseHandler ModPerl::Registry
+        PerlOptions +ParseHeaders
+        Options +ExecCGI
+    </Location>
+
+=head1 DESCRIPTION
+
+A script is compiled once as the body of a sub, and again when its file changes. Each request
+calls the sub. Global variables live on from request to request in one worker. The script gets
+C<$r> as its first argument. The server runs this handler in C, on its rung C<registry>; this
+class is for subclasses, which run the methods of L<ModPerl::RegistryCooker>.
+
+=head1 METHODS
+
+=over 4
+
+=item handler(R)
+
+Runs the script of a request. Returns a status.
+
+=back
+
+=head1 DIFFERENCES
+
+A my variable of the file that a named sub uses keeps the value of the first request, as under
+mod_perl. C<exit> ends the script and not the worker. F<docs/modperl-behaviours.md> lists each
+behaviour.
+
+=head1 SEE ALSO
+
+L<ModPerl::PerlRun>, L<ModPerl::RegistryCooker>, L<ModPerl::RegistryBB>,
+L<ModPerl::RegistryPrefork>, L<Mehari::Fork>, F<docs/modperl.md>.
+
+=cut

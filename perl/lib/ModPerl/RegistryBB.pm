@@ -16,3 +16,42 @@ sub handler : method {
 sub should_compile { return $_[0]->should_compile_once }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::RegistryBB - as ModPerl::Registry, without a look at the file
+
+=head1 SYNOPSIS
+
+    PerlResponseHandler ModPerl::RegistryBB
+
+=head1 DESCRIPTION
+
+A compiled script is never compiled again. The line stands in the configuration in place of
+L<ModPerl::Registry>.
+
+=head1 METHODS
+
+=over 4
+
+=item handler(R)
+
+Runs the script of a request. Returns a status.
+
+=item should_compile
+
+Whether the script was not compiled before.
+
+=back
+
+=head1 DIFFERENCES
+
+The server runs the handler in C on its rung C<registry>. The methods are for subclasses.
+
+=head1 SEE ALSO
+
+L<ModPerl::Registry>, L<ModPerl::RegistryCooker>.
+
+=cut

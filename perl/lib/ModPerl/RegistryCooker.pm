@@ -258,3 +258,109 @@ sub install_aliases {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::RegistryCooker - the steps of running a script, for subclasses
+
+=head1 SYNOPSIS
+
+    package My::Registry;
+    use parent 'ModPerl::Registry';
+
+    sub handler : method { my ($class, $r) = @_; return $class->new($r)->default_handler }
+    sub namespace_root { return 'My::Scripts' }
+    sub read_script {
+        my $self = shift;
+        my $status = $self->SUPER::read_script;
+        ${ $self->{CODE} } =~ s/OLD/NEW/g if $status == 0;
+        return $status;
+    }
+
+=head1 DESCRIPTION
+
+Each step is a method. The object is a hash with the keys REQ (the request), URI, FILE, PACKAGE,
+MTIME and CODE.
+
+=head1 METHODS
+
+=over 4
+
+=item new(R), init(R)
+
+Make the object, and fill it from a request.
+
+=item handler(R), default_handler
+
+Compile the script if needed and run it. Return OK or a status.
+
+=item run
+
+Calls the compiled script. Returns OK, or 500 if it died.
+
+=item can_compile
+
+OK; DECLINED if there is no file; 403 without ExecCGI.
+
+=item make_namespace, namespace_root, namespace_from, namespace_from_filename,
+namespace_from_uri
+
+The name of the script's package and its parts.
+
+=item set_script_name, get_script_name, get_mark_line
+
+C<$0>; the path of the request; the line directive before the code.
+
+=item should_compile, should_compile_once, should_compile_if_modified
+
+Whether to compile.
+
+=item cache_table, cache_table_common, cache_table_local, cache_it, is_cached, uncache_myself
+
+The table of compiled scripts.
+
+=item read_script, rewrite_shebang, strip_end_data_segment
+
+Read the file into CODE, a reference; heed C<-w>; cut at C<__END__>.
+
+=item convert_script_to_compiled_handler, compile(TEXT_REFERENCE)
+
+Wrap the text in a sub and compile it.
+
+=item error_check, log_error(TEXTS), log_denied(REASON)
+
+Log C<$@> and return 500, or OK if it is empty; write a line; write a line and return 403.
+
+=item should_reset_inc_hash, chdir_file, chdir_file_normal([FOLDER]), flush_namespace,
+flush_namespace_normal
+
+Steps before and after the run.
+
+=item install_aliases(NAMES)
+
+Installs methods of this class under names of a subclass.
+
+=back
+
+=head1 VARIABLES
+
+=over 4
+
+=item $ModPerl::RegistryCooker::NameWithVirtualHost
+
+True: packages made from a URI of a virtual host begin with the name of the host.
+
+=back
+
+=head1 DIFFERENCES
+
+C<PerlResponseHandler ModPerl::Registry> itself does not use this class. The return value of a
+script is never a status.
+
+=head1 SEE ALSO
+
+L<ModPerl::Registry>, L<ModPerl::PerlRun>.
+
+=cut

@@ -34,3 +34,45 @@ sub _below_root {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::RegistryLoader - compile scripts before the workers start
+
+=head1 SYNOPSIS
+
+    use ModPerl::RegistryLoader ();
+    my $loader = ModPerl::RegistryLoader->new(
+        trans => sub { my ($uri) = @_; return "/srv/www$uri" });
+    # in a start-up file: $loader->handler('/perl/index.pl');
+
+=head1 DESCRIPTION
+
+A script that is compiled in the zygote is shared by all workers.
+
+=head1 METHODS
+
+=over 4
+
+=item new(package => CLASS, trans => CODE)
+
+Makes a loader. The code returns the file of a URI.
+
+=item handler(URI, [FILE])
+
+Compiles a script. Without a FILE it asks C<trans>, or looks below ServerRoot. Returns 200, or
+500 with a warning if the script does not compile. Dies if there is no file.
+
+=back
+
+=head1 DIFFERENCES
+
+The package and the virtual host have no effect, because the server keeps scripts by file.
+
+=head1 SEE ALSO
+
+L<ModPerl::Registry>, L<Apache::RegistryLoader>.
+
+=cut

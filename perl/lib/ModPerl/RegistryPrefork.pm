@@ -16,3 +16,42 @@ sub handler : method {
 sub chdir_file { my ($self, @folder) = @_; return $self->chdir_file_normal(@folder) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::RegistryPrefork - as ModPerl::Registry, in the script's own folder
+
+=head1 SYNOPSIS
+
+    PerlResponseHandler ModPerl::RegistryPrefork
+
+=head1 DESCRIPTION
+
+The working directory of a script is its folder. The line stands in the configuration in place
+of L<ModPerl::Registry>.
+
+=head1 METHODS
+
+=over 4
+
+=item handler(R)
+
+Runs the script of a request. Returns a status.
+
+=item chdir_file([FOLDER])
+
+Enters the script's folder, or with an argument that of the server.
+
+=back
+
+=head1 DIFFERENCES
+
+The server runs the handler in C on its rung C<registry>. The methods are for subclasses.
+
+=head1 SEE ALSO
+
+L<ModPerl::Registry>, L<ModPerl::RegistryCooker>.
+
+=cut

@@ -9,3 +9,38 @@ use Mehari::Absent ();
 Mehari::Absent::methods(__PACKAGE__, 'a worker is a process with one interpreter: see `mehari status`', qw(max max_requests max_spare min_spare start));
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::TiPoolConfig - a class of mod_perl with threads
+
+=head1 SYNOPSIS
+
+    # `mehari status` shows the workers.
+
+=head1 DESCRIPTION
+
+Workers have one interpreter each, so there is no pool of interpreters. Every method dies with
+this reason.
+
+=head1 METHODS
+
+=over 4
+
+=item max, max_requests, max_spare, min_spare, start
+
+Die.
+
+=back
+
+=head1 DIFFERENCES
+
+The directives MaxRequestWorkers and StartServers set the numbers of workers.
+
+=head1 SEE ALSO
+
+L<ModPerl::TiPool>, F<docs/directives.md>.
+
+=cut

@@ -59,3 +59,58 @@ sub _is_own {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+ModPerl::Util - functions about the interpreter
+
+=head1 SYNOPSIS
+
+    use ModPerl::Util ();
+    ModPerl::Util::unload_package('My::Old');
+    my $phase = ModPerl::Util::current_callback();
+
+=head1 DESCRIPTION
+
+The functions are called with their whole names.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item exit([STATUS])
+
+Ends the request and not the worker. Within an C<eval> it dies with an L<APR::Error> whose
+number is C<ModPerl::EXIT>, so the C<eval> catches it.
+
+=item current_callback
+
+The directive whose handler runs, such as C<PerlResponseHandler>; undef while the server starts.
+
+=item current_perl_id
+
+Always C<0x0>.
+
+=item untaint(VARIABLE)
+
+Removes the taint from the variable.
+
+=item unload_package(NAME), unload_package_pp(NAME), unload_package_xs(NAME)
+
+Delete the subs and variables of a package, and its entry in C<%INC>. Imported subs and packages
+below it stay.
+
+=back
+
+=head1 DIFFERENCES
+
+The three functions for unloading are one. perl's own C<exit> is no exception and no C<eval>
+catches it.
+
+=head1 SEE ALSO
+
+L<APR::Error>, L<ModPerl::Const>.
+
+=cut
