@@ -8,3 +8,41 @@ use warnings;
 our $VERSION = '0.009000';
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR - the portable runtime's classes, in Perl
+
+=head1 SYNOPSIS
+
+    use APR ();
+    use APR::Pool ();
+    use APR::Table ();
+    my $table = APR::Table::make(APR::Pool->new, 10);
+
+=head1 DESCRIPTION
+
+The classes C<APR::*> have the interface of mod_perl and need no libapr. They work in any
+program, also without a server, after C<use APR>. This module itself loads nothing more.
+
+=head1 VARIABLES
+
+=over 4
+
+=item $APR::VERSION
+
+The version of the interface.
+
+=back
+
+=head1 DIFFERENCES
+
+Memory is perl's, so a pool holds none. F<docs/modperl.md> lists the classes.
+
+=head1 SEE ALSO
+
+L<APR::Table>, L<APR::Pool>, L<APR::Error>, L<APR::Const>, L<APR::Brigade>, F<docs/modperl.md>.
+
+=cut

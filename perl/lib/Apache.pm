@@ -99,3 +99,112 @@ sub finfo {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache - mod_perl 1's request and server
+
+=head1 SYNOPSIS
+
+    use Apache ();
+
+    sub handler {
+        my $r = shift;    # under PerlHandler of mod_perl 1, or Apache->request
+        my $again = Apache->request;
+        my %args = $again->args;
+        my %fields = $again->headers_in;
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::RequestRec> with the methods of L<Apache2::compat>. Under a handler
+of mod_perl 1 such as C<PerlHandler Apache::Registry>, C<$r> has this class.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item request
+
+The current request.
+
+=item server
+
+The main server; of an object, the server of the request.
+
+=item exit([STATUS])
+
+Ends the request.
+
+=item define(NAME)
+
+Whether NAME is defined, as in C<< <IfDefine> >>.
+
+=item module(NAME)
+
+As C<Apache2::Module::loaded>.
+
+=item httpd_conf(LINES)
+
+Adds lines of configuration while the server starts.
+
+=item perl_hook, can_stack_handlers
+
+Always 1.
+
+=item gensym
+
+A new symbol.
+
+=item untaint(VARIABLES)
+
+Removes the taint.
+
+=item unescape_url(TEXT), unescape_url_info(TEXT)
+
+Decode C<%> codes; the second takes C<+> as a blank.
+
+=item log_error(TEXTS), warn(TEXTS)
+
+Write a line to the error log.
+
+=item push_handlers(PHASE, HANDLER), set_handlers(PHASE, HANDLER)
+
+Of the main server, or of the request for an object.
+
+=item server_root_relative([PATH])
+
+A path below ServerRoot.
+
+=item OK, DECLINED
+
+Usable as handlers: C<PerlTransHandler Apache::OK>.
+
+=back
+
+=head1 METHODS
+
+=over 4
+
+=item args, content, headers_in, headers_out, err_headers_out, subprocess_env, notes, dir_config
+
+Pairs in list context; otherwise as in mod_perl 2.
+
+=item finfo
+
+A handle for C<-s> and the like, after a stat of the file.
+
+=back
+
+=head1 DIFFERENCES
+
+C<exit> is perl's own exit, which no C<eval> catches. C<perl_hook> is true for every name.
+
+=head1 SEE ALSO
+
+L<Apache2::compat>, L<Apache2::RequestRec>, L<Apache::Constants>, F<docs/modperl.md>.
+
+=cut

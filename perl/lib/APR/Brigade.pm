@@ -80,3 +80,78 @@ sub cleanup { my ($self) = @_; $_->delete for @{ [@{ $self->{buckets} }] }; retu
 sub destroy { my ($self) = @_; $self->cleanup; return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Brigade - a list of buckets
+
+=head1 SYNOPSIS
+
+    use APR::Brigade ();
+    use APR::Bucket ();
+    my $alloc = APR::BucketAlloc->new;
+    my $brigade = APR::Brigade->new(undef, $alloc);
+    $brigade->insert_tail(APR::Bucket->new($alloc, 'some text'));
+    $brigade->flatten(my $text);
+
+=head1 DESCRIPTION
+
+Filters get and pass brigades.
+
+=head1 METHODS
+
+=over 4
+
+=item new(POOL, ALLOC)
+
+An empty brigade.
+
+=item pool, bucket_alloc
+
+What it was made with.
+
+=item is_empty, length
+
+Whether it has no bucket; the bytes of all buckets.
+
+=item first, last, next(BUCKET), prev(BUCKET)
+
+A bucket, or undef at the ends.
+
+=item insert_head(BUCKET), insert_tail(BUCKET)
+
+Take a bucket in. A bucket leaves its old brigade.
+
+=item concat(BRIGADE)
+
+Appends the buckets of another brigade.
+
+=item split(BUCKET)
+
+Moves this bucket and those after it into a new brigade, which is returned.
+
+=item flatten(BUFFER, [BYTES])
+
+Puts the data, or so many bytes of them, into the buffer. Returns the length.
+
+=item cleanup, destroy
+
+Delete all buckets. C<cleanup> returns 0.
+
+=back
+
+=head1 ERRORS
+
+A bucket that is not in the brigade dies in next, prev and split.
+
+=head1 DIFFERENCES
+
+A brigade is in memory only: it reads from no connection and writes to none.
+
+=head1 SEE ALSO
+
+L<APR::Bucket>, L<Apache2::Filter>.
+
+=cut

@@ -77,3 +77,84 @@ sub destroy { my ($self) = @_; @$self{qw(data start length)} = (\'', 0, 0); retu
 sub delete { my ($self) = @_; $self->remove; $self->destroy; return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Bucket - a piece of data, or a mark
+
+=head1 SYNOPSIS
+
+    use APR::Bucket ();
+    use APR::BucketAlloc ();
+    my $alloc = APR::BucketAlloc->new;
+    my $data = 'some text';
+    my $bucket = APR::Bucket->new($alloc, $data, 5);
+    $bucket->read(my $text);    # "text"
+
+=head1 DESCRIPTION
+
+The data stay in their variable until the bucket is set aside.
+
+=head1 METHODS
+
+=over 4
+
+=item new(ALLOC, DATA, [OFFSET, [LENGTH]])
+
+A bucket of data. Dies if the offset or the length is beyond the data.
+
+=item is_eos, is_flush
+
+Whether it is a mark of the end, or one that flushes.
+
+=item type
+
+An L<APR::BucketType>.
+
+=item length, start, data
+
+The length in bytes, the offset, and the bytes.
+
+=item read(BUFFER)
+
+Puts the data into the buffer. Returns their length.
+
+=item setaside
+
+Copies the data, so that the variable may change. Returns 0.
+
+=item insert_after(BUCKET), insert_before(BUCKET)
+
+Put another bucket beside this one. They die outside of a brigade.
+
+=item remove
+
+Takes the bucket out of its brigade.
+
+=item destroy, delete
+
+Frees the data; C<delete> also removes the bucket.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item eos_create(ALLOC), flush_create(ALLOC)
+
+Marks.
+
+=back
+
+=head1 DIFFERENCES
+
+All buckets are in memory. C<read> takes no mode, because it never waits.
+
+=head1 SEE ALSO
+
+L<APR::Brigade>, L<APR::BucketAlloc>, L<APR::BucketType>.
+
+=cut

@@ -10,3 +10,42 @@ sub of { my ($class, $name) = @_; return bless { name => $name }, $class }
 sub name { return $_[0]{name} }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::BucketType - the type of a bucket
+
+=head1 SYNOPSIS
+
+    use APR::Bucket ();
+    print APR::Bucket::eos_create(undef)->type->name;    # EOS
+
+=head1 DESCRIPTION
+
+C<< $bucket->type >> returns an object of this class.
+
+=head1 METHODS
+
+=over 4
+
+=item of(NAME)
+
+A class method: the type of a name.
+
+=item name
+
+C<EOS>, C<FLUSH> or C<mod_perl SV bucket>.
+
+=back
+
+=head1 DIFFERENCES
+
+There are these three types.
+
+=head1 SEE ALSO
+
+L<APR::Bucket>.
+
+=cut

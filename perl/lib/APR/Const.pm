@@ -37,3 +37,46 @@ sub compile {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Const - the constants of APR
+
+=head1 SYNOPSIS
+
+    use APR::Const -compile => qw(SUCCESS :error);
+    my $end = APR::Const::EOF;
+
+=head1 DESCRIPTION
+
+The constants exist once the module is loaded. C<use> with names or groups exports them, and
+with C<-compile> first it exports nothing. The groups are C<:common>, C<:error>, C<:filetype>,
+C<:filepath>, C<:finfo>, C<:flock>, C<:fopen>, C<:hook>, C<:limit>, C<:lockmech>, C<:poll>,
+C<:read_type>, C<:socket>, C<:status>, C<:shutdown_how>, C<:table>, C<:uri> and C<:fprot>.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item compile([PACKAGE], NAMES)
+
+Checks the names at run time, or with a package exports them into it. A package name has C<::>
+in it.
+
+=back
+
+=head1 ERRORS
+
+An unknown name or group dies.
+
+=head1 DIFFERENCES
+
+Every constant exists without C<-compile>. Numbers of errors are those of Linux.
+
+=head1 SEE ALSO
+
+L<Apache2::Const>, L<APR::Status>, L<APR::Error>.
+
+=cut

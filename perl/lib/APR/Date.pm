@@ -40,3 +40,42 @@ sub _seconds {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Date - dates as seconds
+
+=head1 SYNOPSIS
+
+    use APR::Date ();
+    my $seconds = APR::Date::parse_http('Sun, 06 Nov 1994 08:49:37 GMT');    # 784111777
+
+=head1 DESCRIPTION
+
+Dates are seconds since 1970.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item parse_http(TEXT)
+
+A date of HTTP in any of its three forms. 0 for what is no date.
+
+=item parse_rfc(TEXT)
+
+The same, and dates of mail with a zone.
+
+=back
+
+=head1 DIFFERENCES
+
+Some odd forms of C<parse_rfc> differ, see F<docs/modperl-behaviours.md>.
+
+=head1 SEE ALSO
+
+L<Apache2::Util>.
+
+=cut

@@ -73,3 +73,68 @@ sub cluck { my $self = shift; return Carp::cluck("$self") }
 sub confess { my $self = shift; Carp::confess("$self") }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Error - the exception of the interface
+
+=head1 SYNOPSIS
+
+    use APR::Error ();
+    use APR::Const -compile => qw(ENOENT);
+    use APR::Finfo ();
+    eval { APR::Finfo::stat('/no/such/file', 0, undef) };
+    print "not there\n" if ref $@ && $@ == APR::Const::ENOENT;
+
+=head1 DESCRIPTION
+
+An object is true, is a text as a string and its number in C<==> and C<!=>. Other operators die.
+It has the keys C<rc>, C<func>, C<file> and C<line>.
+
+=head1 METHODS
+
+=over 4
+
+=item new(rc => NUMBER, func => NAME, file => FILE, line => NUMBER)
+
+Makes an exception.
+
+=item str
+
+The function, the number, its text and the place, as one line.
+
+=item num
+
+The number.
+
+=item cluck, confess
+
+Warn or die with a stack trace.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item strerror(NUMBER)
+
+The text of a number of the system or of APR.
+
+=item throw(NUMBER, FUNCTION)
+
+Dies at the place of the caller outside of the interface.
+
+=back
+
+=head1 DIFFERENCES
+
+Texts of rare numbers of APR are not known: they read C<Error string not specified yet>.
+
+=head1 SEE ALSO
+
+L<APR::Status>, L<APR::Const>, L<APR::Request::Error>.
+
+=cut

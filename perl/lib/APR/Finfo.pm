@@ -64,3 +64,79 @@ sub protection {
 sub valid { return $_[0]{mode} ? 0x73f370 : 0 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Finfo - facts about a file
+
+=head1 SYNOPSIS
+
+    use APR::Finfo ();
+    use APR::Const -compile => qw(FINFO_NORM FILETYPE_DIR);
+    my $file = APR::Finfo::stat('/etc', APR::Const::FINFO_NORM, undef);
+    print "a folder\n" if $file->filetype == APR::Const::FILETYPE_DIR;
+
+=head1 DESCRIPTION
+
+C<< $r->finfo >> returns an object of this class.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item stat(FILE, WANTED, POOL)
+
+The facts. FINFO_LINK in WANTED means the link itself. Dies with an L<APR::Error> if there is no
+file.
+
+=back
+
+=head1 METHODS
+
+=over 4
+
+=item fname, name
+
+The path as given; C<name> is undef.
+
+=item filetype
+
+One of the constants C<FILETYPE_*>.
+
+=item protection
+
+The permissions as APR has them: a hexadecimal digit for owner, group and others.
+
+=item size, csize
+
+The length, and the bytes on disk.
+
+=item atime, mtime, ctime
+
+Seconds since 1970.
+
+=item user, group, device, inode, nlink
+
+Numbers.
+
+=item valid
+
+The bits of what is known; 0 if there is no file.
+
+=item of_file(FILE)
+
+A class method: the facts of a file that need not exist.
+
+=back
+
+=head1 DIFFERENCES
+
+All facts are read, whatever WANTED asks for.
+
+=head1 SEE ALSO
+
+L<APR::Const>, L<Apache2::RequestRec>.
+
+=cut

@@ -42,3 +42,44 @@ sub test {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::IpSubnet - whether an address is in a network
+
+=head1 SYNOPSIS
+
+    use APR::IpSubnet ();
+    my $net = APR::IpSubnet->new(undef, '10.1.0.0', '16');
+    print "inside\n" if $net->test('10.1.2.3');
+
+=head1 DESCRIPTION
+
+A network is an address with a mask, or the first parts of an address.
+
+=head1 METHODS
+
+=over 4
+
+=item new(POOL, ADDRESS, [MASK])
+
+A network: C<10.1>, C<10.1.0.0/16>, or a mask as a number of bits or as an address. IPv6 too.
+Dies with an L<APR::Error> for anything else.
+
+=item test(ADDRESS)
+
+1 or 0 for an L<APR::SockAddr> or a text.
+
+=back
+
+=head1 DIFFERENCES
+
+The mask may stand behind a slash, and C<test> takes a text.
+
+=head1 SEE ALSO
+
+L<APR::SockAddr>, L<Apache2::Connection>.
+
+=cut

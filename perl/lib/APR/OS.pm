@@ -7,3 +7,38 @@ use warnings;
 sub current_thread_id { return 0 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::OS - threads of the system
+
+=head1 SYNOPSIS
+
+    use APR::OS ();
+    my $thread = APR::OS::current_thread_id();
+
+=head1 DESCRIPTION
+
+A worker has one thread.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item current_thread_id
+
+Always 0.
+
+=back
+
+=head1 DIFFERENCES
+
+The number is 0 in threads of a program, too.
+
+=head1 SEE ALSO
+
+L<APR::ThreadMutex>.
+
+=cut

@@ -143,3 +143,74 @@ sub DESTROY {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Pool - lifetimes with cleanups
+
+=head1 SYNOPSIS
+
+    use APR::Pool ();
+    my $pool = APR::Pool->new;
+    $pool->cleanup_register(sub { print "over: $_[0]\n" }, 'work');
+    undef $pool;    # prints
+
+=head1 DESCRIPTION
+
+A pool calls what was registered when it ends, the last first. C<< $r->pool >> ends after the
+request. A pool that a program has made ends with its object.
+
+=head1 METHODS
+
+=over 4
+
+=item new
+
+A new pool; called on a pool, a child of it, which ends with it.
+
+=item cleanup_register(CODE, [ARGUMENT])
+
+Registers code, or the name of a sub, that is called with the argument.
+
+=item clear
+
+Ends the children and calls the cleanups. The pool stays usable.
+
+=item destroy
+
+Ends the pool. A second call does nothing.
+
+=item parent_get
+
+The pool around it, or undef.
+
+=item is_ancestor(POOL)
+
+Whether the pool is around the other one, or the same.
+
+=item tag(TEXT)
+
+Names the pool.
+
+=item cleanup_for_exec
+
+Does nothing.
+
+=back
+
+=head1 ERRORS
+
+A method of a pool that has ended dies with C<invalid pool object>. A cleanup that dies is a
+warning, and the others still run.
+
+=head1 DIFFERENCES
+
+A pool holds no memory.
+
+=head1 SEE ALSO
+
+L<APR>, L<Apache2::RequestRec>.
+
+=cut

@@ -100,3 +100,96 @@ sub upload_hook {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Request - parameters, cookies and uploads of a request
+
+=head1 SYNOPSIS
+
+    use APR::Request::Apache2 ();
+
+    sub handler {
+        my $r = shift;
+        my $request = APR::Request::Apache2->handle($r);
+        my $name = $request->param('name');
+        my @names = $request->args;
+        my $id = $request->jar('id');
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+This is the base of L<Apache2::Request> and L<APR::Request::Apache2>. The query and the body are
+parsed at the first access.
+
+=head1 METHODS
+
+=over 4
+
+=item args([NAME]), body([NAME]), param([NAME])
+
+Parameters of the query, of the body, and of both. With a NAME the first value, or all values in
+list context. Without it the names in list context, else an L<APR::Table>.
+
+=item upload([NAME])
+
+Uploads as L<APR::Request::Param> objects: of a name, or without it the names in list context,
+else a hash reference.
+
+=item jar([NAME])
+
+Values of cookies as sent. Without a NAME the names in list context, else a table.
+
+=item parse
+
+The three statuses: of cookies, query and body.
+
+=item args_status, body_status, jar_status, param_status
+
+0, or the number of an error. C<param_status> leaves out that there is no form.
+
+=item read_limit([BYTES]), brigade_limit([BYTES]), temp_dir([FOLDER])
+
+The longest body; the longest upload in memory, 256 KiB; the folder for uploads. Return the old
+value.
+
+=item disable_uploads
+
+Refuses forms with files. Returns 1.
+
+=item upload_hook(CODE, [DATA])
+
+Calls the code with the upload, a part, its length and DATA, for each part of each upload.
+
+=item pool, bucket_alloc
+
+The pool of the request, and a new allocator.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item encode(TEXT), decode(TEXT)
+
+Text with C<%> codes and C<+>, and back.
+
+=back
+
+=head1 ERRORS
+
+args, body, param and upload die with an L<APR::Request::Error> for a wrong form.
+
+=head1 DIFFERENCES
+
+The body is complete, so limits and hooks work on what has arrived.
+
+=head1 SEE ALSO
+
+L<Apache2::Request>, L<APR::Request::Param>, L<APR::Request::Cookie>, L<APR::Request::Error>.
+
+=cut

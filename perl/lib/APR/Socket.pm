@@ -130,3 +130,75 @@ sub send {
 Mehari::Absent::methods(__PACKAGE__, $INSTEAD, qw(bind close connect listen recvfrom sendto));
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Socket - the client's socket
+
+=head1 SYNOPSIS
+
+    sub handler {    # PerlProcessConnectionHandler
+        my $c = shift;
+        my $socket = $c->client_socket;
+        $socket->timeout_set(10_000_000);
+        while ($socket->recv(my $line, 4096)) { $socket->send($line) }
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+A worker has the socket of a client only under a PerlProcessConnectionHandler. For an HTTP
+request the methods that need the socket die and name an alternative.
+
+=head1 METHODS
+
+=over 4
+
+=item recv(BUFFER, LENGTH)
+
+Reads up to LENGTH bytes. Returns their number, 0 at the end.
+
+=item send(BYTES, [LENGTH])
+
+Sends all bytes, or the first LENGTH. Returns their number. Dies if LENGTH is more than there
+is.
+
+=item timeout_get, timeout_set(MICROSECONDS)
+
+How long recv and send wait. A negative value means for ever. The default is the directive
+Timeout.
+
+=item poll(POOL, MICROSECONDS, EVENTS)
+
+Waits for POLLIN or POLLOUT. Returns 0, or TIMEUP.
+
+=item opt_get(OPTION), opt_set(OPTION, VALUE)
+
+SO_KEEPALIVE, SO_DEBUG, SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, SO_NONBLOCK.
+
+=item fileno
+
+The descriptor.
+
+=item bind, close, connect, listen, recvfrom, sendto
+
+Die.
+
+=back
+
+=head1 ERRORS
+
+C<recv>, C<send>, C<poll> and the options die with an L<APR::Error>: TIMEUP after the time,
+EAGAIN with a time of 0, ENOTIMPL for an unknown option.
+
+=head1 DIFFERENCES
+
+C<SO_NONBLOCK> is only remembered: the time decides what waits.
+
+=head1 SEE ALSO
+
+L<Apache2::Connection>, F<docs/modperl.md>.
+
+=cut

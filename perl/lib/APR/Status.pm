@@ -30,3 +30,44 @@ for my $name (keys %NUMBERS) {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Status - tests of error numbers
+
+=head1 SYNOPSIS
+
+    use APR::Status ();
+    use APR::Finfo ();
+    eval { APR::Finfo::stat('/no/such/file', 0, undef) };
+    print "not there\n" if APR::Status::is_ENOENT($@);
+
+=head1 DESCRIPTION
+
+Each function takes a number or an L<APR::Error> and returns 1 or 0.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item is_EAGAIN, is_ENOENT, is_EACCES, is_EOF, is_ECONNABORTED, is_ECONNRESET, is_TIMEUP
+
+As in mod_perl.
+
+=item is_ETIMEDOUT, is_EINTR, is_EBADF, is_EINVAL, is_EEXIST, is_EPIPE, is_ENOTDIR
+
+More of them.
+
+=back
+
+=head1 DIFFERENCES
+
+The second group is not in mod_perl.
+
+=head1 SEE ALSO
+
+L<APR::Error>, L<APR::Const>.
+
+=cut

@@ -23,3 +23,38 @@ sub format_size {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::String - sizes as text of four characters
+
+=head1 SYNOPSIS
+
+    use APR::String ();
+    print APR::String::format_size(1_048_576);    # 1.0M
+
+=head1 DESCRIPTION
+
+The text is as wide as a column of a listing.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item format_size(BYTES)
+
+Such as C< 42 >, C<1.0K> and C< 27M>. A negative size is C<  - >.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<APR::Util>.
+
+=cut

@@ -15,3 +15,44 @@ sub pool_get { return $_[0]{pool} }
 sub DESTROY { return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::ThreadMutex - a lock between threads
+
+=head1 SYNOPSIS
+
+    use APR::ThreadMutex ();
+    my $mutex = APR::ThreadMutex->new(undef);
+    $mutex->lock;
+    $mutex->unlock;
+
+=head1 DESCRIPTION
+
+A worker has one thread, so the lock is always free.
+
+=head1 METHODS
+
+=over 4
+
+=item new(POOL), pool_get
+
+A lock; its pool.
+
+=item lock, trylock, unlock
+
+Return 0.
+
+=back
+
+=head1 DIFFERENCES
+
+The lock excludes nobody, not even threads that a program has started.
+
+=head1 SEE ALSO
+
+L<APR::ThreadRWLock>.
+
+=cut

@@ -17,3 +17,44 @@ sub pool_get  { return $_[0]{pool} }
 sub DESTROY { return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::ThreadRWLock - a lock for readers and writers
+
+=head1 SYNOPSIS
+
+    use APR::ThreadRWLock ();
+    my $lock = APR::ThreadRWLock->new(undef);
+    $lock->rdlock;
+    $lock->unlock;
+
+=head1 DESCRIPTION
+
+A worker has one thread, so the lock is always free.
+
+=head1 METHODS
+
+=over 4
+
+=item new(POOL), pool_get
+
+A lock; its pool.
+
+=item rdlock, tryrdlock, wrlock, trywrlock, unlock
+
+Return 0.
+
+=back
+
+=head1 DIFFERENCES
+
+The lock excludes nobody, not even threads that a program has started.
+
+=head1 SEE ALSO
+
+L<APR::ThreadMutex>.
+
+=cut

@@ -78,3 +78,65 @@ sub _site {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::URI - a URI in its parts
+
+=head1 SYNOPSIS
+
+    use APR::URI ();
+    my $uri = APR::URI->parse(undef, 'http://ann@example.org:8080/a?b=c#d');
+    print $uri->hostname, ' ', $uri->port, "\n";
+    $uri->path('/other');
+    print $uri->unparse;
+
+=head1 DESCRIPTION
+
+Each part has a method that returns the old value, or undef, and sets a new one.
+
+=head1 METHODS
+
+=over 4
+
+=item parse(POOL, TEXT)
+
+A class method: the URI of a text.
+
+=item scheme([TEXT]), hostinfo([TEXT]), user([TEXT]), password([TEXT]), hostname([TEXT]),
+port([NUMBER]), path([TEXT]), query([TEXT]), fragment([TEXT])
+
+The parts.
+
+=item rpath
+
+The path before C<path_info>, for the URI of a request.
+
+=item unparse([FLAGS])
+
+The whole URI, without the parts that the constants C<URI_UNP_*> of L<APR::Const> name. Without
+FLAGS the password is left out. A usual port is never written.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item port_of_scheme(SCHEME)
+
+The usual port, or 0.
+
+=back
+
+=head1 DIFFERENCES
+
+C<parse> takes any text and reports no error.
+
+=head1 SEE ALSO
+
+L<Apache2::URI>, L<APR::Const>, L<Apache::URI>.
+
+=cut

@@ -25,3 +25,46 @@ sub parse {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::UUID - random unique ids
+
+=head1 SYNOPSIS
+
+    use APR::UUID ();
+    print APR::UUID->new->format;
+
+=head1 DESCRIPTION
+
+An id has 128 bits, of which the kernel's random numbers are 122.
+
+=head1 METHODS
+
+=over 4
+
+=item new
+
+A new id. Dies with an L<APR::Error> if there are no random numbers.
+
+=item format
+
+The id as 36 characters.
+
+=item parse(TEXT)
+
+A class method: the id of a text. Dies with an APR::Error for any other text.
+
+=back
+
+=head1 DIFFERENCES
+
+Ids have version 4 and hold neither a time nor an address.
+
+=head1 SEE ALSO
+
+L<APR::Error>.
+
+=cut

@@ -57,3 +57,49 @@ sub _apr1 {
 sub password_get { die "APR::Util::password_get: a worker has no terminal to ask on; read the password from a file or the environment\n" }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Util - file names and passwords
+
+=head1 SYNOPSIS
+
+    use APR::Util ();
+    my $hash = '{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=';
+    print "right\n" if APR::Util::password_validate('password', $hash);
+
+=head1 DESCRIPTION
+
+The functions are called with their whole names.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item password_validate(PASSWORD, HASH)
+
+Whether the hash was made of the password: C<{SHA}>, C<$apr1$>, and the formats of crypt(3),
+bcrypt among them where the system has it. The comparison takes the same time for every hash of
+a length.
+
+=item filepath_name_get(PATH)
+
+The last part of a path.
+
+=item password_get
+
+Dies: a worker has no terminal.
+
+=back
+
+=head1 DIFFERENCES
+
+C<password_validate> takes two arguments and returns true or false.
+
+=head1 SEE ALSO
+
+L<APR::String>, L<Apache2::Access>.
+
+=cut

@@ -37,3 +37,44 @@ sub export { my ($class, @names) = @_; Mehari::Constants::import_into(__PACKAGE_
 sub name { my ($class, $number) = @_; my %name = map { __PACKAGE__->can($_)->() => $_ } Mehari::Constants::names(__PACKAGE__, ':response', ':http'); return $name{$number} }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Constants - mod_perl 1's constants
+
+=head1 SYNOPSIS
+
+    use Apache::Constants qw(:common :response);
+    my $status = NOT_FOUND;
+
+=head1 DESCRIPTION
+
+The groups are C<:common>, C<:response> (with C<:common>), C<:methods>, C<:options>,
+C<:satisfy>, C<:remotehost>, C<:http>, C<:response_codes> (the same as C<:http>), C<:server>,
+C<:config>, C<:types>, C<:override> and C<:args_how>. Without words C<use> exports C<:common>.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item export(NAMES)
+
+Exports names to the caller.
+
+=item name(NUMBER)
+
+The name of a status, or undef.
+
+=back
+
+=head1 DIFFERENCES
+
+SERVER_VERSION names Mehari, and SERVER_BUILT is empty.
+
+=head1 SEE ALSO
+
+L<Apache2::Const>, L<Apache>.
+
+=cut

@@ -22,3 +22,52 @@ sub parse {
 sub name { my $self = shift; my $old = $self->{name}; $self->{name} = $_[0] if @_; return $old }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Cookie - libapreq 1's cookies
+
+=head1 SYNOPSIS
+
+    use Apache::Cookie ();
+
+    sub handler {
+        my $r = shift;
+        my %cookies = Apache::Cookie->fetch;
+        Apache::Cookie->new($r, -name => 'id', -value => 1)->bake;
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::Cookie>.
+
+=head1 METHODS
+
+=over 4
+
+=item fetch([R])
+
+The received cookies by name.
+
+=item parse([LINE])
+
+The cookies of a line, or those received.
+
+=item name([NAME])
+
+The name. Returns the old one.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<Apache2::Cookie>, L<Apache::Request>.
+
+=cut

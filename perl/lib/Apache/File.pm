@@ -36,3 +36,52 @@ sub tmpfile {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::File - mod_perl 1's file handles
+
+=head1 SYNOPSIS
+
+    use Apache::File ();
+    my $file = Apache::File->new('/etc/hostname') or die $!;
+    my $name = <$file>;
+
+=head1 DESCRIPTION
+
+Loading this module also loads L<Apache2::Response>, whose methods mod_perl 1 had here.
+
+=head1 METHODS
+
+=over 4
+
+=item new([NAME])
+
+A handle, open for reading. undef if the file cannot be opened; C<$!> says why.
+
+=item open(NAME, [MODE, PERMISSIONS])
+
+Opens a file as perl's open does. Returns whether it worked.
+
+=item close
+
+Closes it.
+
+=item tmpfile
+
+A class method: a file that is removed with the request. Returns its name and a handle; in
+scalar context the handle. Dies outside of a request.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<Apache2::Response>, L<IO::File>.
+
+=cut

@@ -16,3 +16,39 @@ sub virtual {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Include - include another page of this server
+
+=head1 SYNOPSIS
+
+    use Apache::Include ();
+
+    sub handler { my $r = shift; Apache::Include->virtual('/parts/menu.html', $r); return 0 }
+
+=head1 DESCRIPTION
+
+The answer of the page becomes a part of the response.
+
+=head1 CLASS METHODS
+
+=over 4
+
+=item virtual(PATH, [R])
+
+Runs a sub-request. Returns its status. Dies as C<lookup_uri> does.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<Apache2::SubRequest>.
+
+=cut

@@ -10,3 +10,39 @@ our @ISA = ('ModPerl::RegistryLoader');
 sub new { my ($class, @option) = @_; return $class->SUPER::new(package => 'Apache::Registry', @option) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::RegistryLoader - compile scripts before the workers start
+
+=head1 SYNOPSIS
+
+    use Apache::RegistryLoader ();
+    my $loader = Apache::RegistryLoader->new;
+    # in a start-up file: $loader->handler('/perl/index.pl', '/srv/www/perl/index.pl');
+
+=head1 DESCRIPTION
+
+The class is a L<ModPerl::RegistryLoader>.
+
+=head1 METHODS
+
+=over 4
+
+=item new(OPTION => VALUE ...)
+
+A loader, for Apache::Registry.
+
+=back
+
+=head1 DIFFERENCES
+
+The package has no effect, because the server keeps scripts by file.
+
+=head1 SEE ALSO
+
+L<ModPerl::RegistryLoader>.
+
+=cut

@@ -13,3 +13,42 @@ sub handler { my $class = @_ >= 2 ? shift : __PACKAGE__; return $class->new(shif
 sub chdir_file { my ($self, @folder) = @_; return $self->chdir_file_normal(@folder) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::RegistryNG - mod_perl 1's script handler for subclasses
+
+=head1 SYNOPSIS
+
+    PerlHandler Apache::RegistryNG
+
+=head1 DESCRIPTION
+
+The class is a L<ModPerl::Registry>, in the script's own folder. The line stands in place of
+L<Apache::Registry>.
+
+=head1 METHODS
+
+=over 4
+
+=item handler(R)
+
+Runs the script of a request. Returns a status.
+
+=item chdir_file([FOLDER])
+
+Enters the script's folder, or with an argument that of the server.
+
+=back
+
+=head1 DIFFERENCES
+
+The server runs the handler in C on its rung C<registry>. The methods are for subclasses.
+
+=head1 SEE ALSO
+
+L<ModPerl::RegistryCooker>, L<Apache::Registry>.
+
+=cut

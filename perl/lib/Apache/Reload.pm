@@ -11,3 +11,37 @@ our @ISA = ('Apache2::Reload');
 sub handler { return Apache2::Reload::handler(@_) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Reload - mod_perl 1's name for Apache2::Reload
+
+=head1 SYNOPSIS
+
+    PerlInitHandler Apache::Reload
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::Reload>, which has the variables.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The handler of Apache2::Reload.
+
+=back
+
+=head1 DIFFERENCES
+
+C<use Apache::Reload> in a module registers it with Apache2::Reload.
+
+=head1 SEE ALSO
+
+L<Apache2::Reload>, L<Apache::StatINC>.
+
+=cut

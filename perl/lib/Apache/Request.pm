@@ -57,3 +57,76 @@ sub script_name { my ($self) = @_; return substr $self->uri, 0, length($self->ur
 sub script_path { my ($self) = @_; return $self->script_name =~ s{[^/]*\z}{}r }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Request - libapreq 1's request
+
+=head1 SYNOPSIS
+
+    use Apache::Request ();
+
+    sub handler {
+        my $r = shift;
+        my $form = Apache::Request->instance($r, POST_MAX => 1 << 20);
+        my $status = $form->parse;
+        return $status if $status;
+        my $name = $form->param('name');
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::Request> and an L<Apache>. C<new> and C<instance> take the options of
+Apache2::Request.
+
+=head1 METHODS
+
+=over 4
+
+=item parse
+
+0, or the status for a wrong form: 413, 403 or 400.
+
+=item param([NAME, [VALUES]])
+
+A value, or all in list context. VALUES, or a reference to an array of them, replace the
+parameter. Without a NAME the names, or the table.
+
+=item parms([NAME]), params([NAME])
+
+The table of all parameters, or the values of one.
+
+=item query_params, post_params
+
+The tables of the query and of the body.
+
+=item args([QUERY])
+
+The method of the request, not parameters.
+
+=item upload([NAME])
+
+Uploads of a name. Without it all uploads, or the first, whose C<next> gives the others.
+
+=item expires(TIME)
+
+The date of a time such as C<+3h>.
+
+=item script_name, script_path
+
+The path without C<path_info>, and its folder.
+
+=back
+
+=head1 DIFFERENCES
+
+The parser is that of libapreq2.
+
+=head1 SEE ALSO
+
+L<Apache2::Request>, L<Apache::Upload>, L<Apache::Cookie>.
+
+=cut

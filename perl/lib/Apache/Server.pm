@@ -19,3 +19,52 @@ sub uid { return Apache2::ServerUtil->user_id }
 sub gid { return Apache2::ServerUtil->group_id }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Server - mod_perl 1's server
+
+=head1 SYNOPSIS
+
+    use Apache::Server ();
+    print "of $Apache::Server::CWD\n";
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::ServerRec>.
+
+=head1 VARIABLES
+
+=over 4
+
+=item $Apache::Server::CWD
+
+The folder of ServerRoot.
+
+=item $Apache::Server::Starting, $Apache::Server::ReStarting
+
+Always 0.
+
+=back
+
+=head1 METHODS
+
+=over 4
+
+=item uid, gid
+
+The numbers of the user and the group.
+
+=back
+
+=head1 DIFFERENCES
+
+The variables for the start are never true.
+
+=head1 SEE ALSO
+
+L<Apache2::ServerRec>, L<Apache>.
+
+=cut

@@ -17,3 +17,53 @@ our ($MAX_PROCESS_SIZE, $MIN_SHARE_SIZE, $MAX_UNSHARED_SIZE, $CHECK_EVERY_N_REQU
 sub handler { return Apache2::SizeLimit::handler(@_) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::SizeLimit - mod_perl 1's name for Apache2::SizeLimit
+
+=head1 SYNOPSIS
+
+    use Apache::SizeLimit;
+    $Apache::SizeLimit::MAX_PROCESS_SIZE = 300_000;    # KiB
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::SizeLimit>. C<PerlCleanupHandler Apache::SizeLimit> checks after each
+request.
+
+=head1 VARIABLES
+
+=over 4
+
+=item $MAX_PROCESS_SIZE, $MIN_SHARE_SIZE, $MAX_UNSHARED_SIZE
+
+The limits in KiB.
+
+=item $CHECK_EVERY_N_REQUESTS
+
+Checks every so many requests.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The handler of Apache2::SizeLimit.
+
+=back
+
+=head1 DIFFERENCES
+
+See L<Apache2::SizeLimit>. The variables of the two modules are the same.
+
+=head1 SEE ALSO
+
+L<Apache2::SizeLimit>.
+
+=cut

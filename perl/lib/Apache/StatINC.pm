@@ -9,3 +9,37 @@ use Apache2::Reload ();
 sub handler { return Apache2::Reload::handler(@_) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::StatINC - reload every changed module
+
+=head1 SYNOPSIS
+
+    PerlInitHandler Apache::StatINC
+
+=head1 DESCRIPTION
+
+mod_perl 1's handler, with the variables of L<Apache2::Reload>.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The handler of Apache2::Reload.
+
+=back
+
+=head1 DIFFERENCES
+
+Variables whose names begin with StatINC have no effect.
+
+=head1 SEE ALSO
+
+L<Apache2::Reload>.
+
+=cut

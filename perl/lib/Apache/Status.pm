@@ -19,3 +19,45 @@ sub handler {
 sub menu_item { return Apache2::Status->menu_item(@_[1 .. $#_]) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Status - mod_perl 1's name for Apache2::Status
+
+=head1 SYNOPSIS
+
+    <Location /perl-status>
+        SetHandler perl-script
+        PerlHandler Apache::Status
+        Require ip 127.0.0.1
+    </Location>
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::Status>.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The handler; C<?rgysubs> is the page of scripts.
+
+=item menu_item(CLASS, NAME, TITLE, CODE)
+
+The method of Apache2::Status.
+
+=back
+
+=head1 DIFFERENCES
+
+See L<Apache2::Status>.
+
+=head1 SEE ALSO
+
+L<Apache2::Status>.
+
+=cut

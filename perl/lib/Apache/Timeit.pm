@@ -25,3 +25,38 @@ sub handler {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Timeit - log the time of each request
+
+=head1 SYNOPSIS
+
+    PerlFixupHandler Apache::Timeit
+
+=head1 DESCRIPTION
+
+The error log gets a line at the level warn with the elapsed and the processor time, from the
+fixup phase to the cleanup.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item handler(R)
+
+The handler. Returns DECLINED.
+
+=back
+
+=head1 DIFFERENCES
+
+C<%D> in a format of the access log measures the whole request without cost for the worker.
+
+=head1 SEE ALSO
+
+F<docs/logs.md>.
+
+=cut

@@ -14,3 +14,50 @@ sub next { return $_[0]{next} }
 sub info { my ($self, @name) = @_; return @name ? scalar $self->{info}->get($name[0]) : $self->{info} }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Upload - a file of a form, as in libapreq 1
+
+=head1 SYNOPSIS
+
+    use Apache::Request ();
+
+    sub handler {
+        my $r = shift;
+        my $form = Apache::Request->new($r);
+        for (my $upload = $form->upload; $upload; $upload = $upload->next) {
+            my $type = $upload->info('Content-Type');
+        }
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+The class is an L<Apache2::Upload>.
+
+=head1 METHODS
+
+=over 4
+
+=item next
+
+The next upload of the form, or undef.
+
+=item info([NAME])
+
+A field of the part, or the table.
+
+=back
+
+=head1 DIFFERENCES
+
+C<link> copies the content.
+
+=head1 SEE ALSO
+
+L<Apache::Request>, L<Apache2::Upload>.
+
+=cut

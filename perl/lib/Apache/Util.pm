@@ -34,3 +34,58 @@ sub size_string { return APR::String::format_size($_[0]) }
 sub validate_password { return APR::Util::password_validate(@_) }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Apache::Util - mod_perl 1's functions for text and time
+
+=head1 SYNOPSIS
+
+    use Apache::Util qw(escape_html ht_time);
+    print escape_html('<a>'), ' ', ht_time(time);
+
+=head1 DESCRIPTION
+
+Every function is exported on request; C<:all> exports all of them.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item escape_html(TEXT)
+
+The text with C<< < >>, C<< > >>, C<&> and C<"> as entities.
+
+=item escape_uri(TEXT), unescape_uri(TEXT), unescape_uri_info(TEXT)
+
+The text with C<%> codes, and back; the last takes C<+> as a blank.
+
+=item ht_time([TIME, [FORMAT, [GMT]]])
+
+As L<Apache2::Util> has it, without a pool.
+
+=item parsedate(TEXT)
+
+Seconds since 1970 of a date of HTTP.
+
+=item size_string(BYTES)
+
+A size as text of four characters.
+
+=item validate_password(PASSWORD, HASH)
+
+Whether the hash was made of the password.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<Apache2::Util>, L<APR::Date>, L<APR::String>, L<APR::Util>.
+
+=cut

@@ -111,3 +111,78 @@ sub bake { my ($self, $r) = @_; ($r || $self->{r})->err_headers_out->add('Set-Co
 sub bake2 { my ($self, $r) = @_; ($r || $self->{r})->err_headers_out->add('Set-Cookie2', $self->as_string); return }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Request::Cookie - a cookie, received or to be sent
+
+=head1 SYNOPSIS
+
+    use APR::Request::Cookie ();
+    my $cookie = APR::Request::Cookie->new(undef, name => 'id', value => '42', path => '/');
+    $cookie->httponly(1);
+    print $cookie->as_string;
+
+=head1 DESCRIPTION
+
+As a string an object is what as_string returns.
+
+=head1 METHODS
+
+=over 4
+
+=item new(POOL, NAME => VALUE ...)
+
+A cookie with the attributes below. Dies without a name.
+
+=item name, value
+
+The name and the value.
+
+=item path([TEXT]), domain([TEXT]), port([TEXT]), comment([TEXT]), commentURL([URL]),
+version([NUMBER])
+
+Attributes. Return the old value.
+
+=item secure([FLAG]), httponly([FLAG]), samesite([TEXT])
+
+Attributes.
+
+=item expires([TIME])
+
+A date, or a time from now: C<now>, or a number with s, m (minutes), h, d, w, M (30 days) or y,
+such as C<+3M>.
+
+=item max_age([TIME])
+
+Seconds, or such a time.
+
+=item as_string
+
+The text of the field Set-Cookie.
+
+=item bake(R), bake2(R)
+
+Adds the field Set-Cookie, or Set-Cookie2, to the response, an error's too.
+
+=item is_tainted([FLAG])
+
+A flag, true at first.
+
+=item freeze(VALUE)
+
+The text of a value.
+
+=back
+
+=head1 DIFFERENCES
+
+C<samesite> takes any text. A comment is sent only with a version.
+
+=head1 SEE ALSO
+
+L<Apache2::Cookie>, L<APR::Request>.
+
+=cut

@@ -45,3 +45,67 @@ sub str {
 sub http_status { my ($self) = @_; return $self->{rc} == 120031 ? 413 : $self->{rc} == 120000 ? 403 : 400 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Request::Error - a problem of a form
+
+=head1 SYNOPSIS
+
+    use Apache2::Request ();
+
+    sub handler {
+        my $r = shift;
+        my $name = eval { Apache2::Request->new($r)->param('name') };
+        return $@->http_status if ref $@ && $@->isa('APR::Request::Error');
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+This is an L<APR::Error> with libapreq2's numbers.
+
+=head1 METHODS
+
+=over 4
+
+=item str
+
+The function, the number, its text and the place.
+
+=item http_status
+
+The status of the response if nothing catches the error: 413 for a body over the limit, 403 for
+a refused upload, else 400.
+
+=back
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item raise(NUMBER, FUNCTION)
+
+Dies with such an error.
+
+=item is_error(NUMBER)
+
+False for 0, and for a request without a form.
+
+=item strerror(NUMBER)
+
+The text of a number.
+
+=back
+
+=head1 DIFFERENCES
+
+An error that nothing catches answers with C<http_status>; libapreq2's answers 500.
+
+=head1 SEE ALSO
+
+L<APR::Error>, L<Apache2::Request>.
+
+=cut

@@ -118,3 +118,76 @@ sub upload_tempname {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+APR::Request::Param - a parameter or an upload
+
+=head1 SYNOPSIS
+
+    use Apache2::Request ();
+
+    sub handler {
+        my $r = shift;
+        my $upload = Apache2::Request->new($r)->upload('photo') or return 400;
+        $upload->upload_slurp(my $content);
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+As a string an object is its value; of an upload, the name of the file.
+
+=head1 METHODS
+
+=over 4
+
+=item new(POOL, NAME, VALUE)
+
+A parameter.
+
+=item name, value, info
+
+The name; the value; the fields of an upload, an L<APR::Table>.
+
+=item charset([NUMBER])
+
+0 for ASCII, 1 for Latin 1, 8 for UTF-8, as the bytes look.
+
+=item is_tainted([FLAG])
+
+A flag, true at first.
+
+=item upload_filename, upload_size, upload_type
+
+The name of the client's file, undef for other parameters; the length in bytes; the media type.
+
+=item upload_slurp(BUFFER)
+
+Puts the content into the buffer. Returns its length.
+
+=item upload_fh, upload_io
+
+A handle on the content.
+
+=item upload_link(PATH)
+
+Writes the content to a new file. Returns 1. Dies if the file exists.
+
+=item upload_tempname
+
+The name of a file with the content, removed with the request.
+
+=back
+
+=head1 DIFFERENCES
+
+C<is_tainted> has no effect on perl's taint.
+
+=head1 SEE ALSO
+
+L<APR::Request>, L<Apache2::Upload>.
+
+=cut

@@ -48,7 +48,7 @@ Mehari::State::Structures - a shared hash for values of any kind
     use Mehari::State::Structures;
     tie my %hash, 'Mehari::State::Structures', '/var/lib/site/users';
     $hash{ann} = { name => "Ann \x{263a}", visits => [1, 2, 3] };
-    print $hash{ann}{name};
+    my $visits = @{ $hash{ann}{visits} };
 
 =head1 DESCRIPTION
 
