@@ -1,4 +1,4 @@
-//! Broken input for every parser that reads what others wrote, and for a server that runs.
+//! Malformed input for every parser of foreign data, and for a running server.
 
 pub mod corpus;
 pub mod live;

@@ -1,4 +1,5 @@
-//! A running server and clients that send it anything: it answers HTTP or closes, soon, and serves others meanwhile.
+//! A running server with clients that send arbitrary input. The server must answer with HTTP or
+//! close the connection soon, and serve other clients meanwhile.
 
 use crate::corpus;
 use crate::mutate::{mutate, Random};
@@ -6,9 +7,9 @@ use mehari_harness::scripts::plain;
 use mehari_harness::{Connection, Server};
 use std::time::{Duration, Instant};
 
-/// Longest a client that sends no more may be kept.
+/// The server must close an idle client's connection within this time.
 const SOON: Duration = Duration::from_secs(8);
-/// Connections between two looks at its health.
+/// Connections between two health checks.
 const ROUND: usize = 50;
 
 fn server() -> Server {
@@ -22,7 +23,7 @@ fn server() -> Server {
         .start()
 }
 
-/// `Err`: what went wrong and the last input. The harness looks for leaks when the server ends.
+/// `Err`: the fault and the last input. The harness checks for leaks when the server ends.
 pub fn run(time: Duration, random: &mut Random) -> Result<usize, (String, Vec<u8>)> {
     let corpus = corpus::read("live");
     let server = server();
@@ -64,7 +65,7 @@ fn visit(server: &Server, input: &[u8], random: &mut Random) -> Result<(), Strin
             Err(error) => return Err(format!("kept for {SOON:?}: {error}")),
         }
     }
-    // HTTP/1, or the frames of HTTP/2, which begin with a length below 16384.
+    // HTTP/1, or HTTP/2 frames, which begin with a length below 16384.
     let speaks = start.is_empty() || start.starts_with(b"HTTP/1.") || start[0] == 0;
     if speaks {
         Ok(())

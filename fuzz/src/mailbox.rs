@@ -1,4 +1,4 @@
-//! A mailbox whose worker means no good: what the front reads of it.
+//! A mailbox with a malicious worker, read by the front.
 
 use mehari_wire::{layout, Mailbox};
 use std::fs::File;
@@ -7,14 +7,14 @@ use std::os::unix::fs::FileExt;
 
 const WRITTEN: usize = offset_of!(layout::Mailbox, ring_written);
 
-/// A mailbox, and the worker's hand on it.
+/// A mailbox and its worker's side.
 fn mailbox() -> (Mailbox, File) {
     let mailbox = Mailbox::create().expect("a memory file");
     let memory = mailbox.file().try_clone_to_owned().expect("a descriptor");
     (mailbox, File::from(memory))
 }
 
-/// A worker's ring, filled by somebody who means no good: how much is said to be in it comes first.
+/// A worker's ring with arbitrary content; the alleged length comes first.
 pub fn ring(input: &[u8]) {
     let Some((said, bytes)) = input.split_first_chunk::<8>() else {
         return;
@@ -38,8 +38,8 @@ pub fn ring(input: &[u8]) {
     }
 }
 
-/// Steps of ten bytes: what is done, where the worker writes, what it writes. No more is said to wait than was submitted,
-/// and nothing is read twice: more than was ever said to be written.
+/// Steps of ten bytes: the operation, the offset of the worker's write, the written bytes. The
+/// front never reports more waiting requests than were submitted, and never reads a byte twice.
 pub fn positions(input: &[u8]) {
     const WORDS: [usize; 4] = [
         offset_of!(layout::Mailbox, word),

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let share = Duration::from_secs_f64(seconds / 2.0 / targets::ALL.len() as f64);
     let mut random = Random::new(seed);
     let mut failed = false;
-    // A target that panics has its message on stderr; what it was fed is kept.
+    // A panicking target prints its message to stderr; the input is kept.
     for target in targets::ALL {
         match target.run(share, &mut random) {
             Ok(count) => println!("{}: {count} inputs", target.name),

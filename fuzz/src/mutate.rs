@@ -1,6 +1,6 @@
-//! Sound input made unsound: pieces cut, doubled, swapped, joined with others, bytes and numbers changed.
+//! Mutates valid input: cuts, doubles, swaps and joins pieces, changes bytes and numbers.
 
-/// xorshift64: any sequence will do that its seed repeats.
+/// xorshift64: a generator whose seed repeats its sequence.
 pub struct Random(u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
         self.0
     }
 
-    /// Below `limit`; 0 when that is 0.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.number() % limit.max(1) as u64) as usize
     }
@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// What breaks parsers of text.
+/// Byte strings that often break text parsers.
 const WORDS: &[&[u8]] = &[
     b"\r\n",
     b"\n",
@@ -63,7 +63,7 @@ const WORDS: &[&[u8]] = &[
     b"\xef\xbb\xbf",
 ];
 
-/// One to four changes of one of the inputs.
+/// Applies one to four changes to one of the inputs.
 pub fn mutate(corpus: &[Vec<u8>], random: &mut Random, longest: usize) -> Vec<u8> {
     let mut bytes = random.pick(corpus).clone();
     for _ in 0..1 + random.below(4) {

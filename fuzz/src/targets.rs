@@ -1,4 +1,5 @@
-//! The parsers, each with what must hold for any input beside that it does not panic.
+//! The parsers, and for each the invariants that hold for any input (besides that it does not
+//! panic).
 
 use crate::mutate::{mutate, Random};
 use crate::{corpus, mailbox};
@@ -52,11 +53,12 @@ pub const ALL: &[Target] = &[
     },
 ];
 
-/// No parser is asked to take more than this.
+/// The longest input of a parser.
 const LONGEST: usize = 64 * 1024;
 
 impl Target {
-    /// Each input of the corpus, then mutations until the time is up. `Err`: the input that broke it.
+    /// Runs each input of the corpus, then mutations until the deadline. `Err`: the input that
+    /// failed.
     pub fn run(&self, time: Duration, random: &mut Random) -> Result<usize, Vec<u8>> {
         let corpus = corpus::read(self.name);
         for input in &corpus {
@@ -73,7 +75,7 @@ impl Target {
     fn holds(&self, input: &[u8]) -> Result<(), Vec<u8>> {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));
-        // Far above what any of them takes: a parser that is quadratic is found.
+        // Far above the time of any parser; a quadratic one exceeds it.
         if outcome.is_ok() && begun.elapsed() < Duration::from_secs(2) {
             Ok(())
         } else {
@@ -82,13 +84,13 @@ impl Target {
     }
 }
 
-/// How the bytes arrive must not matter.
+/// The result must not depend on how the bytes are split.
 fn head(input: &[u8]) {
     let limits = &Site::defaults().limits;
     let whole = probe::request_head(input, usize::MAX / 2, limits);
     let by_bytes = probe::request_head(input, 1, limits);
     match (&whole, &by_bytes) {
-        // A mistake may be noticed while its line is incomplete, or another one first.
+        // A parser may report an error while the line is incomplete, or report another error first.
         (Err(_) | Ok(None), Err(_)) => {}
         _ => assert_eq!(whole, by_bytes, "the pieces matter"),
     }
@@ -131,7 +133,8 @@ fn script(input: &[u8]) {
     }
 }
 
-/// What a worker wrote for a request: of each record its kind, its detail, the length of its payload, and that.
+/// A worker's records for a request: each as its kind, its detail, the length of its payload, and
+/// the payload.
 fn records(mut input: &[u8]) {
     let records = std::iter::from_fn(|| {
         let (&[kind, low, high, short, long], rest) = input.split_first_chunk()?;
@@ -153,7 +156,8 @@ fn config(input: &[u8]) {
     }
 }
 
-/// A back end's answer: how the bytes arrive must not matter to what is made of a whole one.
+/// A back end's response: the result for a whole response must not depend on how the bytes are
+/// split.
 fn reply(input: &[u8], speech: Speech) {
     let whole = probe::back_end_reply(input, usize::MAX / 2, speech);
     let by_bytes = probe::back_end_reply(input, 1, speech);

@@ -1,12 +1,13 @@
-# MyBookmarks under Apache and under Mehari, in the six configurations of "Apache::ASP Site Tuning" (Joshua Chamas, 1999): each
-# changes one setting of the one before. The application is the package's own copy; both servers get the same text.
+# MyBookmarks under Apache and under Mehari, in the six configurations of "Apache::ASP Site Tuning"
+# (Joshua Chamas, 1999). Each changes one setting of the previous one. The application is the
+# package's own copy; both servers get the same text.
 package Bookmarks;
 use strict;
 use warnings;
 
 our $APPLICATION = '/usr/share/doc/libapache-asp-perl/html/apps/bookmarks';
 
-# name, and what it changes; the article's figure on its machine, for the order of things.
+# The name, the change, and the article's figure on its machine (for the order of magnitude).
 our @LADDER = (
     {name => 'first',                  article => 6.5,   set => {htaccess => 1, debug => 1, requests => 50, serialize => 0, state => 'disk'}},
     {name => 'StateDir in RAM',        article => 14.1,  set => {state => 'memory'}},
@@ -17,13 +18,14 @@ our @LADDER = (
     {name => 'StateDB Mehari::State',  ours => 1,        set => {store => 'Mehari::State'}},
 );
 
-# The settings in force on each rung, the rungs before included.
+# The settings of each rung, including those of the rungs before.
 sub rungs {
     my %now;
     return map { %now = (%now, %{$_->{set}}); +{%$_, settings => {%now}} } @LADDER;
 }
 
-# folder: the server's own. Returns where the state goes; the folders are made, and open to the server's user.
+# folder: the server's own directory. Makes the directories, writable for the server's user, and
+# returns the path of the state.
 sub prepare {
     my ($folder, $settings, $memory) = @_;
     my $state = $settings->{state} eq 'memory' ? "$memory/state" : "$folder/state";

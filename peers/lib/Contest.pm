@@ -1,4 +1,5 @@
-# One measurement of one contender: a fresh server, its answer checked, warmed, loaded, its processes read, stopped.
+# One measurement of one contender: starts a fresh server, checks its answer, warms and loads it,
+# reads its processes, stops it.
 package Contest;
 use strict;
 use warnings;
@@ -12,7 +13,7 @@ use Wrk;
 
 my $WARM_SECONDS = 1;
 
-# The text each page must hold whoever serves it: an error page must not win.
+# The text that each page must contain, so that no error page can win.
 my $FORM  = qr/\Aa => e{10}\nb => e{10}/;
 my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/,
     text => qr/\Aa text of 102400 bytes.* end\n\z/s, '100k' => qr/\Aa file of 102400 bytes.*end\n\z/s, '10m' => qr/\Aa file of 10485760 bytes.*end\n\z/s,
@@ -62,7 +63,7 @@ sub check {
     my $page   = $contest->{page};
     my $answer = $server->{secure} ? answer_over_tls($url) : HTTP::Tiny->new(timeout => 10)->get($url, {headers => {$contest->{coding} ? ('Accept-Encoding' => $contest->{coding}) : ()}});
     unpacked($server, $answer) if $contest->{coding};
-    # nginx's bare return stands beside both the file and the script.
+    # nginx's bare return is compared with both the file and the script.
     my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page};
     return if $answer->{status} == 200 && $answer->{content} =~ $proof;
     $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
@@ -79,7 +80,7 @@ sub unpacked {
     return;
 }
 
-# HTTP::Tiny needs more than a bare perl for TLS.
+# HTTP::Tiny needs additional modules for TLS.
 sub answer_over_tls {
     my ($url) = @_;
     open my $output, '-|', 'curl', '--silent', '--insecure', '--http1.1', '--max-time', '10', '--write-out', '%{http_code}', $url
@@ -89,7 +90,7 @@ sub answer_over_tls {
     return $said =~ s/(\d{3})\z// ? {status => $1, content => $said} : {status => 599, content => $said};
 }
 
-# A server that does not write its log has less to do than one that does.
+# A server without an access log does less work than the others.
 sub lines_of {
     my ($path) = @_;
     open my $file, '<:raw', $path or return 0;

@@ -1,20 +1,23 @@
-# How far apart the machine's cores are. A host may put the cores of a virtual machine on one chip now and on two a minute later; then
-# what goes from one core to the other, a loopback connection too, costs three times as much, and every server answers half as many. So each
-# load notes the distance before and after, and only what was taken at one distance is put together or compared.
+# The distance between the machine's cores. A host may place a virtual machine's cores on one chip
+# now and on two a minute later. On two chips all traffic between cores (loopback connections too)
+# costs three times as much, and every server answers half as many requests. So each load notes the
+# distance before and after, and only samples of one distance are combined or compared.
 package Distance;
 use strict;
 use warnings;
 use JSON::PP qw(decode_json);
 use Time::HiRes qw(sleep time);
 
-# The binary that tells; the runner names it.
+# The binary that measures the distance; the runner sets it.
 our $MEHARI;
 
-# Nanoseconds in which a cache line passes between cores that share a cache; from chip to chip it takes twice that.
+# A cache line passes within so many nanoseconds between cores that share a cache. From chip to chip
+# it takes twice as long.
 my $NEAR = 130;
 my $LOOK_AGAIN = 2;
 
-# Takes a load and notes in its result {distance}: near, far, moved (when it changed meanwhile), or '' where it cannot be told.
+# Runs a load and sets {distance} in its result: near, far, moved (it changed meanwhile), or '' if
+# it is unknown.
 sub noted {
     my ($load) = @_;
     my $before = nanoseconds();
@@ -32,7 +35,7 @@ sub word {
     return $before eq $after ? $before : 'moved';
 }
 
-# 0 where it is not known: no binary, one core.
+# 0 if the distance is unknown: no binary, or one core.
 sub nanoseconds {
     return 0 unless -x ($MEHARI // '');
     open my $told, '-|', $MEHARI, 'bench', 'machine', '--json' or return 0;
@@ -41,7 +44,7 @@ sub nanoseconds {
     return eval { decode_json($text)->{core_crossing_ns}[0] } // 0;
 }
 
-# Returns once the cores are near one another, or after so many seconds.
+# Returns once the cores are near, or after so many seconds.
 sub await_near {
     my ($seconds) = @_;
     my $until = time + $seconds;
@@ -53,8 +56,8 @@ sub await_near {
     return;
 }
 
-# The samples of one contender and of Mehari beside it (undef for Mehari's own), by distance: [word, samples, ours]. Those during which the cores
-# moved are left out, unless there are no others.
+# The samples of one contender and of Mehari beside it (undef for Mehari's own), by distance: [word,
+# samples, ours]. Samples during which the cores moved are left out, unless there are no others.
 sub groups {
     my ($samples, $ours) = @_;
     my @groups;

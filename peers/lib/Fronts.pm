@@ -1,11 +1,13 @@
-# Servers that stand before others: each the fastest configuration we know, for HTTP back ends and for PHP by FastCGI.
-# A front is a Peer with rung (how it balances or keeps connections), back_ends (host:port, ...) or php (how many).
+# Servers in front of back ends, each in the fastest known configuration: HTTP back ends, and PHP by
+# FastCGI.
+# A front is a Peer with rung (the balancing method or the way of keeping connections), back_ends
+# (host:port, ...) or php (the number of processes).
 package Fronts;
 use strict;
 use warnings;
 
 package Fronts::Php;
-# php-cgi beside a server that does not start it itself. Ends with its owner.
+# php-cgi for a server that does not start it itself. Ends with its object.
 sub start {
     my ($class, $folder, $children) = @_;
     my $socket = "$folder/php.sock";

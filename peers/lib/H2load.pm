@@ -5,12 +5,13 @@ use warnings;
 use Distance;
 use Processes;
 
-# The streams of one connection already keep a server busy: an eighth of the connections is enough of them.
+# The streams of one connection keep a server busy, so an eighth of the connections is enough.
 my $FEWER = 8;
 
 sub installed { return grep { -x "$_/h2load" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, streams, seconds. Returns what Wrk::run returns; h2load tells no percentiles.
+# url, connections, streams, seconds. Returns the same as Wrk::run, without percentiles: h2load
+# reports none.
 sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
 
 sub load {

@@ -1,4 +1,5 @@
-# Who is measured against whom: each matchup is one rung of Mehari, and the peers a user would pick for the same job.
+# The matchups: each compares one rung of Mehari with the peers that a user would choose for the
+# same purpose.
 package Matchup;
 use strict;
 use warnings;
@@ -20,17 +21,17 @@ my @ALL = (
     {name => 'registry',   rung => 'registry', pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
     {name => 'auto',       rung => 'auto',     pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
     {name => 'handler',    rung => 'handler',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'handler']]},
-    # The guide's three ways to read a form, with its two query strings. libapreq2 is not packaged for Apache on Debian: what
-    # stands beside Apache2::Request there is the fastest way it has, $r->args.
+    # The guide's three ways to read a form, with its two query strings. Debian has no libapreq2 for
+    # Apache, so the peer of Apache2::Request is Apache's fastest way, $r->args.
     {name => 'forms-25',   rung => 'registry', pages => [qw(args-25 request-25 cgi-25)],    peers => [['Peer::Apache', 'registry']]},
     {name => 'forms-337',  rung => 'registry', pages => [qw(args-337 request-337 cgi-337)], peers => [['Peer::Apache', 'registry']]},
     {name => 'psgi',       rung => 'psgi',     pages => \@SCRIPT_PAGES, peers => \@PSGI_PEERS},
     {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
     {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},
     {name => 'files',      rung => 'static',   pages => [qw(100k 10m)], peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
-    # Compressed at level 6: by lighttpd once and by us once, by nginx for each client.
+    # Compressed at level 6: once by lighttpd and once by Mehari, but by nginx for each client.
     {name => 'gzip',       rung => 'gzip',     pages => ['text'],       peers => [['Peer::Nginx', 'gzip'], ['Peer::Lighttpd', 'gzip']], coding => 'gzip'},
-    # The same page from a program, kept, and from a file.
+    # The same page cached from a program, and from a file.
     {name => 'cached',     rung => 'cached',   pages => ['small'],      peers => [['Peer::Mehari', 'static'], ['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
     {name => 'lua',        rung => 'lua',      pages => ['hello'],      peers => [['Peer::Lighttpd', 'lua']]},
     {name => 'tls',        rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1},
@@ -43,9 +44,9 @@ sub pages { my %seen; return grep { !$seen{$_}++ } map { @{$_->{pages}} } @_ }
 
 sub all_pages { return pages(@ALL) }
 
-# Each of the named matchups (all without a name) once a page: {name, page, keep_alive, secure, streams, coding, contenders}; a contender is
-# {class, rung, ours}, Mehari first. A name that does not exist ends the run,
-# as does a page that none of them has.
+# The named matchups (all, without a name), once a page: {name, page, keep_alive, secure, streams,
+# coding, contenders}. A contender is {class, rung, ours}, Mehari first. Dies if a name does not
+# exist, or a page that no matchup has.
 sub plan {
     my ($names, $pages) = @_;
     my %known  = map { $_->{name} => $_ } @ALL;

@@ -1,5 +1,6 @@
-# A server beside which Mehari is measured: its private configuration in a folder of its own, a free port of 127.0.0.1,
-# start, readiness, stop. One file of Peer/ a server says how its program is found, configured and addressed:
+# A server to compare with Mehari: its own configuration in its own directory, a free port of
+# 127.0.0.1, start, readiness, stop. A file of Peer/ gives for one server how its program is found,
+# configured and addressed:
 #   title, program, version_command, configure, command, path_of(rung, page); where needed environment, workers, stop_signal.
 package Peer;
 use strict;
@@ -13,8 +14,8 @@ use Processes;
 my $READY_SECONDS = 20;
 my $STOP_SECONDS  = 10;
 
-# folder: an empty one for this server alone. site: peers/site. workers: how many when one serves many connections.
-# connections: how many clients come at once.
+# folder: an empty directory for this server alone. site: peers/site. workers: how many, if one
+# serves many connections. connections: the number of concurrent clients.
 sub new {
     my ($class, %given) = @_;
     return bless {%given, port => free_port()}, $class;
@@ -26,14 +27,14 @@ sub free_port {
     return $socket->sockport;
 }
 
-# The program's path, or undef when it is not installed.
+# The program's path, or undef if it is not installed.
 sub installed {
     my ($class) = @_;
     my ($path) = grep { -x } map { "$_/" . $class->program } split(/:/, $ENV{PATH} // ''), '/usr/sbin', '/usr/local/sbin';
     return $path;
 }
 
-# The first thing that looks like a version in what the program says of itself.
+# The first text in the program's output that looks like a version.
 sub version {
     my ($class) = @_;
     my ($program, @arguments) = $class->version_command;
@@ -73,7 +74,7 @@ sub start {
     return $self;
 }
 
-# A certificate of its own, so that no file is shared: the kind of key that is quick for all of them.
+# A certificate of the server's own, with the key type that is fast for every server.
 sub certificate {
     my ($self) = @_;
     my ($key, $certificate) = map { $self->file($_) } 'key.pem', 'certificate.pem';
@@ -85,7 +86,7 @@ sub certificate {
     return ($certificate, $key);
 }
 
-# Ready when it answers anything at all; a port that speaks TLS says so to a plain request.
+# Ready as soon as it answers at all; a TLS port answers a plain request with an error.
 sub wait_until_ready {
     my ($self) = @_;
     my $deadline = time + $READY_SECONDS;
@@ -97,7 +98,7 @@ sub wait_until_ready {
     $self->fail("did not answer within $READY_SECONDS s");
 }
 
-# Ends the run with what the server said.
+# Ends the run with the server's messages.
 sub fail {
     my ($self, $what) = @_;
     my $said = join '', map { text_of($self->file($_)) } qw(output error.log);
@@ -114,7 +115,7 @@ sub text_of {
 
 sub tree { my ($self) = @_; return Processes::tree($self->{pid}) }
 
-# The processes that run the user's code: all but the parent of them all.
+# The processes that run the user's code: all except the parent.
 sub workers { my ($self) = @_; my (undef, @workers) = $self->tree; return @workers }
 
 sub stop {

@@ -1,6 +1,7 @@
-# A client that asks for one small page at a fixed pace, whatever else goes on: how long the slowest hundredth of its answers took.
-# A request counts from when it was due, so that a stall counts for all who would have come meanwhile. It runs before
-# everything else (real-time priority, where that is allowed): its own waiting for a processor is not the server's.
+# A client that requests one small page at a fixed pace, and the time of its slowest hundredth.
+# A request's time counts from the moment it was due, so that a stall counts for every request due
+# in it. The client has real-time priority where that is allowed: its own wait for a processor is
+# not the server's.
 package Probe;
 use strict;
 use warnings;
@@ -11,8 +12,9 @@ use Time::HiRes qw(sleep time);
 
 my $PACE = 0.002;
 
-# port, path, proof (a pattern that the end of the answer matches), seconds. Begins at once, in a process of its own; what is returned
-# waits for it and gives {p50, p99, most (µs)}, or dies.
+# port, path, proof (a pattern that the end of the answer matches), seconds. Starts at once, in a
+# process of its own. The returned function waits for that process and returns {p50, p99, most
+# (µs)}, or dies.
 sub begin {
     my (%given) = @_;
     my $pid = open(my $said, '-|') // die "cannot fork: $!\n";
@@ -51,7 +53,8 @@ sub ask {
     return sprintf "%d %d %d\n", @times[0.5 * @times, 0.99 * @times, -1];
 }
 
-# Without the right to it the figures hold some of the client's own waiting: more, never less.
+# Without real-time priority the figures include some of the client's own waiting, so they are
+# higher, never lower.
 sub go_first { return system("chrt --fifo --pid 10 $$ >/dev/null 2>&1") == 0 }
 
 1;

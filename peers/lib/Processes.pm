@@ -1,5 +1,5 @@
-# What the kernel says about a server's processes: who they are, the CPU time they took, the memory that is theirs alone.
-# Read from /proc; a process that ends between two looks is simply no longer counted.
+# The kernel's figures for a server's processes: the process tree, their CPU time, their private
+# memory. Read from /proc; a process that ends between two readings is no longer counted.
 package Processes;
 use strict;
 use warnings;
@@ -24,17 +24,17 @@ sub tree {
     return @tree;
 }
 
-# Seconds of user and system time, with those of children already waited for: a program started for one request is
-# counted through the process that reaped it.
+# Seconds of user and system time, including children that were waited for: a program started for
+# one request counts through the process that waited for it.
 sub cpu_seconds {
     my @pids = @_;
     return sum0(map { my @field = stat_fields($_); @field ? sum0(@field[11 .. 14]) : 0 } @pids) / $TICKS_A_SECOND;
 }
 
-# Seconds of user and system time of the programs that this one has run and waited for.
+# Seconds of user and system time of the programs that this process has run and waited for.
 sub waited_for { my (undef, undef, @children) = times; return sum0(@children) }
 
-# The name of its program, '' when it is gone.
+# The name of its program; '' if the process has ended.
 sub name {
     my ($pid) = @_;
     open my $file, '<', "/proc/$pid/comm" or return '';
@@ -42,7 +42,8 @@ sub name {
     return $name;
 }
 
-# KiB of memory that this process alone holds and has written (Private_Dirty); undef when it is gone or not ours to read.
+# KiB of memory that only this process holds and has written (Private_Dirty); undef if the process
+# has ended or may not be read.
 sub private_kib {
     my ($pid) = @_;
     open my $rollup, '<', "/proc/$pid/smaps_rollup" or return undef;
@@ -52,7 +53,8 @@ sub private_kib {
     return undef;
 }
 
-# The fields of /proc/PID/stat from the state on (proc(5) numbers it 3): the name before it may hold blanks.
+# The fields of /proc/PID/stat from the state on (proc(5) numbers it 3). The name before it may
+# contain blanks.
 sub stat_fields {
     my ($pid) = @_;
     open my $stat, '<', "/proc/$pid/stat" or return;

@@ -1,4 +1,4 @@
-# The one table of a run: medians of the rounds, and how Mehari compares with each peer in the same round.
+# The table of a run: medians of the rounds, and Mehari's ratio to each peer within a round.
 package Table;
 use strict;
 use warnings;
@@ -19,10 +19,10 @@ my @COLUMNS = (
     ['faults',         sub { $_[0]{faults} }],
 );
 
-# How far apart the cores were, and how many samples that holds of.
+# The distance of the cores, and the number of samples at this distance.
 sub cores { my ($row) = @_; return join ' ', grep { length } $row->{distance}, "x$row->{rounds}" }
 
-# rows: of row(). Columns are as wide as what they hold; figures stand to the right.
+# rows: results of row(). Columns are as wide as their content; figures are right-aligned.
 sub text {
     my @rows  = @_;
     my @cells = ([map { $_->[0] } @COLUMNS], map { my $row = $_; [map { $_->[1]->($row) // '-' } @COLUMNS] } @rows);
@@ -36,8 +36,8 @@ sub aligned {
     return sprintf $left ? '%-*s' : '%*s', $width, $cell;
 }
 
-# A row from the rounds of one contender and those of Mehari in the same contest (undef for Mehari's own row), all taken with the
-# cores at one distance.
+# A row from the rounds of one contender and those of Mehari in the same contest (undef for Mehari's
+# own row), all at one distance of the cores.
 sub row {
     my ($contest, $title, $distance, $rounds, $ours) = @_;
     my %row = (name => $contest->{name}, page => $contest->{page}, title => $title, distance => $distance, rounds => scalar @$rounds);

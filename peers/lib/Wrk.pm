@@ -1,19 +1,20 @@
-# One run of wrk against one address: how many answers a second, how long they took, and whether all were good.
+# One run of wrk against one address: the rate, the times, and the faults.
 package Wrk;
 use strict;
 use warnings;
 use Distance;
 use Processes;
 
-# A slow answer is one that took long, not a fault.
+# A slow answer is slow, not a fault.
 my $PATIENCE = '30s';
 
 my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), client_seconds (wrk's own CPU time), distance, faults}: distance
-# as Distance says it, faults is a text, '' when there were none.
+# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (the requested one).
+# Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), client_seconds (wrk's own CPU time),
+# distance, faults}: distance as Distance gives it; faults is a text, '' if there were none.
 sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
 
 sub load {
@@ -43,7 +44,7 @@ sub read_report {
     return \%result;
 }
 
-# Seconds, and the bytes that came in them: those of answers that had not ended are counted as well.
+# The seconds, and the bytes received in them, including those of incomplete answers.
 sub transfer {
     my ($said) = @_;
     my ($seconds, $unit, $size, $scale) = $said =~ /requests in ([\d.]+)(ms|s|m), ([\d.]+)([KMGT]?)B read/ or die "wrk's report is not understood:\n$said";
@@ -52,8 +53,8 @@ sub transfer {
     return ($seconds * $seconds{$unit}, $size * 1024 ** $power{$scale});
 }
 
-# A connection that the server closes without announcing it is a read error to wrk, whose answer it counted none the
-# less: a habit of some servers, so it is named apart from what loses answers.
+# wrk counts an unannounced close as a read error, although it has counted the answer. Some servers
+# close so by habit, so this is reported apart from lost answers.
 sub faults {
     my ($said) = @_;
     my @faults;

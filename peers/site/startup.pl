@@ -1,4 +1,4 @@
-# What a site of this kind loads before its server forks.
+# Modules that such a site loads before its server forks.
 use strict;
 use warnings;
 use CGI   ();

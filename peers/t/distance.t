@@ -1,4 +1,4 @@
-# What was measured with the cores near one another is not put together with what was measured with them far apart.
+# Measurements with near cores and with far cores are not combined.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# Reading h2load's report: rate, answers, and what went wrong.
+# Parses h2load's report: rate, answers, failures.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# The plan: every matchup pits one rung of Mehari against at least one peer, and names are checked.
+# The plan: every matchup compares one rung of Mehari with at least one peer, and names are checked.
 use strict;
 use warnings;
 use FindBin;

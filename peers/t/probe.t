@@ -1,4 +1,4 @@
-# The paced client against a server that is slow for a known part of its answers.
+# The paced client against a server that delays a known part of its answers.
 use strict;
 use warnings;
 use FindBin;
@@ -8,7 +8,7 @@ use POSIX ();
 use Probe;
 use Test::More;
 
-# Answers so many requests of one connection; every so often it thinks for a tenth of a second first.
+# Answers so many requests of one connection, some of them after a tenth of a second.
 sub serve {
     my ($answers, $every) = @_;
     my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 0, Listen => 1) or die "no port: $!\n";
@@ -35,7 +35,8 @@ my $fast = probe($port, 0.2)->();
 waitpid $pid, 0;
 ok $fast->{p50} <= $fast->{p99} && $fast->{p99} <= $fast->{most}, 'figures are in order';
 
-# One of a hundred answers takes a tenth of a second, and the fifty requests that were due meanwhile are late as well.
+# One answer of a hundred takes a tenth of a second, and the fifty requests due in that time are
+# late as well.
 ($port, $pid) = serve(200, 100);
 my $slow = probe($port, 0.4)->();
 waitpid $pid, 0;

@@ -1,4 +1,4 @@
-# The process tree and its figures, taken from processes of this test's own.
+# The process tree and its figures, from processes of this test.
 use strict;
 use warnings;
 use FindBin;
@@ -6,7 +6,8 @@ use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Processes;
 
-# A parent that burns CPU in a child, waits for it, then keeps another child alive until its input ends.
+# A parent that uses CPU time in a child, waits for it, then keeps another child alive until its
+# input ends.
 pipe my $ready, my $say_ready or die $!;
 pipe my $until, my $end       or die $!;
 my $parent = fork // die $!;

@@ -1,4 +1,4 @@
-# What wrk prints, read: units, counts, and which of its errors are faults of a server.
+# Parses wrk's output: units, counts, and the errors that are a server's faults.
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,5 @@
-# Apache 2.4 with mod_perl and mod_cgi: prefork, because that is what mod_perl runs best under, one child a connection
-# that stays open, none started or ended during a measurement, and a buffered access log.
+# Apache 2.4 with mod_perl and mod_cgi. It runs prefork, mod_perl's best MPM, with one child for
+# each open connection and a buffered access log. No child starts or ends during a measurement.
 package Peer::Apache;
 use strict;
 use warnings;
@@ -21,14 +21,14 @@ sub command {
     return ($self->installed, '-f', $self->file('httpd.conf'), '-DFOREGROUND');
 }
 
-# The children are all of one kind; a program of mod_cgi's is gone when we look.
+# The children are all alike; a program of mod_cgi has ended before this looks.
 sub configure {
     my ($self) = @_;
     my $children = $self->{connections} + 4;
     my $modules  = '/usr/lib/apache2/modules';
     my $load = join '', map { "LoadModule ${_}_module $modules/mod_$_.so\n" }
         qw(mpm_prefork authz_core mime dir alias env cgi perl);
-    # Root's children would run as root otherwise, which Apache refuses to do.
+    # Otherwise root's children would run as root, which Apache refuses.
     my $identity = $> == 0 ? "User www-data\nGroup www-data\n" : '';
     $self->write_file('httpd.conf', <<"END");
 Define SITE $self->{site}

@@ -1,5 +1,5 @@
-# Feersum: an event loop in each of a few preforked processes, the application loaded before the fork, and Plack's access
-# log, since it has none of its own.
+# Feersum: an event loop in each of a few preforked processes, with the application loaded before
+# the fork. The access log is Plack's, because Feersum has none.
 package Peer::Feersum;
 use strict;
 use warnings;

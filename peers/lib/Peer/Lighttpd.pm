@@ -1,4 +1,5 @@
-# lighttpd: one worker a core, a small static file, a compressed one or a script of mod_magnet, the file's status cached for a second, its access log buffered.
+# lighttpd: one worker a core; a small static file, a compressed one or a script of mod_magnet; the
+# file's status cached for a second; a buffered access log.
 package Peer::Lighttpd;
 use strict;
 use warnings;
@@ -35,7 +36,7 @@ END
     return;
 }
 
-# Each file once, into a folder.
+# Compresses each file once, into a directory.
 sub deflate {
     my ($self) = @_;
     my $folder = $self->file('deflate');

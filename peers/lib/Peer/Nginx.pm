@@ -1,5 +1,5 @@
-# nginx: one worker a core, static files and a bare `return 200`, with a buffered access log; `threads`: files are read by its threads;
-# `gzip`: text/html is compressed.
+# nginx: one worker a core, static files and a bare `return 200`, with a buffered access log.
+# `threads`: its threads read the files. `gzip`: text/html is compressed.
 package Peer::Nginx;
 use strict;
 use warnings;
@@ -47,7 +47,8 @@ END
     return;
 }
 
-# Its listen words and lines. Buffers of a record's size spare a small answer the first byte's wait.
+# The parameters of listen, and the TLS lines. Buffers of a TLS record's size let the first byte of
+# a small response arrive sooner.
 sub tls {
     my ($self) = @_;
     my ($certificate, $key) = $self->certificate;

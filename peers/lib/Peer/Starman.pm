@@ -1,5 +1,6 @@
-# Starman: preforked Plack workers, the application loaded before the fork. A worker holds one connection while it stays
-# open, so there are as many as connections; with a connection for each request a few do.
+# Starman: preforked Plack workers, with the application loaded before the fork. A worker serves one
+# connection until it closes. So there are as many workers as connections; with one request a
+# connection a few suffice.
 package Peer::Starman;
 use strict;
 use warnings;

@@ -1,5 +1,6 @@
-# uWSGI with its PSGI plugin, speaking HTTP itself. A worker holds one connection while it stays open (http11-socket),
-# so there are as many as connections; with a connection for each request (http-socket) a few do.
+# uWSGI with its PSGI plugin and its own HTTP. A worker serves one connection until it closes
+# (http11-socket). So there are as many workers as connections; with one request a connection
+# (http-socket) a few suffice.
 package Peer::Uwsgi;
 use strict;
 use warnings;

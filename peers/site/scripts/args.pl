@@ -1,4 +1,4 @@
-# A form read by hand, from what $r->args says.
+# A form read by hand, from $r->args.
 use strict;
 use warnings;
 my $r = shift;

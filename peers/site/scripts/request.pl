@@ -1,4 +1,4 @@
-# A form read by Apache2::Request; where that is not installed, by hand.
+# A form read by Apache2::Request, or by hand if that is not installed.
 use strict;
 use warnings;
 my $r = shift;

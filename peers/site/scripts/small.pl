@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# The small static page, from a program that says how long it holds.
+# The small static page, from a program that sets its lifetime.
 use strict;
 use warnings;
 open my $file, '<', "$ENV{DOCUMENT_ROOT}/small.html" or die "small.html: $!\n";

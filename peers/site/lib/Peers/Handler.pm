@@ -1,4 +1,4 @@
-# The two pages as a mod_perl handler: <Location> gives the page's name as the last part of the address.
+# The two pages as a mod_perl handler: the last part of the path names the page.
 package Peers::Handler;
 use strict;
 use warnings;

@@ -1,6 +1,7 @@
-# The heavier page: about a millisecond of the Perl that real sites run. A form field is read, SQLite is asked by a
-# prepared statement, and an HTML page is built with every value escaped. The scripts, the handler and the PSGI
-# application of this folder all call page(), so that each server does the same work.
+# The heavier page: about a millisecond of the Perl that real sites run. It reads a form field,
+# queries SQLite by a prepared statement, and builds an HTML page with every value escaped. The
+# scripts, the handler and the PSGI application of this directory all call page(), so each server
+# does the same work.
 package Peers::Report;
 use strict;
 use warnings;
@@ -36,7 +37,7 @@ sub database {
     return DBI->connect_cached("dbi:SQLite:dbname=$ENV{PEERS_DATABASE}", '', '', {RaiseError => 1, PrintError => 0});
 }
 
-# Fills the file that PEERS_DATABASE names, the same rows each time.
+# Fills the file that PEERS_DATABASE names, always with the same rows.
 sub create_database {
     my $database = database();
     $database->do('CREATE TABLE caravan (city TEXT, leader TEXT, camels INTEGER, load_kg INTEGER, arrived INTEGER)');
