@@ -94,4 +94,14 @@ for my $module (sort keys %file) {
     is("@wide", '', "$module: at most 100 columns");
 }
 
+# What ModPerl::MethodLookup knows of a module stands in its POD.
+require ModPerl::MethodLookup;
+for my $module (ModPerl::MethodLookup::avail_modules()) {
+    open my $in, '<', $file{$module} or die "$module: $!";
+    my $text = do { local $/; <$in> };
+    my ($pod) = $text =~ /^(=head1 NAME\n.*?)^=cut/ms;
+    my (undef, @methods) = ModPerl::MethodLookup::lookup_module($module);
+    is(join(' ', grep { $_ ne 'DESTROY' && ($pod // '') !~ /\b$_\b/ } @methods), '', "$module: its methods are documented");
+}
+
 done_testing;

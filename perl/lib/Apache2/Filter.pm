@@ -269,6 +269,10 @@ Passes the brigade on with a mark that flushes it.
 
 Dies: use fflush.
 
+=item MODIFY_CODE_ATTRIBUTES
+
+perl calls it for the attributes above.
+
 =item TIEHANDLE, PRINT, PRINTF
 
 For C<tie *STDOUT, 'Apache2::Filter', $f>.

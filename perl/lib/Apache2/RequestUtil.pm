@@ -134,7 +134,7 @@ unknown phase, and for what is no handler.
 
 =item get_handlers(PHASE)
 
-An array reference of the handlers of a phase.
+An array reference of the handlers of a phase, as code where a name can be loaded.
 
 =item pnotes([NAME, [VALUE]])
 
@@ -218,6 +218,7 @@ Dies. Use PerlAuthenHandler and PerlAuthzHandler, or the directive PerlAddAuthnP
 
 =head1 DIFFERENCES
 
+C<< Apache2::RequestUtil->request >> works with and without C<PerlOptions +GlobalRequest>.
 C<get_handlers> returns an empty array where mod_perl returns undef. C<add_config> cannot change
 what the front has decided, such as Options or Require. C<slurp_filename> never taints its
 result.

@@ -210,6 +210,10 @@ Whether PerlOptions of the server turns on NAME. Dies for a name that is no opti
 
 The number of a method of the site's own. The server accepts any method without it.
 
+=item loglevel([NUMBER])
+
+The method of L<Apache2::ServerRec>.
+
 =item error_log2stderr
 
 Does nothing.

@@ -152,8 +152,8 @@ an access opens no file and no socket. The hash survives reloads, restarts, and 
 process at any moment.
 
 A key is up to 65,536 bytes long, a value up to 256 MiB. Both are byte strings: a character
-above 255 is an error, so encode text first, or use L<Mehari::State::Structures>. An undefined
-key or value is stored as the empty string.
+above 255 is an error, so encode text first. L<Mehari::State::Structures> takes text and
+references as values. An undefined key or value is stored as the empty string.
 
 One access is atomic. A sequence such as fetch, change and store needs a lock. C<use MLDBM
 qw(Mehari::State Storable)> works, with or without MLDBM::Sync.
