@@ -64,7 +64,7 @@ impl RedirectRule {
 /// `Header` and `RequestHeader`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HeaderRule {
-    /// `always`: also errors. Otherwise only 2xx and 3xx, as mostly in Apache's onsuccess table.
+    /// `always`: also the server's own error pages and redirects. Otherwise only what handlers answer.
     pub always: bool,
     pub action: HeaderAction,
     pub name: String,

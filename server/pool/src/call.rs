@@ -149,6 +149,8 @@ pub struct Head {
     /// Whether conditions of the request may change the status: a script printed this head without
     /// a status.
     pub may_be_conditional: bool,
+    /// A Location without a status: the server redirects, and not the program.
+    pub is_redirect: bool,
     /// Whether `lines` has a Date field; `has_server` likewise.
     pub has_date: bool,
     pub has_server: bool,

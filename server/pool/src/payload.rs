@@ -195,7 +195,10 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
         Some(target) if target.starts_with(b"/") && !target.starts_with(b"//") => {
             return Ok(ScriptHead::led(target, &head.lines));
         }
-        Some(_) => head.status = 302,
+        Some(_) => {
+            head.status = 302;
+            head.is_redirect = true;
+        }
         None => {
             head.status = 200;
             head.may_be_conditional = true;

@@ -255,6 +255,7 @@ impl Fields {
                 return ScriptHead::led(location, &self.head.lines);
             }
             status = 302;
+            self.head.is_redirect = true;
         }
         self.head.may_be_conditional = self.status.is_none() && status == 200;
         self.head.status = status;

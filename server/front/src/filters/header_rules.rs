@@ -2,7 +2,8 @@
 
 use crate::request::variables::ExpressionVariables;
 use mehari_config::{
-    Base, Condition, Expires, Facts, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Text,
+    Base, Condition, Expires, Facts, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern,
+    Rules, Text,
 };
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -21,8 +22,8 @@ pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &Ex
 /// The header lines of the response that `facts` describes, after all rules. `set`: fields that
 /// replace those of the same name.
 pub fn change_response(
-    rules: &[Arc<HeaderRule>],
-    expires: &Expires,
+    rules: &Rules,
+    is_of_server: bool,
     facts: &ExpressionVariables,
     set: &[(Vec<u8>, Vec<u8>)],
 ) -> Vec<u8> {
@@ -33,12 +34,14 @@ pub fn change_response(
     };
     fields.retain(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie") || !is_set(name));
     fields.extend_from_slice(set);
-    // Responses without a handler get only Apache's `always` table.
-    let success = facts.status < 400;
-    if success && expires.active {
-        add_expiry(expires, &mut fields);
+    if facts.status < 400 && rules.expires.active {
+        add_expiry(&rules.expires, &mut fields);
     }
-    for rule in rules.iter().filter(|rule| rule.always || success) {
+    for rule in rules
+        .headers
+        .iter()
+        .filter(|rule| rule.always || !is_of_server)
+    {
         if holds(&rule.condition, facts) {
             change(rule, &mut fields, facts);
         }

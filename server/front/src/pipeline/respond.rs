@@ -6,8 +6,9 @@ use super::filter;
 use super::handle::page;
 use crate::content::{Answer, Content};
 use crate::handlers::{Backend, HandlerOutcome};
+use crate::pipeline::headers::{self, Unruled};
 use crate::pipeline::scripts::{self, Response as Scripted};
-use crate::pipeline::{headers, RequestContext, RequestSource};
+use crate::pipeline::{RequestContext, RequestSource};
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
 use mehari_pool::Head;
@@ -51,7 +52,12 @@ pub fn start_answer<C: ClientStream>(
     } else {
         BodyLength::Known(answer.content.length())
     };
-    let changed = changed_lines(client, context, answer.status, answer.lines());
+    let unruled = Unruled {
+        status: answer.status,
+        lines: answer.lines(),
+        is_of_server: answer.is_of_server(),
+    };
+    let changed = changed_lines(client, context, unruled);
     let resource = match &answer.content {
         Content::Cached(resource) if changed.is_none() => Some(&**resource),
         _ => None,
@@ -124,7 +130,12 @@ pub async fn program<C: ClientStream>(
     .await;
     let mut store = Vec::new();
     let kept = lines.kept(&head.lines, &mut store);
-    let changed = changed_lines(client, context, head.status, kept);
+    let unruled = Unruled {
+        status: head.status,
+        lines: kept,
+        is_of_server: head.is_redirect,
+    };
+    let changed = changed_lines(client, context, unruled);
     let response = ResponseHead {
         lines: match &changed {
             None => kept,
@@ -163,9 +174,8 @@ async fn scripted<C: ClientStream>(
 fn changed_lines<C: ClientStream>(
     client: &C,
     context: &RequestContext,
-    status: u16,
-    lines: [&[u8]; 2],
+    unruled: Unruled<'_>,
 ) -> Option<Vec<u8>> {
     let request = || client.request(context);
-    headers::of_response(client.shared(), context, request, status, lines)
+    headers::of_response(client.shared(), context, request, unruled)
 }

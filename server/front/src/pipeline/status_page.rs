@@ -96,7 +96,7 @@ pub fn file_of_error(
     let resource = target.resource(None, settings, files)?;
     let media_type = resource.media_type().unwrap_or("text/html");
     let content = if resource.is_cached() {
-        Content::Bytes(resource.body().to_vec())
+        Content::Shared(resource.bytes())
     } else {
         Content::File(Box::new(resource.whole(files)?))
     };

@@ -4,7 +4,8 @@ use super::answer;
 use crate::cache::fill_lock::{FillLock, Kind, UNKEPT};
 use crate::cache::{key, CacheStatus};
 use crate::handlers::{Backend, Captured, HandlerOutcome};
-use crate::pipeline::{headers, RequestContext};
+use crate::pipeline::headers::{self, Unruled};
+use crate::pipeline::RequestContext;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_cache::{field, fields, Arrival, Page, Terms};
@@ -47,8 +48,12 @@ pub fn receive(
         Kind::Fill(old) => old.clone(),
     };
     // The page as the client sees it, after `Header` and `Expires` rules.
-    let block = [&head.lines[..], &[]];
-    let ruled = headers::of_response(shared, context, || *request, status, block);
+    let unruled = Unruled {
+        status,
+        lines: [&head.lines[..], &[]],
+        is_of_server: head.is_redirect,
+    };
+    let ruled = headers::of_response(shared, context, || *request, unruled);
     let said = ruled.as_deref().unwrap_or(&head.lines);
     let arrival = fill_lock.arrival(said);
     let now = arrival.at;
