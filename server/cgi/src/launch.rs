@@ -22,7 +22,7 @@ pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Comma
     check(&file)?;
     let mut command = Command::new(&file);
     command
-        .args(arguments::from_query(program.call.query))
+        .args(arguments::from_query(program.call.line.query))
         .current_dir(file.parent().unwrap_or(Path::new("/")))
         .env_clear()
         .stdout(Stdio::piped())

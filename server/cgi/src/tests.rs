@@ -2,7 +2,10 @@
 
 use super::*;
 use mehari_observe::{LogLevel, LogTarget};
-use mehari_pool::{Fault, Head, Login, Task};
+use mehari_pool::{
+    AccessResult, ConnectionFacts, Fault, Head, Login, MappedPath, RequestLine, ScriptEnvironment,
+    Task,
+};
 use std::future::poll_fn;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -112,36 +115,46 @@ impl Rig {
                 rung: mehari_config::Rung::Cgi,
                 file: file.as_os_str().as_bytes(),
             },
-            method: request.method.as_bytes(),
-            target: target.as_bytes(),
-            script_name: b"/cgi-bin/a",
-            path_info: b"/x y",
-            query: request.query.as_bytes(),
-            protocol: b"HTTP/1.1",
-            scheme: b"http",
-            server_name: b"example.test",
-            server_port: 8080,
-            server_addr: b"127.0.0.1",
-            remote_addr: b"127.0.0.2",
-            remote_port: 40_000,
-            connection: 1,
-            kept: 0,
-            document_root: b"/srv/www",
-            media_type: b"",
+            line: RequestLine {
+                method: request.method.as_bytes(),
+                target: target.as_bytes(),
+                query: request.query.as_bytes(),
+                protocol: b"HTTP/1.1",
+            },
+            path: MappedPath {
+                script_name: b"/cgi-bin/a",
+                path_info: b"/x y",
+                document_root: b"/srv/www",
+                media_type: b"",
+                file_mark: 0,
+            },
+            connection: ConnectionFacts {
+                scheme: b"http",
+                server_name: b"example.test",
+                server_port: 8080,
+                server_addr: b"127.0.0.1",
+                remote_addr: b"127.0.0.2",
+                remote_port: 40_000,
+                number: 1,
+                kept: 0,
+            },
             fields: request.fields,
-            variables: &[(b"COLOUR", b"red")],
-            configured: (0, 0),
+            environment: ScriptEnvironment {
+                variables: &[(b"COLOUR", b"red")],
+                configured: (0, 0),
+                parse_headers: true,
+                cgi_world: true,
+            },
             settings: (0, b""),
-            access_status: 0,
+            access: AccessResult {
+                status: 0,
+                known: 0,
+                login: &Login::Unasked,
+                challenge: b"",
+            },
             led: Default::default(),
-            file_mark: 0,
-            known: 0,
-            login: &Login::Unasked,
-            challenge: b"",
             server: 0,
             team: Default::default(),
-            parse_headers: true,
-            cgi_world: true,
             timeout: request.timeout,
             request_id: 4711,
             body: request.body,

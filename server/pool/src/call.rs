@@ -63,17 +63,58 @@ pub enum Body<'a> {
 #[derive(Debug)]
 pub struct Call<'a> {
     pub task: Task<'a>,
+    pub line: RequestLine<'a>,
+    pub path: MappedPath<'a>,
+    pub connection: ConnectionFacts<'a>,
+    /// Header fields in order of arrival, with names as sent. Never `Proxy`, hop-by-hop fields or
+    /// names with `_`.
+    pub fields: &'a [(&'a [u8], &'a [u8])],
+    pub environment: ScriptEnvironment<'a>,
+    /// Perl's part of the settings in force, and its number. Empty: none.
+    pub settings: (u32, &'a [u8]),
+    pub access: AccessResult<'a>,
+    /// The internal redirect that led here, if any.
+    pub led: Led,
+    /// The number of the virtual host; 0: the main server.
+    pub server: u16,
+    /// The team that serves the host.
+    pub team: mehari_config::TeamMark,
+    pub timeout: std::time::Duration,
+    /// Unique within the front's life. The error log and the access log show it.
+    pub request_id: u64,
+    pub body: Body<'a>,
+}
+
+/// The request line.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLine<'a> {
     pub method: &'a [u8],
     /// The request target as sent: path and query (REQUEST_URI).
     pub target: &'a [u8],
-    /// Decoded path that names the script or mount (SCRIPT_NAME).
-    pub script_name: &'a [u8],
-    /// Decoded rest of the path (PATH_INFO).
-    pub path_info: &'a [u8],
     /// Undecoded, without the `?`.
     pub query: &'a [u8],
     /// `HTTP/1.1`
     pub protocol: &'a [u8],
+}
+
+/// What the path of a request was mapped to.
+#[derive(Debug, Clone, Copy)]
+pub struct MappedPath<'a> {
+    /// Decoded path that names the script or mount (SCRIPT_NAME).
+    pub script_name: &'a [u8],
+    /// Decoded rest of the path (PATH_INFO).
+    pub path_info: &'a [u8],
+    pub document_root: &'a [u8],
+    /// The media type of the file, by the file's name. Empty: unknown, or a script.
+    pub media_type: &'a [u8],
+    /// `wire::layout::file_mark` of the program's file, if the file is unchanged since the front
+    /// saw it. 0: the worker checks the file.
+    pub file_mark: u64,
+}
+
+/// The connection of a request and its two ends.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionFacts<'a> {
     /// `http` or `https`
     pub scheme: &'a [u8],
     pub server_name: &'a [u8],
@@ -81,48 +122,39 @@ pub struct Call<'a> {
     pub server_addr: &'a [u8],
     pub remote_addr: &'a [u8],
     pub remote_port: u16,
-    /// The number of the client's connection and the count of its earlier requests. 0: unknown.
-    pub connection: u64,
+    /// The number of the client's connection. 0: unknown.
+    pub number: u64,
+    /// The count of the connection's earlier requests.
     pub kept: u64,
-    pub document_root: &'a [u8],
-    /// The media type of the file, by the file's name. Empty: unknown, or a script.
-    pub media_type: &'a [u8],
-    /// Header fields in order of arrival, with names as sent. Never `Proxy`, hop-by-hop fields or
-    /// names with `_`.
-    pub fields: &'a [(&'a [u8], &'a [u8])],
-    /// Variables of the configuration: those of `SetEnv` first, then those of `PerlSetEnv`, then all others.
-    pub variables: &'a [(&'a [u8], &'a [u8])],
-    /// How many of the variables `SetEnv` has set, and how many `PerlSetEnv`.
-    pub configured: (u16, u16),
-    /// Perl's part of the settings in force, and its number. Empty: none.
-    pub settings: (u32, &'a [u8]),
+}
+
+/// The outcome of the front's access phase.
+#[derive(Debug, Clone, Copy)]
+pub struct AccessResult<'a> {
     /// The status with which the front refuses the request in the access phase. 0: no refusal.
-    pub access_status: u16,
-    /// `wire::layout::file_mark` of the program's file, if the file is unchanged since the front
-    /// saw it. 0: the worker checks the file.
-    pub file_mark: u64,
+    pub status: u16,
     /// Results of the `Require` parts that need no user, for Perl's authorisation.
     pub known: u64,
     /// The user, if Perl's handlers do not set one.
     pub login: &'a Login,
     /// The challenge: header lines that request authentication.
     pub challenge: &'a [u8],
-    /// The internal redirect that led here, if any.
-    pub led: Led,
-    /// The number of the virtual host; 0: the main server.
-    pub server: u16,
-    /// The team that serves the host.
-    pub team: mehari_config::TeamMark,
+}
+
+/// The variables of a script, and the form of its output and environment.
+#[derive(Debug, Clone, Copy)]
+pub struct ScriptEnvironment<'a> {
+    /// Variables of the configuration: those of `SetEnv` first, then those of `PerlSetEnv`, then
+    /// all others.
+    pub variables: &'a [(&'a [u8], &'a [u8])],
+    /// How many of the variables `SetEnv` has set, and how many `PerlSetEnv`.
+    pub configured: (u16, u16),
     /// `PerlOptions +ParseHeaders`. Always true without a configuration and for scripts.
     pub parse_headers: bool,
     /// Whether the script expects CGI's environment: its own folder as working directory, fresh
     /// file-scoped lexicals. False under `ModPerl::Registry` in a site's configuration, as in
     /// mod_perl.
     pub cgi_world: bool,
-    pub timeout: std::time::Duration,
-    /// Unique within the front's life. The error log and the access log show it.
-    pub request_id: u64,
-    pub body: Body<'a>,
 }
 
 /// The internal redirect of a request.

@@ -15,7 +15,7 @@ impl Pool {
     /// refusal shows in `poll_head`.
     pub fn submit(&self, call: Call<'_>) -> Exchange {
         let mut inner = self.borrow();
-        let prints_head = call.parse_headers;
+        let prints_head = call.environment.parse_headers;
         let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
         inner.totals.requests += 1;
         inner.under_way += 1;

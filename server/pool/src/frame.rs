@@ -48,7 +48,7 @@ impl Writer<'_> {
 
 /// Length in bytes of this call's frame.
 pub fn size(call: &Call<'_>) -> usize {
-    let pairs = call.fields.iter().chain(call.variables);
+    let pairs = call.fields.iter().chain(call.environment.variables);
     let body = match &call.body {
         Body::Memory(bytes) => bytes.len(),
         _ => 0,
@@ -63,28 +63,28 @@ pub fn size(call: &Call<'_>) -> usize {
 fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
     [
         (Text::Task, task(&call.task).1),
-        (Text::Method, call.method),
-        (Text::Target, call.target),
-        (Text::ScriptName, call.script_name),
-        (Text::PathInfo, call.path_info),
-        (Text::Query, call.query),
-        (Text::Protocol, call.protocol),
-        (Text::Scheme, call.scheme),
-        (Text::ServerName, call.server_name),
-        (Text::ServerAddr, call.server_addr),
-        (Text::RemoteAddr, call.remote_addr),
-        (Text::DocumentRoot, call.document_root),
+        (Text::Method, call.line.method),
+        (Text::Target, call.line.target),
+        (Text::ScriptName, call.path.script_name),
+        (Text::PathInfo, call.path.path_info),
+        (Text::Query, call.line.query),
+        (Text::Protocol, call.line.protocol),
+        (Text::Scheme, call.connection.scheme),
+        (Text::ServerName, call.connection.server_name),
+        (Text::ServerAddr, call.connection.server_addr),
+        (Text::RemoteAddr, call.connection.remote_addr),
+        (Text::DocumentRoot, call.path.document_root),
         (Text::File, file(&call.task)),
         (Text::Settings, call.settings.1),
-        (Text::MediaType, call.media_type),
-        (Text::User, login(call.login).1),
-        (Text::Challenge, call.challenge),
+        (Text::MediaType, call.path.media_type),
+        (Text::User, login(call.access.login).1),
+        (Text::Challenge, call.access.challenge),
     ]
 }
 
 /// Writes the frame to the start of `slot` and returns its length.
 pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
-    let pairs = call.fields.len() + call.variables.len();
+    let pairs = call.fields.len() + call.environment.variables.len();
     let slot_size = slot.len().min(SLOT_SIZE);
     let mut writer = Writer {
         slot: &mut slot[..slot_size],
@@ -92,7 +92,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     };
     if writer.at > slot_size
         || call.fields.len() > usize::from(u16::MAX)
-        || call.variables.len() > usize::from(u16::MAX)
+        || call.environment.variables.len() > usize::from(u16::MAX)
     {
         return Err(TooLarge);
     }
@@ -102,27 +102,32 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         flags: flags(call),
         request_id: call.request_id,
         field_count: call.fields.len() as u16,
-        variable_count: call.variables.len() as u16,
-        server_port: call.server_port,
-        remote_port: call.remote_port,
-        connection: call.connection,
-        kept: call.kept,
+        variable_count: call.environment.variables.len() as u16,
+        server_port: call.connection.server_port,
+        remote_port: call.connection.remote_port,
+        connection: call.connection.number,
+        kept: call.connection.kept,
         settings_id: call.settings.0,
-        access_status: call.access_status,
+        access_status: call.access.status,
         redirect_status: call.led.status,
         depth: call.led.depth,
-        set_env_count: call.configured.0,
-        perl_set_env_count: call.configured.1,
-        file_mark: call.file_mark,
-        known: call.known,
-        login: login(call.login).0,
+        set_env_count: call.environment.configured.0,
+        perl_set_env_count: call.environment.configured.1,
+        file_mark: call.path.file_mark,
+        known: call.access.known,
+        login: login(call.access.login).0,
         server: call.server,
         ..Request::default()
     };
     for (which, bytes) in texts(call) {
         request.text[which as usize] = writer.put(bytes)?;
     }
-    for (index, (name, value)) in call.fields.iter().chain(call.variables).enumerate() {
+    for (index, (name, value)) in call
+        .fields
+        .iter()
+        .chain(call.environment.variables)
+        .enumerate()
+    {
         writer.put_pair(index, name, value)?;
     }
     match &call.body {
@@ -278,10 +283,10 @@ fn flags(call: &Call<'_>) -> u8 {
             ..
         }
     );
-    if call.parse_headers || is_fork {
+    if call.environment.parse_headers || is_fork {
         flags |= flag::PARSE_HEADERS;
     }
-    if call.cgi_world || is_fork {
+    if call.environment.cgi_world || is_fork {
         flags |= flag::CGI_WORLD;
     }
     if matches!(
@@ -302,7 +307,7 @@ fn flags(call: &Call<'_>) -> u8 {
     if let Task::Front { is_plain: true, .. } = call.task {
         flags |= flag::FILE;
     }
-    if call.method == b"HEAD" {
+    if call.line.method == b"HEAD" {
         flags |= flag::HEAD;
     }
     if call.led.is_within {

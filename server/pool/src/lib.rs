@@ -44,8 +44,8 @@ mod worker;
 mod zygote;
 
 pub use call::{
-    Asker, Body, Call, Declined, Fault, Head, Led, Login, Named, Outcome, Question,
-    SubrequestResolver, Task,
+    AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Head, Led, Login,
+    MappedPath, Named, Outcome, Question, RequestLine, ScriptEnvironment, SubrequestResolver, Task,
 };
 pub use configurator::Configurator;
 pub use exchange::Exchange;

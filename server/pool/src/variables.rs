@@ -27,7 +27,7 @@ pub struct Surroundings<'a> {
 
 /// Calls `add` with every name and value.
 pub fn each(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8], &[u8])) {
-    for (name, value) in around.passed.iter().chain(call.variables) {
+    for (name, value) in around.passed.iter().chain(call.environment.variables) {
         add(name, value);
     }
     server(call, around, add);
@@ -38,36 +38,42 @@ pub fn each(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8
 fn server(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8], &[u8])) {
     add(b"GATEWAY_INTERFACE", b"CGI/1.1");
     add(b"SERVER_SOFTWARE", around.software);
-    add(b"SERVER_NAME", call.server_name);
-    add(b"SERVER_ADDR", call.server_addr);
-    add(b"SERVER_PORT", Decimal::new(call.server_port.into()).text());
-    add(b"SERVER_PROTOCOL", call.protocol);
-    add(b"DOCUMENT_ROOT", call.document_root);
+    add(b"SERVER_NAME", call.connection.server_name);
+    add(b"SERVER_ADDR", call.connection.server_addr);
+    add(
+        b"SERVER_PORT",
+        Decimal::new(call.connection.server_port.into()).text(),
+    );
+    add(b"SERVER_PROTOCOL", call.line.protocol);
+    add(b"DOCUMENT_ROOT", call.path.document_root);
     if let Some(admin) = around.admin {
         add(b"SERVER_ADMIN", admin);
     }
 }
 
 fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8], &[u8])) {
-    add(b"REQUEST_METHOD", call.method);
-    add(b"REQUEST_SCHEME", call.scheme);
-    if call.scheme == b"https" {
+    add(b"REQUEST_METHOD", call.line.method);
+    add(b"REQUEST_SCHEME", call.connection.scheme);
+    if call.connection.scheme == b"https" {
         add(b"HTTPS", b"on");
     }
-    add(b"REQUEST_URI", call.target);
-    add(b"QUERY_STRING", call.query);
-    add(b"SCRIPT_NAME", call.script_name);
+    add(b"REQUEST_URI", call.line.target);
+    add(b"QUERY_STRING", call.line.query);
+    add(b"SCRIPT_NAME", call.path.script_name);
     if let Task::Script { file, .. } | Task::Psgi { file } | Task::Front { file, .. } = call.task {
         add(b"SCRIPT_FILENAME", file);
     }
-    if !call.path_info.is_empty() {
-        add(b"PATH_INFO", call.path_info);
-        let root = call.document_root;
+    if !call.path.path_info.is_empty() {
+        add(b"PATH_INFO", call.path.path_info);
+        let root = call.path.document_root;
         let root = root.strip_suffix(b"/").unwrap_or(root);
-        add(b"PATH_TRANSLATED", &[root, call.path_info].concat());
+        add(b"PATH_TRANSLATED", &[root, call.path.path_info].concat());
     }
-    add(b"REMOTE_ADDR", call.remote_addr);
-    add(b"REMOTE_PORT", Decimal::new(call.remote_port.into()).text());
+    add(b"REMOTE_ADDR", call.connection.remote_addr);
+    add(
+        b"REMOTE_PORT",
+        Decimal::new(call.connection.remote_port.into()).text(),
+    );
     if let Some(user) = around.user {
         add(b"REMOTE_USER", user);
     }

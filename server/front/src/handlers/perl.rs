@@ -5,7 +5,10 @@ use crate::request::{canonical, path_of, trace, Field, Request, Table};
 use crate::routing::{Outcome, Route};
 use crate::shared::{PerlExchange, PerlPool};
 use mehari_config::{Handler, Host, Rung, Settings, Site};
-use mehari_pool::{Body, Call, Led, Login, Task};
+use mehari_pool::{
+    AccessResult, Body, Call, ConnectionFacts, Led, Login, MappedPath, RequestLine,
+    ScriptEnvironment, Task,
+};
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
@@ -119,41 +122,51 @@ pub fn with_call<T>(
     }
     give(Call {
         task: task(route),
-        method: request.method,
-        target: request.target,
-        script_name: &route.script_name,
-        path_info: &route.path_info,
-        query: request.query(),
-        protocol: request.protocol.name(),
-        scheme: scheme(request),
-        server_name: &canonical::name(request, host),
-        server_port: canonical::port(request, host),
-        media_type: media_type(route).as_bytes(),
-        server_addr: request.peer.server_addr.as_bytes(),
-        remote_addr: request.peer.remote_addr.as_bytes(),
-        remote_port: request.peer.remote_port,
-        connection: request.peer.connection,
-        kept: request.peer.kept.get(),
-        document_root: host.document_root.as_os_str().as_bytes(),
+        line: RequestLine {
+            method: request.method,
+            target: request.target,
+            query: request.query(),
+            protocol: request.protocol.name(),
+        },
+        path: MappedPath {
+            script_name: &route.script_name,
+            path_info: &route.path_info,
+            media_type: media_type(route).as_bytes(),
+            document_root: host.document_root.as_os_str().as_bytes(),
+            file_mark: route.file_mark(),
+        },
+        connection: ConnectionFacts {
+            scheme: scheme(request),
+            server_name: &canonical::name(request, host),
+            server_port: canonical::port(request, host),
+            server_addr: request.peer.server_addr.as_bytes(),
+            remote_addr: request.peer.remote_addr.as_bytes(),
+            remote_port: request.peer.remote_port,
+            number: request.peer.connection,
+            kept: request.peer.kept.get(),
+        },
         fields: fields.as_slice(),
-        variables: variables.as_slice(),
-        configured: (set_env as u16, perl_set_env as u16),
+        environment: ScriptEnvironment {
+            variables: variables.as_slice(),
+            configured: (set_env as u16, perl_set_env as u16),
+            parse_headers: parses_headers(route),
+            cgi_world: site.by_name.is_some(),
+        },
         settings: told(route),
-        access_status: match request.rule_state {
-            _ if settings.denied && !settings.runs_phases() => 403,
-            state => state.map_or(0, |state| state.access_status),
+        access: AccessResult {
+            status: match request.rule_state {
+                _ if settings.denied && !settings.runs_phases() => 403,
+                state => state.map_or(0, |state| state.access_status),
+            },
+            known: request.rule_state.map_or(0, |state| state.known),
+            login: request
+                .rule_state
+                .map_or(&Login::Unasked, |state| &state.login),
+            challenge: request.rule_state.map_or(b"", |state| &state.challenge),
         },
         led: led(request),
-        file_mark: route.file_mark(),
-        known: request.rule_state.map_or(0, |state| state.known),
-        login: request
-            .rule_state
-            .map_or(&Login::Unasked, |state| &state.login),
-        challenge: request.rule_state.map_or(b"", |state| &state.challenge),
         server: u16::try_from(route.host).unwrap_or(0),
         team: host.team,
-        parse_headers: parses_headers(route),
-        cgi_world: site.by_name.is_some(),
         timeout: settings.limits.timeout,
         request_id: request.id,
         body,

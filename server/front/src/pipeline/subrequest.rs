@@ -89,7 +89,7 @@ fn give_call(
             };
         }
         if access_status != 0 {
-            call.access_status = access_status;
+            call.access.status = access_status;
             // The front refused the request without everything that handlers need, so none runs.
             if route.settings.runs_phases() {
                 call.settings = (0, b"");

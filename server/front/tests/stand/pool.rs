@@ -56,14 +56,14 @@ impl mehari_front::StandIn for StandIn {
 fn describe(call: &Call<'_>) -> String {
     let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
     let mut lines = vec![
-        format!("method {}", text(call.method)),
-        format!("target {}", text(call.target)),
-        format!("script {}", text(call.script_name)),
-        format!("info {}", text(call.path_info)),
-        format!("query {}", text(call.query)),
-        format!("server {}", text(call.server_name)),
+        format!("method {}", text(call.line.method)),
+        format!("target {}", text(call.line.target)),
+        format!("script {}", text(call.path.script_name)),
+        format!("info {}", text(call.path.path_info)),
+        format!("query {}", text(call.line.query)),
+        format!("server {}", text(call.connection.server_name)),
     ];
-    for (name, value) in call.variables {
+    for (name, value) in call.environment.variables {
         lines.push(format!("{}={}", text(name), text(value)));
     }
     for (name, value) in call.fields {
@@ -162,7 +162,7 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
         }
         "flood.pl" => Said {
             freed: Some(freed.clone()),
-            flood: 0..text_after(call.query, "pieces="),
+            flood: 0..text_after(call.line.query, "pieces="),
             ..said(head(200, plain, None), &[], false)
         },
         "away.pl" => said(
