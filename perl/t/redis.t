@@ -102,6 +102,14 @@ waitpid $holder, 0;
 waitpid $reader, 0;
 is($?, 0, 'until the holder is killed');
 
+# A lock that another process has freed is lost.
+(tied %hash)->Lock;
+$admin->call('DEL', 'mehari:lock:visits');
+eval { $hash{n} = 'lost' };
+like($@, qr/^Mehari::State: the lock was lost/, 'a lost lock is told');
+(tied %hash)->UnLock;
+isnt($hash{n}, 'lost', 'and nothing is written without it');
+
 # Mehari::Cache.
 my $cache = Mehari::Cache->new(in => $url, namespace => 'shop');
 $cache->set(deep => { list => [1] }, ttl => 100);
@@ -117,6 +125,8 @@ my $made = "$folder/made";
 }) } 1 .. 6;
 is((grep { waitpid $_, 0; $? } @children), 0, 'six get it');
 is(-s $made, 1, 'one has made it');
+is_deeply([sort $cache->keys], [qw(deep page)], 'keys');
+is(scalar(Mehari::Cache->new(in => $url, namespace => 'other')->keys), 0, 'of one namespace alone');
 $cache->clear;
 is($cache->get('deep'), undef, 'clear');
 {

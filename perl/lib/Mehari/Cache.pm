@@ -247,9 +247,8 @@ with C<Mehari::State:>.
 
 =head1 LIMITS
 
-A key is bytes, or text that is stored as UTF-8. C<keys> does not work with a cache in Redis.
-Redis decides itself what leaves when its memory is full. The code of C<compute> must not
-compute the same key again.
+A key is bytes, or text that is stored as UTF-8. Redis decides itself what leaves when its
+memory is full. C<clear> and C<keys> of a cache in Redis look at every key of the database.
 
 =head1 SEE ALSO
 

@@ -79,8 +79,7 @@ that of the user, in memory.
 =head1 LIMITS
 
 An entry is kept for an hour after its time, because CHI can return expired entries. Entries may
-leave earlier when the cache is full. With C<in>, C<get_keys> and C<get_namespaces> do not work,
-because L<Mehari::Cache> cannot list the keys of a Redis server.
+leave earlier when the cache is full.
 
 =head1 SEE ALSO
 

@@ -21,7 +21,7 @@ my $GUARD = q{
 local holder = redis.call('GET', KEYS[2])
 if ARGV[1] == '' then
   if holder then return redis.error_reply('LOCKED ' .. holder) end
-elseif holder ~= ARGV[1] then return redis.error_reply('LOST')
+elseif holder ~= ARGV[1] then return redis.error_reply('LOST the lock')
 else redis.call('PEXPIRE', KEYS[2], } . FORGOTTEN . q{) end
 };
 my %SCRIPT = (
@@ -77,17 +77,27 @@ sub remove {
 sub clear {
     my ($self, $name, $held) = @_;
     return $self->run('clear', $name, $held) unless $self->{expiring};
-    my $pattern = $self->place($name, '') =~ s/([\\*?\[\]])/\\$1/gr . '*';
-    my $cursor = 0;
-    do {
-        ($cursor, my $keys) = @{ $self->plainly('SCAN', $cursor, 'MATCH', $pattern, 'COUNT', 1000) };
-        $self->plainly('UNLINK', @$keys) if @$keys;
-    } while $cursor;
+    $self->each_part($name, sub { $self->plainly('UNLINK', @_) });
 }
 
 sub keys {
     my ($self, $name, $held) = @_;
-    return $self->run('keys', $name, $held);
+    return $self->run('keys', $name, $held) unless $self->{expiring};
+    my $before = length $self->place($name, '');
+    my %found;
+    $self->each_part($name, sub { $found{ substr $_, $before } = 1 for @_ });
+    return [CORE::keys %found];
+}
+
+# Calls the code with the keys in Redis of a cache, part by part. Redis may give a key twice.
+sub each_part {
+    my ($self, $name, $code) = @_;
+    my $pattern = $self->place($name, '') =~ s/([\\*?\[\]])/\\$1/gr . '*';
+    my $cursor = 0;
+    do {
+        ($cursor, my $keys) = @{ $self->plainly('SCAN', $cursor, 'MATCH', $pattern, 'COUNT', 1000) };
+        $code->(@$keys) if @$keys;
+    } while $cursor;
 }
 
 # The size of keys and values in bytes, and their number.
@@ -192,7 +202,7 @@ sub plainly {
 
 sub fail {
     my ($self, $reply) = @_;
-    croak 'Mehari::State: the lock was lost: its connection to Redis ended' if $$reply eq 'LOST';
+    croak 'Mehari::State: the lock was lost: its connection to Redis ended' if $$reply =~ /^LOST /;
     croak "Mehari::State: Redis says: $$reply";
 }
 
