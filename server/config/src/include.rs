@@ -8,9 +8,9 @@ use crate::glob;
 /// each other.
 pub(crate) const MOST_FILES: usize = 10_000;
 
-/// The files of `pattern` (relative to `root`), sorted. A folder means everything below it. Errors
-/// are one line of text.
-pub(crate) fn files(root: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
+/// The files of `pattern` (relative to `root`), sorted. A folder means everything below it, which may
+/// be nothing. `None`: nothing has that name. Errors are one line of text.
+pub(crate) fn files(root: &Path, pattern: &str) -> Result<Option<Vec<PathBuf>>, String> {
     let whole = root.join(pattern);
     let mut found = vec![PathBuf::from("/")];
     for part in whole.iter().skip(1) {
@@ -22,11 +22,14 @@ pub(crate) fn files(root: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> 
             whole.display()
         ));
     }
+    if found.is_empty() {
+        return Ok(None);
+    }
     let mut files = Vec::new();
     for path in found {
         gather(&path, &mut files, 0)?;
     }
-    Ok(files)
+    Ok(Some(files))
 }
 
 /// Goes one segment further: what matches `part` in each folder.

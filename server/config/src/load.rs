@@ -310,14 +310,14 @@ impl<'a> Reader<'a> {
         let at = request.at;
         let files = include::files(&self.site.server_root, &request.pattern)
             .map_err(|message| Fault::new(at, message))?;
-        if files.is_empty() && !request.optional {
+        if files.is_none() && !request.optional {
             let pattern = request.pattern;
             let message =
                 format!("no file is called `{pattern}`; expected one, or IncludeOptional");
             return Err(Fault::new(at, message));
         }
         let including = self.file.clone();
-        for file in files {
+        for file in files.into_iter().flatten() {
             let real = file.canonicalize().unwrap_or_else(|_| file.clone());
             if self.reading.contains(&real) {
                 let message = format!("`{}` includes itself here", file.display());

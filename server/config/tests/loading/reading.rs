@@ -75,6 +75,14 @@ fn includes_are_read_in_order_and_a_loop_ends_in_a_problem() {
         .map(|(name, _)| name.as_str())
         .collect();
     assert_eq!(names, ["A", "B", "LAST"]);
+    let folders = [("httpd.conf", "Include none\nInclude n*\nInclude none/\n")];
+    let files = Files::new(&folders);
+    std::fs::create_dir(files.0.path().join("none")).expect("a folder");
+    assert!(files.load(&[]).is_ok(), "an empty folder, as in Apache");
+    for missing in ["Include missing", "Include missing/", "Include *x/*.conf"] {
+        let files = Files::new(&[("httpd.conf", missing)]);
+        assert!(files.load(&[]).is_err(), "{missing}");
+    }
     let looped = Files::new(&[("httpd.conf", "Include httpd.conf\n")]).load(&[]);
     let looped = looped.expect_err("a loop");
     assert_eq!(looped.problems.len(), 1);
