@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// It refuses to run as root: what root starts becomes `nobody`.
+/// Apache::Test refuses to run as root: started by root, it becomes `nobody`.
 const NOBODY: u32 = 65534;
 
 fn copy(from: &Path, to: &Path, is_root: bool) {
@@ -35,7 +35,7 @@ fn give(path: &Path, is_root: bool) {
 
 #[test]
 fn a_suite_of_apache_test_passes() {
-    // It brings Apache::Test.
+    // This package contains Apache::Test.
     needs!("libapache2-mod-perl2");
     let is_root = rustix::process::geteuid().is_root();
     needs_machine!(
@@ -50,7 +50,7 @@ fn a_suite_of_apache_test_passes() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("apache_test/t");
     copy(&suite, &folder.path().join("t"), is_root);
     give(folder.path(), is_root);
-    // Built by whoever may write to the checkout.
+    // Built as the owner of the checkout.
     let built = Command::new("perl")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../perl/build.pl"))
         .output();

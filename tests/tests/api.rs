@@ -3,7 +3,7 @@
 
 use mehari_harness::{eventually, needs, Answer, Builder, Request, Server, PATIENCE};
 
-/// Class, and what its location has beside its handler.
+/// Each handler class, and the other directives of its location.
 const HANDLERS: &[(&str, &str)] = &[
     ("Fields", ""),
     (
@@ -85,7 +85,8 @@ const HEADS: &[&str] = &[
     "none",
 ];
 
-/// What a handler decides of an answer: without the lines and pages of the server itself, and without its port.
+/// The part of a response that a handler decides: without the server's own lines and pages, and
+/// without its port.
 fn essence(server: &Server, answer: &Answer) -> String {
     let body = answer.text().replace(&server.port().to_string(), "PORT");
     let is_page = body.starts_with("<!DOCTYPE") || body.starts_with(&answer.status.to_string());
@@ -116,7 +117,7 @@ const OF_THE_SERVER: &[&str] = &[
 ];
 const OF_A_PAGE: &[&str] = &["content-type"];
 
-/// The whole of a request's line and fields, to name it in a failure.
+/// The request line and the fields, as a name in a failure report.
 fn name(request: &Request) -> String {
     format!(
         "{} {} {:?}",
@@ -206,7 +207,7 @@ fn forms_that_are_wrong_answer_4xx_and_leave_no_file() {
     }
     let answer = server.send(&multipart(UPLOAD));
     assert!(answer.expect(200).contains("upload f"));
-    // What a handler asked for by name goes when the answer is out.
+    // Files that a handler named for deletion disappear after the response.
     let folder = server.site.path("uploads");
     let is_empty = || {
         std::fs::read_dir(&folder)

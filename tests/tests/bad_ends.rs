@@ -5,7 +5,7 @@ use mehari_harness::scripts::{is_well, plain, workers};
 use mehari_harness::{eventually, Request, Rung, Server, PATIENCE};
 use std::time::Duration;
 
-/// Scripts that end badly, and the statuses that say so.
+/// Scripts that end badly, and the expected statuses.
 const BAD_ENDS: &[(&str, &str, &[u16], &str)] = &[
     (
         "segfault",
@@ -102,7 +102,7 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
         for rung in Rung::ALL {
             let before = server.log.lines().len();
             let answer = server.get(&rung.url(&format!("bad{number}.pl")));
-            // A process of its own that ends without a word is a bad script to CGI: 500.
+            // For CGI, a process that ends without output is a faulty script: 500.
             let fits = statuses.contains(&answer.status)
                 || !Rung::SHARED.contains(&rung) && [500, 502].contains(&answer.status);
             if !fits {
@@ -113,7 +113,7 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
                     answer.text()
                 ));
             }
-            // What happened and to which script; it may take two lines.
+            // The event and the script; it may take two lines.
             let logged = eventually(Duration::from_millis(500), || {
                 let new = server.log.lines().split_off(before);
                 [*words, &format!("bad{number}.pl")]
@@ -179,7 +179,7 @@ fn script_that_dies_half_way_never_looks_complete() {
         assert!([200, 500].contains(&answer.status), "{}", answer.status);
         let told = eventually(PATIENCE, || server.log.count("half way") > before);
         assert!(told, "{}: the log does not say why", rung.name());
-        // The process was killed: a client that got 200 must see that the body is not whole.
+        // The process was killed: a client that got 200 must notice that the body is incomplete.
         let answer = server.get(&rung.url("killed.pl"));
         let cut = answer.status == 200 && !answer.complete;
         assert!(
@@ -231,8 +231,8 @@ fn script_that_forks_and_exits_in_the_child_answers_once() {
     assert_eq!(server.workers().len(), 2, "a child became a worker");
 }
 
-/// The mailbox is among them, and with it what says how far the worker has come. Whatever becomes of the response, no
-/// other worker runs the request again.
+/// The script overwrites the mailbox too, and with it the worker's progress marks. Whatever the
+/// response is, no other worker runs the request again.
 #[test]
 fn script_that_writes_into_all_descriptors_runs_once_and_is_answered() {
     let scribble = plain(

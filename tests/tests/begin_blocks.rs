@@ -4,7 +4,7 @@
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Builder, Rung, Server};
 
-/// Notes one letter in the folder of logs.
+/// Appends a letter to a file in the logs directory.
 const NOTE: &str = "sub note { my ($file) = __FILE__ =~ m{(.*)/(?:scripts|own)/};\n\
     open my $out, '>>', \"$file/logs/noted\" or die \"$file: $!\"; syswrite $out, $_[0]; return $_[0] }\n";
 
@@ -33,7 +33,7 @@ fn site() -> Builder {
         .conf(&workers(1))
 }
 
-/// What was noted by so many requests for a script.
+/// The letters noted during so many requests for a script.
 fn noted(server: &Server, url: &str) -> String {
     let _ = std::fs::remove_file(server.site.path("logs/noted"));
     for _ in 0..REQUESTS {
@@ -50,7 +50,7 @@ fn script_is_compiled_once_by_each_process_that_needs_it() {
             let times = match rung {
                 Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => REQUESTS,
                 Rung::PerlRun if script != "module.pl" => REQUESTS,
-                // A module stays loaded: the rungs that share a worker share it, too.
+                // A module stays loaded, and the rungs that share a worker share the module.
                 Rung::Registry if script == "module.pl" => 0,
                 Rung::PerlRun | Rung::Registry => 1,
             };
@@ -78,7 +78,7 @@ ModPerl::RegistryLoader->new->handler('/registry/begin.pl', '@ROOT@/scripts/begi
 </Perl>
 ";
 
-/// The section itself is run twice: for its lines, and in the process that forks the workers.
+/// The section itself runs twice: for its lines, and in the process that forks the workers.
 #[test]
 fn script_that_a_section_compiles_is_compiled_once() {
     let server = site().ladder().conf(LOADER).start();

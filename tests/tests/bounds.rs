@@ -92,7 +92,7 @@ fn variables_that_are_passed_on_stay_however_many_they_are() {
     }
 }
 
-/// Its keys are as many as it likes to say.
+/// A tied hash with any number of keys.
 const TIED: &str = "\
 package Endless; sub TIEHASH { bless {} } sub FETCH { 'tied' } sub STORE {} sub FIRSTKEY { 1 }\n\
 sub NEXTKEY { $_[1] < 5000 ? $_[1] + 1 : undef } sub EXISTS { 1 } sub DELETE {}\n\

@@ -10,7 +10,8 @@ use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, Answer, Request, Server, PATIENCE};
 use std::process::Command;
 
-/// Counts its runs under the first word of the query, says the others as header lines, and does what files ask for.
+/// Counts its runs under the first word of the query, prints the other words as header lines, and
+/// obeys files in its directory.
 const PAGE: &str = r##"#!/usr/bin/perl
 my ($name, @lines) = split /;/, $ENV{QUERY_STRING};
 my $file = "$ENV{DOCUMENT_ROOT}/runs.$name";
@@ -105,7 +106,7 @@ fn a_page_is_run_once_while_it_is_fresh() {
     assert_eq!((known.status, known.body.len()), (304, 0));
     assert_eq!(known.field("ETag").as_deref(), Some("\"e\""));
     let reload = server.send(&Request::get(&page).field("Cache-Control", "no-cache"));
-    // It was asked whether the page still holds, and it does.
+    // The script was asked whether the page is still valid, and it is.
     check(&reload, 1, "REVALIDATE");
     assert_eq!(runs(&server, "a"), 2);
     assert!(eventually(PATIENCE, || {
@@ -174,7 +175,7 @@ fn a_change_and_a_purge_forget_what_was_kept() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("forgot 1 page"), "{text}");
     check(&server.get(&page), 4, "MISS");
-    // A script that knows better, wherever it is.
+    // A script on any rung purges pages by path.
     let purge = target("other", &["X-Cache-Purge: /fork/page*"]).replacen("/fork/", "/perlrun/", 1);
     let said = server.get(&purge);
     assert_eq!((said.status, said.field("X-Cache-Purge")), (200, None));
@@ -294,7 +295,8 @@ fn kept_pages_are_compressed_for_those_who_take_it_over_both_protocols() {
     assert_eq!(runs(&server, "i"), 1);
 }
 
-/// A rule may give one address different programs, by who asks: what the one says is no page of the other.
+/// A rule may map one path to different programs, depending on the client: the response of one is
+/// never that of the other.
 #[test]
 fn what_rules_chose_is_part_of_what_a_page_is_kept_under() {
     let server = Server::builder()
@@ -326,8 +328,8 @@ fn what_rules_chose_is_part_of_what_a_page_is_kept_under() {
     assert!(told.contains("MISS"), "{told}");
 }
 
-/// A script whose page may be kept for an hour.
-/// Waits in its first run, and whenever a file says so, until it is let go.
+/// A script whose page may be stored for an hour. Its first run, and every run while a certain file
+/// exists, waits until it is released.
 const HELD: &str = r##"#!/usr/bin/perl
 my $root = $ENV{DOCUMENT_ROOT};
 open my $runs, '>>', "$root/held.runs" or die $!;
@@ -359,13 +361,13 @@ fn part(answer: &Answer) -> String {
 fn ask(server: &Server, request: &Request) -> mehari_harness::Connection {
     let mut connection = server.connect();
     let mut request = request.clone();
-    // The same Host as that of `Server::send`: it is part of the key.
+    // The Host of `Server::send`, because it is part of the key.
     server.address(&mut request);
     connection.write(&request.bytes());
     connection
 }
 
-/// Also under a key that the store does not know yet: a page for a field of its own.
+/// Also for a key that the store does not know yet: a page stored for one value of a field.
 #[test]
 fn an_answer_that_a_change_has_overtaken_is_not_kept() {
     let plain = Request::get("/fork/held.pl");
@@ -430,7 +432,7 @@ fn who_waits_for_a_program_that_fails_gets_its_error() {
     let page = Request::get("/fork/held.pl");
     let mut clients: Vec<_> = (0..5).map(|_| ask(&server, &page)).collect();
     holds(&server, 1);
-    // They wait as soon as their requests are read.
+    // A request waits as soon as it is read.
     let counted = || server.status()["front"]["requests_under_way"].as_u64();
     assert!(counted().is_none() || eventually(PATIENCE, || counted() == Some(5)));
     touch(&server, "held.fail");

@@ -5,7 +5,7 @@ use mehari_harness::scripts::{is_well, let_go, plain, until_let_go, workers, UNT
 use mehari_harness::{eventually, processes, Connection, Request, Rung, Server, PATIENCE};
 use std::time::{Duration, Instant};
 
-/// Scripts and what a client of any rung gets.
+/// Scripts, and the expected body on any rung.
 const ORDERS: &[(&str, &str, &str)] = &[
     (
         "system",
@@ -75,7 +75,7 @@ fn children_print_into_the_response_in_order_on_every_rung() {
             expected
         };
         for rung in Rung::ALL {
-            // A process that still held the response would let the client run out of patience.
+            // If a process still held the response open, the client would time out.
             let answer = server.get(&rung.url(&format!("order{number}.pl")));
             let text = answer.expect(200);
             assert!(
@@ -192,7 +192,7 @@ fn what_children_say_fills_no_memory_while_their_client_reads_nothing() {
     is_well(&server);
 }
 
-/// Bytes in the files that are memory and stand for a STDOUT, of all processes of the server.
+/// Bytes in the memory files that replace STDOUT, over all processes of the server.
 fn memory_files_of(server: &Server) -> u64 {
     let mut sizes = std::collections::BTreeMap::new();
     for process in processes::descendants(server.pid()) {
@@ -237,7 +237,7 @@ fn child_that_lives_on_holds_no_worker() {
     is_well_without_children(&server);
 }
 
-/// Reads without taking anything out.
+/// Reads until the words arrive, without removing them from the buffer.
 fn read_until(connection: &mut Connection, words: &[u8]) -> bool {
     while !connection
         .unread()

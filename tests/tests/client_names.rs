@@ -76,7 +76,7 @@ fn names_of_clients_decide_as_in_apache() {
             "192.0.2.9",
             "2001:db8::1",
         ] {
-            // Once with a name nobody has asked for, once with one that is known.
+            // Once with an unresolved name, once with a cached one.
             for _ in 0..2 {
                 match pair.compare(&from(client, place)) {
                     Ok(answer) => seen[usize::from(answer.status == 200)] += 1,
@@ -108,8 +108,8 @@ fn names_of_clients_decide_as_in_apache() {
     }
 }
 
-/// Where the resolver fails nobody can say whether a rule holds: who would be let in by one answer and not by the
-/// other is not let in.
+/// If the resolver fails, a rule's result is unknown: a client that one result would admit and the
+/// other refuse is refused.
 #[test]
 fn who_cannot_be_named_is_refused_where_the_name_decides() {
     needs_machine!(hosts::are_possible(), NO_HOSTS);

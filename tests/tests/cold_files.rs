@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A file each read of which waits (`peers/slow-disk`).
+/// A file with a delay on each read (`peers/slow-disk`).
 struct SlowFile {
     place: PathBuf,
     child: Child,
 }
 
 impl SlowFile {
-    /// `None`: this system does not let us make one.
+    /// `None`: this system does not allow it.
     fn new(image: &Path, place: &Path, milliseconds: u32, reads: u32) -> Option<SlowFile> {
         let mut child = Command::new(binary::workspace().join("peers/slow-disk"))
             .arg(image)
@@ -52,7 +52,7 @@ fn get(connection: &mut Connection, target: &str) -> Vec<u8> {
     answer.body
 }
 
-/// More clients than reads that are made at a time, each of which reads for a while.
+/// More clients than concurrent reads; each read takes a while.
 #[test]
 fn reads_that_wait_for_the_disk_hold_nobody_else_up() {
     const CLIENTS: usize = 48;
@@ -94,7 +94,7 @@ fn reads_that_wait_for_the_disk_hold_nobody_else_up() {
             assert_eq!(get(&mut hot, "/hot.txt"), b"hot");
             meanwhile += 1;
         }
-        // One read of the disk takes as long as hundreds of these.
+        // One read of the disk takes as long as hundreds of these requests.
         assert!(
             meanwhile > 200,
             "{meanwhile} answers while the disk was busy"
@@ -113,7 +113,7 @@ fn file_that_cannot_be_read_to_its_end_ends_the_connection() {
     let Some(_slow) = SlowFile::new(&image, &server.site.path("htdocs/broken.bin"), 0, 1) else {
         return;
     };
-    // Shorter than it says it is: what is behind the end cannot be had.
+    // The file is shorter than its status says: reads beyond its end fail.
     let file = std::fs::File::options()
         .write(true)
         .open(&image)

@@ -4,7 +4,7 @@ use mehari_harness::scripts::{nap, plain, simple, workers};
 use mehari_harness::{binary, eventually, processes, Connection, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
-/// Says that it has begun, as `nap` waits for, and then sleeps for longer than any test.
+/// Reports its start, as `nap` expects, and then sleeps for longer than any test.
 const LONG_NAP: &str =
     "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}}; print $f $$; close $f; sleep 1000;";
 
@@ -18,7 +18,7 @@ fn term_and_quit_finish_what_is_under_way() {
                 .expect("an answer");
             let (mut connection, _) = nap(&server, rung, "x");
             server.signal(signal);
-            // It takes no more connections while it finishes.
+            // It accepts no more connections while it finishes.
             let refuses = eventually(PATIENCE, || Connection::try_open(server.address).is_err());
             assert!(refuses, "{signal:?}: it goes on listening");
             let answer = connection.read_answer("GET").expect("an answer");
@@ -67,7 +67,7 @@ fn signal_during_the_start_ends_it_and_leaves_nothing_behind() {
 
 #[test]
 fn int_stops_at_once() {
-    // What runs would go on for longer than the test waits.
+    // The running request would last longer than the test.
     let mut server = simple(4)
         .file("scripts/nap.pl", &plain(LONG_NAP))
         .conf("GracefulShutdownTimeout 600\n")
@@ -110,7 +110,7 @@ fn stop_command_ends_the_server() {
     );
     let status = server.wait().expect("it ends");
     assert!(status.success(), "{status}");
-    // Nobody is there any more: the commands say so in words and status.
+    // The server has ended: the commands say so in their text and status.
     for words in [["stop"], ["reload"], ["status"]] {
         let output = server.control(&words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");

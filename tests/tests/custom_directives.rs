@@ -4,7 +4,7 @@
 
 use mehari_harness::{Builder, Request, Server};
 
-/// A module with a directive of each kind, and a handler that shows what became of them.
+/// A module with a directive of each kind, and a handler that shows their effects.
 const MODULE: &str = r#"package Site::Words;
 use strict;
 use warnings;
@@ -182,7 +182,7 @@ fn a_htaccess_may_use_what_its_override_allows() {
     server.get("/refused/a.txt").expect(500);
 }
 
-/// What is wrong with a line, and what is said of it.
+/// Faulty lines, and the expected messages.
 const WRONG: &[(&str, &str)] = &[
     (
         "WordTAKE1",

@@ -12,7 +12,7 @@ use std::process::Command;
 
 const FOLDER: &str = "/etc/apache2";
 
-/// What their own init script sets, and the reading needs.
+/// Variables that their init script sets and the configuration needs.
 const VARIABLES: &[&str] = &[
     "APACHE_RUN_DIR",
     "APACHE_LOG_DIR",
@@ -20,7 +20,7 @@ const VARIABLES: &[&str] = &[
     "APACHE_PID_FILE",
 ];
 
-/// Files that ask for what Mehari does not do, and the word that is told of each.
+/// Files with directives that Mehari does not support, and the directive reported for each.
 const UNKNOWN: &[(&str, &[&str])] = &[
     ("dav_fs.conf", &["DAVLockDB"]),
     ("info.conf", &["server-info"]),
@@ -32,8 +32,8 @@ const UNKNOWN: &[(&str, &[&str])] = &[
     ("php8.2-cgi.conf", &["application/x-httpd-php"]),
 ];
 
-/// The packages whose files are known here word by word. What else a machine has may ask for anything: it is to be
-/// named with its place, and that is all.
+/// The packages with files known word by word. Another file of a machine may contain any directive;
+/// the check must only report each unknown one with its line.
 const KNOWN: &[&str] = &[
     "apache2",
     "gitweb",
@@ -46,7 +46,7 @@ const KNOWN: &[&str] = &[
 fn is_of_a_known_package(file: &Path) -> bool {
     let output = Command::new("dpkg-query").arg("-S").arg(file).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    // Without dpkg's word the file is held to the strict rule.
+    // If dpkg does not answer, the strict rule applies to the file.
     text.ok()
         .and_then(|text| Some(text.split_once(':')?.0.to_owned()))
         .is_none_or(|package| KNOWN.contains(&package.as_str()))
@@ -86,7 +86,7 @@ fn text<'v>(row: &'v serde_json::Value, name: &str) -> &'v str {
         .unwrap_or_default()
 }
 
-/// Each note says what became of a line; what is passed over says why.
+/// Each note tells what happened to a line; a note about an ignored line gives the reason.
 fn judge_notes(said: &serde_json::Value, file: &Path) -> usize {
     let notes = rows(said, "notes");
     for note in &notes {
@@ -144,7 +144,7 @@ fn every_file_debian_brings_is_honoured_passed_over_or_named() {
     let site = Site::new();
     site.folder_for_all("run");
     for file in &files {
-        // With its module loaded, so that `<IfModule>` holds.
+        // With its module loaded, so that `<IfModule>` is true.
         let load = file.with_extension("load");
         let load = if load.exists() {
             format!("Include {}\n", load.display())

@@ -9,7 +9,7 @@ fn demo() -> Server {
     let folder = builder.folder_of("demo");
     let conf = folder.join("mehari.conf");
     let builder = builder.copied(workspace().join("demo"), "demo");
-    // The guestbook of whoever tries the demo in this checkout is not the test's.
+    // A guestbook from use of the demo in this checkout does not belong to the test.
     let _ = std::fs::remove_dir_all(folder.join(".data"));
     builder.args(&["-f", &conf.to_string_lossy()]).start()
 }
@@ -83,7 +83,8 @@ fn addresses(page: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|rest| rest.split_once('"').map(|(address, _)| address))
 }
 
-/// Of a page's folder; `../` is that of the folder above, as the demo writes it.
+/// The address relative to the page's directory; `../` is the directory above, as the demo writes
+/// it.
 fn resolved(page: &str, address: &str) -> String {
     let (folder, _) = page.rsplit_once('/').unwrap_or_default();
     match address.strip_prefix("../") {

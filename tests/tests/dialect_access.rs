@@ -21,7 +21,7 @@ fn get(target: &str, who: &str) -> Request {
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(REMOTE_USER AUTH_TYPE REDIRECT_REMOTE_USER);\n";
 
-/// Two places with a user file each, an open one, and ways from each to the others.
+/// Two locations with a user file each, an open one, and paths that lead from each to the others.
 fn two_places() -> Builder {
     let builder = Server::builder()
         .file("users-a", &format!("ann:{SECRET}\n"))
@@ -72,7 +72,7 @@ fn user_of_one_place_is_nobody_at_another() {
         ("/cgi/who.pl", 200, 200),
     ] {
         for (who, status) in [(ANN, ann), (BOB, bob)] {
-            // Once with a password nobody has looked at, once with one that is known.
+            // Once with an unverified password, once with a cached one.
             for _ in 0..2 {
                 let answer = pair
                     .compare(&get(target, who))
@@ -89,7 +89,7 @@ fn user_of_one_place_is_nobody_at_another() {
     }
 }
 
-/// Who says the password is right by mod_perl's own means, and who does it by himself.
+/// A handler that checks the password by mod_perl's own means, and one that decides itself.
 const AUTHEN: &str = r#"package Authen;
 use Apache2::Access ();
 use Apache2::RequestUtil ();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(REMOTE_USER AUTH_TYPE REQUEST_METHOD);\n";
 
-/// Hashes as a program of the system's makes them.
+/// Hashes computed by a program of the system.
 fn hashed(program: &str, text: &str) -> String {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
@@ -61,7 +61,7 @@ fn site(more: &str) -> Builder {
     builder
 }
 
-/// What a proof is made of; a test spoils one part at a time.
+/// The inputs of a digest response; a test falsifies one at a time.
 #[derive(Clone)]
 struct Proof {
     program: &'static str,
@@ -74,7 +74,7 @@ struct Proof {
     nonce: String,
     count: &'static str,
     quality: &'static str,
-    /// Put in the place of the field's `uri`, where that is another.
+    /// Replaces the field's `uri` if set.
     shown_uri: Option<String>,
 }
 
@@ -207,14 +207,14 @@ fn proofs_are_held_against_the_file_as_in_apache() {
     ];
     let mut differences = Vec::new();
     for (what, change, status) in cases {
-        // Each server takes its own nonces only.
+        // Each server accepts only its own nonces.
         let mut answers = Vec::new();
         for server in pair.servers() {
             let mut proof = Proof::of(&server.get(page), page);
             change(&mut proof);
             let answer = server.send(&proof.request());
-            // A nonce that nobody knows is called stale here, so that browsers do not ask for the password again
-            // after a restart; Apache has them ask.
+            // Mehari calls an unknown nonce stale, so that browsers do not ask for the password
+            // again after a restart; with Apache they ask.
             let stale = answer
                 .field("www-authenticate")
                 .filter(|_| !what.contains("nonce"))
@@ -249,7 +249,7 @@ fn proofs_are_held_against_the_file_as_in_apache() {
         .expect("user zoe: not in AuthUserFile, or another password");
 }
 
-/// curl's own answer, and whether it was challenged on the way.
+/// curl's result, and whether it was challenged on the way.
 fn curl(server: &Server, who: &str, target: &str, more: &[&str]) -> (String, String) {
     let output = Command::new("curl")
         .args([
@@ -331,7 +331,7 @@ fn what_was_overheard_or_is_old_is_stale() {
     };
     assert_eq!(server.send(&asked_without.request()).status, 404);
 
-    // Who is taken out of the file is out within a second or two.
+    // A user removed from the file is refused within a second or two.
     server.site.replace("users", "nobody:Members:x\n");
     let is_out = || {
         let proof = Proof::of(&server.get(page), page);

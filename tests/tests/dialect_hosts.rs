@@ -58,7 +58,7 @@ fn name_decides_and_what_a_host_does_not_say_is_the_main_servers() {
         ("unknown.example", "one"),
     ] {
         assert_eq!(get(host, "/").expect(200), body, "{host}");
-        // The second time the answer comes out of the table.
+        // The second answer comes from the cache of routes.
         assert_eq!(get(host, "/").expect(200), body, "{host}");
     }
     assert_eq!(get("one.example", "/shared/").expect(200), "shared");

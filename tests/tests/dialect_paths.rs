@@ -84,10 +84,10 @@ fn paths_lead_where_they_lead_in_apache() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// A way to spell a path differently.
+/// A function that spells a path differently.
 type Spelling = fn(&str) -> String;
 
-/// Other ways to ask for a path, which lead to the same file in Apache.
+/// Other spellings of a path, which lead to the same file in Apache.
 const SPELLINGS: [Spelling; 12] = [
     |path| path.to_string(),
     |path| format!("/{path}"),
@@ -145,7 +145,7 @@ fn no_spelling_of_a_path_gets_by_a_rule() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Here Apache looks at the path as it was sent, so that one percent sign gets by.
+/// Here Apache checks the path as it was sent, so one percent sign passes.
 #[test]
 fn variables_that_open_and_close_are_set_by_the_decoded_path() {
     let server = site()
@@ -189,7 +189,7 @@ fn programs_are_told_paths_as_apache_tells_them() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What is closed stays closed however rules and patterns put its name together.
+/// A denied file stays denied, however rules and patterns compose its name.
 #[test]
 fn what_rules_make_of_a_path_opens_nothing() {
     let server = Server::builder()
@@ -256,7 +256,7 @@ fn what_rules_make_of_a_path_opens_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Behind rules and before back ends, which are told what they would be told by Apache.
+/// Behind rules, and before back ends, which get the same path as from Apache.
 #[test]
 fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
     let back = Server::builder()
@@ -288,7 +288,7 @@ fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
     for host in ["off", "on", "kept"] {
         for start in ["led", "back", "seen", "pass", "raw"] {
             for rest in ["a/b", "a%2Fb", "a%2fb%20c", "a%2F"] {
-                // Back ends without rules before them decide for themselves what an encoded slash is.
+                // Without rules before them, back ends decide themselves about an encoded slash.
                 let is_theirs = matches!(start, "pass" | "raw");
                 let is_refused_otherwise = start == "seen" && rest.contains("%20");
                 if host == "off" && (is_theirs || is_refused_otherwise) {

@@ -232,7 +232,7 @@ fn htaccess_is_read_once_watched_and_costs_nothing_while_it_stays() {
     server
         .log
         .expect("/htdocs/a/.htaccess:2:1: there is no directive `Nonsense`");
-    // A file that says what it may not is as broken as one that cannot be read.
+    // A file with a forbidden directive is as faulty as an unreadable one.
     assert_eq!(server.get("/closed/page.html").status, 500);
     server
         .site

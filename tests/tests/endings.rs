@@ -51,7 +51,8 @@ fn compile_error_shows_its_page_on_every_rung() {
     }
 }
 
-/// `$SIG{__DIE__}` gets the same calls with the same texts, whether perl read the script to its end or gave up before.
+/// `$SIG{__DIE__}` gets the same calls with the same texts, whether or not perl parsed the script
+/// to its end.
 #[test]
 fn hook_gets_the_errors_of_a_script_as_in_a_process_of_its_own() {
     let hook = "#!/usr/bin/perl\nBEGIN { $SIG{__DIE__} = sub { print \"Content-type: text/plain\\n\\n\" unless $count++; print \"[$_[0]]\" } }\nuse strict;\n";

@@ -4,7 +4,7 @@ use mehari_harness::{eventually, Request, Server, PATIENCE};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// PHP started by the server under test, for `*.php`.
+/// A server that starts PHP for `*.php`.
 fn php(more: &str) -> Server {
     Server::builder()
         .conf("StartServers 1\nMaxRequestWorkers 1\nLimitRequestFields 200\nLimitRequestFieldSize 16000\nDirectoryIndex index.php\n")
@@ -161,7 +161,7 @@ fn saying(records: Vec<u8>) -> TcpListener {
     std::thread::spawn(move || {
         for mut stream in same.incoming().flatten() {
             read_request(&mut stream);
-            // In pieces that end within the records' headers, too.
+            // In pieces that also end within a record header.
             let _ = stream.set_nodelay(true);
             for piece in records.chunks(5) {
                 let _ = stream.write_all(piece);
@@ -171,7 +171,7 @@ fn saying(records: Vec<u8>) -> TcpListener {
     listener
 }
 
-/// Until the empty STDIN record.
+/// Reads until the empty STDIN record.
 fn read_request(stream: &mut TcpStream) {
     let mut header = [0; 8];
     while stream.read_exact(&mut header).is_ok() {
@@ -261,7 +261,7 @@ fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
     for (index, (name, _, status, complete)) in cases.iter().enumerate() {
         let answer = server.get(&format!("/case/{index}"));
         if *status == 0 {
-            // How the pieces came decides whether a head was sent by then.
+            // The split of the bytes decides whether a header section was already sent.
             assert!(answer.status == 502 || !answer.complete, "{name}");
             continue;
         }
@@ -278,7 +278,8 @@ fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
 
 #[test]
 fn a_program_that_is_overloaded_sends_the_request_to_the_next() {
-    // Both close after what they say, which nobody knows before it has come: a POST is not sent twice.
+    // Both close after their records, which the front cannot know earlier: it does not send a POST
+    // twice.
     let busy = saying(end(0, 2));
     let free = saying([record(6, HEAD), record(6, b"free"), end(0, 0)].concat());
     let [busy, free] = [busy, free].map(|program| program.local_addr().expect("bound"));

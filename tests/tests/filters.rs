@@ -6,7 +6,7 @@ use mehari_harness::{Pair, Request, Server};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-/// Says a line, and the rest when a file is there.
+/// Prints a line, and the rest once a file exists.
 const STREAM: &str = r##"#!/usr/bin/perl
 $| = 1;
 print "Content-type: text/plain\n\nfirst of many words\n";
@@ -139,7 +139,7 @@ fn a_filter_that_dies_sends_none_of_the_file() {
     server.log.expect("no file for you");
 }
 
-/// Small and large, with and without a length of its own; `quiet` says nothing to HEAD.
+/// Small and large, with and without a Content-Length; `quiet` sends no body to HEAD.
 const SIZES: &str = r##"#!/usr/bin/perl
 my ($count, $way) = split /;/, $ENV{QUERY_STRING};
 my $body = 'some words ' x $count;

@@ -3,7 +3,7 @@
 use mehari_harness::{eventually, processes, Builder, Connection, Server, PATIENCE};
 use rustix::process::Signal;
 
-/// Greets, and says each line again until the client ends or a line says `bye`.
+/// Greets the client and echoes each line until the client closes or sends `bye`.
 const ECHO: &str = r#"package Echo;
 use strict;
 use warnings;
@@ -47,7 +47,7 @@ fn speaks(handler: &str) -> Builder {
     ))
 }
 
-/// Reads on until this is there; what is unread then.
+/// Reads until this text; returns the bytes after it.
 #[track_caller]
 fn read(connection: &mut Connection, words: &str) -> String {
     loop {
@@ -60,7 +60,7 @@ fn read(connection: &mut Connection, words: &str) -> String {
     }
 }
 
-/// A connection whose handler has greeted, and the process that did.
+/// A connection whose handler has greeted, and the handler's process.
 #[track_caller]
 fn greeted(server: &Server) -> (Connection, i32) {
     let mut connection = server.connect();
@@ -71,7 +71,7 @@ fn greeted(server: &Server) -> (Connection, i32) {
     (connection, pid)
 }
 
-/// The server closes it, whatever it says before.
+/// Reads until the server closes the connection.
 #[track_caller]
 fn ends(connection: &mut Connection) {
     while connection.fill().expect("a readable socket") > 0 {}
@@ -95,7 +95,7 @@ fn connections_leave_no_descriptor_in_their_worker() {
     }
 }
 
-/// The server greets; who waited for the client's first byte would wait for ever.
+/// The server speaks first; a server that waited for the client's first byte would wait for ever.
 #[test]
 fn client_that_never_speaks_is_greeted_and_left_when_the_time_is_over() {
     let server = speaks("by_socket").conf("Timeout 1\n").start();

@@ -141,7 +141,7 @@ fn source_beside_a_script_is_not_sent() {
     }
 }
 
-/// No `Server`: its judge expects an orderly end, and this one is not.
+/// No `Server`: its end-of-test checks expect an orderly end, and this end is not orderly.
 #[test]
 fn busy_workers_end_when_the_front_is_killed() {
     let folder = tempfile::tempdir().expect("a temporary folder");

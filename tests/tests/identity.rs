@@ -9,7 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 const USER: &str = "www-data";
 
-/// Who a process is, as the kernel says: real, effective, saved and file system's user and group, and what it may.
+/// A process's identity from the kernel: real, effective, saved and file system's user and group,
+/// and its capabilities.
 const WHO: &str = r#"
     open my $status, '<', '/proc/self/status' or die $!;
     print grep /^(?:Uid|Gid|Groups|CapEff|CapPrm)/, <$status>;
@@ -118,7 +119,7 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
 
     server.signal(Signal::Term);
     assert!(server.wait().is_some_and(|status| status.success()));
-    // The folder is root's: the server itself could not have.
+    // The directory belongs to root: the server itself cannot write there.
     assert!(!server.site.path("own.pid").exists());
     assert!(!server.site.path("control").exists());
     assert!(server

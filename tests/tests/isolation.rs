@@ -38,7 +38,7 @@ fn corpus(folder: &Path) -> Vec<String> {
     names
 }
 
-/// One request to be made: which script, on which rung, with which number.
+/// One request: the script, the rung, the number.
 #[derive(Debug, Clone)]
 struct Visit {
     script: String,
@@ -57,8 +57,8 @@ impl Visit {
     }
 }
 
-/// Every script on every one of the rungs, `ROUNDS` times, shuffled. The seed is printed, and
-/// `MEHARI_TEST_SEED` repeats an order.
+/// Every script on each rung, `ROUNDS` times, shuffled. The seed is printed; `MEHARI_TEST_SEED`
+/// repeats an order.
 fn visits(scripts: &[String], rungs: &[Rung]) -> Vec<Visit> {
     let mut visits = Vec::new();
     for round in 0..ROUNDS {
@@ -86,7 +86,7 @@ fn shuffle<T>(items: &mut [T]) {
     println!("MEHARI_TEST_SEED={seed}");
     let mut state = seed | 1;
     for at in (1..items.len()).rev() {
-        // xorshift64: any sequence will do that the seed repeats.
+        // xorshift64: a generator whose seed repeats its sequence.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -94,7 +94,7 @@ fn shuffle<T>(items: &mut [T]) {
     }
 }
 
-/// Does `work` to every item, `CONCURRENCY` at a time, in order; what it has to complain about.
+/// Applies `work` to every item, `CONCURRENCY` at a time, in order; returns the complaints.
 fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let complaints = Mutex::new(Vec::new());
@@ -115,7 +115,7 @@ fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync)
     complaints.into_inner().expect("no panic under the lock")
 }
 
-/// The answers of fresh processes, found once for each script and number.
+/// The answers of fresh processes, computed once for each script and number.
 #[derive(Default)]
 struct Expected(Mutex<HashMap<(String, u32), Fresh>>);
 
@@ -134,14 +134,14 @@ impl Expected {
     }
 }
 
-/// What distinguishes an answer from a fresh process's; `None` when nothing does.
+/// The difference between an answer and a fresh process's; `None` if there is none.
 fn difference(visit: &Visit, fresh: &Fresh, answer: &Answer) -> Option<String> {
     let got = answer.essence();
     let expected = fresh.essence();
     let same = match &expected {
-        // No valid header: the answer is the server's own, and says so.
+        // Without a valid header section the server sends its own error page.
         None => matches!(got.status, 500 | 502),
-        // Killed half way: the client must be able to tell, or has all that was written.
+        // Killed half way: the client must notice, or has all bytes that were written.
         Some(essence) if fresh.was_killed() => {
             !answer.complete || matches!(got.status, 500 | 502) || got == *essence
         }
@@ -158,7 +158,7 @@ fn report(visit: &Visit, expected: Option<&Essence>, got: &Essence) -> String {
     format!("{visit:?}\n  fresh:  {expected}\n  server: {got:?}")
 }
 
-/// Visits all of `rungs`, interleaved, and compares what `compared` answer.
+/// Runs all of `rungs`, interleaved, and compares the answers of the rungs in `compared`.
 fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
     let server = server();
     let visits = visits(&corpus(&server.site.path("scripts")), rungs);
@@ -188,7 +188,7 @@ fn visit_and_compare(server: &Server, visits: &[Visit], compared: &[Rung]) {
     assert_eq!(server.log.count("not as they were"), 0);
 }
 
-/// A script's process is rewound many times before another script takes its worker's attention.
+/// A script's process is rewound many times before its worker turns to another script.
 #[test]
 fn rewound_process_answers_like_a_fresh_one_however_often() {
     let server = server();
@@ -219,7 +219,7 @@ fn dirty_script_harms_nobody_else_on_any_rung() {
     let folder = server.site.path("scripts");
     let visits = visits(&corpus(&folder), &Rung::ALL);
     let wrong = in_parallel(&visits, |visit| {
-        // Its own answer is its own affair, but there has to be one.
+        // Its own answer does not matter, but there must be one.
         let mut connection = server.connect();
         let request = visit.request().closing();
         if let Err(error) = connection.send(&request) {

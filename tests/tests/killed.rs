@@ -23,7 +23,7 @@ fn killed_worker_costs_its_own_request_only() {
         let (mut connection, pid) = nap(&server, rung, rung.name());
         processes::signal(pid, Signal::Kill);
         let answer = connection.read_answer("GET").expect("an answer");
-        // A process of its own that ends without a word is a bad script to CGI: 500.
+        // For CGI, a process that ends without output is a faulty script: 500.
         let fits = answer.status == 502 || Rung::ISOLATED.contains(&rung) && answer.status == 500;
         assert!(fits, "{}: {} {}", rung.name(), answer.status, answer.text());
         let answer = other.read_answer("GET").expect("an answer");
@@ -37,8 +37,8 @@ fn killed_worker_costs_its_own_request_only() {
     assert!(replaced, "workers: {:?}", server.workers());
 }
 
-/// The front hears of all the ends and of new requests at once: what it gives to one that is gone goes on to the next, and
-/// must not be lost by passing through many hands.
+/// The front learns of all the ends and of new requests at once. A request given to a dead worker
+/// goes to the next one, and must not be lost after several such moves.
 #[test]
 fn workers_killed_together_lose_nothing_that_none_had_begun() {
     let server = simple(6).start();
@@ -120,7 +120,7 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
 fn killed_zygote_is_replaced_while_everything_goes_on() {
     let mut server = simple(2).start();
     let descriptors = server.descriptors();
-    // A worker just forked still bears the zygote's name.
+    // A newly forked worker still has the zygote's name.
     let mut before = Vec::new();
     let one = eventually(PATIENCE, || {
         before = server.zygotes();
@@ -139,7 +139,7 @@ fn killed_zygote_is_replaced_while_everything_goes_on() {
     });
     assert!(replaced, "zygotes: {:?}", server.zygotes());
     is_well(&server);
-    // The new zygote can do its work: a worker that dies now is replaced.
+    // The new zygote works: it replaces a worker that dies now.
     let pid = server
         .get("/registry/pid.pl")
         .expect(200)
@@ -148,7 +148,7 @@ fn killed_zygote_is_replaced_while_everything_goes_on() {
     processes::signal(pid, Signal::Kill);
     let well = eventually(PATIENCE, || server.get("/registry/hello.pl").status == 200);
     assert!(well, "no worker came back");
-    // The workers of the old zygote write to its pipe as long as they live: one pipe more is no leak.
+    // The old zygote's workers write to its pipe as long as they live: one more pipe is no leak.
     let pipes = |kinds: &BTreeMap<String, usize>| kinds.get("pipe").copied().unwrap_or(0);
     assert!(pipes(&server.descriptors()) <= pipes(&descriptors) + 1);
     server.rebase();

@@ -3,7 +3,7 @@
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Rung, Server};
 
-/// What is left behind, and a script that prints what another request sees of it.
+/// A change that a script leaves behind, and a script that prints another request's view of it.
 const LEFT: &[(&str, &str, &str)] = &[
     (
         "ignored signals",
@@ -85,7 +85,7 @@ fn nothing_of_the_process_that_a_script_changed_reaches_another_request() {
                 rung.url(&format!("seen{number}.pl")),
             );
             let before = server.get(&see).expect(200);
-            // Twice: what was put back once can be left again.
+            // Twice: a change that was undone once can be made again.
             for _ in 0..2 {
                 server.get(&leave);
                 let after = server.get(&see);

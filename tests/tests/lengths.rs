@@ -4,10 +4,10 @@
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{against_apache, Request, Rung, Server};
 
-/// A call, and what it answers or dies with.
+/// A call, and its result or its `die` message.
 type Row = (&'static str, &'static str);
 
-/// Perl that makes each call of `rows` and then says what came of it, a line each.
+/// Perl code that makes each call of `rows` and prints its result, one line each.
 fn script(rows: &[Row]) -> String {
     let mut text = String::from(
         "use strict; use warnings; no warnings 'uninitialized'; our @said = (); my $b; $| = 1;\n\
@@ -29,7 +29,7 @@ fn check(answer: &str, rows: &[Row]) {
     }
 }
 
-/// As perl's operators do it, whatever the rung.
+/// The operators of perl behave so on every rung.
 const OPERATORS: &[Row] = &[
     ("syswrite STDOUT, 'secret', -1", "Negative length"),
     ("syswrite STDOUT, 'secret', -4, 2", "Negative length"),
@@ -64,7 +64,7 @@ fn operators_refuse_lengths_and_offsets_as_perl_does() {
         .ladder()
         .conf(&workers(1))
         .start();
-    // mod_perl's own STDIN and STDOUT know fewer of perl's rules.
+    // mod_perl's own STDIN and STDOUT follow fewer of perl's rules.
     let rungs = if against_apache() {
         &Rung::ISOLATED[..]
     } else {
@@ -80,8 +80,8 @@ fn operators_refuse_lengths_and_offsets_as_perl_does() {
     }
 }
 
-/// A call, what it prints and what it answers or dies with; and whether mod_perl reads outside of the text there, crashes
-/// or answers nonsense.
+/// A call, its output, its result or `die` message; and whether mod_perl reads outside of the
+/// string there, crashes or returns nonsense.
 type Method = (&'static str, &'static str, bool);
 
 const LENGTH: &str =
@@ -135,7 +135,7 @@ const BEFORE: &str = "\
     sub brigade { my $bb = APR::Brigade->new(Apache2::RequestUtil->request->pool, $ba); $bb->insert_tail(APR::Bucket->new($ba, 'abc')); $bb }\n\
     sub said { my @got = eval { $_[0]->() }; $@ ? $@ =~ s/ at \\S+ line .*//sr : join '|', @got }\n";
 
-/// Each call in a request of its own, for some of them end a worker of mod_perl's.
+/// Each call in its own request, because some of them end a worker of mod_perl.
 #[test]
 fn methods_refuse_lengths_and_offsets_as_mod_perl_does() {
     let mut text = BEFORE.to_owned();

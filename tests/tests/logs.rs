@@ -102,7 +102,8 @@ fn program_that_ends_is_started_again_and_its_loss_is_told() {
     }
 }
 
-/// One that is answered, one whose client goes, one that the end of the server cuts off, over both protocols.
+/// One request completes, one client leaves, one is cut off by the server's end; over both
+/// protocols.
 #[test]
 fn request_has_one_line_however_it_ends() {
     let waits = "open my $note, '>', \"$ENV{DOCUMENT_ROOT}/begun.$ENV{QUERY_STRING}\" or die $!;\n\

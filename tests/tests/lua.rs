@@ -61,7 +61,7 @@ fn url_is_rewritten_before_it_is_mapped_and_after() {
             return lighty.RESTART_REQUEST
         end
     "#;
-    // What lighttpd's users wrote for programs with one entrance.
+    // Code that lighttpd's users wrote for programs with a single entry script.
     let entrance = r#"
         if not lighty.stat(lighty.env["physical.path"]) then
             lighty.env["uri.path"] = "/registry/says.pl"
@@ -138,7 +138,7 @@ fn header_rules_see_the_request_and_the_response() {
         .is_some_and(|seen| seen.starts_with("404")));
 }
 
-/// What the handler has made is not for a client that a script refuses then.
+/// A handler's output is not sent to a client that a later script refuses.
 #[test]
 fn an_error_of_a_response_script_is_answered_with_its_page() {
     let server = site(
@@ -239,7 +239,8 @@ fn loop_of_one_request_does_not_hold_up_others() {
         answered += 1;
     }
     looping.read_answer("GET").expect("an answer").expect(503);
-    // A front that waited for the loop would have answered one, or two; how many it is hangs on the machine.
+    // A front that waited for the loop would have answered one or two; the exact number depends on
+    // the machine.
     assert!(
         answered > 4,
         "{answered} answers meanwhile, the slowest after {slowest:?}"
@@ -383,7 +384,7 @@ fn process_of_the_pool_that_cannot_accept_for_a_while_goes_on() {
         });
         pool.next()
     };
-    // It sleeps when it waits for its first connection.
+    // It sleeps while it waits for its first connection.
     let is_ready = || process().is_some_and(|one| one.state == 'S');
     assert!(eventually(PATIENCE, is_ready));
     let pid = process().expect("a process of the pool").pid;

@@ -16,7 +16,7 @@ fn server() -> Server {
         .start()
 }
 
-/// Requests nobody should answer with anything but a refusal. `@` stands for the script's URL.
+/// Requests that every server must refuse. `@` stands for the script's URL.
 const REFUSED: &[(&str, &[u8])] = &[
     ("both lengths", b"POST @ HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     ("two differing lengths", b"POST @ HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhelloo"),
@@ -70,7 +70,7 @@ fn malformed_request_gets_4xx_and_a_closed_connection() {
                     }
                 }
                 Ok(answer) => wrong.push(format!("{name}: {} {:?}", answer.status, answer.text())),
-                // A refusal by closing is no answer: the client would not know why.
+                // A close without a response is no refusal: the client would not learn the reason.
                 Err(error) => wrong.push(format!("{name}: {error}")),
             }
         }

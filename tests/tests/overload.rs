@@ -25,7 +25,7 @@ fn gigabyte_of_output_streams_through_without_growing_the_front() {
             received += count;
             connection.forget(count);
         }
-        // With the framing of chunks and a header it is a little more than what was printed.
+        // Chunk framing and the header section make it slightly more than the output.
         assert!(received >= SIZE, "{}: only {received} bytes", rung.name());
         assert!(
             received < SIZE + SIZE / 100,
@@ -102,7 +102,7 @@ fn full_queue_answers_503_with_retry_after_and_files_go_on() {
         })
         .collect();
     assert_eq!(server.get("/file.txt").expect(200), "a file\n");
-    // Nothing is let go before all have come.
+    // Nothing is released before all requests have arrived.
     let refused = || server.status()["pool"]["totals"]["refused"].as_u64() >= Some(3);
     assert!(eventually(PATIENCE, refused), "{}", server.status());
     let_go(&server);
@@ -116,7 +116,7 @@ fn full_queue_answers_503_with_retry_after_and_files_go_on() {
         .collect();
     let served = answers.iter().filter(|answer| answer.status == 200).count();
     assert_eq!(served + refused.len(), 12);
-    // One runs, four wait, and a worker may hold up to four that it has not begun.
+    // One runs, four wait, and a worker may hold up to four that have not begun.
     assert!((5..=9).contains(&served), "{served} were served");
     for answer in refused {
         let after = answer
@@ -203,7 +203,7 @@ fn aborted_clients_leave_nothing_busy() {
         );
     }
     is_well(&server);
-    // The judge of the harness counts descriptors; here it is processor time that must come to rest.
+    // The harness's end-of-test checks count descriptors; here the CPU time must come to rest.
     let rests = eventually(PATIENCE, || {
         let before = ticks(server.pid());
         std::thread::sleep(Duration::from_millis(300));
@@ -252,12 +252,14 @@ fn server_out_of_descriptors_closes_idle_connections_and_says_so_once() {
     server.rebase();
 }
 
-/// The end of a request whose answer has gone wakes no connection; the front sleeps on with a declaration that
-/// holds, so that what it gave the worker then is answered when it is done and not at the next tick of a clock.
+/// The end of a request whose response was already sent wakes no connection, and the front sleeps
+/// on. Requests given to the worker meanwhile must still be answered when they are done, and not at
+/// the next timer tick.
 #[test]
 fn queued_requests_follow_one_another_without_a_pause() {
     const EACH: usize = 30;
-    // The same work twice: after the answer, when the front sleeps, and before it, when the answer wakes the front.
+    // The same work twice: after the response, while the front sleeps, and before it, where the
+    // response wakes the front.
     let pause = "Time::HiRes::usleep(2_000)";
     let late = format!(
         "use Time::HiRes (); print 'done'; $_[0]->pool->cleanup_register(sub {{ {pause} }});"

@@ -5,7 +5,7 @@ use mehari_harness::{
 };
 use rustix::process::Signal;
 
-/// A host `NAME.example` whose Perl is its own: modules are those of the folder NAME.
+/// A host `NAME.example` with its own Perl and the modules of the directory NAME.
 fn parent(name: &str, more: &str) -> String {
     format!(
         "<VirtualHost *:80>\n\
@@ -22,7 +22,8 @@ fn parent(name: &str, more: &str) -> String {
     )
 }
 
-/// A module that answers `word` and the process it runs in; without a word from the reader it waits for the file `go`.
+/// A module that prints `word` and its process; with `wait=NAME` in the query it first waits for the
+/// file `NAME.go`.
 fn version(word: &str) -> String {
     format!(
         "package Version;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
@@ -53,7 +54,7 @@ fn of(server: &Server, host: &str) -> Answer {
     server.send(&Request::get("/version").host(&format!("{host}.example")))
 }
 
-/// The word and the process that answered.
+/// The word and the process of a response.
 fn answered(server: &Server, host: &str) -> (String, i32) {
     let text = of(server, host).expect(200);
     let mut words = text.split(' ').map(str::to_string);
@@ -71,7 +72,7 @@ fn word(server: &Server, host: &str) -> String {
     }
 }
 
-/// The zygotes by what they call themselves.
+/// The zygotes by their names.
 fn zygote(server: &Server, name: &str) -> Option<i32> {
     let all = processes::descendants(server.pid());
     let title = format!("mehari zygote{name}");
@@ -122,7 +123,7 @@ fn workers_of_a_host_that_wait_hold_up_no_other_host() {
     }
     let begun = || (0..3).any(|number| server.site.path(&format!("{number}.begun")).exists());
     assert!(eventually(PATIENCE, begun), "{}", server.log.text());
-    // One runs, two wait for it; the others' workers are others.
+    // One runs, two wait for it; the other hosts have other workers.
     for host in ["two", "main", "two", "main"] {
         assert_eq!(word(&server, host), "one", "{host}");
     }
@@ -213,7 +214,7 @@ fn hosts_come_and_go_with_a_reload() {
     assert_eq!(word(&server, "two"), "two");
     let conf = server.site.path("httpd.conf");
     let text = std::fs::read_to_string(&conf).expect("the configuration");
-    // The first host is gone, and the second is the first now.
+    // The first host is gone; the second is now the first.
     let (before, rest) = text.split_once("<VirtualHost").expect("a host");
     let (_, after) = rest.split_once("</VirtualHost>").expect("its end");
     std::fs::write(&conf, format!("{before}{after}")).expect("written");

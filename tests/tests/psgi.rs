@@ -226,7 +226,8 @@ fn app_that_goes_wrong_harms_its_own_request_only() {
     assert_eq!(server.get("/delayed").expect(200), "delayed");
 }
 
-/// The hash of one request serves the next when nobody holds it: nothing of what an application does to it may show.
+/// A new request reuses the previous environment hash if nothing else refers to it: an
+/// application's changes to it must not show.
 #[test]
 fn nothing_done_to_an_environment_shows_in_the_next() {
     let text = std::fs::read_to_string(folder().join("keeps.psgi")).expect("the application");
@@ -309,7 +310,7 @@ fn a_body_that_came_without_its_length_has_one() {
     assert_eq!(String::from_utf8_lossy(&told), "5 - a=1&b");
 }
 
-/// Answers with the names in %ENV, first when it is loaded, then in the request.
+/// Prints the names in %ENV, at load time and then in the request.
 const NAMES: &str = "my $loaded = join ' ', sort keys %ENV;\n\
     sub { [200, ['Content-Type' => 'text/plain'], [\"$loaded|\", join ' ', sort keys %ENV]] }\n";
 

@@ -65,12 +65,12 @@ fn body_that_finds_no_room_is_refused_and_the_log_says_where() {
         line.contains("/proc/self/nowhere") && line.contains("No such file"),
         "{line}"
     );
-    // What fits memory needs no file.
+    // A body that fits into memory needs no file.
     let small = Request::post("/registry/echo.pl", "x".repeat(3000));
     assert_eq!(server.send(&small).expect(200), "read");
 }
 
-/// A full file system needs one to fill, and root to make it.
+/// The test fills a small file system, which only root can create.
 #[test]
 fn body_for_which_the_disk_is_full_is_answered_507() {
     let server = Server::builder()
@@ -109,7 +109,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a server that a failed test left may still hold it.
+        // Lazily: a server of a failed test may still use it.
         let _ = std::process::Command::new("umount")
             .arg("-l")
             .arg(self.0.path())

@@ -8,7 +8,7 @@ use std::process::Command;
 
 const PROTOCOLS: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
 
-/// What an answer says, and what the error log must say of it.
+/// A response's field, and the expected words of the error log.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("Content-Length", "abc", "Content-Length, got `abc`"),
     ("Content-Length", "-1", "Content-Length, got `-1`"),
@@ -33,7 +33,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("X-Field", "a\\x1bb", "X-Field holds a control"),
 ];
 
-/// Perl for the table above, and for how much of a body follows: less than a record, or much more.
+/// Perl code for the table above, and for the size of the body: less than a record, or much more.
 fn table() -> String {
     let rows: String = REFUSED
         .iter()
@@ -77,7 +77,7 @@ fn site() -> Server {
         .start()
 }
 
-/// The status as somebody else's program sees it; a server that does not answer is given up.
+/// The status as curl sees it; gives up on a server that does not answer.
 fn status(server: &Server, protocol: &str, path: &str) -> String {
     let url = format!("http://{}{path}", server.address);
     let output = Command::new("curl")
@@ -129,7 +129,7 @@ fn answer_that_cannot_be_sent_is_a_500_on_every_rung_and_its_worker_lives() {
     assert_eq!(logged(&server), asked);
 }
 
-/// One worker has them all, packed one behind the other.
+/// One worker has them all, packed together.
 #[test]
 fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worker() {
     let counts = plain(
@@ -175,7 +175,7 @@ fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worke
     assert_eq!((count, names.len()), (321, 321), "each once");
 }
 
-/// What phase handlers hand back is refused in the same way.
+/// Responses that phase handlers hand back are refused in the same way.
 #[test]
 fn what_phase_handlers_hand_back_and_cannot_be_sent_is_a_500_and_their_worker_lives() {
     let module = "package Phase;\nuse Apache2::RequestRec ();\nuse Apache2::RequestUtil ();\nuse Apache2::Response ();\nuse Apache2::SubRequest ();\nuse APR::Table ();\n\
@@ -211,14 +211,14 @@ fn what_phase_handlers_hand_back_and_cannot_be_sent_is_a_500_and_their_worker_li
             assert_eq!(status, "500", "{asked}: {}", server.log.text());
             assert_eq!(server.workers(), pids, "{asked}: {}", server.log.text());
         }
-        // The path is escaped, and there is no such file.
+        // The path is escaped, and no such file exists.
         assert_eq!(status(&server, protocol, "/redirects"), "404");
         assert_eq!(status(&server, protocol, "/ten.txt"), "200");
         assert_eq!(server.workers(), pids, "{}", server.log.text());
     }
 }
 
-/// Fields about a connection are no program's, and HTTP/2 has none of them: the rest of the answer is sent.
+/// A program may not send connection fields, and HTTP/2 has none: the rest of the response is sent.
 #[test]
 fn field_about_the_connection_is_left_out_over_both_protocols() {
     let server = Server::builder()

@@ -6,7 +6,7 @@
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, Rung, Server};
 
-/// A script, and what the first and the second request for it answer alike.
+/// A script, and the response to both its first and its second request.
 struct Row {
     name: &'static str,
     script: &'static str,
@@ -121,7 +121,7 @@ fn scripts_keep_what_they_depend_on_under_registry_and_perlrun() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rows where the two differ: what Registry keeps and PerlRun flushes.
+/// Rows where the two differ: Registry keeps a value and PerlRun discards it.
 const KEPT: &[(&str, &str, [&str; 2], [&str; 2])] = &[
     (
         "a package variable",

@@ -16,7 +16,7 @@ PerlModule Version
 </Location>
 ";
 
-/// A handler that answers `word`.
+/// A handler that answers with `word`.
 fn version(word: &str) -> String {
     format!(
         "package Version;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
@@ -36,7 +36,7 @@ fn server_with(arguments: &[&str]) -> Server {
         .start()
 }
 
-/// Waits until the server answers `word`, and then for a while never anything else.
+/// Waits until the server answers with `word`, then checks for a while that no other answer comes.
 fn settles_on(server: &Server, word: &str) {
     let live = eventually(PATIENCE, || server.get("/version").text() == word);
     assert!(live, "{word} never came:\n{}", server.log.text());
@@ -45,7 +45,8 @@ fn settles_on(server: &Server, word: &str) {
     }
 }
 
-/// Sends HUP five times a second while `load` runs, which is told how many were sent; that number at its end.
+/// Sends HUP five times a second while `load` runs. `load` gets the counter; returns the final
+/// count.
 fn while_reloading(
     server: &Server,
     load: impl FnOnce(&AtomicUsize) -> Outcome,
@@ -103,7 +104,7 @@ fn reload_under_load(keep_alive: bool, requests: usize) {
     assert_eq!(outcome.failed, 0, "{:?}", outcome.failures);
     assert!(outcome.succeeded >= requests);
     assert!(reloads >= 3, "only {reloads} reloads were asked for");
-    // It settles: one generation, and no more workers than it may have.
+    // Afterwards there is one generation, and no more workers than allowed.
     let settled = eventually(PATIENCE, || {
         server.zygotes().len() == 1 && server.workers().len() <= 4
     });
@@ -133,7 +134,7 @@ fn request_under_way_at_a_reload_is_finished_by_the_old_generation() {
         server.signal(Signal::Hup);
         let answer = connection.read_answer("GET").expect("an answer");
         assert_eq!(answer.expect(200), "rested", "{}", rung.name());
-        // The connection lives on and its next request goes to the new generation.
+        // The connection stays open, and its next request goes to the new generation.
         let answer = connection
             .send(&Request::get("/registry/hello.pl"))
             .expect("an answer");

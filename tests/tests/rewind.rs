@@ -9,7 +9,7 @@ use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Request, Rung, Server};
 use std::collections::HashSet;
 
-/// Prints the number of its process without asking for it.
+/// Prints the number of its process without a system call for it.
 const WHO: &str =
     "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
 
@@ -29,7 +29,7 @@ fn get(server: &Server, script: &str) -> String {
     server.get(&Rung::Rewind.url(script)).expect(200)
 }
 
-/// All memory is compared after each rewind; the log says where it is not as it was.
+/// Compares all memory after each rewind; the log reports differences.
 #[track_caller]
 fn all_memory_was_put_back(server: &Server) {
     assert_eq!(server.log.count("not as they were"), 0);
@@ -115,12 +115,12 @@ fn script_that_asks_for_its_process_number_gets_another_each_time() {
             "{script}: runs as on the rung `fork`: it asks for the number of its process"
         ));
     }
-    // To compare it is to ask whether this is a child.
+    // A comparison of the process number asks whether this is a child.
     assert_eq!(get(&server, "compares.pl"), get(&server, "compares.pl"));
     assert_eq!(get(&server, "who.pl"), get(&server, "who.pl"));
 }
 
-/// What a script does to the process, and what the log gives as the reason when it does it each time.
+/// A script's action on its process, and the reason in the log if the script does it each time.
 const SPOILERS: &[(&str, &str, &str)] = &[
     (
         "session.pl",
@@ -167,7 +167,8 @@ fn what_cannot_be_put_back_ends_the_process_and_then_the_rung() {
     all_memory_was_put_back(&server);
 }
 
-/// Hostile to its process: its own request may suffer, the next one of the same script must not notice.
+/// Hostile to its process: its own request may suffer, but the next one of the same script must not
+/// notice.
 const HOSTILE: &[(&str, &str)] = &[
     ("signals", "$SIG{$_} = sub { exit } for grep !/KILL|STOP|NUM/, keys %SIG; kill USR1 => getppid if 0;"),
     ("exit in a handler", "$SIG{ALRM} = sub { exit }; require Time::HiRes; Time::HiRes::ualarm(1000); 1 while 1;"),
@@ -199,7 +200,7 @@ fn hostile_script_harms_its_own_request_at_most() {
         let url = Rung::Rewind.url("hostile.pl");
         let before = server.get(&url).expect(200);
         for _ in 0..3 {
-            // Any answer, or a broken one.
+            // Any response, or a broken one.
             let _ = server
                 .connect()
                 .send(&Request::get(&format!("{url}?do")).closing());
@@ -211,7 +212,7 @@ fn hostile_script_harms_its_own_request_at_most() {
     }
 }
 
-/// Loaded and drawn from by a start-up file: the picture has each generator seeded.
+/// A start-up file loads these and draws from them, so the picture has each generator seeded.
 const GENERATORS: &[(&str, &str, &str)] = &[
     ("perl", "1", "rand() . rand()"),
     (
@@ -270,7 +271,7 @@ const GENERATORS: &[(&str, &str, &str)] = &[
 fn no_random_bytes_come_twice() {
     let mut startup = String::from("package Generators;\nour %draw;\n");
     for (name, load, draw) in GENERATORS {
-        // What is not installed is left out; packaging/needs/test has it all.
+        // Modules that are not installed are skipped; packaging/needs/test lists them all.
         startup.push_str(&format!(
             "eval {{ {load}; 1 }} and $draw{{{name}}} = sub {{ {draw} }};\n"
         ));

@@ -6,12 +6,12 @@
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{processes, Request, Rung, Server};
 
-/// Prints the number of its process without asking for it.
+/// Prints the number of its process without a system call for it.
 const WHO: &str =
     "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
 const ECHO: &str =
     "binmode STDIN; local $/; my $b = <STDIN> // ''; print length $b, ':', unpack '%32C*', $b;";
-/// The body is in a file of its own.
+/// The body goes through a file.
 const LARGE: usize = 3_000_000;
 
 fn server(count: u32) -> Server {
@@ -30,7 +30,7 @@ fn get(server: &Server, script: &str) -> String {
     server.get(&Rung::Rewind.url(script)).expect(200)
 }
 
-/// How often this process has waited.
+/// The number of this process's voluntary context switches.
 fn waits(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = status
@@ -126,7 +126,7 @@ fn changed_script_is_compiled_anew() {
     }
 }
 
-/// The processes of the rung, by what started them.
+/// The processes of the rung, by their parent.
 fn templates(server: &Server) -> Vec<processes::Process> {
     let workers = server.workers();
     let all = processes::descendants(server.pid());

@@ -4,7 +4,7 @@
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Connection, Request, Rung, Server, PATIENCE};
 
-/// Where the words stand in a mailbox (`perl/xs/mailbox/wire.h`).
+/// The offsets of the words in a mailbox (`perl/xs/mailbox/wire.h`).
 const PLACES: &str =
     "my %place = (word => 64, written => 192, read => 256, shown => 392, slot => 4096, ring => 659456);\n";
 
@@ -28,8 +28,8 @@ fn site(scribble: &str) -> Server {
         .start()
 }
 
-/// What such a script's request answers; afterwards the site is well, and the script has run once for each time it
-/// was asked.
+/// Returns the response of such a script, then checks that the site works and that the script has
+/// run once for each request.
 #[track_caller]
 fn survives(scribble: &str) -> Vec<u16> {
     let server = site(scribble);
@@ -58,7 +58,8 @@ fn request_is_run_once_when_its_worker_claims_not_to_have_it() {
     survives("poke($place{word}, peek($place{word}) - (1 << 32)); kill 9, $$;");
 }
 
-/// One that lies of all that it shows, and ends before anybody has looked, is believed once.
+/// A script that falsifies everything in its mailbox and ends before the front reads it is believed
+/// once.
 #[test]
 fn consistent_liar_is_run_twice_at_most() {
     let lie =
@@ -76,7 +77,7 @@ fn consistent_liar_is_run_twice_at_most() {
     }
 }
 
-/// The front looks at every mailbox now and then: what a script has begun it cannot deny after that.
+/// The front reads every mailbox now and then: after that, a script cannot deny that it has begun.
 #[test]
 fn request_that_was_seen_to_begin_cannot_be_denied() {
     let statuses = survives(
@@ -115,7 +116,7 @@ fn requests_of_others_cannot_be_written_over() {
     assert_eq!(page, "refused refused refused refused scribbled");
 }
 
-/// What each writes into its ring: a record of no known kind, one of an impossible length, one before its time.
+/// Faulty ring contents: a record of an unknown kind, one of an impossible length, one too early.
 const IMPOSSIBLE: &[&str] = &[
     "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 99 << 32); \
      poke($place{written}, $at + 8);",
@@ -136,7 +137,7 @@ fn impossible_record_is_a_502_at_once_and_requests_behind_it_run_once_elsewhere(
         .enumerate()
         .map(|(number, scribble)| format!("if ($number == {number}) {{ {scribble} }}\n"))
         .collect();
-    // It says no more: what it has begun is all that it will have begun.
+    // It writes no more: the requests begun so far are all that it will have begun.
     let scribbles = format!(
         "{PLACES}{POKE}my ($number) = $ENV{{QUERY_STRING}} =~ /(\\d+)$/;\n{scribbles}select \
          undef, undef, undef, 600;"

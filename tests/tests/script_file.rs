@@ -30,7 +30,8 @@ fn changed_script_is_compiled_again() {
     }
 }
 
-/// The front watches the script, so that the worker need not look; but what happens to it, or on the way to it, counts at once.
+/// The front watches the script, so the worker makes no system call for it; a change of the script,
+/// or of a directory above it, still takes effect at once.
 #[test]
 fn script_that_does_not_change_is_not_looked_at_and_each_change_is_noticed() {
     let page = |turn: usize| format!("{HEADER}print {turn};\n");
@@ -48,7 +49,7 @@ fn script_that_does_not_change_is_not_looked_at_and_each_change_is_noticed() {
     };
     let is_left_alone = eventually(PATIENCE, || {
         let worker = server.workers()[0];
-        // One that has changed is read again.
+        // A changed script is read again.
         fs::remove_file(root.join("traced/proof.pl")).expect("ours");
         fs::write(root.join("traced/proof.pl"), page(1)).expect("written");
         let calls = trace::calls_of(&server, worker, "file", &proof, || {
@@ -148,7 +149,7 @@ fn files_that_are_no_scripts_get_their_own_answer() {
         server.get(&rung.url("missing.pl")).expect(404);
     }
     let status = server.get("/cgi/plain.pl").status;
-    // mod_cgi finds out by trying and answers 500.
+    // mod_cgi notices at exec and answers 500.
     assert!(
         status == 403 || against_apache() && status == 500,
         "{status}"
@@ -206,7 +207,8 @@ fn switch_w_in_the_first_line_turns_warnings_on() {
     assert!(line.contains("warns.pl line 3"), "{line}");
 }
 
-/// A part of a script may lack the end of an access check: nothing of the script is run, and nothing is kept.
+/// A truncated script may lack the end of an access check: no part of it runs, and nothing is
+/// cached.
 #[test]
 fn script_that_cannot_be_read_to_its_end_answers_500_and_is_not_kept() {
     let server = Server::builder()

@@ -3,7 +3,7 @@
 use mehari_harness::scripts::workers;
 use mehari_harness::{against_apache, Pair, Request, Rung, Server};
 
-/// Scripts that print their own header, and the answer: status, a field, the body.
+/// Scripts that print their own header section, and the response: status, a field, the body.
 struct HeaderRow {
     script: &'static str,
     status: u16,
@@ -66,7 +66,8 @@ fn header_block_of_a_script_becomes_the_header() {
     }
 }
 
-/// The script's cookies and other fields go with what answers in its place; what it says of its own body does not.
+/// The script's cookies and other fields go with the replacing response; the fields of its own body
+/// do not.
 #[test]
 fn fields_beside_a_local_location_go_with_the_answer() {
     const LEADS: &str = "#!/usr/bin/perl\nprint \"Set-Cookie: a=b\\nX-First: one\\nContent-Type: text/x-none\\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\\n\
@@ -90,7 +91,7 @@ fn fields_beside_a_local_location_go_with_the_answer() {
             "/missing",
         ] {
             let request = Request::get(&format!("{}?{target}", rung.url("leads.pl")));
-            // Apache has no word for the other rungs.
+            // Apache does not have the other rungs.
             let answer = match rung {
                 Rung::Cgi | Rung::PerlRun | Rung::Registry => pair.compare(&request),
                 _ => Ok(pair.ours().send(&request)),
@@ -119,13 +120,14 @@ fn nph_script_sends_its_own_status_line() {
         .ladder()
         .start();
     for rung in Rung::ALL {
-        // mod_perl closes the connection without a word when headers are also to be parsed.
+        // mod_perl closes the connection without a response if headers are also to be parsed.
         if against_apache() && Rung::SHARED.contains(&rung) {
             continue;
         }
         let answer = server.get(&rung.url("nph-own.pl"));
         assert_eq!(answer.expect(250), "raw", "{}", rung.name());
-        // The reason phrase is for no program (RFC 9112 section 4); Apache passes it on, we send our own.
+        // The reason phrase carries no meaning (RFC 9112 section 4); Apache passes it on, Mehari
+        // sends its own.
         if against_apache() {
             assert_eq!(answer.reason, "Own Words", "{}", rung.name());
         }

@@ -24,7 +24,7 @@ fn body_is_read_in_every_way_perl_has() {
     for (number, (script, expected)) in WAYS.iter().enumerate() {
         for rung in Rung::ALL {
             for chunked in [false, true] {
-                // Scripts that count on CONTENT_LENGTH: what came in chunks has one too.
+                // Scripts may rely on CONTENT_LENGTH: a chunked body has one too.
                 if chunked && against_apache() {
                     continue;
                 }

@@ -45,14 +45,15 @@ fn manager_hears_of_readiness_reloads_life_and_the_end() {
     assert!(server.wait().is_some());
 }
 
-/// The harness closes what a server must not inherit, so this one is started by hand.
+/// The harness closes every descriptor that a server must not inherit, so this test starts the
+/// server itself.
 #[test]
 fn socket_that_was_open_before_is_served() {
     let site = mehari_harness::site::Site::new();
     site.write("htdocs/page.txt", "was here");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    // Clients that came before the server did are in the backlog.
+    // The backlog holds clients that connected before the server's start.
     let mut early = Connection::open(address);
     early.write(&Request::get("/page.txt").bytes());
     // A copy is handed on; the listener itself is closed by exec.
@@ -100,7 +101,7 @@ fn descriptor_that_is_no_socket_is_told() {
     }
 }
 
-/// systemd's own judgement of the unit: from 0 (nothing is allowed) to 10.
+/// systemd's exposure score of the unit: from 0 (nothing is allowed) to 10.
 #[test]
 fn unit_leaves_little_open() {
     needs!("systemd");

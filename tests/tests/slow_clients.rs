@@ -47,7 +47,7 @@ fn slow_stream(address: SocketAddr) -> TcpStream {
     TcpStream::from(socket)
 }
 
-/// Moves each connection on by about 1 kB every second, until told to stop.
+/// Reads or writes about 1 kB a second on each connection until told to stop.
 fn keep_crawling(
     streams: &mut [TcpStream],
     stop: &AtomicBool,
@@ -70,7 +70,7 @@ fn keep_crawling(
     moved
 }
 
-/// The normal load; its latencies at the median and the 99th percentile.
+/// The normal load; returns its median and 99th percentile latency.
 fn normal_load(server: &Server) -> (Duration, Duration) {
     let times = std::sync::Mutex::new(Vec::with_capacity(REQUESTS));
     let begun: Vec<_> = (0..REQUESTS).map(|_| std::sync::Mutex::new(None)).collect();
@@ -113,7 +113,7 @@ fn beside(
     let (beside, moved) = std::thread::scope(|scope| {
         let crawler = scope.spawn(|| keep_crawling(streams, &stop, step));
         let beside = normal_load(server);
-        // Nobody holds a worker while the slow ones are half way.
+        // No slow client holds a worker half way through.
         let idle = eventually(PATIENCE, || server.busy() == 0);
         assert!(idle, "slow clients hold workers: {}", server.status());
         stop.store(true, Ordering::Relaxed);

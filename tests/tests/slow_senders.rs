@@ -13,7 +13,7 @@ fn server() -> Server {
         .start()
 }
 
-/// Sends a piece ten times a second, until the server has something to say; that.
+/// Sends a piece ten times a second until the server answers; returns the answer.
 fn trickle(mut connection: Connection, begin: &str, piece: &str, pieces: usize) -> u16 {
     connection.write(begin.as_bytes());
     for _ in 0..pieces {
@@ -45,7 +45,7 @@ fn client_below_the_rate_is_told_and_one_that_keeps_it_is_served() {
             let connection = server.connect();
             let piece = piece.to_string();
             let thread = scope.spawn(move || {
-                // A header has to end; what a body lacks is what the pieces are.
+                // A header section must end; for a body the pieces complete it.
                 if name.starts_with("header at") {
                     finish(connection, &begin, &piece, pieces)
                 } else {
@@ -82,7 +82,8 @@ fn finish(mut connection: Connection, begin: &str, piece: &str, pieces: usize) -
     connection.read_answer("GET").expect("an answer").status
 }
 
-/// slowhttptest's four ways to hold a server, all at once, each with 200 connections; meanwhile everybody else is served.
+/// slowhttptest's four attacks at once, each with 200 connections; meanwhile all other clients are
+/// served.
 #[test]
 fn slowhttptest_holds_nobody_up() {
     needs!("slowhttptest");

@@ -5,7 +5,7 @@ use mehari_harness::{binary, Server};
 use std::net::TcpListener;
 use std::process::Command;
 
-/// A module with this body, and the 1 that Perl wants.
+/// A module with this body, and the 1 that Perl requires.
 fn module(name: &str, body: &str) -> String {
     format!("package {name};\nuse strict;\n{body}\n1;\n")
 }
@@ -44,7 +44,7 @@ fn everything_that_does_not_load_is_told_at_once() {
     assert_eq!(log.count("Site::Late"), 0);
 }
 
-/// Everything that is wrong in this one, and what is said of it.
+/// Every error of this configuration, with its message.
 const WRONG: [&str; 6] = [
     "the log /proc/self/no-log cannot be written",
     "the log @ROOT@/gone/access.log of shop.example cannot be written: No such file or directory",
@@ -54,7 +54,7 @@ const WRONG: [&str; 6] = [
     "application @ROOT@/missing.psgi cannot be loaded: ",
 ];
 
-/// A configuration with all of that, listening at ports that are taken.
+/// A configuration with all these errors, on ports that are in use.
 fn wrong_site([secure, plain]: [u16; 2]) -> Site {
     let site = Site::new();
     let root = site.root().display();
@@ -96,7 +96,7 @@ fn everything_this_machine_lacks_is_told_at_once() {
         assert!(said.contains(&line), "{line}: {said}");
     }
     assert_eq!(said.matches("mehari serve: ").count(), 8, "{said}");
-    // Addresses are no matter of the text: the server that is to be reloaded holds them.
+    // `check` does not test addresses: the running server holds them.
     let said = told(&site, &["check"]);
     for line in WRONG {
         let line = line.replace("@ROOT@", &root);

@@ -29,7 +29,7 @@ fn server() -> Server {
         .start()
 }
 
-/// The session's cookie, from a first request.
+/// The session cookie from a first request.
 fn begin(server: &Server) -> String {
     let answer = server.get("/asp/count.asp");
     let text = answer.expect(200);
@@ -54,7 +54,7 @@ fn goes_on(server: &Server, cookie: &str, expected: &str) {
     assert!(text.starts_with(expected), "{text}");
 }
 
-/// What stands behind `word` in a page, as a number.
+/// The number after `word` in a page.
 fn number(text: &str, word: &str) -> u32 {
     let mut words = text.split_whitespace().skip_while(|&each| each != word);
     words.nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
@@ -108,7 +108,8 @@ fn component_made_on_one_rung_is_taken_on_every_other() {
         .ladder()
         .conf(&workers(2))
         .start();
-    // A program of the rung cgi is told by its environment where the Perl side is, if anywhere: see docs/state.md.
+    // The environment tells a program of the rung cgi where the Perl modules are, if anything does:
+    // see docs/state.md.
     let rungs = Rung::ALL.into_iter().filter(|&rung| rung != Rung::Cgi);
     let parts: Vec<_> = rungs
         .map(|rung| server.get(&rung.url("part.pl")).expect(200))

@@ -11,7 +11,7 @@ use std::os::unix::fs::{symlink, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The system calls that name a file, or look at one, while `what` is done.
+/// The system calls that name a file or read its status during `what`.
 fn looks_at_files(server: &Server, what: impl FnOnce()) -> Vec<String> {
     let calls = "file,fstat,newfstatat,statx,inotify_add_watch";
     trace::calls(server, calls, what)
@@ -48,7 +48,7 @@ fn unchanged_files_are_answered_without_a_look_at_the_disk() {
     let rounds = 200;
     let begun = std::time::Instant::now();
     let looks = looks_at_files(&server, || (0..rounds).for_each(|_| all()));
-    // A second look once a second, whoever watches, and what a debug build under strace is slow at.
+    // A recheck once a second in any case, and the slowness of a debug build under strace.
     let seconds = begun.elapsed().as_secs() as usize;
     let most = targets.len() * (12 + seconds);
     assert!(
@@ -64,7 +64,7 @@ fn unchanged_files_are_answered_without_a_look_at_the_disk() {
 
 type Change = fn(&Path, usize);
 
-/// Each turn changes what one path leads to; the next request must see it.
+/// Each turn changes the target of one path; the next request must see it.
 const CHANGES: [(&str, Change); 8] = [
     ("/written.txt", |root, turn| {
         fs::write(root.join("written.txt"), turn.to_string()).expect("written")
@@ -74,7 +74,7 @@ const CHANGES: [(&str, Change); 8] = [
         fs::rename(root.join("next"), root.join("replaced.txt")).expect("moved")
     }),
     ("/made_again.txt", |root, turn| {
-        // There is none yet the first time.
+        // The first time there is none yet.
         let _ = fs::remove_file(root.join("made_again.txt"));
         fs::write(root.join("made_again.txt"), turn.to_string()).expect("written")
     }),
@@ -106,7 +106,7 @@ const CHANGES: [(&str, Change); 8] = [
             _ => fs::write(root.join("indexed/index.htm"), turn.to_string()).expect("written"),
         }
     }),
-    // As long as before, and with the times of before.
+    // Same length and same times as before.
     ("/disguised.txt", |root, turn| {
         let path = root.join("disguised.txt");
         fs::write(&path, format!("{turn:08}")).expect("written");
@@ -202,7 +202,7 @@ fn events_that_are_lost_let_everything_be_looked_at_again() {
     server.signal(Signal::Stop);
     let root = server.site.path("htdocs");
     for turn in 0..most + 100 {
-        // Two names in turn: events that are the same as the last one are not queued.
+        // Two names in turn: the kernel does not queue an event equal to the last one.
         let name = ["noise", "other_noise"][turn % 2];
         let mode = fs::Permissions::from_mode(0o644);
         fs::set_permissions(root.join(name), mode).expect("its mode");
@@ -260,7 +260,7 @@ fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
         .stream()
         .read_exact(&mut start)
         .expect("the head");
-    // Nothing more is read: most of the file is still to be sent.
+    // The client reads nothing more: most of the file is still to be sent.
     let file = fs::File::options().write(true).open(&path).expect("ours");
     file.set_len(1 << 20).expect("cut");
     let mut rest = Vec::new();
@@ -272,8 +272,8 @@ fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
     assert!(eventually(PATIENCE, || server.get("/hot.txt").status == 200));
 }
 
-/// The system marks every name it remembers of a folder when it is first watched: not on the loop's time, above all not
-/// where that is a hundred thousand. `folder`: below the document root, not asked for yet.
+/// On a directory's first watch the kernel marks every cached name in it. A thread must do that,
+/// above all for a hundred thousand names. `folder`: below the document root, not requested yet.
 fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
     let calls = trace::calls(server, "file,inotify_add_watch", || {
         server.get(&format!("/{folder}/{page}")).expect(200);
@@ -288,7 +288,7 @@ fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
         watches.iter().any(|line| line.starts_with(&of_loop)),
         "{watches:#?}"
     );
-    // Nothing that would have the system mark the names of folders above.
+    // No event that makes the kernel mark the names of the directories above.
     let of_children = ["IN_ATTRIB", "IN_MODIFY", "IN_CLOSE_WRITE"];
     let above = calls
         .iter()
@@ -307,7 +307,7 @@ fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
     assert_first_watch_is_a_threads(&server, "full", "page.html");
 }
 
-/// Pacing probes a path, and on one host there is none.
+/// BBR's pacing probes a path, and a connection within one host has none.
 #[test]
 fn a_large_file_for_a_client_on_this_host_is_not_paced() {
     let control = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
@@ -329,7 +329,7 @@ fn a_large_file_for_a_client_on_this_host_is_not_paced() {
     assert_eq!(told("/large.bin"), 0, "once a connection");
 }
 
-/// More files than anything that is kept has room for, in one folder.
+/// More files in one directory than any cache holds.
 #[test]
 fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
     const FILES: usize = 100_000;
@@ -344,7 +344,7 @@ fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
         let body = fetch(&mut connection, &format!("/many/{number}.txt"));
         assert_eq!(String::from_utf8_lossy(&body), expected);
     };
-    // Another order than that of the folder, and more of them than routes are kept.
+    // Another order than the directory's, and more files than cached routes.
     for turn in 0..10_000 {
         let number = turn * 7919 % FILES;
         check(number, &number.to_string());

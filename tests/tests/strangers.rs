@@ -7,7 +7,7 @@ use mehari_harness::{
 };
 use std::collections::HashSet;
 
-/// Says back everything that tells one request from another.
+/// Prints everything that distinguishes a request.
 const MIRROR: &str = "my $body = do { local $/; <STDIN> } // '';\n\
     print join '|', map { $_ // '-' } @ENV{qw(REQUEST_METHOD QUERY_STRING HTTP_COOKIE HTTP_X_NAME CONTENT_LENGTH)}, $body;";
 
@@ -19,8 +19,8 @@ const MIRROR_APP: &str = "sub { my $env = shift; my $body = '';\n\
 const PSGI: &str =
     "<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/mirror.psgi\n</Location>\n";
 
-/// Every third request has no cookie, every fourth no body: what is left out must not be filled in
-/// from somebody else's.
+/// Every third request has no cookie, every fourth no body: a missing part must not come from
+/// another client's request.
 fn request(url: &str, number: usize) -> (Request, String) {
     let query = format!("q={number}");
     let target = format!("{url}?{query}");
@@ -105,7 +105,7 @@ fn random_numbers_differ_although_a_preload_has_drawn_some() {
         .conf(&workers(4))
         .start();
     for rung in Rung::ALL {
-        // mod_perl's children inherit the seed of the parent; that is the trap.
+        // mod_perl's children inherit the parent's seed, which is the trap here.
         if against_apache() && Rung::SHARED.contains(&rung) {
             continue;
         }
@@ -149,7 +149,7 @@ fn programs_inherit_the_three_streams_and_nothing_else() {
     }
 }
 
-/// The files are unlinked when they are made: what shows them is who holds them open.
+/// The files are unlinked on creation: only their open descriptors show them.
 #[test]
 fn temporary_files_of_large_bodies_do_not_stay() {
     let server = Server::builder()

@@ -21,7 +21,7 @@ fn site(scripts: &[(&str, &str)]) -> Builder {
     builder
 }
 
-/// What threads print, answer, share and do to their copies; the body is read by one of them.
+/// Threads that print, return, share and change their copies; one of them reads the body.
 const WORKS: &[(&str, &str)] = &[
     ("answers", "my @t = map { my $n = $_; threads->create(sub { $n * 10 }) } 1 .. 4; print join ',', map { $_->join } @t;"),
     ("prints", "print 'a'; threads->create(sub { print 'b' })->join; print 'c'; async { printf '%s', 'd' }->join; print 'e';"),
@@ -142,7 +142,7 @@ fn application_may_start_threads() {
     }
 }
 
-/// `exit` in a thread ends the program, as perl has it: on a shared rung the worker is that program.
+/// `exit` in a thread ends the program, as in perl: on a shared rung the worker is that program.
 #[test]
 fn exit_in_a_thread_ends_no_request_but_its_own() {
     let exits = "threads->create(sub { exit 3 })->join; print 'not reached';";

@@ -26,7 +26,7 @@ fn script_that_sleeps_for_ever_is_ended_with_504_and_its_stack_logged() {
             assert!(start.elapsed() >= Duration::from_millis(1900));
         }
     }
-    // `cgi` runs any program: what it was doing cannot be asked.
+    // `cgi` runs any program, so its current line is unknown.
     for words in ["forever.pl:3", "forever.pl:6", "forever.pl:8", "spin.pl:3"] {
         server.log.expect(words);
     }
@@ -34,7 +34,7 @@ fn script_that_sleeps_for_ever_is_ended_with_504_and_its_stack_logged() {
     is_well(&server);
 }
 
-/// A script that has not printed anything when its time is up: perl writes out what it has before it forks.
+/// A script without output when its time is up: perl flushes its output before a fork.
 fn silent(body: &str) -> String {
     format!("#!/usr/bin/perl\n{body}\n")
 }
@@ -51,7 +51,7 @@ fn timed_out_program_takes_its_children_with_it() {
     for rung in Rung::ISOLATED {
         let _ = std::fs::remove_file(server.site.path(note));
         let mut pid = None;
-        // Where a machine is slow the time is up before there is a child: then again.
+        // On a slow machine the time is up before the child exists: try again.
         let has_had_a_child = eventually(PATIENCE, || {
             assert_eq!(server.get(&rung.url("parent.pl")).status, 504);
             pid = child(&server);

@@ -49,7 +49,7 @@ fn client_that_is_too_fast_is_held_back_and_then_told_when_to_come_back() {
     assert!((90..=101).contains(&after), "{after}");
     let start = Instant::now();
     (0..3).for_each(|_| drop(ask("/slow/page.txt").expect(200)));
-    // Two of the three come half a second too early each; the clock of rules ticks four times a second.
+    // Two of the three arrive half a second early each; the rules' clock ticks four times a second.
     assert!(
         start.elapsed() >= Duration::from_millis(600),
         "{:?}",

@@ -76,7 +76,8 @@ fn slow_clients_of_every_kind_are_ended_and_hold_up_nobody() {
         .site
         .write("htdocs/large.bin", &"x".repeat(3_000_000));
     let url = |path: &str| format!("http://{}{path}", server.address);
-    // Slow heads, slow bodies, slow reading; a request of somebody else's once a tenth of a second.
+    // Slow header sections, slow bodies, slow reading; another client's request every tenth of a
+    // second.
     for (mode, path) in [
         (&["-H", "-i", "1"][..], "/large.bin"),
         (&["-B", "-i", "1"], "/registry/echo.pl"),

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 type Variables = BTreeMap<String, String>;
 
-/// A program that answers each connection once, after `read` has taken its request.
+/// A program that answers each connection once, after `read` has read its request.
 fn program(
     read: fn(&mut TcpStream) -> (Variables, Vec<u8>),
     answer: fn(&Variables, &[u8]) -> Vec<u8>,

@@ -8,7 +8,7 @@ mod speech;
 use mehari_harness::{Builder, Request, Server};
 use std::io::Write;
 
-/// A server that needs no Perl worker but one.
+/// A server with one Perl worker.
 pub fn builder(conf: &str) -> Builder {
     let common = "StartServers 1\nMaxRequestWorkers 1\n";
     Server::builder().conf(common).conf(conf)

@@ -7,19 +7,20 @@ use mehari_harness::{Connection, Request, Server, PATIENCE};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// What the client gets.
+/// The expected response to the client.
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Refused(u16),
-    /// Status 200, and an end that can be told from a good one.
+    /// Status 200, and a detectably incomplete body.
     Cut,
-    /// One or the other: it depends on how the pieces came.
+    /// `Cut` or a 502: it depends on how the bytes arrive.
     Failed,
     Whole(&'static str),
 }
 use Then::{Cut, Failed, Refused, Whole};
 
-/// Its name, what is said, whether the speech's own end follows, what comes of it, and words of the log.
+/// Name, the back end's bytes, whether the protocol's end follows, the expected response, and words
+/// of the log.
 type Row = (&'static str, &'static [u8], bool, Then, &'static str);
 
 #[rustfmt::skip]
@@ -47,7 +48,7 @@ const ROWS: &[Row] = &[
     ("lines that end with LF alone", b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", true, Whole("ok"), ""),
 ];
 
-/// What no table can hold.
+/// A misdeed that no table can express.
 type Deed = fn(Speech, &mut dyn Stream) -> bool;
 
 const ENDLESS: &[(&str, Deed, &str)] = &[
@@ -78,7 +79,7 @@ const ENDLESS: &[(&str, Deed, &str)] = &[
     ),
 ];
 
-/// Bytes that were taken of what has no end, at the most.
+/// Bytes of an endless response that the server has read at most.
 static POURED: AtomicUsize = AtomicUsize::new(0);
 
 fn pour(speech: Speech, stream: &mut dyn Stream, first: &[u8], more: &[u8]) -> bool {
@@ -92,7 +93,7 @@ fn pour(speech: Speech, stream: &mut dyn Stream, first: &[u8], more: &[u8]) -> b
     false
 }
 
-/// Which deed a request asks for.
+/// The number of the misdeed that a request asks for.
 fn asked(request: &[u8]) -> usize {
     let text = String::from_utf8_lossy(request);
     let (_, rest) = text.split_once("/deed/").expect("a deed");
@@ -115,7 +116,7 @@ fn tls() -> Arc<rustls::ServerConfig> {
     Arc::new(config.expect("they belong together"))
 }
 
-/// A back end of each speech, and a server before them: `/http/deed/NUMBER`.
+/// A back end of each protocol, and a server before them: `/http/deed/NUMBER`.
 fn behind(
     parameters: &str,
     deed: impl Fn(Speech, usize, &mut dyn Stream) -> bool + Clone + Send + Sync + 'static,
@@ -137,7 +138,7 @@ fn behind(
     (programs, builder(&conf).file("htdocs/well", "well").start())
 }
 
-/// Asks for a deed on a connection of its own; whatever comes of it, the next request is answered.
+/// Requests a misdeed on a connection of its own; the next request must be answered in any case.
 fn ask(server: &Server, speech: Speech, number: usize, (name, then, words): (&str, Then, &str)) {
     let name = format!("{name}, by {speech:?}");
     let path = format!("/{}/deed/{number}", speech.scheme());
@@ -211,7 +212,8 @@ fn what_has_no_end_is_let_go_of() {
         programs.iter().all(Program::is_left),
         "every connection is closed"
     );
-    // Sockets hold some megabytes of it; the server reads no more than a head may have.
+    // Socket buffers hold some megabytes of it; the server reads no more than the limit of a header
+    // section.
     let poured = POURED.load(Ordering::Relaxed);
     assert!(poured < 64 << 20, "{poured} bytes were taken");
 }
@@ -230,7 +232,7 @@ fn who_says_nothing_for_ever_costs_the_time_limit() {
     let (_programs, server) = behind("timeout=1", |speech, number, stream| {
         let _ = stream.write_all(&speech.part(SILENT[number].1));
         let _ = stream.flush();
-        // Until the other side has had enough.
+        // Until the other side closes.
         let _ = stream.read(&mut [0]);
         false
     });
@@ -304,7 +306,7 @@ fn records_that_are_no_part_of_an_answer_are_refused() {
     }
 }
 
-/// Time limits are for the answer: what comes beside it is none, however much of it comes.
+/// Time limits apply to the response: other messages do not extend them, however many arrive.
 #[test]
 fn a_program_that_says_everything_but_an_answer_is_out_of_time() {
     let padded = [record(7, 1, b"", 255), vec![0; 255]].concat();

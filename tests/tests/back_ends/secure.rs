@@ -38,7 +38,7 @@ fn signed(parameters: CertificateParams, authority: &Pair) -> Pair {
     }
 }
 
-/// A back end of TLS: another Mehari, whose script says what it knows of its client.
+/// A TLS back end: another Mehari, whose script prints what it knows of its client.
 fn behind_tls(own: &Pair, authority: &Pair, more: &str) -> Server {
     const SAY: &str = "#!/usr/bin/perl\nread STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;\n\
         print \"Content-type: text/plain\\n\\n$ENV{REQUEST_METHOD} $ENV{HTTPS} $ENV{SSL_CLIENT_S_DN_CN} \", length $body;\n";
@@ -79,7 +79,7 @@ fn back_end_behind_tls_is_believed_when_somebody_we_trust_signed_its_name() {
     let sent = server.send(&Request::post("/registry/say", vec![b'x'; 1_500_000]));
     assert_eq!(sent.expect(200), "POST on  1500000");
     assert_eq!(server.get("/large").expect(200).len(), 3_000_000);
-    // One that wants to know whom it speaks with.
+    // A back end that requires a client certificate.
     let strict = behind_tls(
         &own,
         &authority,

@@ -36,7 +36,7 @@ impl Speech {
         }
     }
 
-    /// A part of an answer, as this speech puts it.
+    /// A part of a response in this protocol's framing.
     pub fn part(self, bytes: &[u8]) -> Vec<u8> {
         match self {
             Speech::Fcgi => bytes
@@ -47,7 +47,7 @@ impl Speech {
         }
     }
 
-    /// What says that an answer is over, where something does.
+    /// The protocol's end of a response, if it has one.
     pub fn end(self) -> Vec<u8> {
         match self {
             Speech::Fcgi => record(3, 1, &[0; 8], 0),
@@ -55,7 +55,7 @@ impl Speech {
         }
     }
 
-    /// A request without a body, whole.
+    /// Reads a whole request without a body.
     fn read(self, stream: &mut dyn Stream) -> Option<Vec<u8>> {
         let mut request = Vec::new();
         match self {
@@ -97,7 +97,7 @@ fn take(stream: &mut dyn Stream, count: usize, into: &mut Vec<u8>) -> Option<Vec
     Some(bytes)
 }
 
-/// A FastCGI record, which may say more padding than it has.
+/// A FastCGI record. The announced padding may exceed the real one.
 pub fn record(kind: u8, id: u16, content: &[u8], padding: u8) -> Vec<u8> {
     let [id_high, id_low] = id.to_be_bytes();
     let [high, low] = u16::try_from(content.len()).expect("it fits").to_be_bytes();
@@ -108,7 +108,8 @@ pub fn record(kind: u8, id: u16, content: &[u8], padding: u8) -> Vec<u8> {
 
 type Deed = dyn Fn(&[u8], &mut dyn Stream) -> bool + Send + Sync;
 
-/// Gives each request to `deed`, which says whether the connection goes on. Ends with the test.
+/// Gives each request to `deed`, whose result says whether the connection continues. Ends with the
+/// test.
 pub struct Program {
     pub address: SocketAddr,
     open: Arc<Mutex<Vec<TcpStream>>>,
@@ -141,7 +142,7 @@ impl Program {
                             let _ = stream.flush();
                         }
                     }
-                    // What was not read would reset the connection and take the answer with it.
+                    // Unread bytes would reset the connection and discard the response.
                     let _ = plain.shutdown(Shutdown::Write);
                 });
             }
@@ -149,7 +150,7 @@ impl Program {
         Program { address, open }
     }
 
-    /// Whether every connection has been let go.
+    /// Whether every connection has been closed.
     pub fn is_left(&self) -> bool {
         let open = self.open.lock().expect("no panic under the lock");
         eventually(PATIENCE, || {

@@ -6,7 +6,7 @@ use mehari_harness::mask::Mask;
 use mehari_harness::{Answer, BackEnd, Connection, Server};
 use std::io::Write;
 
-/// A line for each row that is not what its mark says.
+/// Returns a line for each row that contradicts its mark.
 pub fn run(rows: &[&Row]) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
@@ -52,7 +52,8 @@ pub fn run(rows: &[&Row]) -> Vec<String> {
         // Connections to the back end are kept.
         server.may_keep_what_it_has();
     }
-    // Apache's end is none of ours: it takes connections before a handler of the start refuses it.
+    // Apache's end is not compared: Apache accepts connections before a start-up handler refuses
+    // them.
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(theirs)));
     wrong
 }
@@ -70,7 +71,7 @@ fn judge(row: &Row, ours: &str, theirs: &str) -> Option<String> {
     }
 }
 
-/// What a row's requests answer and log, as text.
+/// The responses to a row's requests and its log lines, as text.
 fn told(row: &Row, server: Result<&Server, &mehari_harness::log::Log>, mask: &Mask) -> String {
     let server = match server {
         Ok(server) => server,
@@ -109,7 +110,7 @@ fn told(row: &Row, server: Result<&Server, &mehari_harness::log::Log>, mask: &Ma
 
 const REFUSED: &str = "the server does not start\n";
 
-/// Apache takes connections before a handler of its start refuses it.
+/// Apache accepts connections before a start-up handler refuses them.
 fn no_answer(row: &Row) -> &'static str {
     if row.alone {
         REFUSED
@@ -118,7 +119,7 @@ fn no_answer(row: &Row) -> &'static str {
     }
 }
 
-/// Level and words of the new lines that have the word; waits for the first of them.
+/// Level and text of the new log lines that contain the word; waits for the first of them.
 fn logged(server: &Server, mask: &Mask, before: usize, word: &str) -> String {
     let is_there = || {
         server.log.lines()[before..]
@@ -184,7 +185,7 @@ fn essence(row: &Row, server: &Server, mask: &Mask, answer: &Answer) -> String {
     )
 }
 
-/// Whether an entity tag is what a server makes of a file: of its size and time.
+/// Whether an entity tag is a server's tag for a file, made of the file's size and time.
 fn is_of_a_file(tag: &[u8]) -> bool {
     let inner = tag
         .strip_prefix(b"\"")
@@ -194,7 +195,8 @@ fn is_of_a_file(tag: &[u8]) -> bool {
     })
 }
 
-/// The pages of the servers themselves; `-` for those whose text a program could look at is in other tests.
+/// The servers' own pages. `-` marks pages whose text a program could read; other tests cover
+/// those.
 fn is_page_of_server(answer: &Answer) -> bool {
     let text = answer.text();
     let title = format!("<title>{} ", answer.status);
@@ -202,7 +204,7 @@ fn is_page_of_server(answer: &Answer) -> bool {
         && (text.is_empty() || text.starts_with("<!DOCTYPE") && text.contains(&title))
 }
 
-/// Fields that each server adds on its own account.
+/// Fields that each server adds itself.
 const OF_THE_SERVER: &[&str] = &[
     "date",
     "server",

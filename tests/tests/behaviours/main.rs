@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("behaviours")
 }
 
-/// All rows, or those that the environment asks for.
+/// All rows, or those selected by the environment.
 fn rows() -> Vec<Row> {
     let word = std::env::var("MEHARI_BEHAVIOURS").unwrap_or_default();
     let mut rows = row::read_all(&folder());

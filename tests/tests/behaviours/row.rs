@@ -7,10 +7,10 @@
 use mehari_harness::Request;
 use std::path::Path;
 
-/// What the Perl of a row is.
+/// The kind of a row's Perl.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// The body of a response handler; the list that it returns is the answer.
+    /// The body of a response handler; the response is the returned list.
     List,
     /// A module's text; `ROW->handler` is the response handler unless the row configures others.
     Module,
@@ -36,9 +36,9 @@ pub struct Row {
     /// Lines of the error log that have this word are compared too.
     pub log: Option<String>,
     pub differs: Option<String>,
-    /// Its package is loaded by its first request.
+    /// The first request of the row loads its package.
     pub lazy: bool,
-    /// It has a pair of servers of its own.
+    /// The row has its own pair of servers.
     pub alone: bool,
     /// Content-Length is compared.
     pub length: bool,
@@ -78,7 +78,7 @@ impl Row {
         if self.alone {
             return self.slug();
         }
-        // Apache with all rows in one configuration ends without a word.
+        // Apache exits without a message if one configuration holds all rows.
         let family = self.file.split('-').next();
         family.unwrap_or_default().to_owned()
     }
@@ -173,7 +173,7 @@ fn is_said(line: &str) -> bool {
     WORDS.contains(&line.split(' ').next().unwrap_or_default())
 }
 
-/// Replaces a word where it stands alone: `ROOT` is not a part of `DOCUMENT_ROOT`.
+/// Replaces a whole word: `ROOT` within `DOCUMENT_ROOT` stays.
 fn replace_word(text: &str, word: &str, value: &str) -> String {
     let is_of_word = |at: char| at.is_ascii_alphanumeric() || at == '_' || at == '@';
     let mut out = String::new();
@@ -189,7 +189,7 @@ fn replace_word(text: &str, word: &str, value: &str) -> String {
     out + rest
 }
 
-/// Every row of every file, by page and place.
+/// Every row of every file, by page and position.
 pub fn read_all(folder: &Path) -> Vec<Row> {
     let entries = std::fs::read_dir(folder).expect("the folder of the rows");
     let mut paths: Vec<_> = entries

@@ -4,7 +4,7 @@ use crate::row::{Kind, Row};
 use mehari_harness::{Builder, Server};
 use std::fmt::Write;
 
-/// One worker: what a request leaves behind is there for the next one of its row.
+/// One worker: the next request of a row sees the effects of the previous one.
 const HEAD: &str = "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nServerLimit 1\n\
 MaxRequestWorkers 1\nServerAdmin webmaster@example.org\nPerlSwitches -I@ROOT@/lib\n\
 LogLevel debug\n\

@@ -22,7 +22,7 @@ fn pages_in_a_folder_outlive_the_server() {
     assert!(eventually(PATIENCE, || files() == 1));
     drop(server);
     let server = start(&conf);
-    // The folder is looked through when it is first needed, and the first request waits for that.
+    // The directory is read on its first use, and the first request waits for that.
     check(&server.send(&request()), 1, "HIT");
     let output = server.control(&["cache", "purge", "//example.test/*"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("forgot 1 page"));
@@ -47,7 +47,7 @@ fn machines_share_pages_in_redis_and_go_on_without_it() {
     let (one, other) = (start(&conf), start(&conf));
     check(&ask(&one, "l", "de"), 1, "MISS");
     check(&ask(&one, "l", "en"), 2, "MISS");
-    // It is written behind the answer's back.
+    // It is written after the response is sent.
     let socket = redis.socket();
     let keys = |count: &str| {
         let mut said = Command::new("redis-cli");

@@ -27,7 +27,7 @@ fn a_response_comes_as_the_window_allows() {
     client.write(&grant(1, 3));
     let second = client.until(DATA).expect("three more");
     assert_eq!(&second.payload, b"456");
-    // Growth of the initial window is growth of each stream's.
+    // An increase of the initial window increases each stream's window.
     client.write(&settings(&[(4, 100)]));
     let third = client.until(DATA).expect("the rest");
     assert_eq!(
@@ -62,7 +62,7 @@ fn what_goes_beyond_the_window_is_an_error() {
     let mut client = Client::greet(&server, &[]);
     client.write(&open(1));
     let full = frame(DATA, 0, 1, &[0; 16_384]);
-    // 256 KiB are granted, and a file reads nothing of it.
+    // The server grants 256 KiB, and a request for a file reads none of its body.
     client.write(&full.repeat(80));
     let outcome = loop {
         match client.outcome() {

@@ -80,7 +80,7 @@ fn floods_end_their_connection_and_nobody_elses() {
         let mut client = Client::greet(&server, &[]);
         client.write(bytes);
         let reason = client.until(GOAWAY).map(|frame| frame.number(4));
-        // Its bytes may be lost with the connection that it wrote into.
+        // The bytes may be lost with the connection that the client wrote to.
         assert!(
             matches!(reason, None | Some(ENHANCE_YOUR_CALM)),
             "{name}: {reason:?}"

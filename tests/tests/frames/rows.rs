@@ -3,7 +3,7 @@
 use crate::wire::Outcome::*;
 use crate::wire::*;
 
-/// A request with these fields beside, or in the place of, those of a GET.
+/// A GET request with these fields added, or replacing its own.
 fn asking(fields: &[(&str, &str)]) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, 1, &block(fields))
 }
@@ -21,8 +21,8 @@ fn without(name: &str) -> Vec<u8> {
     asking(&rest)
 }
 
-/// The library says PROTOCOL_ERROR where RFC 9113 has a more telling word (FRAME_SIZE_ERROR, COMPRESSION_ERROR), and
-/// ends the connection (section 5.4.2 allows it) for fields that are none.
+/// The library reports PROTOCOL_ERROR where RFC 9113 has a more specific code (FRAME_SIZE_ERROR,
+/// COMPRESSION_ERROR), and ends the connection (section 5.4.2 allows it) for malformed fields.
 pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
     let ping = |length: usize, stream| frame(PING, 0, stream, &vec![0; length]);
     let window = |stream, by: u32| frame(WINDOW_UPDATE, 0, stream, &by.to_be_bytes());
@@ -85,7 +85,7 @@ pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             },
             Status(200),
         ),
-        // Frames where they have no place, or of a size they have not.
+        // Frames in the wrong place or of the wrong size.
         ("a stream of even number", get(2), GoAway(PROTOCOL_ERROR)),
         (
             "a stream that lies behind",
@@ -201,7 +201,7 @@ pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             both(open(1), frame(DATA, 0, 1, &[0; 16_385])),
             GoAway(FRAME_SIZE_ERROR),
         ),
-        // Heads.
+        // Header sections.
         (
             "an index nobody set",
             frame(HEADERS, END_STREAM | END_HEADERS, 1, &[0xff, 0x7f]),

@@ -7,7 +7,7 @@ use mehari_harness::{eventually, Server, PATIENCE};
 use std::collections::HashMap;
 
 const MIB: usize = 1024 * 1024;
-/// Beyond any that this client would fill.
+/// A window that this client never fills.
 const WIDE: u32 = 0x7fff_ffff;
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 
@@ -16,7 +16,7 @@ fn ask(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block(&fields))
 }
 
-/// Streams with the numbers of a client.
+/// Stream numbers of a client.
 fn streams(count: u32) -> impl Iterator<Item = u32> {
     (0..count).map(|number| 2 * number + 1)
 }
@@ -27,7 +27,7 @@ fn widen(stream: u32) -> Vec<u8> {
 
 const METRICS: &str = "<Location /metrics>\nSetHandler metrics\n</Location>\n";
 
-/// Bytes in the front's memory that clients have not taken.
+/// Bytes in the front's memory that clients have not read.
 fn unsent(server: &Server) -> usize {
     let page = server.get("/metrics").expect(200);
     let mut lines = page.lines();
@@ -39,7 +39,7 @@ fn resident(server: &Server) -> usize {
     kilobytes(server.pid(), "VmRSS:").expect("a process") as usize * 1024
 }
 
-/// Waits for the head of each stream.
+/// Waits for the header section of each stream.
 fn heads(client: &mut Client, count: u32) {
     for _ in 0..count {
         let head = client.until(HEADERS).expect("a head");
@@ -47,7 +47,7 @@ fn heads(client: &mut Client, count: u32) {
     }
 }
 
-/// Reads until every stream has ended; what came of each.
+/// Reads until every stream has ended; returns the result of each.
 fn bodies(client: &mut Client, count: u32) -> HashMap<u32, Vec<u8>> {
     let mut come = HashMap::<u32, Vec<u8>>::new();
     let mut ended = 0;
@@ -83,14 +83,14 @@ fn no_part_of_a_file_is_read_for_a_stream_without_a_window() {
     assert_eq!(unsent(&server), 0);
     let grown = resident(&server).saturating_sub(before);
     assert!(grown < 100 * MIB, "2000 streams hold {grown} bytes");
-    // One that takes a little is sent a little.
+    // A client that grants a little gets a little.
     clients[0].write(&frame(WINDOW_UPDATE, 0, 1, &1000_u32.to_be_bytes()));
     let piece = clients[0].until(DATA).expect("a piece");
     assert_eq!((piece.stream, piece.payload.len()), (1, 1000));
     assert_eq!(unsent(&server), 0);
 }
 
-/// A listing and a page of an error are in memory as what programs say is.
+/// A directory listing and an error page are held in memory, as program output is.
 #[test]
 fn pages_of_the_server_are_counted_while_they_wait() {
     const STREAMS: u32 = 40;

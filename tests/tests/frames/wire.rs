@@ -34,7 +34,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Fields as literals that are never indexed, names and values as they are.
+/// Encodes fields as literals that are never indexed, without Huffman coding.
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -60,7 +60,7 @@ pub fn get(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block(GET))
 }
 
-/// One that still has a body to come.
+/// A request whose body is still to come.
 pub fn open(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &block(GET))
 }
@@ -81,7 +81,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The number at this place of its payload.
+    /// The number at this offset of the payload.
     pub fn number(&self, at: usize) -> u32 {
         let bytes = self.payload[at..at + 4].try_into().expect("four bytes");
         u32::from_be_bytes(bytes)
@@ -129,7 +129,7 @@ impl Client {
         }
     }
 
-    /// Reads until this kind of frame comes.
+    /// Reads until a frame of this kind.
     pub fn until(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.read()?;
@@ -139,8 +139,8 @@ impl Client {
         }
     }
 
-    /// What becomes of it all: the error of a GOAWAY and the end of the connection, or of a reset of a stream, or the
-    /// status of a response.
+    /// The final result: the error of a GOAWAY with the end of the connection, or of a stream
+    /// reset, or a response status.
     pub fn outcome(&mut self) -> Outcome {
         let began = Instant::now();
         while let Some(frame) = self.read() {
@@ -169,12 +169,13 @@ pub enum Outcome {
     Closed,
 }
 
-/// Of a block that begins with `:status`: from the static table, or a literal beside its name.
+/// The status of a block that begins with `:status`: from the static table, or a literal with an
+/// indexed name.
 pub fn status(block: &[u8]) -> u16 {
     const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
     match block[0] {
         index @ 0x88..=0x8e => STATIC[usize::from(index - 0x88)],
-        // Its value is Huffman's: digits have five or six bits.
+        // The value is Huffman-coded: digits have five or six bits.
         _ => digits(&block[2..2 + usize::from(block[1] & 0x7f)]),
     }
 }

@@ -62,7 +62,7 @@ fn global_counter_survives_in_a_worker_under_registry_and_nowhere_else() {
     }
 }
 
-/// Each name is compiled for itself, and remembers for itself.
+/// Each name is compiled separately and has its own counter.
 #[test]
 fn script_by_two_names_is_two_scripts() {
     let site = mehari_harness::Server::builder().fixtures("guide").ladder();
@@ -85,8 +85,9 @@ fn script_by_two_names_is_two_scripts() {
     }
 }
 
-/// The talk's advice: what a file does as it is loaded is done once for a worker, so it belongs in a sub.
-/// PerlRun forgets the libraries of perl 4's kind, files `.pl`, with each request.
+/// The talk's advice: a worker runs a file's top-level code once, when it loads the file, so
+/// per-request code belongs in a sub. PerlRun forgets perl 4 libraries (files `.pl`) after each
+/// request.
 #[test]
 fn library_is_initialised_by_its_file_once() {
     for rung in Rung::ALL {

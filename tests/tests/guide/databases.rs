@@ -75,7 +75,7 @@ fn connections_last_from_request_to_request() {
     }
 }
 
-/// Five start-up files, and what a worker has for itself under each.
+/// Five start-up files, and a worker's private memory under each.
 #[test]
 fn driver_installed_before_the_fork_is_shared() {
     let Some(database) = visitors() else { return };

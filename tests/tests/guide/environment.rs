@@ -40,7 +40,8 @@ fn printenv_shows_cgi_variables_on_every_rung() {
     }
 }
 
-/// MOD_PERL tells modules such as CGI.pm that mod_perl's API is there: not to a process of its own.
+/// MOD_PERL tells modules such as CGI.pm that mod_perl's API exists. A process of the script's own
+/// must not have it.
 #[track_caller]
 fn promises_api(environment: &str, promised: bool) {
     assert_eq!(

@@ -18,7 +18,7 @@ mod scripts;
 mod start_up;
 mod status_pages;
 
-/// One worker, so that what it keeps between requests can be seen.
+/// One worker, so that state between requests is visible.
 const ONE_WORKER: &str =
     "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\n";
 fn guide() -> Server {

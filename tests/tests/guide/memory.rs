@@ -4,7 +4,7 @@
 use crate::ONE_WORKER;
 use mehari_harness::{Rung, Server};
 
-/// Kilobytes that a worker of such a server shares and has for itself, after its second request.
+/// A worker's shared and private kilobytes after its second request.
 fn sizes(start_up: &str, target: &str) -> (u64, u64) {
     let server = Server::builder()
         .fixtures("printed")
@@ -37,7 +37,7 @@ fn modules_loaded_before_the_fork_are_shared() {
         shared_with > shared_without,
         "{shared_with} {shared_without}"
     );
-    // The modules take megabytes; half of it leaves room for what a request itself changes.
+    // The modules take megabytes; half of that leaves room for a request's own changes.
     assert!(own_with * 2 < own_without, "{own_with} {own_without}");
 }
 
@@ -51,8 +51,9 @@ fn cgi_pm_loaded_before_the_fork_is_shared() {
     assert!(own_compiled < own_without, "{own_compiled} {own_without}");
 }
 
-/// The position of the last match belongs to the variable, so its page is no longer shared: the guide's two processes
-/// showed it, each counting for itself. A module's variable outlives the request on both rungs that keep modules.
+/// Perl stores the position of the last match with the variable, so the variable's page is no
+/// longer shared. The guide's two processes showed this: each counts separately. On both rungs that
+/// keep modules, a module's variable outlives the request.
 #[test]
 fn variable_meant_to_be_read_only_goes_on_changing() {
     for rung in Rung::ALL {

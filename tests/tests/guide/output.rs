@@ -71,7 +71,7 @@ const UPLOAD: &str = "--edge\r\n\
 #[test]
 fn uploaded_file_arrives_whole() {
     let server = guide();
-    // Small enough for a mailbox, larger than it, and larger than the front keeps in memory.
+    // One that fits a mailbox, one larger, and one larger than the front's memory limit.
     for (size, digest) in [
         (5, "594f803b380a41396ed63dca39503542"),
         (50_000, "dfe4d5abf952e250a36e86fa8acb888d"),

@@ -42,7 +42,7 @@ fn comparison_of_the_wrong_kind_is_explained_in_the_log() {
         .conf("PerlSwitches -w\n")
         .ladder()
         .start();
-    // The pragma says the same of the same line once in the life of a process.
+    // The pragma warns of a line once in the life of a process.
     for rung in [Rung::Registry, Rung::PerlRun, Rung::Cgi] {
         server.get(&rung.url("diagnostics.pl")).expect(200);
     }
@@ -52,7 +52,7 @@ fn comparison_of_the_wrong_kind_is_explained_in_the_log() {
         .expect("The indicated string was fed as an argument");
 }
 
-/// As the book has them; what is defined decides.
+/// As in the book; the defines decide.
 const BEHIND_DEFINES: &str = "\
     <IfDefine PERLDPROF>
         PerlModule Apache::DProf

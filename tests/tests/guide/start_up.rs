@@ -2,7 +2,7 @@
 
 use mehari_harness::{Request, Server};
 
-/// A script that tells whether the worker compiled it, or the server before there were workers.
+/// A script that tells which process compiled it: the worker, or the server before the fork.
 const COMPILED: &str = "use strict;\nour $compiler;\nBEGIN { $compiler = $$ }\nmy $r = shift;\n\
     $r->send_http_header('text/plain');\nprint $compiler == $$ ? 'here' : 'before the fork';\n";
 
@@ -53,7 +53,7 @@ fn start_up_code_of_the_guide_compiles_scripts_and_translates_paths() {
     assert_eq!(server.get("/made/up").expect(200), "/made/up");
 }
 
-/// What three virtual hosts say of paths that are no files.
+/// The answers of three virtual hosts for paths without a file.
 const TRANSLATIONS: &[(&str, &str)] = &[
     ("all.example", "PerlTransHandler Apache::OK\n"),
     (
@@ -73,7 +73,8 @@ const PLACE: &str = "\
 </Location>
 ";
 
-/// A location that is no file: whether a translation handler answers for it or the disk is asked, it is reached.
+/// A location without a file is reached, whether a translation handler answers for it or the disk
+/// is searched.
 #[test]
 fn translation_handlers_keep_paths_from_the_disk() {
     let hosts: String = TRANSLATIONS

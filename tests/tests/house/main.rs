@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A crate of ours and the crates of ours it may use.
+/// A crate of this repository, and the crates of this repository that it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     (
         "mehari",
@@ -154,7 +154,7 @@ fn top_level_modules_of_a_crate_form_no_cycle() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The cycles of a crate, with the arrows that tie them.
+/// The cycles of a crate, with the uses that form them.
 fn cycles(name: &str, graph: &Graph) -> String {
     let mut wrong = String::new();
     for knot in &modules::knots(graph) {
@@ -224,7 +224,7 @@ fn planted(text: &str) -> Graph {
     modules::graph(&folder.path().join("lib.rs"))
 }
 
-/// The source that a package's modules hang from.
+/// The root source of a package.
 fn root_of(package: &Value) -> Option<PathBuf> {
     let targets = package["targets"].as_array().expect("targets");
     let is_own = |target: &&Value| target["kind"][0] == "lib" || target["kind"][0] == "bin";
@@ -232,7 +232,7 @@ fn root_of(package: &Value) -> Option<PathBuf> {
     Some(target["src_path"].as_str().expect("a path").into())
 }
 
-/// What cargo knows of the crates of the workspace.
+/// cargo's metadata of the workspace's crates.
 fn packages() -> Vec<Value> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// For each top-level module those it uses, and one source and path that says so.
+/// For each top-level module the modules it uses, with one source and path as proof.
 pub type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
 struct Crate {
     modules: BTreeSet<String>,
-    /// What names of the crate's root stand for: the module they come from.
+    /// The names at the crate's root, and the module behind each.
     exports: BTreeMap<String, String>,
     graph: Graph,
 }
@@ -54,7 +54,8 @@ impl Crate {
         }
     }
 
-    /// Reads the source of `module` (its names from the root down) and of the modules it declares.
+    /// Reads the source of `module` (its names from the root down) and of the modules declared in
+    /// it.
     fn read_module(&mut self, folder: &Path, module: &[String]) {
         let Some((file, source)) = source_of(folder, module) else {
             return; // an inline module: its text is its parent's
@@ -83,8 +84,8 @@ impl Crate {
         }
     }
 
-    /// Notes the arrow that a path of `module` is, if it leads to another top-level module.
-    /// `inline` says how many inline modules stand around the path.
+    /// Notes the use that a path of `module` is, if it leads to another top-level module. `inline`
+    /// is the number of inline modules around the path.
     fn note(&mut self, module: &[String], inline: usize, path: &[&str], file: &Path) {
         let ups = path.iter().take_while(|&&one| one == "super").count();
         let below = match path[0] {
@@ -125,7 +126,7 @@ fn declared(words: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The names that a source gives to whoever imports all of it.
+/// The names that a source exports to a glob import.
 fn public_names(file: &Path) -> Vec<String> {
     let source = fs::read_to_string(file).unwrap_or_default();
     let words = tokens(&source);
@@ -153,7 +154,7 @@ fn paths<'s>(words: &[&'s str]) -> Vec<Vec<&'s str>> {
     found
 }
 
-/// Reads one tree below `before`; answers how many words it took.
+/// Reads one tree below `before`; returns the number of words read.
 fn tree<'s>(words: &[&'s str], before: &mut Vec<&'s str>, found: &mut Vec<Vec<&'s str>>) -> usize {
     let (mut at, depth) = (0, before.len());
     loop {
@@ -195,7 +196,7 @@ fn tree<'s>(words: &[&'s str], before: &mut Vec<&'s str>, found: &mut Vec<Vec<&'
     at
 }
 
-/// The sets of modules each of which reaches every other of its set, largest first.
+/// The sets of modules in which each module reaches every other, largest first.
 pub fn knots(graph: &Graph) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<String>> = graph
         .keys()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A package that a test asks for, `needs!("...")`, and no list names would be missing on each machine.
+/// A package in a test's `needs!("...")` that no list names would be missing on every machine.
 #[test]
 fn packages_that_tests_need_are_named_in_a_list() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -19,7 +19,8 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// How long the token at the start of `rest` is: blanks, comments and literals are one token each.
+/// The length of the token at the start of `rest`: blanks, comments and literals are one token
+/// each.
 fn token_length(rest: &str, first: char) -> usize {
     let of_word = |text: &str| {
         let is_end = |one: char| !(one.is_alphanumeric() || one == '_');
@@ -70,7 +71,7 @@ fn quoted(rest: &str, at: usize) -> usize {
     rest.len()
 }
 
-/// A character literal; of a lifetime only the mark.
+/// A character literal; for a lifetime only the mark.
 fn character(rest: &str) -> usize {
     let mut inner = rest.chars().skip(1);
     let first = inner.next().unwrap_or('\'');
@@ -83,7 +84,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// Leaves out what `#[cfg(test)]` stands before: up to the semicolon or the brace that ends it.
+/// Drops the items after `#[cfg(test)]`: up to the semicolon or the closing brace.
 fn without_tests<'s>(tokens: &[&'s str]) -> Vec<&'s str> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();

@@ -5,7 +5,7 @@ use mehari_harness::{Request, Server};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Says what it sees of the body, in a field; a body of "edge" is answered here.
+/// Reports the body in a field; answers a body of "edge" here.
 const BODY: &str = r#"
     local body = lighty.r.req_body
     local text = body.get()
@@ -17,13 +17,13 @@ const BODY: &str = r#"
     lighty.header["X-Seen"] = seen
 "#;
 
-/// Says how long a body is, and how it ends.
+/// Prints the length of the body, and its end.
 const PROGRAM: &str = r#"#!/usr/bin/perl
 local $/; my $body = <STDIN> // "";
 print "Content-type: text/plain\n\n", length $body, " ", substr $body, -3;
 "#;
 
-/// How long bodies are at most that are held in memory.
+/// The longest body held in memory.
 const SMALL: usize = 64 * 1024;
 
 fn echo() -> Server {
@@ -47,7 +47,7 @@ fn a_small_body_is_seen_at_the_edge_and_by_the_program() {
             "x".repeat(SMALL),
             format!("<{}> {SMALL} true", "x".repeat(20)),
         ),
-        // What is larger goes to a file, and to programs only.
+        // A larger body goes to a file, and only to programs.
         ("y".repeat(SMALL + 1), format!("<nil> {} false", SMALL + 1)),
     ] {
         let asked = Request::post("/after/echo.pl", body.as_bytes());
@@ -59,7 +59,7 @@ fn a_small_body_is_seen_at_the_edge_and_by_the_program() {
     let asked = Request::post("/after/echo.pl", *b"edge");
     let answer = connection.send(&asked).expect("an answer");
     assert_eq!(answer.expect(200), "<edge> 4 true");
-    // A file has no use for it, and the connection goes on behind it.
+    // A static file ignores the body, and the connection continues after it.
     let answer = connection.send(&Request::post("/tight/echo.pl", *b"longer than ten"));
     assert_eq!(answer.expect("an answer").status, 413);
     let mut connection = server.connect();

@@ -4,7 +4,7 @@ use super::site;
 use mehari_harness::{eventually, trace, Connection, Request, PATIENCE};
 use std::fs;
 
-/// Says the size of a file, or that there is none.
+/// Prints the size of a file, or that it does not exist.
 const SIZE: &str = r#"
     if lighty.env["uri.path"] ~= "/" then return end
     local known = lighty.stat(lighty.env["physical.doc-root"] .. "/data/page.txt")
@@ -25,7 +25,7 @@ fn a_changed_file_is_seen_by_the_next_request_and_an_unchanged_one_is_not_looked
     let page = server.site.path("htdocs/data/page.txt");
     let mut connection = server.connect();
     assert_eq!(ask(&mut connection), "none");
-    // Once a thread has been ahead to the folder it is watched.
+    // The directory is watched once a thread has read it.
     let is_watched = || {
         let calls = trace::calls(&server, "file,inotify_add_watch", || {
             server.get("/").expect(200);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 const PROTOCOLS: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
 
-/// Status, fields and body as a program of somebody else's sees them, with what it is told beside the address.
+/// Status, fields and body as curl receives them.
 fn curl(server: &Server, protocol: &str, path: &str, more: &[&str]) -> String {
     let url = format!("http://{}{path}", server.address);
     let output = Command::new("curl")
@@ -114,7 +114,7 @@ fn kept_pages_are_seen_by_scripts_each_time_and_kept_as_the_program_made_them() 
     assert_eq!(first.field("x-seen").as_deref(), Some("1"));
     let instead = server.send(&Request::get(page).field("X-Instead", "1"));
     assert_eq!(instead.expect(200), "instead ".repeat(200));
-    // What it sent instead is nothing to those that come later, whatever way they come.
+    // The script's replacement does not affect later requests, however they arrive.
     for (number, path) in [(3, page), (4, "/short.pl?x")] {
         let answer = server.get(path);
         assert_eq!(answer.expect(200), format!("run 1 for x {word}"), "{path}");

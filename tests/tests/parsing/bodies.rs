@@ -222,7 +222,7 @@ fn endless_extensions_and_trailers_are_refused() {
     }
 }
 
-/// Cut at every byte, a request is read the same; each piece arrives by itself.
+/// A request is parsed alike, wherever it is cut; each piece arrives separately.
 #[test]
 fn pieces_do_not_matter() {
     let server = crate::server();

@@ -25,7 +25,7 @@ fn conditions_in_their_order() {
         (&[("If-None-Match", list)], 304),
         (&[("If-None-Match", "*")], 304),
         (&[("If-None-Match", "\"other\"")], 200),
-        // Of one name: a list, or two of what there can be one of.
+        // Repeated fields: a list, or two of a field that may occur once.
         (
             &[("If-None-Match", "\"other\""), ("If-None-Match", tag)],
             304,
@@ -67,7 +67,7 @@ fn conditions_in_their_order() {
         (&[("If-Unmodified-Since", date)], 200),
         (&[("If-Unmodified-Since", old)], 412),
         (&[("If-Unmodified-Since", "yesterday")], 200),
-        // The first one of a pair counts.
+        // The first one of a pair has precedence.
         (
             &[("If-None-Match", "\"other\""), ("If-Modified-Since", date)],
             200,

@@ -12,9 +12,9 @@ mod ranges;
 
 use mehari_harness::Server;
 
-/// What has to come back. `""` as a text: any.
+/// The expected reply. `""` as a text: any.
 pub enum Then {
-    /// A refusal of this status, and the end of the connection.
+    /// A refusal with this status, and the end of the connection.
     Refused(u16),
     /// Status and body; the next request on the connection is answered as well.
     Keeps(u16, &'static str),
@@ -29,7 +29,7 @@ pub type Row = (&'static str, &'static [u8], Then);
 const AFTERWARDS: &[u8] = b"GET /ten.txt?afterwards HTTP/1.1\r\nHost: x\r\n\r\n";
 pub const TEN: &str = "0123456789";
 
-/// Says what it was asked.
+/// Prints the request it received.
 const SAY: &str = r#"#!/usr/bin/perl
 read STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;
 print "Content-type: text/plain\n\n", join '|', map { defined ? $_ : '-' } @ENV{qw(REQUEST_METHOD QUERY_STRING HTTP_HOST HTTP_X_A)}, $body;

@@ -20,13 +20,13 @@ const ROWS: &[(&str, u16, &str, &str)] = &[
     ("bytes=,0-3", 206, "bytes 0-3/10", "0123"),
     ("bytes= 0-3 ", 206, "bytes 0-3/10", "0123"),
     ("bytes=0-3,20-", 206, "bytes 0-3/10", "0123"),
-    // Nothing of it can be had.
+    // Unsatisfiable.
     ("bytes=10-", 416, "bytes */10", ""),
     ("bytes=10-12", 416, "bytes */10", ""),
     ("bytes=99999999999999999999-", 416, "bytes */10", ""),
     ("bytes=-0", 416, "bytes */10", ""),
     ("bytes=20-,30-40", 416, "bytes */10", ""),
-    // Not understood: the whole file, as if nothing had been asked for.
+    // Invalid: the whole file, as without a Range field.
     ("bytes=5-3", 200, "", "0123456789"),
     ("bytes=", 200, "", "0123456789"),
     ("bytes=-", 200, "", "0123456789"),
@@ -116,7 +116,7 @@ fn a_range_of_another_version_is_the_whole_file() {
         );
         assert_eq!(answer.status, status, "{version}");
     }
-    // A date is a strong validator only once the second is over that it names (RFC 9110 section 8.8.2.2).
+    // A date is a strong validator only after the second it names (RFC 9110 section 8.8.2.2).
     let answer = ask(
         &mut connection,
         &[("Range", "bytes=0-3"), ("If-Range", &date)],

@@ -53,7 +53,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/both", eve, 401),
         ("/group", ann, 200),
         ("/group", bob, 403),
-        // Who may come is not said: an AuthType without Require, as in Apache.
+        // An AuthType without Require, as in Apache.
         ("/open", "", 500),
         ("/file", "", 401),
         ("/file", wrong, 401),
@@ -119,7 +119,7 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
     }
     let posted = server.send(&Request::post("/redirect?posts", "a body"));
     assert_eq!(posted.status, 403);
-    // A password that was looked at for this client lately is known.
+    // A password verified for this client lately is cached.
     let with_password =
         |target: &str| Request::get(target).field("Authorization", "Basic YW5uOnNlY3JldA==");
     assert_eq!(server.send(&with_password("/user")).status, 200);
@@ -128,7 +128,7 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
     }
 }
 
-/// A PerlPreConnectionHandler is asked once for a connection, and who is turned away stays outside.
+/// A PerlPreConnectionHandler runs once for a connection, and a refused client stays refused.
 #[test]
 fn connection_that_is_refused_is_refused_for_each_of_its_requests() {
     let module = r#"

@@ -35,7 +35,7 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print(join ' ', map
 const USERS: &str =
     "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\nbob:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
 
-/// Places of the site under test.
+/// Locations of the site under test.
 struct Sections {
     conf: String,
     count: usize,
@@ -49,7 +49,7 @@ impl Sections {
         }
     }
 
-    /// The path of a place with these lines.
+    /// The path of a location with these lines.
     fn add(&mut self, lines: &[&str]) -> String {
         let path = format!("/p{}x", self.count);
         self.count += 1;
@@ -63,7 +63,7 @@ impl Sections {
     }
 }
 
-/// What is asked: a name for the failure, and the request.
+/// A case: its name for a failure report, and the request.
 type Case = (String, Request);
 
 fn sites() -> (Builder, Builder, Vec<Case>) {
@@ -79,7 +79,7 @@ fn sites() -> (Builder, Builder, Vec<Case>) {
     (build(), build(), cases)
 }
 
-/// How users are known.
+/// The ways to authenticate users.
 const KINDS: &[&[&str]] = &[
     &[""],
     &["AuthType Basic", FILES],
@@ -122,7 +122,7 @@ const AUTHZ: &[&str] = &["declined", "ok", "403"];
 /// None, ann's, a wrong password.
 const CREDENTIALS: &[&str] = &["", "Basic YW5uOnNlY3JldA==", "Basic YW5uOndyb25n"];
 
-/// Who the user is and what that user may.
+/// Users, and the rules about them.
 fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
     for kind in KINDS {
         for requirement in REQUIREMENTS {
@@ -140,7 +140,7 @@ fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
     }
 }
 
-/// Where they come from, and whether that is enough.
+/// Client addresses, and whether an address suffices.
 fn places(sections: &mut Sections, cases: &mut Vec<Case>) {
     const SATISFY: &[&str] = &["", "Satisfy Any", "Satisfy All"];
     const ALLOWED: &[&str] = &[
@@ -200,7 +200,7 @@ fn essence(answer: &Answer) -> String {
         _ => String::new(),
     };
     let challenge = answer.all("www-authenticate").join(", ");
-    // Apache's own where there is no AuthName.
+    // Apache's own challenge where there is no AuthName.
     let challenge = match challenge.as_str() {
         "Basic realm=\"" => "Basic realm=\"\"",
         whole => whole,
@@ -220,7 +220,7 @@ fn who_is_let_in_is_who_apache_lets_in() {
         let found = essence(&to_us.send(request).expect("an answer"));
         let expected = match to_them.send(request) {
             Ok(answer) => essence(&answer),
-            // It keeps a connection for so many requests only.
+            // It keeps a connection for a limited number of requests.
             Err(_) => {
                 to_them = theirs.connect();
                 essence(&to_them.send(request).expect("an answer"))
@@ -261,7 +261,7 @@ fn nobody_is_let_in_whom_nobody_has_named() {
         (&pushed, "authen=ok&authz=ok", 500),
         (&pushed, "authen=user&authz=ok", 200),
         (&pushed, "authz=ok", 500),
-        // More methods than verdicts go with a request: what nothing is known of refuses.
+        // A request brings verdicts for fewer methods than there are: an unknown verdict refuses.
         (&limited, "authen=user&authz=declined", 403),
     ];
     for (path, said, status) in answers {

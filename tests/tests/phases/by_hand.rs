@@ -5,8 +5,8 @@
 use super::*;
 use mehari_harness::{apache, Connection};
 
-/// Merges the location that the query names, with the credentials that stand behind it if there are some, and says
-/// what each check answers: whether it lets in.
+/// Merges the location that the query names, with the credentials that follow it, if any, and
+/// prints each check's result: whether it admits the client.
 const MODULE: &str = r#"
 use Apache2::Access ();
 use Apache2::Connection ();
@@ -55,8 +55,9 @@ fn site() -> Builder {
     one_worker(&[("Hand", MODULE)], &conf).file("users", "ann:{SHA}0nofEXcSAJSXFLGvmfBIpBb11vQ=\n")
 }
 
-/// The location, the credentials that a handler sets, those that the client sends, and what comes of it. Where Apache
-/// would look at a password that a handler has set, we let nobody in: only the client's are looked at.
+/// The location, the credentials that a handler sets, those that the client sends, and the result.
+/// Where Apache would check a password that a handler has set, Mehari refuses: it checks only the
+/// client's.
 const CASES: [(&str, &str, &str, &str, &str); 20] = [
     ("/open", "", "", "in", "in"),
     ("/denied", "", "", "out", "out"),
@@ -77,7 +78,7 @@ const CASES: [(&str, &str, &str, &str, &str); 20] = [
     ("/by-both", "", "ann:wrong", "out", "out"),
     ("/by-both", ",ann,wrong", "ann:right", "out", "out"),
     ("/by-both", ",ann,right", "", "in", "out"),
-    // Apache goes on under the settings of before.
+    // Apache continues with the earlier settings.
     ("no-such-place", "", "", "in", "out"),
 ];
 
@@ -103,7 +104,7 @@ fn encoded(text: &str) -> String {
     }
 }
 
-/// The whole of it where there is no request: what one asks for is not what another was allowed.
+/// The whole check without a request: one request's result does not apply to another.
 #[test]
 fn a_connection_handler_lets_in_whom_the_location_lets_in() {
     let conf =
@@ -146,7 +147,8 @@ fn said(connection: &mut Connection, line: &str) -> String {
     }
 }
 
-/// Two hosts of one connection have each a PerlPreConnectionHandler of its own: what one lets in the other may not.
+/// Two hosts of one connection each have their own PerlPreConnectionHandler: one may admit a client
+/// that the other refuses.
 #[test]
 fn a_connection_let_in_by_one_host_is_not_let_in_by_another() {
     let conf = "<VirtualHost *>\nServerName open.test\nPerlPreConnectionHandler 'sub { 0 }'\n</VirtualHost>\n\

@@ -57,7 +57,7 @@ fn site() -> Builder {
         .file("scripts/again.pl", leads_on)
 }
 
-/// The path, the status, and how often its handler or script runs.
+/// The path, the status, and the number of runs of its handler or script.
 const LOOPS: [(&str, u16, usize); 7] = [
     ("/within", 200, 11),
     ("/redirect", 500, 11),
@@ -90,7 +90,7 @@ fn runs(server: &Server) -> usize {
     server.log.text().matches("RAN ").count()
 }
 
-/// Apache counts redirects and sub-requests each for itself, we all of them.
+/// Apache counts redirects and sub-requests separately; Mehari counts both together.
 #[test]
 fn a_mixture_of_ways_ends_too() {
     let server = site().start();

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::Command;
 
-/// Handlers say that they run, for which request and what they see; the request's name is in a field of it.
+/// Handlers print that they run, for which request, and their view; a field of the request holds
+/// its name.
 const MODULE: &str = r#"
 use Apache2::Access ();
 sub note {
@@ -35,7 +36,8 @@ sub declines  { -1 }
 
 const SCRIPT: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, join ' ', 'by a script', map { $_ // '-' } @ENV{qw(REQUEST_METHOD REDIRECT_STATUS REDIRECT_URL)};\n";
 
-/// The phase whose handler covers a place, and the directive; those that know no place yet cover all of a server.
+/// The phase of the handler, and its directive. Phases that run before the location is known cover
+/// the whole server.
 const PHASES: [(&str, &str); 7] = [
     ("none", ""),
     ("parser", "PerlHeaderParserHandler Pages::parser"),
@@ -46,7 +48,7 @@ const PHASES: [(&str, &str); 7] = [
     ("cleanup", "PerlCleanupHandler Pages::cleanup"),
 ];
 
-/// What `ErrorDocument` may name, below the place of its phase.
+/// Values for `ErrorDocument`, below the location of its phase.
 const DOCUMENTS: [(&str, &str); 7] = [
     ("text", "\"a text\""),
     ("static", "page.html"),
@@ -59,7 +61,7 @@ const DOCUMENTS: [(&str, &str); 7] = [
 
 const STATUSES: [u16; 9] = [401, 403, 404, 405, 410, 412, 416, 500, 503];
 
-/// Who makes the error: what stands behind the place, and more of the request.
+/// The sources of errors: the path below the location, and the rest of the request.
 fn errors() -> Vec<Request> {
     let get = Request::get;
     vec![
@@ -111,7 +113,7 @@ fn site(server_wide: &str) -> Builder {
                 "Alias {place}/scripts @ROOT@/scripts\n<Location {place}>"
             );
             for status in STATUSES {
-                // Apache does not lead a browser away that is to say who it is.
+                // Apache does not redirect a browser that must authenticate.
                 if (status, kind) != (401, "elsewhere") {
                     let _ = writeln!(conf, "ErrorDocument {status} {document}");
                 }
@@ -170,7 +172,7 @@ fn cases(phases: &[&str], kinds: &[&str]) -> Vec<Case> {
     cases
 }
 
-/// What a client sees: the status, the fields that handlers and gates set, and the body of who answers.
+/// The client's view: the status, the fields that handlers and gates set, and the body.
 fn seen(answer: &mehari_harness::Answer) -> String {
     let mut fields: Vec<String> = [
         "x-error",
@@ -192,9 +194,10 @@ fn seen(answer: &mehari_harness::Answer) -> String {
     format!("{} {fields:?} {body}", answer.status)
 }
 
-/// By the case's name: what the handlers said of it, in a certain order, and the status of its line in the access log.
+/// By the case's name: the handlers' lines in a certain order, and the status in the access log.
 ///
-/// A Log or Cleanup handler of Apache's is told the status of a program that its process has waited for; ours does not wait.
+/// A Log or Cleanup handler of Apache's sees the exit status of a program that its process has
+/// waited for; Mehari does not wait.
 fn told(server: &Server) -> BTreeMap<String, Vec<String>> {
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (log, access) = (server.log.text(), server.site.read("logs/case.log"));
@@ -209,13 +212,14 @@ fn told(server: &Server) -> BTreeMap<String, Vec<String>> {
             .or_default()
             .push(what.to_owned());
     }
-    // A connection of Apache's that brought no request.
+    // A connection to Apache without a request.
     told.remove("-");
     told.values_mut().for_each(|told| told.sort());
     told
 }
 
-/// Sends all to both servers. Each handler has to run as often as Apache's, and not once more.
+/// Sends all cases to both servers. Each handler has to run as often as Apache's, and not once
+/// more.
 fn compare(site: impl Fn() -> Builder, cases: &[Case]) {
     let servers = apache::beside(site);
     let answers = servers.iter().map(|server| {
@@ -259,7 +263,7 @@ fn a_page_of_an_error_is_the_same_where_handlers_cover_the_whole_server() {
     compare(|| site(all), &cases(&["none"], &all_kinds()));
 }
 
-/// Both protocols lead to the page by the same way.
+/// Both protocols reach the page in the same way.
 #[test]
 fn a_page_of_an_error_is_the_same_over_http2() {
     let server = site("").start();
@@ -305,7 +309,7 @@ fn a_page_of_an_error_is_the_same_over_http2() {
     }
 }
 
-/// The smallest of it: a Log handler that does nothing.
+/// The smallest case: a Log handler that does nothing.
 #[test]
 fn a_log_handler_leaves_the_page_of_an_error_its_status() {
     let server = one_worker(&[], "PerlLogHandler 'sub { 0 }'\nErrorDocument 404 /404.html\nErrorDocument 401 /404.html\n\

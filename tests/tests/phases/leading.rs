@@ -137,7 +137,7 @@ Options +ExecCGI
     assert_eq!(server.get("/say").expect(200), "[/say ]");
 }
 
-/// The phases before the response, and what a handler may answer that goes on.
+/// The phases before the response, and the handler results that continue.
 #[test]
 fn redirect_from_an_early_phase_is_the_only_answer() {
     let module = r#"

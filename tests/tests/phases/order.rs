@@ -89,7 +89,7 @@ fn trail() -> Server {
         .start()
 }
 
-/// What the log and cleanup handlers noted since the last look.
+/// The notes of the log and cleanup handlers since the last call.
 fn noted(server: &Server) -> String {
     let text = server.get("/show").expect(200);
     let (_, notes) = text.split_once(' ').expect("a process and notes");

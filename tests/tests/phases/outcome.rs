@@ -38,7 +38,7 @@ fn site() -> Builder {
         .file("htdocs/mine/page.txt", BODY)
 }
 
-/// The request, and what its Log handler has to see: status, status line, bytes, headers.
+/// The request, and the expected view of its Log handler: status, status line, bytes, headers.
 fn cases() -> Vec<(Request, &'static str)> {
     let get = Request::get;
     vec![
@@ -57,7 +57,7 @@ fn cases() -> Vec<(Request, &'static str)> {
     ]
 }
 
-/// What a handler leaves for the front goes to it in one piece.
+/// Everything that a handler leaves to the front goes to it in one piece.
 #[test]
 fn too_much_for_the_front_to_answer_with_costs_its_own_request_only() {
     const MODULE: &str = r#"
@@ -122,7 +122,7 @@ fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
         "{}",
         server.log.text()
     );
-    // The only worker is free again although nobody has read the answer.
+    // The only worker is free again although no client has read the response.
     let mut slow = server.connect();
     slow.write(&Request::get("/clean/large.bin").bytes());
     assert_eq!(server.get("/say?then").expect(200), "said");
@@ -134,7 +134,8 @@ fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
     );
 }
 
-/// The client goes before its request is handed back: there is no answer to hear of, and the only worker goes on.
+/// The client leaves before its request is handed back: there is no outcome to log, and the only
+/// worker continues.
 #[test]
 fn worker_hears_that_nothing_is_answered_where_the_client_has_gone() {
     let module = "sub handler { my $r = shift; my $root = $r->document_root;\n\

@@ -48,7 +48,7 @@ print "Content-Type: text/plain\n\n", map { "$_=$ENV{$_}\n" } sort grep { /$mine
 
 const NAMES: &str = "HTTP_AUTH_USER HTTP_X_OLD HTTP_X_CHANGED HTTP_COOKIE HTTP_X_KEPT SAID CONFIGURED REMOTE_USER AUTH_TYPE QUERY_STRING";
 
-/// Who says it: the phase, and its directive. Those of the first two stand outside of sections.
+/// The changing phase, and its directive. The first two stand outside of sections.
 const PHASES: [(&str, &str); 8] = [
     ("nobody", ""),
     ("read", ""),
@@ -65,8 +65,8 @@ const PHASES: [(&str, &str); 8] = [
 
 const PERL: &str = "SetHandler perl-script\nPerlOptions +ParseHeaders\nPerlHandler ";
 
-/// Who hears it: the name, the directives, and the rung of Apache's that is the model. What Apache has no rung for
-/// hears what ModPerl::PerlRun hears.
+/// The reader of the change: its name, its directives, and the corresponding rung of Apache. A rung
+/// that Apache lacks is compared with ModPerl::PerlRun.
 const RUNGS: [(&str, &str, &str); 10] = [
     ("cgi", "SetHandler cgi-script", "cgi"),
     ("registry", "ModPerl::Registry", "registry"),
@@ -114,7 +114,7 @@ fn site() -> Builder {
     one_worker(&[("Said", MODULE)], &conf).file("scripts/show.pl", SCRIPT)
 }
 
-/// Each field that the request brings is changed by the handlers, but the last.
+/// The handlers change each field of the request except the last.
 fn request(path: &str) -> Request {
     Request::get(&format!("{path}?q=1"))
         .field("X-Old", "old")
@@ -163,10 +163,12 @@ fn what_handlers_say_reaches_every_rung() {
     assert!(differences.is_empty(), "\n{differences}");
 }
 
-/// What differs from Apache, in the words of a line, and for whom: the phases, and the rungs if not all of them.
+/// Known differences from Apache: the words of a line, the phases, and the rungs if not all of
+/// them.
 ///
-/// `Connection` is for the connection only. `SetEnvIf` is decided before Perl's handlers run. Where a handler or
-/// `SetEnvIf` sets a variable of `SetEnv`, Apache's table has the name twice: `get` finds the first value and programs get the last.
+/// `Connection` is for the connection only. `SetEnvIf` runs before Perl's handlers. If a handler or
+/// `SetEnvIf` sets a variable of `SetEnv`, Apache's table has the name twice: `get` finds the first
+/// value and programs get the last.
 const KNOWN: [(&str, &[&str], &[&str]); 5] = [
     ("HTTP_CONNECTION", &ALL, &[]),
     ("IF_SAID", &["read", "trans", "parser"], &[]),
@@ -178,7 +180,7 @@ const ALL: [&str; 8] = [
     "nobody", "read", "trans", "parser", "access", "authen", "type", "fixup",
 ];
 
-/// The lines that one of the two has.
+/// The lines that only one of the two has.
 fn diff(expected: &str, found: &str) -> Vec<String> {
     let only = |one: &str, other: &str, whose| {
         let lines = one
@@ -193,7 +195,7 @@ fn diff(expected: &str, found: &str) -> Vec<String> {
     lines
 }
 
-/// One request's handlers say nothing to the next, nor does what a script has found in %ENV.
+/// One request's handlers do not affect the next request, nor do a script's changes to %ENV.
 #[test]
 fn handlers_before_the_response_see_nothing_of_the_request_before() {
     const LOOK: &str = "sub look { my $r = shift; my @seen = (grep({ /COOKIE|IN_ENV/ } keys %ENV), grep { /COOKIE|IN_ENV/ } keys %{$r->subprocess_env}); \
@@ -213,7 +215,7 @@ fn handlers_before_the_response_see_nothing_of_the_request_before() {
     }
 }
 
-/// One request's handlers say nothing to the next.
+/// One request's handlers do not affect the next request.
 #[test]
 fn what_handlers_say_is_for_their_request_only() {
     let server = site().start();
@@ -231,7 +233,7 @@ fn what_handlers_say_is_for_their_request_only() {
     }
 }
 
-/// A PSGI application is no rung of Apache's: it hears what a script hears.
+/// Apache has no rung for a PSGI application: it must see the same as a script.
 #[test]
 fn what_handlers_say_reaches_psgi_applications() {
     let application = format!(
@@ -249,7 +251,7 @@ fn what_handlers_say_reaches_psgi_applications() {
     );
 }
 
-/// Nor is a back end: it is asked with the fields as handlers have left them.
+/// Nor for a back end: its request must have the fields that the handlers leave.
 #[test]
 fn what_handlers_say_reaches_back_ends() {
     let conf = "PerlModule Said\nProxyPass /away http://127.0.0.1:@PORT@/handler\n\

@@ -43,7 +43,7 @@ fn site() -> Builder {
         .file("scripts/page.txt", "a page")
 }
 
-/// The target, the answer's status, what is in its body, and the line of the log.
+/// The target, the expected status, words of the body, and the line of the log.
 const CASES: [(&str, u16, &str, &str); 9] = [
     (
         "/cgi/who.pl?ann",

@@ -31,6 +31,6 @@ fn module_that_no_longer_compiles_is_an_error() {
             .replace(PAGE, &text.replace("sub handler", "sub {"));
     }
     assert_eq!(user.get("/page").status, 500);
-    // As under mod_perl: perl does not try again what failed to compile.
+    // As under mod_perl: perl does not compile a failed file again.
     assert_eq!(user.get("/page").status, 500);
 }

@@ -15,8 +15,9 @@ fn site() -> Builder {
         .program_site("asp")
 }
 
-/// How long a page took; the start of a session's id; the site's folder within a URL; the one field a program of ours
-/// does not see, because it concerns the connection and not the request.
+/// A page's duration; the start of a session's id; the site's directory within a URL; the one field
+/// that a program does not see under Mehari, because it concerns the connection and not the
+/// request.
 const VARYING: &[(&str, &str)] = &[
     (r"\d+\.\d{4,} seconds", "(seconds)"),
     (r"[0-9a-f]{6}\.\.\.", "(id)"),
@@ -71,7 +72,8 @@ fn bookmarks_are_kept_between_logging_in_and_logging_out() {
     assert_eq!(shut_out.status, 302, "{}", shut_out.text());
 }
 
-/// Every page a browser can open; those of eg/'s own list, twice: the second time with the state of the first.
+/// Every page that a browser can open. The pages of eg/'s own list come twice: the second time with
+/// the state of the first.
 const PAGES: &[&str] = &[
     "",
     "index.htm",
@@ -112,7 +114,7 @@ const PAGES: &[&str] = &[
     "ssi_filter.ssi",
 ];
 
-/// They print a hash as perl keeps it.
+/// These pages print a hash in perl's order.
 const UNORDERED: &[&str] = &[
     "formfill.asp",
     "global_asa_demo.asp",
@@ -139,7 +141,8 @@ fn pages_of_the_examples_are_the_same() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// As a visitor fills them in: values come back, counts go on, cookies are set, what is abandoned begins anew.
+/// A visitor's actions: form values return, counters continue, cookies are set, an abandoned
+/// session starts anew.
 #[test]
 fn forms_of_the_examples_do_what_they_say() {
     needs!("libapache-asp-perl");

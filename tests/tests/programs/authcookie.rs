@@ -49,7 +49,8 @@ fn user_of_another_name_is_refused() {
     user.get("/docs/protected/get_me.html").expect(200);
 }
 
-/// Whoever has logged in is still not everybody; nor does a cookie from before the log out, or another's name, help.
+/// A logged-in user has no further rights; a cookie from before the logout, or another user's name,
+/// does not help either.
 #[test]
 fn page_of_one_user_is_shut_to_another() {
     needs!("libapache2-authcookie-perl");

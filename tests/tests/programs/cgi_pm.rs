@@ -6,7 +6,7 @@ fn site() -> Builder {
     Server::builder().program_site("cgi_pm")
 }
 
-/// When a script's line was logged, in a page of errors.
+/// The time of a script's log line, in an error page.
 const VARYING: &[(&str, &str)] = &[(r"\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\]", "[(date)]")];
 
 const FOLDERS: &[&str] = &["/perl", "/run"];

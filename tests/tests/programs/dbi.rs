@@ -67,7 +67,7 @@ fn words_are_kept(engine: Engine) {
     );
 }
 
-/// Requests that come in one by one reach the worker used last; together they reach both.
+/// Single requests reach the worker used last; concurrent ones reach both.
 fn both_workers(server: &Server) -> BTreeSet<String> {
     let clients: Vec<_> = (0..8)
         .map(|_| {

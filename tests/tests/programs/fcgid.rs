@@ -11,7 +11,7 @@ fn scripts_are_programs_that_stay_and_see_what_they_see_under_mod_fcgid() {
     needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
     let mut user = Pair::start(site).mask(&[("(?:first|again)", "(call)")]);
     user.get("/f/echo.fcgi").expect(200);
-    // The program and the socket it is asked by stay.
+    // The program and its socket stay.
     user.may_keep_what_it_has();
     user.get("/f/echo.fcgi/a/b?name=x").expect(200);
     user.form("/f/echo.fcgi", "name=posted").expect(200);
@@ -41,7 +41,7 @@ fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
     let answer = server.get("/f/fails.fcgi?name=z&warn=1");
     assert!(answer.expect(200).contains("name=z"));
     server.log.expect("asked to warn");
-    // One that leaves after a request is started again, the request is not lost.
+    // A program that exits after a request is started again, and no request fails.
     for _ in 0..12 {
         server.get("/f/fails.fcgi?leave=1").expect(200);
     }

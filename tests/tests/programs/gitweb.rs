@@ -91,7 +91,7 @@ const PAGES: &[&str] = &[
     "?p=one.git;a=snapshot;h=HEAD;sf=tgz",
 ];
 
-/// What gitweb says no to, and its status.
+/// Requests that gitweb refuses, and the status.
 const REFUSED: &[(&str, u16)] = &[
     ("?p=none.git", 404),
     ("?p=one.git;a=nonsense", 400),
@@ -122,7 +122,7 @@ fn pages_of_a_repository_are_the_same() {
         .contains("add hello.pl"));
 }
 
-/// Ages, the generator's line (it names the server's software), and how long a page took.
+/// Ages, the generator's line (it names the server's software), and a page's duration.
 const VARYING: &[(&str, &str)] = &[
     (
         r"\d+ (?:sec|min|hours?|days?|weeks?|months?|years?) ago",

@@ -12,7 +12,7 @@ fn site() -> Builder {
         .folder("htdocs/data")
 }
 
-/// Sends each request to each rung of both servers; all differences at once.
+/// Sends each request to each rung of both servers; reports all differences together.
 fn compare_on_every_rung(requests: &[Request]) {
     let mut user = Pair::start(site).mask(VARYING);
     let mut differing = Vec::new();

@@ -71,7 +71,7 @@ fn a_back_end_is_asked_for_its_own_path_and_told_of_the_client() {
         "{said}"
     );
     assert!(said.contains("X-Forwarded-For: 127.0.0.1\r\n"), "{said}");
-    // A client has nothing taken away that the configuration sets.
+    // A client cannot remove what the configuration sets.
     let role = Request::get("/ruled/x")
         .field("X-Role", "admin")
         .field("Connection", "X-Role, X-Forwarded-For");

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
-/// A back end that answers each request when it is told to go; and how often it was asked.
+/// A back end that answers each request on command; and the number of its requests.
 fn patient() -> (BackEnd, Arc<AtomicUsize>, mpsc::Sender<()>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let (count, (go, may_go)) = (asked.clone(), mpsc::channel::<()>());

@@ -61,7 +61,7 @@ fn a_program_has_a_file_sent_from_allowed_folders_only() {
         assert_eq!(ask(query.clone()).status, status, "{query}");
     }
     server.log.expect("is in no folder of XSendFilePath");
-    // Where it is off, the field goes on: it may be meant for a server before us.
+    // If it is off, the field is passed on: it may be for a server in front of Mehari.
     let answer = server.get("/back/x");
     assert_eq!(answer.expect(200), "junk");
     assert_eq!(answer.field("x-sendfile").as_deref(), Some("/files/x"));

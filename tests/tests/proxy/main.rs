@@ -9,7 +9,7 @@ mod smuggling;
 
 use mehari_harness::{BackEnd, Builder, Server};
 
-/// A server that needs no Perl worker but one.
+/// A server with one Perl worker.
 pub fn builder(conf: &str) -> Builder {
     let common = "StartServers 1\nMaxRequestWorkers 1\n";
     Server::builder().conf(common).conf(conf)
@@ -30,7 +30,7 @@ fn balancer_conf(members: &[&BackEnd], parameters: &str, set: &str) -> String {
     conf + "</Proxy>\nProxyPass / balancer://pool/\n"
 }
 
-/// What `mehari status` says of the members.
+/// The members in the output of `mehari status`.
 pub fn members(server: &Server) -> Vec<serde_json::Value> {
     let status = server.status();
     status["back_ends"][0]["members"]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 #[test]
 fn a_kept_connection_that_was_closed_meanwhile_loses_no_request() {
-    // Says that it keeps the connection, and closes it.
+    // Announces a kept connection, and closes it.
     let back_end = BackEnd::start(|_, stream| {
         let _ = stream.write_all(&answer("ok"));
         false
@@ -163,7 +163,7 @@ fn back_ends_that_come_and_go_and_reloads_under_load_lose_nothing() {
         let mut turn = 0;
         while !over.load(Ordering::Relaxed) {
             let address = pair[turn].address;
-            // Killed, then there again: the placeholder is dropped at once.
+            // Killed, then started again: the placeholder is dropped at once.
             let placeholder = start(None);
             drop(std::mem::replace(&mut pair[turn], placeholder));
             std::thread::sleep(Duration::from_millis(30));

@@ -85,7 +85,7 @@ fn an_upgraded_connection_carries_bytes_both_ways_until_either_side_ends() {
     client.write(b"bye");
     expect(&mut client, b"BYE");
     assert!(eventually(PATIENCE, || matches!(client.fill(), Ok(0))));
-    // HTTP/2 in clear text would pass every rule by.
+    // HTTP/2 in clear text would bypass every rule.
     let h2c = Request::get("/")
         .field("Upgrade", "h2c")
         .field("Connection", "Upgrade, HTTP2-Settings");

@@ -64,7 +64,7 @@ fn nothing_a_client_sends_ends_a_line_of_the_request_a_back_end_gets() {
 
 #[test]
 fn what_a_back_end_says_beyond_its_answer_is_nobodys() {
-    // Each says an answer of its own and then bytes that would pass for the next one.
+    // Each back end sends a response and then bytes that could pass for the next one.
     const STOLEN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen";
     let (go, may_go) = mpsc::channel::<()>();
     let (said, is_said) = mpsc::channel();
@@ -82,7 +82,8 @@ fn what_a_back_end_says_beyond_its_answer_is_nobodys() {
             (_, "/zero") => b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             (_, "/chunks") => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             (_, "/late") => {
-                // Behind the end, once the client has its answer; not when the next request acknowledges that one.
+                // After the end, once the client has its response, and not with the next request's
+                // acknowledgement.
                 stream.set_nodelay(true).expect("no delay");
                 let _ = stream.write_all(&answer("mine"));
                 let (may_go, said) = &*late.lock().expect("no panic");
@@ -128,7 +129,7 @@ fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let (go, may_go) = mpsc::channel::<()>();
-    // As a filter does: its head at once, then the body as it comes.
+    // Like a filter: the header section at once, then the body as it arrives.
     let filter = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
         let early = read_head(&mut stream);
@@ -164,7 +165,7 @@ fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
 
 #[test]
 fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
-    // What is left of the body would be the first thing said in the new protocol.
+    // The rest of the body would be the first bytes of the new protocol.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let hasty = std::thread::spawn(move || {
@@ -184,7 +185,7 @@ fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
     drop(hasty.join().expect("no panic"));
 }
 
-/// Reads a head, and gives what came behind it.
+/// Reads a header section, and returns the bytes after it.
 fn read_head(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -198,7 +199,7 @@ fn read_head(stream: &mut TcpStream) -> Vec<u8> {
     }
 }
 
-/// Says back what comes, up to `left` bytes. How many did not come.
+/// Echoes up to `left` bytes; returns the number that did not arrive.
 fn echo(stream: &mut TcpStream, mut left: usize) -> usize {
     let mut piece = [0; 64 * 1024];
     while left > 0 {

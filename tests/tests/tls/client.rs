@@ -79,12 +79,12 @@ impl Client {
         Client::new(&[&rustls::version::TLS13], None)
     }
 
-    /// Asks for a path of `site.example`; all that comes, and the connection as it then is.
+    /// Requests a path of `site.example`; returns all bytes, and the connection afterwards.
     pub fn ask(&self, server: &Server, path: &str) -> std::io::Result<(String, ClientConnection)> {
         self.ask_host(server, "site.example", "site.example", path)
     }
 
-    /// Greets one host and asks for another.
+    /// Sends one host name in SNI and another in the request.
     pub fn ask_host(
         &self,
         server: &Server,
@@ -100,12 +100,12 @@ impl Client {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes())?;
         let mut text = String::new();
-        // Without the server's goodbye this is an error: nothing was cut.
+        // Without the server's close_notify this is an error, so nothing was truncated.
         stream.read_to_string(&mut text)?;
         Ok((text, stream.conn))
     }
 
-    /// The certificate that a client without a past is shown.
+    /// The certificate sent to a client without a session.
     pub fn shown(server: &Server) -> Option<CertificateDer<'static>> {
         let (_, connection) = Client::plain().ask(server, "/page.html").ok()?;
         connection

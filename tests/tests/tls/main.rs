@@ -150,7 +150,7 @@ fn certificate_out_of_its_time_is_told_and_shown_all_the_same() {
     let early = of(|parameters| parameters.not_before = rcgen::date_time_ymd(2090, 1, 1));
     let server = secure(&early).start();
     server.log.expect("tls/site.crt: it is not valid before");
-    // Who is well within it hears nothing.
+    // A certificate far from its expiry causes no warning.
     let server = secure(&Pair::of("site.example")).start();
     assert!(
         !server.log.text().contains("site.crt"),
@@ -168,7 +168,7 @@ fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
     assert_eq!(Client::shown(&server), Some(first.der()));
     let second = Pair::of("site.example");
     server.site.write("tls/site.crt", &second.certificate.pem());
-    // Until the key is there too, nothing changes; by command it is said at once.
+    // Nothing changes until the key exists too; the reload command reports it at once.
     let refused = server.control(&["reload"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
@@ -183,7 +183,7 @@ fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
     assert_eq!(Client::shown(&server), Some(second.der()));
     let (_, connection) = client.ask(&server, "/page.html").expect("a page");
     assert_eq!(connection.handshake_kind(), Some(HandshakeKind::Resumed));
-    // And by itself, when the files change.
+    // A change of the files renews it without a command.
     let third = Pair::of("site.example");
     server.site.write("tls/site.crt", &third.certificate.pem());
     server
@@ -277,7 +277,7 @@ fn plain_http_on_the_tls_port_is_told_so_and_a_silent_client_is_dropped() {
     for half in &mut halves {
         assert!(half.is_closed_by_server());
     }
-    // Without that line it takes 20 seconds.
+    // Without the directive it takes 20 seconds.
     assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     assert!(Client::plain().ask(&server, "/page.html").is_ok());
 }
@@ -340,7 +340,7 @@ fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
         page.ends_with("the other") && shown(&connection) == other.der(),
         "{page}"
     );
-    // Nobody gets past the rules of one host through the door of the other, and no ticket does.
+    // No client bypasses one host's rules through another host, not even with a session ticket.
     assert!(plain
         .ask_host(&server, "other.example", "other.example", "/page.html")
         .is_err());

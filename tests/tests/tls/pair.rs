@@ -3,7 +3,7 @@
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use rustls::pki_types::CertificateDer;
 
-/// A certificate and its key, as PEM and as what they are.
+/// A certificate and its key, as PEM and parsed.
 pub struct Pair {
     pub certificate: rcgen::Certificate,
     pub key: KeyPair,

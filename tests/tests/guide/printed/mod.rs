@@ -12,7 +12,7 @@ use mehari_harness::{Builder, Pair, Rung, Server};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// One printed piece: where it stands, what it is, how it is held.
+/// One printed piece: its place, its kind and its test.
 pub struct Line {
     place: &'static str,
     title: &'static str,
@@ -21,13 +21,13 @@ pub struct Line {
 
 enum How {
     Runs(Script),
-    /// A test of its own: its file below `tests/`, its function.
+    /// A separate test: its file below `tests/`, its function.
     Test(&'static str, &'static str),
-    /// A script whose module no Debian package has: the words the log has for it.
+    /// A script with a module that Debian does not package: the words of its log line.
     Lacks(&'static str, &'static str),
-    /// The same of configuration: the server does not start, and says these words.
+    /// The same for configuration: the server does not start and prints these words.
     StopsTheStart(&'static str, &'static str),
-    /// Not a program to be served: what it is instead.
+    /// Not a program to serve: a description.
     NotServed(&'static str),
 }
 
@@ -35,14 +35,14 @@ struct Script {
     fixture: &'static str,
     world: World,
     says: Says,
-    /// Why mod_perl 2 cannot run it, or does otherwise.
+    /// Why mod_perl 2 cannot run it or answers otherwise.
     ours_only: Option<&'static str>,
 }
 
 enum World {
     /// A CGI program that runs on every rung.
     Any,
-    /// It calls mod_perl's API: a process of its own has none, and answers 500.
+    /// It calls mod_perl's API, which a process of its own does not have: 500 there.
     Api,
 }
 
@@ -50,7 +50,7 @@ enum Says {
     Exactly(&'static str),
     /// These words, one after another; what is between them varies.
     InOrder(&'static [&'static str]),
-    /// Nothing but an error, with these words in the log.
+    /// An error, with these words in the log.
     Fails(&'static str),
 }
 
@@ -115,9 +115,9 @@ fn site() -> Builder {
         .conf(&rungs.concat())
 }
 
-/// `None`: it answered as it should.
+/// `None`: the response was as expected.
 fn fault(server: &Server, script: &Script, rung: Rung) -> Option<String> {
-    // A process of its own knows nothing of the time before.
+    // A process of its own has no memory of earlier requests.
     let times = if rung == Rung::Cgi { 1 } else { 2 };
     for time in 1..=times {
         let answer = server.get(&rung.url(script.fixture));
@@ -227,7 +227,7 @@ fn configuration_of_a_module_that_no_package_has_stops_the_start() {
     }
 }
 
-/// A line with nothing behind it, or a fixture that no line asks for, would be a hole in the list.
+/// A line without a test, or a fixture without a line, would be a gap in the list.
 #[test]
 fn list_is_whole() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -255,7 +255,7 @@ fn list_is_whole() {
     }
 }
 
-/// Fixtures that a test of its own, or another fixture, asks for.
+/// Fixtures that a separate test or another fixture uses.
 const CALLED_BY_TESTS: &[&str] = &[
     "cleanup.pl",
     "library.pl",
