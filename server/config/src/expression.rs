@@ -75,7 +75,11 @@ pub(crate) enum Test {
 }
 
 impl Expression {
-    /// The error names what was expected.
+    /// Parses an expression of `<If>`, `Require expr` or `SetEnvIfExpr`.
+    ///
+    /// # Errors
+    ///
+    /// What was expected, and what stands there instead.
     pub fn parse(text: &str) -> Result<Expression, String> {
         let (root, terms) = parse::parse(text)?;
         Ok(Expression {

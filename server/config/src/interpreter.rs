@@ -59,6 +59,10 @@ impl Interpreter for Unasked {
 
 pub trait Interpreter {
     /// Runs an errand in the perl that `ground` describes. All errands of one reading and host run
-    /// in one process. Returns the result, or the failure in one line.
+    /// in one process.
+    ///
+    /// # Errors
+    ///
+    /// The failure in one line: perl cannot be started, or the code died.
     fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String>;
 }

@@ -6,6 +6,11 @@
 //! [`Site::load`] reads Apache's httpd.conf language, [`Site::zero`] makes a site from a folder or
 //! a program, and both start from [`Site::defaults`]. The server then calls [`Host::map`] and
 //! [`Host::settings`] and never sees a directive.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod access;
 mod arguments;

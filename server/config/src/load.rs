@@ -42,11 +42,19 @@ const MOST_PROBLEMS: usize = 100;
 impl Site {
     /// Reads `conf` with the names of `-D` (`NAME` or `NAME=VALUE`). `ServerRoot` is the folder of
     /// `conf` until the directive changes it.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the files, each with its position; a file that cannot be read is one.
     pub fn load(conf: &Path, defines: &[String]) -> Result<Site, Problems> {
         Reader::new(defines, None).load(conf)
     }
 
     /// Reads `conf`, with a perl for `<Perl>` sections and files that call `add_config`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Site::load`]; what a `<Perl>` section dies of is a problem too.
     pub fn load_with(
         conf: &Path,
         defines: &[String],

@@ -130,7 +130,11 @@ impl LogNeeds {
 }
 
 impl LogFormat {
-    /// The error names what was expected and its position.
+    /// Parses the text of a `LogFormat`.
+    ///
+    /// # Errors
+    ///
+    /// What was expected, and where.
     pub fn parse(text: &str) -> Result<Arc<LogFormat>, String> {
         let (mut items, mut plain) = (Vec::new(), String::new());
         let mut rest = text;

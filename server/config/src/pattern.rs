@@ -40,6 +40,11 @@ impl Groups {
 }
 
 impl Pattern {
+    /// Compiles a regular expression, with the case as written.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the expression, in the words of the regex library.
     pub fn new(text: &str) -> Result<Pattern, String> {
         Pattern::compiled(text, false)
     }

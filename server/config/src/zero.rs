@@ -23,6 +23,11 @@ pub enum Error {
 
 impl Site {
     /// The site for `mehari serve PATH`. Scripts run on `rung`, or on `auto`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the path cannot be read or is nothing to serve, or if a rung is chosen for a PSGI
+    /// application.
     pub fn zero(path: &Path, rung: Option<Rung>) -> Result<Site, Error> {
         let unreadable = |error| Error::Unreadable(path.to_path_buf(), error);
         let real = path.canonicalize().map_err(unreadable)?;

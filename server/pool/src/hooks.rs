@@ -9,6 +9,10 @@ thread_local! {
 }
 
 /// A current-thread runtime that serves this thread's pool before it parks.
+///
+/// # Errors
+///
+/// The error of making the event queue of the runtime.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -2,6 +2,11 @@
 //!
 //! The pool lives on the front's single thread. The front calls [`Pool::submit`] with a complete
 //! request and polls the [`Exchange`] that it gets. The pool knows no HTTP.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod affinity;
 mod arrived;

@@ -90,6 +90,11 @@ pub(crate) enum Occasion {
 
 /// Loads the site's modules, ends the zygotes, and returns what failed. Await it in a
 /// [`tokio::task::LocalSet`].
+///
+/// # Errors
+///
+/// Everything that the Perls of the site do not load, or else the first other failure, such as a
+/// zygote that cannot be started.
 pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
     let bell = &Bell::create()?;
     let mut outcome = Ok(());

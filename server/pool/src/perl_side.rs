@@ -26,6 +26,10 @@ pub enum Error {
 impl PerlSide {
     /// Finds the sources and runs their `build.pl` under the interpreter, which is quick if
     /// everything is built.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there are no sources, the interpreter cannot be started, or the build fails.
     pub fn ensure(interpreter: &Path) -> Result<PerlSide, Error> {
         let source = find_source().ok_or(Error::NotFound)?;
         let output = Command::new(interpreter)

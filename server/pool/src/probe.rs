@@ -11,8 +11,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Takes records: a kind, a detail and a payload each. `Err`: why the worker would be replaced.
-/// Asserts that the request is answered in every case.
+/// Takes records: a kind, a detail and a payload each.
+///
+/// # Errors
+///
+/// Why the worker would be replaced.
+///
+/// # Panics
+///
+/// If the request is not answered after its end: that is what the fuzz target looks for.
 pub fn records<'a>(
     records: impl Iterator<Item = (u16, u16, &'a [u8])>,
 ) -> Result<(), &'static str> {

@@ -15,6 +15,11 @@ use tokio::task::spawn_local;
 
 impl Pool {
     /// Builds the pool and its first generation. Completes when the workers are ready.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the descriptors of the pool cannot be made, or if a zygote cannot be started or
+    /// does not load its modules.
     pub async fn start(
         site: Arc<Site>,
         plans: Vec<Plan>,
@@ -33,8 +38,11 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Loads the next generation beside the current one and switches to it. An error changes
-    /// nothing.
+    /// Loads the next generation beside the current one and switches to it.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] as for [`Pool::start`]. The current generation then goes on.
     pub async fn reload(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
         let number = self.load(site.clone(), plans).await?;
         self.borrow().site = site;

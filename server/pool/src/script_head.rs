@@ -154,6 +154,10 @@ pub fn end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Parses a whole header block, which ends with its empty line.
+///
+/// # Errors
+///
+/// [`Malformed`] if the block is too large, or if a line is no header line or may not be sent.
 pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
     if block.len() > LONGEST {
         return Err(Malformed::TooLarge);

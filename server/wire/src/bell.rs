@@ -16,6 +16,11 @@ pub struct Bell {
 }
 
 impl Bell {
+    /// A bell that nobody has rung.
+    ///
+    /// # Errors
+    ///
+    /// The error of making the memory file or the eventfd: no descriptor or no memory is left.
     pub fn create() -> io::Result<Bell> {
         Ok(Bell {
             memory: Memory::create("mehari-bell", 4096)?,

@@ -24,6 +24,10 @@ const HEAD: usize = std::mem::size_of::<Control>();
 impl ControlSocket {
     /// Makes a connected pair: the front's end (non-blocking) and the other process's end
     /// (blocking).
+    ///
+    /// # Errors
+    ///
+    /// The error of socketpair(2), or of making the front's end non-blocking.
     pub fn pair() -> io::Result<(ControlSocket, OwnedFd)> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
@@ -42,6 +46,12 @@ impl ControlSocket {
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::ReadWrite);
     }
 
+    /// Sends one message with its descriptors.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if the text is longer than [`CONTROL_TEXT`]; otherwise the error of sendmsg(2),
+    /// `WouldBlock` if the other process does not read.
     pub fn send(
         &self,
         kind: u32,
@@ -60,6 +70,10 @@ impl ControlSocket {
 
     /// Sends one of the messages that a long text is split into. [`parts`] gives the texts and
     /// their `status`.
+    ///
+    /// # Errors
+    ///
+    /// The error of sendmsg(2); `WouldBlock` if the other process does not read.
     pub fn send_part(
         &self,
         kind: u32,

@@ -3,6 +3,11 @@
 //!
 //! This crate is the front's end. `perl/xs/mailbox/mailbox.c` and `perl/xs/process/zygote.c` are the other end. The
 //! front does not trust the other end: every length is checked before its use.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 #![allow(unsafe_code)] // shared memory; each block has its SAFETY reason
 
 mod bell;

@@ -36,6 +36,11 @@ struct Known {
 const CHANGES_MEANWHILE: usize = 4 * SLOTS as usize;
 
 impl Mailbox {
+    /// An empty mailbox in a memory file of its own.
+    ///
+    /// # Errors
+    ///
+    /// The error of making or mapping the memory file: no descriptor or no memory is left.
     pub fn create() -> io::Result<Mailbox> {
         let memory = Memory::create("mehari-mailbox", MAILBOX_SIZE)?;
         let head = memory.at(0, std::mem::size_of::<layout::Mailbox>());
