@@ -1,5 +1,6 @@
 # Every target works as the first command after a clone: it installs the Debian packages it needs
-# (packaging/install-needs, silent when they are there), builds what it uses, and runs. `make help` lists them.
+# (packaging/install-needs prints nothing if they are there), builds its programs, and runs. `make
+# help` lists the targets.
 
 PERL      ?= perl
 CARGO     ?= $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo),cargo)
@@ -7,7 +8,7 @@ CARGO_FLAGS ?= --locked
 LISTEN    ?= 127.0.0.1:8080
 PREFIX    ?= /usr/local
 
-# Cargo shares one target folder between all of them; an absolute path keeps it right in every sub-folder.
+# All cargo runs share one target directory; the absolute path is valid in every subdirectory.
 TARGET    := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
@@ -54,7 +55,7 @@ peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, ngin
 	@mkdir -p peers/results
 	$(PERL) peers/run --mehari $(RELEASE) --json peers/results/latest.json $(PEERS)
 
-# Endless by nature: each takes its length in seconds from SECONDS.
+# Endless by nature: SECONDS gives the length of each.
 fuzz: ## feed the parsers and a live server with broken input (SECONDS=600)
 	@packaging/install-needs build
 	@$(MAKE) --no-print-directory debug
@@ -63,7 +64,8 @@ fuzz: ## feed the parsers and a live server with broken input (SECONDS=600)
 soak: build ## load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
 	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
 
-# The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
+# The Perl modules are built at their installed path; a package (DESTDIR) leaves that to the first
+# start.
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari
 UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
 DOCS  = $(DESTDIR)$(PREFIX)/share/doc/mehari
@@ -84,11 +86,12 @@ clean: ## remove what was built
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  make %-8s %s\n' "$$name" "$$what"; done
 
-# The Perl side, built once for $(PERL) and kept under perl/build/.
+# The Perl modules, built once for $(PERL) and kept under perl/build/.
 perl:
 	@$(PERL) perl/build.pl >/dev/null
 
-# The tests run the debug binary: it checks overflow and its own assertions, and needs no second build of every crate.
+# The tests run the debug binary: it checks overflow and its own assertions, and needs no second
+# build of every crate.
 debug: rust perl
 	$(CARGO) build $(CARGO_FLAGS) -p mehari
 

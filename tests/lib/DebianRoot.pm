@@ -1,10 +1,12 @@
 package DebianRoot;
-# A minimal Debian of any release in a temporary folder, and commands that run in it, in namespaces of their own.
-# tests/fresh, .ci/run and tests/perls stand on it. It writes nothing outside that folder and leaves nothing behind.
+# A minimal Debian of any release in a temporary directory. Commands run in it with their own
+# namespaces.
+# tests/fresh, .ci/run and tests/perls use it. It writes only to that directory and leaves nothing
+# behind.
 #
-# Packages come from where this machine's apt takes them. They are installed in the root without a network: `download`
-# fetches them while there is one, and commands see loopback only. The root's user is root; whoever calls is root
-# too, or has a range of user numbers (/etc/subuid).
+# Packages come from the sources of this machine's apt. `download` fetches them while there is a
+# network; the installation and the commands see only the loopback interface. The root's user is
+# root. The caller is root too, or has a range of user ids (/etc/subuid).
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -21,7 +23,7 @@ my @USER     = $> == 0 ? () : qw(--user --map-root-user --map-auto);
 my @OWN      = qw(--mount --pid --ipc --uts --fork --kill-child);
 my @DEVICES  = grep { -e "/dev/$_" } qw(null zero full random urandom tty fuse);
 
-# Why no root can be made on this machine; '' when one can be.
+# The reason why this machine cannot make a root; '' if it can.
 sub obstacle {
     my $said = qx(unshare @USER @OWN --net mount -t tmpfs none /mnt 2>&1);
     return $said =~ s/\s+\z//r || 'unshare fails' if $?;
@@ -29,15 +31,15 @@ sub obstacle {
     return '';
 }
 
-# The folder of everything that is written; it goes with `remove`, which is also called at the end and on a signal.
-# It is not in /tmp, which may be memory: a build takes gigabytes.
+# The directory of all written files. `remove` deletes it, and runs also at the end and on a signal.
+# It is not in /tmp, which may be in memory: a build takes gigabytes.
 my $folder;
 my $maker = $$;
 sub folder {
     return $folder //= tempdir('mehari-root-XXXXXX', DIR => $ENV{TMPDIR} // '/var/tmp');
 }
 
-# A process that runs in the root now.
+# The process that currently runs in the root.
 my $running;
 sub remove {
     return if $$ != $maker;
@@ -50,7 +52,7 @@ sub remove {
 $SIG{$_} = sub { remove(); exit 130 } for qw(INT TERM HUP PIPE);
 END { my $status = $?; remove(); $? = $status }
 
-# Makes a root of SUITE: apt, what is essential, and the packages that are named. Dies where that fails.
+# Makes a root of SUITE: apt, the essential packages and the named packages. Dies if that fails.
 sub new {
     my ($class, $suite, @packages) = @_;
     my $self    = bless {suite => $suite, path => folder() . "/$suite", rust => '', work => '/'}, $class;
@@ -67,7 +69,8 @@ sub new {
     return $self;
 }
 
-# The lines of this machine's own sources that are Debian's, for SUITE; none, and mmdebstrap knows where to go.
+# The Debian lines of this machine's sources, for SUITE. Without such a line mmdebstrap uses its
+# default mirror.
 sub sources {
     my ($suite) = @_;
     my ($own)   = qx(cat /etc/os-release) =~ /^VERSION_CODENAME=(\w+)$/m or return;
@@ -81,7 +84,8 @@ sub sources {
     return sort keys %lines;
 }
 
-# Copies the checkout's last commit as `git clone` gives it, and the crates it is built from; Rust itself is shown.
+# Copies the checkout's last commit as `git clone` does, and the crates for its build. Rust itself
+# is mounted.
 sub bring {
     my ($self, $clone) = @_;
     my $sysroot = qx(rustc --print sysroot);
@@ -95,14 +99,15 @@ sub bring {
     $self->{work} = "$PLACE/$clone";
 }
 
-# Fetches the packages of lists in packaging/needs, and does not install them.
+# Fetches the packages of lists in packaging/needs without installing them.
 sub download {
     my ($self, @lists) = @_;
     my $status = $self->enter(0, "packaging/install-needs --download-only @lists", {}, sub { });
     die "tests: the packages of @lists cannot be fetched for $self->{suite}\n" if $status;
 }
 
-# Runs a line of sh in the clone, without a network; its exit status. What it prints is given to `$line`, line by line.
+# Runs a line of sh in the clone, without a network; returns its exit status. `$line` gets each line
+# of its output.
 sub run {
     my ($self, $command, $env, $line) = @_;
     return $self->enter(1, $command, $env, $line // sub { print $_[0] });
@@ -122,19 +127,19 @@ sub enter {
     return $? >> 8 || $?;
 }
 
-# Its folder, for the next root.
+# Its directory, for the next root.
 sub discard {
     my ($self) = @_;
     system 'unshare', @USER, '--mount', 'rm', '-rf', $self->{path};
 }
 
-# A line of sh in the root's folder, not in the root.
+# Runs a line of sh in the root's directory, but not in the root.
 sub in_place {
     my ($self, $script) = @_;
     $self->quietly('unshare', @USER, '--mount', 'sh', '-ec', "cd '$self->{path}'; $script");
 }
 
-# A command that says nothing unless it fails.
+# Runs a command and prints its output only if it fails.
 sub quietly {
     my ($self, @words) = @_;
     my $log = folder() . '/log';
@@ -150,7 +155,7 @@ sub quietly {
     die "tests: `$words[0]` failed for $self->{suite}\n";
 }
 
-# From here on within the namespaces: this file is the program that unshare(1) starts there.
+# From here on within the namespaces: unshare(1) starts this file as its program.
 main(@ARGV) unless caller;
 
 sub main {
@@ -162,7 +167,7 @@ sub main {
         mount('--bind', $rust, "$root/opt/rust");
         mount('-o', 'remount,bind,ro', "$root/opt/rust");
     }
-    # A process that chroot(2) has shut in may make no namespaces, as some tests do.
+    # A process under chroot(2) may not create namespaces, but some tests do.
     chdir $root or die "tests: $root: $!\n";
     system('pivot_root', '.', 'mnt') == 0 && system('/bin/umount', '-l', '/mnt') == 0 or die "tests: pivot_root $root failed\n";
     my $child = fork // die "tests: fork: $!\n";
@@ -171,7 +176,7 @@ sub main {
         %ENV = (PATH => $PATH, HOME => $HOME, TERM => $ENV{TERM} // 'dumb', CARGO_NET_OFFLINE => 'true', map { split /=/, $_, 2 } @env);
         exec '/bin/sh', '-c', $command or die "tests: /bin/sh: $!\n";
     }
-    # As the first process of these namespaces this one is the parent of all orphans.
+    # This process is the first of these namespaces, so it becomes the parent of all orphans.
     my $status;
     while ((my $ended = wait) != $child) { last if $ended == -1 }
     $status = $?;

@@ -1,4 +1,4 @@
-//! A generator without its core reports this. Whether starts are on time on an idle machine is
+//! A generator that does not get its core must report that. Punctual starts on an idle machine are
 //! measured, not tested: docs/measured.md has the command.
 #![allow(clippy::unwrap_used)]
 

@@ -61,7 +61,8 @@ static mehari_text variable(const mehari_rec *rec, const char *name)
   return (mehari_text){"", 0};
 }
 
-/* Another worker may have served it, so the front's knowledge becomes a record again. */
+/* The previous request. Another worker may have served it, so its record is rebuilt from the
+ * REDIRECT_ variables. */
 mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec)
 {
   mehari_text query, path = variable(rec, "REDIRECT_URL");

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 
 const KNOWN: &str = "md5, sha1, sha224, sha256, sha384 or sha512";
 
-/// Bytes that take as long as one instruction.
+/// Charges hashing to the instruction limit: one instruction for this many bytes.
 const BYTES_AN_INSTRUCTION: usize = 4;
 
 pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {

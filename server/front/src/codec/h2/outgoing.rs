@@ -21,7 +21,7 @@ const LIMIT_WHEN_CROWDED: usize = 64 * 1024;
 pub struct Outgoing {
     handed: Arc<Handed>,
     unsent: Rc<Unsent>,
-    /// The connection's share for bytes that wait before.
+    /// The connection's budget for bytes that wait before they reach the library.
     pub share: Rc<Share>,
     /// Streams that wait for the socket, and how often streams were woken.
     waiting: RefCell<Vec<Waker>>,
