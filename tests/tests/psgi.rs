@@ -344,6 +344,27 @@ fn an_application_sees_of_the_servers_environment_what_is_passed_on() {
     }
 }
 
+/// Developers expect DATABASE_URL and the like, which the server keeps to itself.
+#[test]
+fn an_application_that_dies_for_want_of_a_variable_is_told_of_with_the_option() {
+    let app = "my $url = $ENV{DATABASE_URL} or die qq{DATABASE_URL is not set\n};\nsub { [200, [], [$url]] };\n";
+    let builder = || Server::builder().file("app.psgi", app).dir("app.psgi");
+    let hint = "`--pass-env DATABASE_URL` or `PerlPassEnv DATABASE_URL`";
+    let with = |value: &str| builder().env("DATABASE_URL", value);
+    let log = with("dbi:x").try_start().err().expect("it dies").text();
+    assert!(
+        log.contains("DATABASE_URL is not set") && log.contains(hint),
+        "{log}"
+    );
+    let log = builder().try_start().err().expect("it dies").text();
+    assert!(
+        log.contains("DATABASE_URL is not set") && !log.contains(hint),
+        "{log}"
+    );
+    let server = with("dbi:x").args(&["--pass-env", "DATABASE_URL"]).start();
+    assert_eq!(server.get("/").expect(200), "dbi:x");
+}
+
 fn version(number: u32) -> String {
     format!("sub {{ [200, ['Content-Type' => 'text/plain'], ['{number}']] }}\n")
 }

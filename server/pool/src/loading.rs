@@ -2,8 +2,8 @@
 
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
-use crate::zygote::{next_message, Zygote};
-use mehari_config::{Phase, Preload, Problem, Site};
+use crate::zygote::{environment, next_message, Zygote};
+use mehari_config::{PerlSettings, Phase, Preload, Problem, Site};
 use mehari_observe::ErrorLog;
 use mehari_wire::layout::control;
 use mehari_wire::Bell;
@@ -49,6 +49,10 @@ fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
         Some(preload) => preload.problem(&reason),
         None => Problem::from(reason.trim_end().to_owned()),
     };
+    if let Some(name) = withheld(&site.perls[perl], &reason) {
+        let hint = format!("; the server has `{name}`, and `--pass-env {name}` or `PerlPassEnv {name}` passes it to Perl");
+        problem.message.push_str(&hint);
+    }
     if let Some(host) = site.owner_of(perl) {
         problem.message = format!("in the Perl of {host}: {}", problem.message);
     }
@@ -56,6 +60,18 @@ fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
         problem,
         is_handler: preload.is_some_and(|it| matches!(it.what, Preload::Handler(_))),
     }
+}
+
+/// The first variable that the reason names, and that the server's environment has but not Perl's.
+fn withheld<'r>(settings: &PerlSettings, reason: &'r str) -> Option<&'r str> {
+    let is_of_a_name = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
+    let mut words = reason.split(|letter| !is_of_a_name(letter));
+    let passed = environment(settings);
+    words.find(|word| {
+        let is_variable = word.len() > 2 && !word.bytes().any(|byte| byte.is_ascii_lowercase());
+        let is_passed = || passed.iter().any(|(name, _)| name == word);
+        is_variable && std::env::var_os(word).is_some() && !is_passed()
+    })
 }
 
 /// A preload that failed.
