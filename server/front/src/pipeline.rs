@@ -10,7 +10,7 @@
 //! 5. [`program`] interprets the head that a program sends;
 //! 6. [`filter`] and [`headers`] change the response;
 //! 7. [`respond`] sends the head, and [`body`] moves a program's body;
-//! 8. [`context`] writes the log line.
+//! 8. [`log`] writes the access line.
 //!
 //! The codecs keep framing, flow control and what their protocol has of its own.
 
@@ -25,6 +25,7 @@ mod filter;
 mod handle;
 mod headers;
 mod included;
+mod log;
 mod program;
 mod respond;
 mod scripts;

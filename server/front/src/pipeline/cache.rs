@@ -48,7 +48,7 @@ pub async fn consult<C: ClientStream>(
             Step::Ask(mut fill_lock) => {
                 let fields = fill_lock.fields(&client.request(context));
                 fill_lock.change_fields(context, fields);
-                context.fill_lock = Some(fill_lock);
+                context.cache.fill_lock = Some(fill_lock);
                 return Ok(None);
             }
         }

@@ -1,7 +1,6 @@
 //! The facts of a request from its first byte to its log line, for every protocol.
 
-mod log;
-
+use super::log::AccessRecord;
 use crate::cache::{CacheStatus, FillLock};
 use crate::handlers::{Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
@@ -11,58 +10,56 @@ use crate::shared::traffic::Held;
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::Settings;
-use mehari_observe::Ending;
 use mehari_pool::{Declined, Named, Outcome};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 pub struct RequestContext {
     pub id: u64,
-    /// Start time; `None` unless logs or metrics need durations.
-    began: Option<Instant>,
     pub time: SystemTime,
     pub protocol: Protocol,
     pub is_head: bool,
     /// 0: no status yet.
     pub status: u16,
-    /// Bytes of the body handed to the socket.
-    pub sent: u64,
-    pub worker: Option<u32>,
     /// The number of the host that answers.
     pub host: u32,
     /// The settings of its route, once it has one. They define its error pages.
     pub settings: Option<Arc<Settings>>,
+    /// Kept only if `LogNeeds` demands it.
+    pub route: Option<Rc<Route>>,
     /// The internal redirect, if any.
     pub redirect: Option<Redirect>,
     /// The results of rules.
     pub rule_state: Option<Box<RuleState>>,
-    queued: Duration,
-    /// For the access log: bytes of the request and of the response's head, earlier requests of the
-    /// connection, and how the connection goes on.
-    pub received: u64,
-    pub head_bytes: u64,
-    pub kept: u64,
-    pub ends: Ending,
-    /// Kept only if `LogNeeds` demands it.
-    pub response: Vec<u8>,
-    pub route: Option<Rc<Route>>,
-    head_after: Option<Duration>,
-    /// The body of a request for scripts.
-    pub small_body: Option<Vec<u8>>,
     /// Client address taken from a trusted proxy.
     pub client: Option<Box<Peer>>,
-    /// The upload whose progress is tracked.
-    pub upload: Option<Rc<Upload>>,
-    /// The cache's task for the program's response, and its result.
-    pub fill_lock: Option<Box<FillLock>>,
-    pub cached: Cell<CacheStatus>,
     /// The counts of traffic rules that this request is in.
     pub held: Vec<Held>,
-    /// The worker that waits for the outcome, and the length of the body (of a GET, as Apache
-    /// counts).
+    /// The body of a request for scripts.
+    pub small_body: Option<Vec<u8>>,
+    /// The upload whose progress is tracked.
+    pub upload: Option<Rc<Upload>>,
+    pub cache: CacheUse,
+    pub declined: DeclinedRequest,
+    pub record: AccessRecord,
+}
+
+/// What the response cache does with the request.
+#[derive(Default)]
+pub struct CacheUse {
+    /// The cache's task for the program's response.
+    pub fill_lock: Option<Box<FillLock>>,
+    pub status: Cell<CacheStatus>,
+}
+
+/// A request that Perl's handlers have declined to answer.
+#[derive(Default)]
+pub struct DeclinedRequest {
+    /// The worker that waits for the outcome.
     listener: Option<Listener>,
+    /// Bytes of the body (of a GET, as Apache counts), for that worker.
     pub promised: u64,
     /// Header lines of handlers that refused the request. The error document gets them too.
     error_lines: Vec<u8>,
@@ -75,46 +72,29 @@ impl RequestContext {
     pub fn begin(shared: &Shared, protocol: Protocol, is_head: bool) -> RequestContext {
         RequestContext {
             id: shared.stats.request_begins(),
-            began: shared.stats.times_requests().then(Instant::now),
             time: SystemTime::now(),
             protocol,
             is_head,
             status: 0,
-            sent: 0,
-            worker: None,
             host: 0,
             settings: None,
+            route: None,
             redirect: None,
             rule_state: None,
-            queued: Duration::ZERO,
-            received: 0,
-            head_bytes: 0,
-            kept: 0,
-            ends: Ending::Aborted,
-            response: Vec::new(),
-            route: None,
-            head_after: None,
-            small_body: None,
             client: None,
-            upload: None,
-            fill_lock: None,
-            cached: Cell::default(),
             held: Vec::new(),
-            listener: None,
-            promised: 0,
-            error_lines: Vec::new(),
+            small_body: None,
+            upload: None,
+            cache: CacheUse::default(),
+            declined: DeclinedRequest::default(),
+            record: AccessRecord::begin(shared.stats.times_requests()),
         }
     }
 
     /// Whether these lines contain a date, as those of a kept page do.
     pub fn is_dated(&self, lines: [&[u8]; 2]) -> bool {
         let says = |lines: &&[u8]| mehari_cache::field(lines, "date").is_some();
-        self.cached.get().is_kept() && lines.iter().any(says)
-    }
-
-    /// Time since the start. Zero if durations are not needed.
-    fn lasted(&self) -> Duration {
-        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+        self.cache.status.get().is_kept() && lines.iter().any(says)
     }
 
     /// Redirects the request internally. Returns false after too many redirects.
@@ -122,9 +102,9 @@ impl RequestContext {
         if let Some(state) = &mut self.rule_state {
             state.begin_anew(self.redirect.as_ref());
         }
-        if !self.error_lines.is_empty() {
+        if !self.declined.error_lines.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);
-            state.lines.append(&mut self.error_lines);
+            state.lines.append(&mut self.declined.error_lines);
         }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
@@ -149,20 +129,20 @@ impl RequestContext {
 
     /// Notes the head's lines for logs that want them.
     pub fn note_head(&mut self, shared: &Shared, head: &[u8]) {
-        self.head_bytes = head.len() as u64;
-        if let Some(listener) = self.listener.take() {
+        self.record.head_bytes = head.len() as u64;
+        if let Some(listener) = self.declined.listener.take() {
             listener(Outcome {
                 status: self.status,
-                bytes: self.promised,
+                bytes: self.declined.promised,
                 head,
             });
         }
         let needs = shared.stats.log_needs.get();
         if needs.response_fields {
-            self.response = head.to_vec();
+            self.record.response = head.to_vec();
         }
         if needs.backend_time {
-            self.head_after = Some(self.lasted());
+            self.record.head_after = Some(self.record.lasted());
         }
     }
 
@@ -176,7 +156,7 @@ impl RequestContext {
             _ if !exchange.listens() => {}
             HandlerOutcome::Answer(_)
             | HandlerOutcome::Backend(Backend::Filtered(_) | Backend::Deferred(_)) => {
-                self.listener = Some(Box::new(|outcome| exchange.tell(outcome)))
+                self.declined.listener = Some(Box::new(|outcome| exchange.tell(outcome)))
             }
             HandlerOutcome::Elsewhere(_, status @ 400..) => exchange.tell(Outcome {
                 status: *status,
@@ -188,7 +168,7 @@ impl RequestContext {
 
     /// Whether anything wants to see the head.
     pub fn has_listener(&self) -> bool {
-        self.listener.is_some()
+        self.declined.listener.is_some()
     }
 
     pub fn note_route(&mut self, shared: &Shared, route: &Rc<Route>) {
@@ -222,8 +202,8 @@ impl RequestContext {
 
     /// Notes the worker or back end.
     pub fn note_backend(&mut self, backend: &mut Backend) {
-        self.worker = backend.worker();
-        self.queued = backend.queued();
+        self.record.worker = backend.worker();
+        self.record.queued = backend.queued();
         self.note_user(backend.take_user());
     }
 
@@ -235,7 +215,7 @@ impl RequestContext {
             state.restate(declined);
         }
         if declined.status >= 400 {
-            self.error_lines.clone_from(&declined.lines);
+            self.declined.error_lines.clone_from(&declined.lines);
         }
     }
 

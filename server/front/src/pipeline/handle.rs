@@ -90,7 +90,7 @@ async fn work<C: ClientStream>(
     Ok(match body {
         Err(problem) => refuse(client, context, problem),
         Ok(gathered) => {
-            context.received += gathered.length();
+            context.record.received += gathered.length();
             client.begin_work();
             with_body(client, context, route, gathered)
         }

@@ -17,7 +17,7 @@ pub async fn answer<C: ClientStream>(
     context: &mut RequestContext,
     backend: &mut Backend,
 ) -> Result<Option<HandlerOutcome>, Gone> {
-    let fill_lock = context.fill_lock.take();
+    let fill_lock = context.cache.fill_lock.take();
     let said = first_said(client, context, backend).await?;
     let fill_lock = match fill_lock {
         None => None,

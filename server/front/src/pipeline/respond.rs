@@ -62,7 +62,7 @@ pub fn start_answer<C: ClientStream>(
         Content::Cached(resource) if changed.is_none() => Some(&**resource),
         _ => None,
     };
-    context.promised = match length {
+    context.declined.promised = match length {
         BodyLength::Known(length) => length,
         _ => 0,
     };
@@ -150,7 +150,7 @@ pub async fn program<C: ClientStream>(
     client.start_response(context, &response)?;
     body.push_known(client);
     let result = poll_fn(|cx| body::poll(client, cx, context, &mut body, backend)).await;
-    context.sent = body.delivered(client.withheld());
+    context.record.sent = body.delivered(client.withheld());
     if let Some(remark) = body.remark() {
         context.note_backend(backend);
         client.log(context, &remark);

@@ -172,7 +172,7 @@ impl<S: Stream> Connection<S> {
             context,
         } = &mut answering;
         pipeline::run(&mut **connection, context).await?;
-        context.ends = if connection.keep {
+        context.record.ends = if connection.keep {
             Ending::Kept
         } else {
             Ending::Closed
@@ -211,8 +211,8 @@ impl<S: Stream> Connection<S> {
             Version::Http11 => Protocol::Http11,
         };
         let mut context = pipeline::begin(self, protocol);
-        context.received = self.head.length as u64;
-        context.kept = self.served;
+        context.record.received = self.head.length as u64;
+        context.record.kept = self.served;
         context
     }
 
@@ -231,7 +231,7 @@ impl<S: Stream> Connection<S> {
         } = &mut answering;
         let answer = page::answer(problem.status, None);
         pipeline::answer(&mut **connection, context, answer).await?;
-        context.ends = Ending::Closed;
+        context.record.ends = Ending::Closed;
         drop(answering);
         self.flush().await?;
         Ok(Next::Linger)

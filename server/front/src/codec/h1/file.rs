@@ -46,7 +46,7 @@ impl<S: Stream> Connection<S> {
     ) -> io::Result<bool> {
         let before = self.output.bytes.len();
         let more = body.read(&mut self.output.bytes, WINDOW).await;
-        context.sent += (self.output.bytes.len() - before) as u64;
+        context.record.sent += (self.output.bytes.len() - before) as u64;
         if more? {
             self.flush_if_large().await.map_err(gone)?;
             return Ok(true);
@@ -75,7 +75,7 @@ impl<S: Stream> Connection<S> {
                 if sent == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                context.sent += sent as u64;
+                context.record.sent += sent as u64;
                 body.advance(sent as u64);
                 left -= sent;
             }

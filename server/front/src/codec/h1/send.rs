@@ -85,7 +85,7 @@ impl<S: Stream> Connection<S> {
         };
         if bytes.len() < LONG {
             self.output.bytes.extend_from_slice(bytes);
-            context.sent += bytes.len() as u64;
+            context.record.sent += bytes.len() as u64;
             return self.flush_if_large().await;
         }
         let mut left = bytes;
@@ -93,7 +93,7 @@ impl<S: Stream> Connection<S> {
         poll_fn(|cx| loop {
             match self.output.poll_write_with(cx, &mut self.socket, left) {
                 Poll::Ready(Ok(count)) => {
-                    context.sent += count as u64;
+                    context.record.sent += count as u64;
                     left = &left[count..];
                     waits = false;
                 }

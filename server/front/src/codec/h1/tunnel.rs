@@ -42,7 +42,7 @@ impl<S: Stream> Connection<S> {
             _ => carrying.as_mut().poll(cx).map(Some),
         });
         if let Some(Ok((_, to_client))) = carried.await {
-            context.sent += to_client;
+            context.record.sent += to_client;
         }
         Err(Gone)
     }

@@ -51,7 +51,7 @@ impl Stream {
         while !bytes.is_empty() {
             let room = self.room(bytes.len()).await?;
             let piece = bytes.split_to(room.min(bytes.len()));
-            context.sent += piece.len() as u64;
+            context.record.sent += piece.len() as u64;
             let piece = self.outgoing.count(piece);
             let sending = self.sending.as_mut().ok_or(Gone)?;
             sending.send(piece, last && bytes.is_empty())?;
@@ -125,7 +125,7 @@ impl Stream {
         if !self.shared.stats.log_needs.get().response_fields && !context.has_listener() {
             context.note_head(&self.shared, &[]);
             let lengths = fields.map(|(name, value)| name.as_str().len() + value.len() + 4);
-            context.head_bytes = lengths.sum::<usize>() as u64;
+            context.record.head_bytes = lengths.sum::<usize>() as u64;
             return;
         }
         let mut lines = Vec::new();

@@ -46,7 +46,7 @@ struct Answering {
 impl Answering {
     fn end(mut self, ended: Result<(), Gone>) {
         match ended {
-            Ok(()) => self.context.ends = Ending::Kept,
+            Ok(()) => self.context.record.ends = Ending::Kept,
             Err(Gone) => self.stream.respond.send_reset(h2::Reason::CANCEL),
         }
     }
@@ -164,7 +164,7 @@ impl Stream {
                 is_own.then(|| WaitingPage::new(&self.shared.connections.unsent, bytes.len()));
             return Ok(Some(Next::Rest(bytes, waiting)));
         }
-        context.sent += bytes.len() as u64;
+        context.record.sent += bytes.len() as u64;
         sending.send(bytes, true)?;
         Ok(None)
     }

@@ -24,7 +24,7 @@ pub fn work(
     page: &Rc<Page>,
     part: CacheStatus,
 ) -> HandlerOutcome {
-    context.cached.set(part);
+    context.cache.status.set(part);
     shared.cache.count(part);
     let settings = &route.settings;
     let length = page.body.len() as u64;

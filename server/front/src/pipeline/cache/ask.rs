@@ -166,7 +166,7 @@ pub fn step(
     if is_head || request.field("range").is_some() {
         return Step::Pass;
     }
-    context.cached.set(CacheStatus::Miss);
+    context.cache.status.set(CacheStatus::Miss);
     if let Some(status) = question
         .failure
         .take()

@@ -159,7 +159,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
 
     fn visit(&self, context: &RequestContext, stage: Stage) -> Box<Visit> {
         let mut visit = self.client.shared().lua.new_visit(stage);
-        visit.request_count = context.kept;
+        visit.request_count = context.record.kept;
         visit.began = Some(context.time);
         visit
     }

@@ -5,10 +5,57 @@ use crate::request::rule_state::RuleState;
 use crate::request::{Fields, Peer, Table};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
-use mehari_observe::{Entry, Lookup, More, Origin};
+use mehari_observe::{Ending, Entry, Lookup, More, Origin};
+use std::time::{Duration, Instant};
 
 /// nginx's status for a client that left before its response.
 const CLIENT_GONE: u16 = 499;
+
+/// What only the access log and the meters want to know of a request.
+pub struct AccessRecord {
+    /// Start time; `None` unless logs or metrics need durations.
+    pub began: Option<Instant>,
+    /// Bytes of the body handed to the socket.
+    pub sent: u64,
+    /// Bytes of the request.
+    pub received: u64,
+    /// Bytes of the response's head.
+    pub head_bytes: u64,
+    /// Earlier requests of the connection.
+    pub kept: u64,
+    /// How the connection goes on.
+    pub ends: Ending,
+    pub worker: Option<u32>,
+    /// Time in the queue of the pool.
+    pub queued: Duration,
+    /// Time from the start to the response's head. `None` unless a log needs it.
+    pub head_after: Option<Duration>,
+    /// The response's head. Empty unless a log needs its fields.
+    pub response: Vec<u8>,
+}
+
+impl AccessRecord {
+    #[inline(always)]
+    pub fn begin(is_timed: bool) -> AccessRecord {
+        AccessRecord {
+            began: is_timed.then(Instant::now),
+            sent: 0,
+            received: 0,
+            head_bytes: 0,
+            kept: 0,
+            ends: Ending::Aborted,
+            worker: None,
+            queued: Duration::ZERO,
+            head_after: None,
+            response: Vec::new(),
+        }
+    }
+
+    /// Time since the start. Zero if durations are not needed.
+    pub fn lasted(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+}
 
 impl RequestContext {
     /// Writes a line about this request to the error log. `target` is printed escaped.
@@ -17,7 +64,7 @@ impl RequestContext {
         let origin = Origin {
             pid: None,
             request: Some(self.id),
-            worker: self.worker,
+            worker: self.record.worker,
         };
         shared.journal.error(self.host, level, origin, &text);
     }
@@ -31,7 +78,7 @@ impl RequestContext {
         line: Option<(&'a [u8], &'a [u8])>,
         fields: Fields<'a>,
     ) {
-        shared.stats.request_ends(self.sent);
+        shared.stats.request_ends(self.record.sent);
         if let Some(upload) = &self.upload {
             upload.finish(if self.status == 0 {
                 CLIENT_GONE
@@ -41,7 +88,7 @@ impl RequestContext {
         }
         let (method, _) = line.unwrap_or_default();
         if let Some(meters) = &mut *shared.stats.meters.borrow_mut() {
-            meters.record(method, self.status, self.lasted());
+            meters.record(method, self.status, self.record.lasted());
         }
         let entry = self.entry(peer, line, fields);
         if shared.stats.log_needs.get().more {
@@ -81,13 +128,13 @@ impl RequestContext {
             } else {
                 self.status
             },
-            bytes: self.sent,
+            bytes: self.record.sent,
             referer,
             user_agent,
             request_id: self.id,
-            worker: self.worker,
-            queue_us: self.queued.as_micros() as u64,
-            total_us: self.lasted().as_micros() as u64,
+            worker: self.record.worker,
+            queue_us: self.record.queued.as_micros() as u64,
+            total_us: self.record.lasted().as_micros() as u64,
             more: More::default(),
         }
     }
@@ -111,7 +158,7 @@ impl RequestContext {
         let server_name = server_name.and_then(|name| name.as_deref());
         let route = self.route.as_deref();
         let handler = route.map(|route| route.handler.to_string());
-        let backend = self.head_after.unwrap_or_default();
+        let backend = self.record.head_after.unwrap_or_default();
         let more = More {
             peer: peer.remote_addr.as_bytes(),
             peer_port: peer.remote_port,
@@ -119,7 +166,7 @@ impl RequestContext {
             server_port: peer.server_port,
             server_name: server_name.map_or(peer.server_addr.as_bytes(), str::as_bytes),
             fields: all.as_slice(),
-            response: &self.response,
+            response: &self.record.response,
             environment: self
                 .settings
                 .as_ref()
@@ -136,12 +183,12 @@ impl RequestContext {
                 .redirect
                 .as_ref()
                 .map_or(&[], |redirect| &redirect.target),
-            cache: self.cached.get().name(),
-            kept: self.kept,
-            ends: self.ends,
-            bytes_in: self.received,
-            bytes_out: self.head_bytes + self.sent,
-            backend_us: backend.saturating_sub(self.queued).as_micros() as u64,
+            cache: self.cache.status.get().name(),
+            kept: self.record.kept,
+            ends: self.record.ends,
+            bytes_in: self.record.received,
+            bytes_out: self.record.head_bytes + self.record.sent,
+            backend_us: backend.saturating_sub(self.record.queued).as_micros() as u64,
         };
         shared.journal.access(self.host, &Entry { more, ..entry });
     }
