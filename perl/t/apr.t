@@ -1,4 +1,5 @@
-# APR's small modules as mod_perl has them. The same file passes with mod_perl's own: `perl -MAPR t/apr.t`.
+# APR's small modules, compatible with mod_perl's. This file also passes with mod_perl's own
+# modules: `perl -MAPR t/apr.t`.
 
 use strict;
 use warnings;

@@ -1,4 +1,5 @@
-# Buckets and brigades in memory, with no server around. The same file passes with mod_perl's own: `perl -MAPR t/apr_bucket.t`.
+# Buckets and brigades in memory, without a server. This file also passes with mod_perl's own
+# modules: `perl -MAPR t/apr_bucket.t`.
 
 use strict;
 use warnings;

@@ -1,4 +1,5 @@
-# The layer `:APR`, with no server around. The same file passes with mod_perl's own: `perl -MAPR t/apr_layer.t`.
+# The layer `:APR`, without a server. This file also passes with mod_perl's own modules: `perl -MAPR
+# t/apr_layer.t`.
 
 use strict;
 use warnings;

@@ -1,4 +1,5 @@
-# APR::Pool as mod_perl has it, with no server around. The same file passes with mod_perl's own: `perl -MAPR t/apr_pool.t`.
+# APR::Pool, compatible with mod_perl's, without a server. This file also passes with mod_perl's own
+# module: `perl -MAPR t/apr_pool.t`.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ sub note_it { my ($word) = @_; push @seen, $word; return 1 }
 
 sub seen { my @now = splice @seen; return "@now" }
 
-# Generations above a pool; each knows the one below.
+# Generations of child pools; each holds its parent.
 sub generations {
     my ($pool) = @_;
     my $count = 0;

@@ -1,4 +1,5 @@
-# APR::Table as mod_perl has it. The same file passes with mod_perl's own: `perl -MAPR t/apr_table.t`.
+# APR::Table, compatible with mod_perl's. This file also passes with mod_perl's own module: `perl
+# -MAPR t/apr_table.t`.
 
 use strict;
 use warnings;

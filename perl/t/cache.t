@@ -1,4 +1,4 @@
-# Mehari::Cache: values for a time, made once however many ask, within a size.
+# Mehari::Cache: values with a lifetime, computed once for concurrent callers, within a size limit.
 
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ is($cache->get('one'), undef, 'removed');
 my $other = Mehari::Cache->new(folder => $folder, size => '1M', namespace => 'other');
 is($other->get('deep'), undef, 'a namespace of its own');
 
-# Ten ask at once for what takes a while to make.
+# Ten processes concurrently request a value that takes a while to compute.
 my $made = "$folder/made";
 sub has_made { open my $out, '>>', $made or die $!; syswrite $out, "x" }
 my @children = map { fork || do {
@@ -34,7 +34,8 @@ my $failed = grep { waitpid $_, 0; $? } @children;
 is($failed, 0, 'ten get it');
 is(-s $made, 1, 'one has made it');
 
-# While one makes it anew the others take the old one; if that one is killed, the next makes it.
+# While one process computes it anew, the others get the old value. If that process is killed, the
+# next one computes it.
 $cache->set(old => 'old', ttl => 0, stale => 100);
 pipe my $begun, my $begin or die $!;
 my $maker = fork || do { $cache->compute('old', ttl => 100, sub { syswrite $begin, 'x'; sleep 100 }) };

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Mehari::CGI reads queries as CGI.pm does: the same for any query, in any setting.
+# Mehari::CGI parses every query as CGI.pm does, in every setting.
 
 use strict;
 use warnings;

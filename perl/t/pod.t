@@ -1,4 +1,4 @@
-# The POD of every module: it is there, it is well formed, and what it names exists.
+# The POD of every module: it exists, it is well formed, and the names in it exist.
 
 use strict;
 use warnings;
@@ -36,15 +36,15 @@ sub sections {
     return @sections;
 }
 
-# `name(ARGUMENTS), other` names two.
+# `name(ARGUMENTS), other` gives two names.
 sub names { my ($item) = @_; 1 while $item =~ s/\([^()]*\)//; return $item =~ /(?:\A|,)\s*(\w+)/g }
 
 sub is_perl { return $_[0] !~ /\A\s*(?:<|#! |mehari |plackup |[A-Z]\w+ )/ }
 
-# The file of another author that a message misses.
+# The file of another author that an error message misses.
 sub is_missing { return $_[0] =~ /Can't locate (\S+) in \@INC/ && !-e "$lib/$1" ? $1 : undef }
 
-# Compiles a synopsis; `use` loads what it names.
+# Compiles a synopsis; `use` loads its modules.
 sub compiles {
     my ($code, $name) = @_;
     local $SIG{__WARN__} = sub { };
@@ -86,7 +86,7 @@ find({ no_chdir => 1, wanted => sub { $file{ s{\A\Q$lib\E/}{}r =~ s/\.\w+\z//r =
 cmp_ok(scalar keys %file, '>', 100, 'there are modules');
 check($_, $file{$_}) for sort keys %file;
 
-# The wide lines of the code are not POD's.
+# Long lines in code examples are allowed.
 for my $module (sort keys %file) {
     open my $in, '<', $file{$module} or die $!;
     my @wide;
@@ -94,7 +94,7 @@ for my $module (sort keys %file) {
     is("@wide", '', "$module: at most 100 columns");
 }
 
-# What ModPerl::MethodLookup knows of a module stands in its POD.
+# The POD documents every method that ModPerl::MethodLookup lists for the module.
 require ModPerl::MethodLookup;
 for my $module (ModPerl::MethodLookup::avail_modules()) {
     open my $in, '<', $file{$module} or die "$module: $!";

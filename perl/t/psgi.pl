@@ -1,5 +1,5 @@
-# For the tests here: puts the compiled side for this perl into @INC (what `make` left in blib, or what
-# build.pl makes), and runs servers.
+# Shared by these tests. Puts the compiled modules for this perl into @INC (from `make`'s blib, or
+# built by build.pl), and runs servers.
 
 use strict;
 use warnings;
@@ -19,13 +19,14 @@ else {
     unshift @INC, @folders;
 }
 
-# The program `mehari`; undef when this is a checkout where it is not built.
+# The program `mehari`; undef in a checkout where it is not built.
 sub program {
     return (grep { defined && -x } $ENV{MEHARI_BIN}, map { "$source/../target/$_/mehari" } qw(release debug))[0];
 }
 
 package Server {
-    # Serves the text of an application, by itself or by a `plackup` of these words, beside other `files`.
+    # Serves an application's text, directly or by `plackup` with these arguments, beside other
+    # `files`.
     sub start {
         my ($class, %how) = @_;
         my $folder = File::Temp::tempdir(CLEANUP => 1);
@@ -77,13 +78,13 @@ package Server {
         return 0;
     }
 
-    # Asks for a new generation.
+    # Requests a new generation.
     sub reload {
         my ($self) = @_;
         kill HUP => $self->{process};
     }
 
-    # Waits for an answer.
+    # Waits for a response.
     sub answers {
         my ($self, $target, $expected) = @_;
         for (1 .. 200) {
@@ -93,7 +94,7 @@ package Server {
         return 0;
     }
 
-    # The bytes of an answer to one request on a connection of its own.
+    # The bytes of the response to one request on its own connection.
     sub exchange {
         my ($self, $method, $target, @fields) = @_;
         my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $self->{port}, Timeout => 10) or die "connect: $@";

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# `plackup -s Mehari`: the application plackup made is served, and the whole Plack::Test::Suite passes.
+# `plackup -s Mehari`: it serves plackup's application, and the whole Plack::Test::Suite passes.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The rung `psgi` through a real server: what the specification leaves to the server, and what
-# applications do wrong. Plack::Test::Suite has the rest (tests/psgi).
+# The rung `psgi` through a real server: the parts that the specification leaves to the server, and
+# faulty applications. Plack::Test::Suite covers the rest (tests/psgi).
 
 use strict;
 use warnings;

@@ -1,4 +1,5 @@
-# Mehari::State and Mehari::Cache in Redis: the same hash from several processes, locks that end with their holder, a server that goes away.
+# Mehari::State and Mehari::Cache in Redis: one hash in several processes, locks that end with their
+# holder, a restart of the Redis server.
 
 use strict;
 use warnings;
@@ -18,7 +19,7 @@ my $folder = tempdir(CLEANUP => 1);
 my $socket = "$folder/redis.sock";
 my $server;
 
-# A server that listens may still read its data: LOADING.
+# A listening server may still load its data: LOADING.
 sub is_ready {
     my $client = IO::Socket::UNIX->new(Peer => $socket) or return 0;
     print {$client} "PING\r\n";
@@ -58,7 +59,7 @@ my $admin = Mehari::State::Redis::Connection->new("unix://$socket");
 my $refused = eval { $admin->call('PING'); 'connected' } // $@;
 like($refused, qr/Redis at \S+ refuses CLIENT: NOAUTH/, 'a password is needed');
 {
-    # The rest without one: the URL of a socket has no place for it.
+    # Other settings without a socket: a socket's URL cannot hold them.
     local *Mehari::State::Redis::Connection::greet = sub {
         my ($self) = @_;
         $self->exchange('AUTH', 's3cret:/@');
@@ -89,7 +90,7 @@ is(scalar(keys %hash), 0, 'clear');
 is(scalar(keys %structures), 1, 'of one hash alone');
 ok((tied %hash)->report->{live} > 0, 'report');
 
-# Four count to 200 together.
+# Four processes count to 200 together.
 my @children = map { apart(sub {
     my $store = tied %hash;
     for (1 .. 50) { $store->Lock; $hash{n}++; $store->UnLock }
@@ -97,7 +98,7 @@ my @children = map { apart(sub {
 is((grep { waitpid $_, 0; $? } @children), 0, 'all have counted');
 is($hash{n}, 200, 'and nothing was lost');
 
-# A killed holder frees its lock, and what it had not done is not done.
+# The death of a holder frees its lock, and its incomplete work has no effect.
 pipe my $begun, my $begin or die $!;
 my $holder = apart(sub { (tied %hash)->Lock; $hash{n} = 'held'; syswrite $begin, 'x'; sleep 100 });
 sysread $begun, my $byte, 1;
@@ -145,7 +146,7 @@ is($cache->get('deep'), undef, 'clear');
 }
 is(Mehari::Cache->get('mine'), undef, 'and without it another cache');
 
-# The server goes and comes again.
+# The Redis server ends and starts again.
 $hash{kept} = 'yes';
 stop();
 eval { my $gone = $hash{kept} };

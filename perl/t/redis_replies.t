@@ -1,4 +1,5 @@
-# Mehari::State::Redis::Connection: what a server may say, and what is refused before it has cost anything.
+# Mehari::State::Redis::Connection: a server's possible replies, and the replies that are refused
+# before they take memory or time.
 
 use strict;
 use warnings;
@@ -10,7 +11,8 @@ use Mehari::State::Redis::Connection ();
 
 my $folder = tempdir(CLEANUP => 1);
 
-# What a call gives when the server answers every connection's first command with a number and its second with `$said`.
+# The result of a call when the server answers every connection's first command with a number and
+# the second with `$said`.
 sub ask {
     my ($said) = @_;
     my $path = "$folder/" . ++our $count;
@@ -61,7 +63,7 @@ for my $case (@strange) {
 }
 like ${ ask('') }, qr/closed the connection/, 'no reply';
 
-# A server that never falls silent and never comes to an end: `$piece` again and again.
+# A server whose reply never ends: `$piece` again and again.
 sub drip {
     my ($first, $piece) = @_;
     my $path = "$folder/" . ++our $count;

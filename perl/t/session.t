@@ -24,7 +24,7 @@ delete $known{name};
 $known{count} = 0;
 untie %known;
 
-# Ten processes count; none loses another's.
+# Ten processes count; no increment is lost.
 my @children = map { fork || do {
     for (1 .. 20) {
         tie my %session, 'Apache::Session::Mehari', $id, $option;

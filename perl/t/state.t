@@ -1,4 +1,5 @@
-# Mehari::State: a tied hash that processes share, its locks, growth, limits, and what a kill or damage leaves.
+# Mehari::State: a tied hash shared by processes, its locks, growth, limits, and its state after a
+# kill or damage.
 
 use strict;
 use warnings;
@@ -30,7 +31,7 @@ like($@, qr/cannot open .*none/, 'a folder that is not there');
 eval { tie my %none, 'Mehari::State', "$folder/x", O_RDWR, 0640, size => 3 };
 like($@, qr/unknown option 'size'/, 'an unknown option');
 
-# Eight processes add up what they see: fetch, modify, store under the lock of the name.
+# Eight processes increment values under the lock of the name: fetch, modify, store.
 sub in_children {
     my ($count, $work) = @_;
     my @children = map { my $number = $_; fork || do { eval { $work->($number); 1 } or print STDERR $@; require POSIX; POSIX::_exit($@ ? 1 : 0) } } 1 .. $count;
@@ -45,7 +46,7 @@ is(in_children(8, sub {
 is($hash{sum}, 1600, 'and lose no update');
 is($hash{own8}, 200, 'nor what they wrote without the lock');
 
-# One that is killed again and again in the middle of writing leaves every value whole.
+# A process that is killed again and again during writes leaves every value whole.
 for my $round (1 .. 15) {
     my $child = fork || do { for (my $i = 0;; $i++) { $hash{ 'k' . $i % 50 } = ($i % 10) x (1000 + $i % 3000) } };
     select undef, undef, undef, 0.005 * (1 + $round % 4);
@@ -64,7 +65,7 @@ delete $small{$_} for 1 .. 20;
 $small{$_ % 5} = 'z' x 50_000 for 1 .. 200;
 cmp_ok(-s "$folder/small.state", '<=', (1 << 20) + (256 << 10), 'and is written anew instead of growing beyond it');
 
-# A store read by a new process: as it was, and damage is found.
+# A new process reads a store unchanged, and detects damage.
 sub read_by_another { my $code = shift; my $out = qx($^X @{[map "-I$_", @INC]} -MMehari::State -e 'tie my %h, "Mehari::State", "$folder/other"; $code' 2>&1); $out }
 is(read_by_another('print $h{a}'), 'other', 'another program reads it');
 untie %other;

@@ -68,7 +68,7 @@ fn the_source_of_an_executable_script_is_never_sent() {
     assert_eq!(status(0o755, Some(Handler::File)), 403);
     assert_eq!(status(0o755, registry()), 403);
     assert_eq!(status(0o755, named()), 500, "no Action has this name");
-    // Without the permission the file is a file, as in Apache.
+    // Without the execute permission the file is sent as a file, as in Apache.
     assert_eq!(status(0o644, None), 200);
     assert_eq!(status(0o644, Some(Handler::File)), 200);
     assert_eq!(status(0o644, registry()), 403);
@@ -208,7 +208,7 @@ fn a_neighbour_is_sent_to_those_who_accept_it() {
         etags.insert(response.field("etag").expect("an ETag").to_string());
     }
     assert_eq!(etags.len(), 3, "a tag for each representation");
-    // The clock of a file system moves in steps: wait until it has.
+    // A file system's clock advances in steps: wait for the next one.
     let mut request = "GET /style.css HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n";
     std::thread::sleep(std::time::Duration::from_millis(20));
     write("style.css", "newer");

@@ -1,4 +1,4 @@
-//! Output filters: files and programs, compressed for those who take it.
+//! Output filters: files and program output, compressed for clients that accept it.
 
 mod stand;
 
@@ -27,7 +27,7 @@ fn page() -> String {
     "<p>a page of words</p>\n".repeat(100)
 }
 
-/// Larger than a write, also when it is compressed.
+/// Larger than one write, even when compressed.
 fn large() -> Vec<u8> {
     let mut seed = 7_u32;
     let letters = std::iter::repeat_with(|| {
@@ -74,7 +74,7 @@ fn a_file_is_compressed_as_its_client_likes_it() {
         let plain = ask(&stand, "GET", path, "X: y");
         assert_eq!(plain.field("vary"), Some("Accept-Encoding"));
         for (accepted, coding) in rows {
-            // The first one waits for the thread, the second one finds it done.
+            // The first request waits for the thread; the second uses its result.
             for _ in 0..2 {
                 let fields = format!("Accept-Encoding: {accepted}");
                 let response = ask(&stand, "GET", path, &fields);

@@ -1,5 +1,5 @@
-//! HTTP/2 frame by frame (RFC 9113): what breaks a rule is refused with the right code, floods end their
-//! connection and leave a log line, and nobody else notices.
+//! HTTP/2 frame by frame (RFC 9113): a violation is refused with the right code; a flood ends its
+//! connection with a log line and does not affect other clients.
 
 mod stand;
 
@@ -17,16 +17,17 @@ const REFUSED_STREAM: u32 = 7;
 const COMPRESSION: u32 = 9;
 const CALM: u32 = 11;
 
-/// What comes back for what was sent.
+/// The expected reply.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Expected {
     /// GOAWAY with this code.
     Goaway(u32),
-    /// RST_STREAM or GOAWAY with this code: the RFC leaves the wider one to the server.
+    /// RST_STREAM or GOAWAY with this code: the RFC allows the server to end the connection.
     Refused(u32),
-    /// GOAWAY with the code the RFC names, or with PROTOCOL_ERROR, which the library makes of it.
+    /// GOAWAY with the RFC's code, or with PROTOCOL_ERROR, the library's substitute.
     Ended(u32),
-    /// The stream or the connection refused for a frame behind the end, whether its response has gone or not.
+    /// The stream or the connection is refused because of a frame after the end, before or after
+    /// the response.
     Behind,
     /// Any refusal, by an error of the stream or the connection, or by a 4xx.
     NotServed,
@@ -37,8 +38,8 @@ enum Expected {
 }
 use Expected::*;
 
-/// The frames until one decides, as what it stands for. A request may be answered before the frame behind it is
-/// read: where a refusal is expected, a response decides only if nothing follows it.
+/// Reads frames up to the decisive one. A request may be answered before the next frame is read:
+/// where a refusal is expected, a response decides only if nothing follows it.
 fn outcome(client: &mut Client, wanted: Expected) -> String {
     let mut end = "the end".to_string();
     while let Some(frame) = client.next() {
@@ -189,10 +190,10 @@ fn each_rule_about_frames_is_kept() {
     );
 }
 
-/// What each round of a flood sends.
+/// The bytes of each round of a flood.
 type Rounds = Box<dyn FnMut(u32) -> Vec<u8>>;
 
-/// Sends until the server has enough; what it then said.
+/// Sends until the server closes; returns its last reply.
 fn flood(stand: &Stand, mut next: impl FnMut(u32) -> Vec<u8>) -> String {
     let mut client = Client::open(stand);
     let mut reading = Client(client.0.try_clone().expect("a second handle"));
@@ -282,7 +283,7 @@ fn a_header_bomb_is_refused_by_count_and_by_what_it_unpacks_to() {
     let mut client = Client::open(&stand);
     client.send(&frame(HEADERS, WHOLE, 1, &[block(&[]), few].concat()));
     assert_eq!(outcome(&mut client, Served), "another status", "200 fields");
-    // One long value put into the table, then named by a byte each time: 4 KB stand for megabytes.
+    // One long value in the table, then one byte for each use: 4 KB stand for megabytes.
     let mut bomb = block(&[]);
     bomb.extend_from_slice(&[0x40, 1, b'a', 0x7f, 0xa1, 0x1e]);
     bomb.extend_from_slice(&[b'b'; 4000]);

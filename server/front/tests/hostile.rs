@@ -1,4 +1,4 @@
-//! Bytes nobody chose: whatever arrives, the front neither panics nor hangs.
+//! Random bytes: the front neither panics nor hangs.
 
 mod stand;
 
@@ -7,7 +7,7 @@ use stand::client::Client;
 use stand::Stand;
 use std::time::Duration;
 
-/// Pieces that meet in real attacks, between bytes that are anything.
+/// Pieces of real attacks, mixed with random bytes.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..20),
@@ -50,7 +50,7 @@ fn whatever_arrives_is_answered_or_closed() {
         let mut client = Client::connect(stand.address);
         client.send(pieces.concat());
         client.half_close_quietly();
-        // Panics when the front does nothing for ten seconds.
+        // Panics if the front is silent for ten seconds.
         client.rest();
         prop_assert_eq!(
             Client::connect(stand.address).get("/file.txt").text(),

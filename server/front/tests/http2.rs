@@ -1,4 +1,4 @@
-//! HTTP/2 with prior knowledge: the same answers, the protocol's own limits.
+//! HTTP/2 with prior knowledge: the same responses, and the protocol's own limits.
 
 mod stand;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 type Sender = SendRequest<Bytes>;
 
-/// Runs a client against a stand; nothing waits longer than ten seconds.
+/// Runs a client against a stand, for at most ten seconds.
 fn with_client<F>(stand: &Stand, client: impl FnOnce(Sender) -> F)
 where
     F: std::future::Future<Output = ()>,

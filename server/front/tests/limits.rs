@@ -1,4 +1,4 @@
-//! Time, numbers and the end: slow clients, full houses, stops.
+//! Time limits, number limits and stops: slow clients, a full server, shutdown.
 
 mod stand;
 

@@ -1,12 +1,12 @@
-//! Requests that are not strict HTTP/1: each gets its status and a closed connection, at once.
+//! Malformed HTTP/1 requests: each gets its status and a closed connection, at once.
 
 mod stand;
 
 use stand::client::Client;
 use stand::Stand;
 
-/// What is sent, and the status it must get. `~` at the start of a row's name: the request is right
-/// (so that the table would notice a front that refuses everything).
+/// The request, and the expected status. `~` at the start of a row's name: the request is valid (so
+/// the table would detect a front that refuses everything).
 const ROWS: &[(&str, &[u8], u16)] = &[
     ("~plain", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200),
     ("~1.0 without Host", b"GET / HTTP/1.0\r\n\r\n", 200),
@@ -179,7 +179,7 @@ fn each_malformed_request_gets_its_status_and_a_closed_connection() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same, a byte at a time: where a request is cut must not matter.
+/// The same, one byte at a time: the split must not matter.
 #[test]
 fn requests_read_the_same_a_byte_at_a_time() {
     let stand = Stand::plain();

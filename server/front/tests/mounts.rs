@@ -1,11 +1,11 @@
-//! Where handlers and applications are mounted, by configurations in httpd.conf's language.
+//! The locations of handlers and applications, configured in httpd.conf's language.
 
 mod stand;
 
 use mehari_config::Site;
 use stand::Stand;
 
-/// A stand with the configuration's own site; `ROOT` is the stand's folder.
+/// A stand with the configuration's own site; `ROOT` is the stand's directory.
 fn stand(text: &str) -> Stand {
     Stand::new(|site| {
         let root = site.main.document_root.display().to_string();

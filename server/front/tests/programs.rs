@@ -1,4 +1,4 @@
-//! Requests that Perl answers: what it is given, and what becomes of what it says.
+//! Requests that Perl answers: the script's input, and the response from its output.
 
 mod stand;
 

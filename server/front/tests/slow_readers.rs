@@ -1,4 +1,5 @@
-//! Clients slower than programs: no worker waits for them, no memory is filled for them, no byte is lost.
+//! Clients slower than programs: no worker waits for them, their data does not fill the memory, and
+//! no byte is lost.
 
 mod stand;
 
@@ -8,7 +9,7 @@ use stand::Stand;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
-/// The tests look at the whole process: one at a time.
+/// The tests measure the whole process, so they run one at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -17,7 +18,7 @@ fn alone() -> MutexGuard<'static, ()> {
 /// Pieces of 64 KiB.
 const PIECES: u64 = 50 * 16;
 
-/// Files that this process has open and nobody can see.
+/// Unlinked files that this process has open.
 fn unlinked_files() -> usize {
     let descriptors = std::fs::read_dir("/proc/self/fd").expect("proc");
     let links = descriptors.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -28,7 +29,7 @@ fn unlinked_files() -> usize {
     links.filter(unlinked).count()
 }
 
-/// Bytes of this process's memory that are no file's.
+/// Bytes of this process's anonymous memory.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("proc");
     let line = status

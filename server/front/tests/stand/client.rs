@@ -1,4 +1,4 @@
-//! A client that says exactly the bytes a test wants, and never waits for ever.
+//! A client that sends exactly the bytes of a test, with a time limit on every wait.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -41,7 +41,7 @@ impl Client {
         }
     }
 
-    /// The front may close while we still talk: that is no failure of the test's.
+    /// The front may close while the client still sends: that is no failure of the test.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.socket.write_all(bytes.as_ref());
     }
@@ -50,7 +50,7 @@ impl Client {
         self.socket.shutdown(Shutdown::Write).expect("a socket");
     }
 
-    /// The same when the front may have closed before.
+    /// The same for a front that may have closed before.
     pub fn half_close_quietly(&mut self) {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
@@ -64,7 +64,7 @@ impl Client {
         self.response(request.starts_with("HEAD "))
     }
 
-    /// The next final response, framed as its head says.
+    /// The next final response, framed according to its header section.
     pub fn response(&mut self, to_head: bool) -> Response {
         loop {
             let (status, head) = self.head();
@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    /// The next head, of an interim response too.
+    /// The next header section, including that of an interim response.
     pub fn head(&mut self) -> (u16, String) {
         let end = self.read_until(b"\r\n\r\n");
         let head: Vec<u8> = self.unread.drain(..end).collect();
@@ -134,7 +134,7 @@ impl Client {
         std::mem::take(&mut self.unread)
     }
 
-    /// Asserts that the front closes now, having said nothing more.
+    /// Asserts that the front closes now and sends nothing more.
     pub fn expect_close(&mut self) {
         let rest = self.rest();
         assert!(
@@ -175,7 +175,7 @@ impl Client {
     }
 }
 
-/// Waits for a condition that is sure to come.
+/// Waits for a condition that must come.
 pub fn eventually(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {

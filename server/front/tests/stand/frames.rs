@@ -32,7 +32,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A literal field that is not put into the table.
+/// A literal field that is not added to the table.
 pub fn field(name: &str, value: &str) -> Vec<u8> {
     let mut block = vec![0, name.len() as u8];
     block.extend_from_slice(name.as_bytes());
@@ -41,7 +41,7 @@ pub fn field(name: &str, value: &str) -> Vec<u8> {
     block
 }
 
-/// GET /file.txt of `x`, with these fields behind.
+/// GET /file.txt of `x`, with these fields appended.
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = vec![0x82, 0x86];
     block.extend(field(":path", "/file.txt"));
@@ -89,7 +89,7 @@ pub struct Frame {
 pub struct Client(pub TcpStream);
 
 impl Client {
-    /// With the preface and empty SETTINGS sent.
+    /// A connection with the preface and empty SETTINGS sent.
     pub fn open(stand: &Stand) -> Client {
         let mut client = Client(TcpStream::connect(stand.address).expect("it listens"));
         let patience = Some(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! A front on a thread of its own, over a folder of the test's, with a stand-in for Perl.
+//! A front on its own thread, over a directory of the test, with a stand-in for Perl.
 #![allow(dead_code)]
 
 pub mod client;
@@ -18,7 +18,7 @@ use std::sync::{mpsc, Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
 
-/// What was logged: `status method target bytes`, and the error lines.
+/// The logs: `status method target bytes`, and the error lines.
 #[derive(Clone, Default)]
 pub struct Logged {
     pub access: Arc<Mutex<Vec<String>>>,
@@ -61,7 +61,7 @@ enum Question {
 }
 
 impl Stand {
-    /// A folder with scripts and files, changed by `arrange`.
+    /// A directory with scripts and files, changed by `arrange`.
     pub fn new(arrange: impl FnOnce(&mut Site)) -> Stand {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().to_path_buf();
@@ -133,7 +133,7 @@ impl Stand {
         self.logged.errors.lock().expect("one user").join("\n")
     }
 
-    /// Waits until a line of the access log has this in it.
+    /// Waits until a line of the access log contains this text.
     pub fn wait_for_access(&self, part: &str) {
         client::eventually(&format!("an access line with {part:?}"), || {
             let lines = self.logged.access.lock().expect("one user");
@@ -163,7 +163,7 @@ impl Drop for Stand {
     }
 }
 
-/// No program of these tests is a CGI program; the handler has tests of its own.
+/// No script of these tests is a CGI program; the CGI handler has its own tests.
 pub fn cgi() -> Cgi {
     let limits = Limits {
         processes: 1,

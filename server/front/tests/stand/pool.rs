@@ -1,4 +1,4 @@
-//! A stand-in for the workers: answers by script name, keeps what it was asked.
+//! A stand-in for the workers: answers by script name and records the requests.
 
 use mehari_front::{PerlPool, StandInExchange};
 use mehari_pool::script_head::ScriptHead;
@@ -14,17 +14,17 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 pub struct StandIn {
     pub heard: Arc<Mutex<Vec<String>>>,
-    /// How many times a worker was free again after `page.pl` or `flood.pl`.
+    /// How often a worker became free after `page.pl` or `flood.pl`.
     pub freed: Arc<AtomicUsize>,
 }
 
-/// What the stand-in says, piece by piece.
+/// The stand-in's output, piece by piece.
 pub struct Said {
     freed: Option<Arc<AtomicUsize>>,
     interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
     body: VecDeque<Result<Vec<u8>, Fault>>,
-    /// Pieces of a long body that are still to come after it: made when they are asked for.
+    /// Further pieces of a long body, made on demand.
     flood: std::ops::Range<u64>,
     complete: bool,
     silent: bool,

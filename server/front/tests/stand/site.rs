@@ -1,4 +1,4 @@
-//! A site over a folder, as `mehari serve DIR` makes one.
+//! A site over a directory, as `mehari serve DIR` creates it.
 
 use mehari_config::{Rung, Site};
 use std::path::Path;
