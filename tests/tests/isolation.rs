@@ -1,6 +1,6 @@
 //! The isolation corpus: scripts that change global state, interleaved in random order.
 //!
-//! `cgi`, `fork` and `auto` promise each request its own process, and `rewind` an equivalent one.
+//! `cgi` and `fork` promise each request its own process, `rewind` and `auto` an equivalent one.
 //! On these rungs an answer must equal, byte for byte, that of a fresh perl. On the other rungs a
 //! script may affect later runs of itself, but no other script.
 

@@ -83,6 +83,39 @@ fn status_shows_the_rung_and_its_figures() {
 }
 
 #[test]
+fn auto_rewinds_what_it_can_and_has_room_for() {
+    let scripts = |server: &Server| -> Vec<(String, String)> {
+        let status = server.status();
+        let all = status["pool"]["scripts"].as_array().cloned();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let told = all.unwrap_or_default().into_iter();
+        told.map(|it| (text(&it["rung"]), text(&it["why"])))
+            .collect()
+    };
+    let server = server(&[("asks.pl", "print $$;")]);
+    let get = |script: &str| server.get(&Rung::Auto.url(script)).expect(200);
+    assert_eq!(get("who.pl"), get("who.pl"));
+    assert_eq!(scripts(&server)[0].0, "rewind");
+    let numbers: HashSet<String> = (0..6).map(|_| get("asks.pl")).collect();
+    assert_eq!(numbers.len(), 6);
+
+    let tight = Server::builder()
+        .ladder()
+        .conf(&workers(1))
+        .env("MEHARI_PICTURE_BYTES", "1000000")
+        .file("scripts/who.pl", &plain(WHO))
+        .start();
+    let get = |rung: Rung| tight.get(&rung.url("who.pl")).expect(200);
+    assert_ne!(get(Rung::Auto), get(Rung::Auto));
+    let (rung, why) = scripts(&tight).remove(0);
+    assert_eq!(rung, "fork");
+    assert!(why.contains("no room for its picture"), "{why}");
+    assert_eq!(get(Rung::Rewind), get(Rung::Rewind));
+    // Nobody asked for the other rung by name.
+    assert_eq!(tight.log.count("runs as on the rung `fork`"), 0);
+}
+
+#[test]
 fn script_that_asks_for_its_process_number_gets_another_each_time() {
     let server = server(&[
         ("dollar.pl", "print $$;"),
@@ -287,12 +320,15 @@ fn no_random_bytes_come_twice() {
         .conf(&workers(2))
         .conf("PerlRequire startup.pl\n")
         .start();
+    // 100,000 took a few minutes with a release build.
+    let requests =
+        std::env::var("MEHARI_TEST_DRAWS").map_or(100, |it| it.parse().expect("a number"));
     let mut drawn = HashSet::new();
-    for _ in 0..100 {
+    for _ in 0..requests {
         for line in get(&server, "draw.pl").lines() {
             assert!(drawn.insert(line.to_owned()), "`{line}` came twice");
         }
     }
-    assert!(drawn.len() >= 100, "{} were drawn", drawn.len());
+    assert!(drawn.len() >= requests, "{} were drawn", drawn.len());
     assert_eq!(server.log.count("runs as on the rung `fork`"), 0);
 }

@@ -4,7 +4,7 @@
 //! The worker's count of voluntary context switches shows whether it was woken.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{processes, Request, Rung, Server};
+use mehari_harness::{eventually, processes, Request, Rung, Server, PATIENCE};
 
 /// Prints the number of its process without a system call for it.
 const WHO: &str =
@@ -142,10 +142,17 @@ fn processes_may_be_killed_while_they_wait() {
     for is_template in [false, true, false, true] {
         get(&server, "who.pl");
         get(&server, "who.pl");
-        for process in templates(&server) {
-            if zygotes.contains(&process.parent) == is_template {
-                processes::signal(process.pid, rustix::process::Signal::Kill);
-            }
+        // A template's child ends with it.
+        let (killed, children): (Vec<_>, Vec<_>) = templates(&server)
+            .into_iter()
+            .partition(|process| zygotes.contains(&process.parent) == is_template);
+        for process in &killed {
+            processes::signal(process.pid, rustix::process::Signal::Kill);
+        }
+        let ends = killed.iter().chain(children.iter().filter(|_| is_template));
+        for process in ends {
+            let has_ended = || !processes::is_alive(process.pid);
+            assert!(eventually(PATIENCE, has_ended), "{}", process.pid);
         }
         let who = get(&server, "who.pl");
         assert_eq!(get(&server, "who.pl"), who);

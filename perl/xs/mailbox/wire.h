@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 7u
+#define MEHARI_VERSION 8u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -94,7 +94,8 @@ enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_
        MEHARI_TASK_REWIND /* as FORK, in a process that is put back after each request */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
-       MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64 /* part of a page of server-side includes */ };
+       MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64, /* part of a page of server-side includes */
+       MEHARI_FLAG_WHERE_ROOM = 128 /* MEHARI_TASK_REWIND for the rung `auto`: while there is room for the picture */ };
 
 /* The result of the front's own authentication. */
 enum {

@@ -20,7 +20,8 @@
 typedef struct {
   char file[4097];
   uint64_t made_from; /* the file's mark */
-  bool alive, rewinds;
+  bool alive;
+  int to_rewind; /* MEHARI_TO_* */
   int socket;
   uint64_t used;
 } template;
@@ -46,7 +47,7 @@ static void drop_template(template *this)
 }
 
 /* The zygote forks it. It gets our mailbox and its end of a socket. */
-static bool ask_zygote(const char *file, uint64_t mark, bool to_rewind, int socket)
+static bool ask_zygote(const char *file, uint64_t mark, int to_rewind, int socket)
 {
   mehari_wanted wanted = {getpid(), to_rewind, mark};
   int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
@@ -58,7 +59,7 @@ static bool ask_zygote(const char *file, uint64_t mark, bool to_rewind, int sock
   return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
 }
 
-static bool start_template(template *this, const char *file, uint64_t mark, bool to_rewind)
+static bool start_template(template *this, const char *file, uint64_t mark, int to_rewind)
 {
   int ends[2];
   if (!MEHARI_COPY(this->file, ((mehari_text){file, strlen(file)})) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -70,19 +71,19 @@ static bool start_template(template *this, const char *file, uint64_t mark, bool
     return false;
   }
   this->made_from = mark;
-  this->rewinds = to_rewind;
+  this->to_rewind = to_rewind;
   this->alive = true;
   this->socket = ends[0];
   mehari_descriptor_claim(this->socket);
   return true;
 }
 
-static template *find_template(const char *file, uint64_t mark, bool to_rewind)
+static template *find_template(const char *file, uint64_t mark, int to_rewind)
 {
   template *oldest = &templates[0];
   for (int i = 0; i < TEMPLATES; i++) {
     template *this = &templates[i];
-    if (this->alive && this->rewinds == to_rewind && strEQ(this->file, file)) {
+    if (this->alive && this->to_rewind == to_rewind && strEQ(this->file, file)) {
       if (this->made_from == mark)
         return this;
       drop_template(this);
@@ -92,6 +93,13 @@ static template *find_template(const char *file, uint64_t mark, bool to_rewind)
   }
   drop_template(oldest);
   return start_template(oldest, file, mark, to_rewind) ? oldest : NULL;
+}
+
+int mehari_fork_manner(const mehari_request *frame)
+{
+  if (frame->task != MEHARI_TASK_REWIND)
+    return MEHARI_TO_FORK;
+  return frame->flags & MEHARI_FLAG_WHERE_ROOM ? MEHARI_TO_REWIND_WHERE_ROOM : MEHARI_TO_REWIND;
 }
 
 /* A file with the request as the handlers have changed it, which only this process knows. -1: no
@@ -211,7 +219,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   /* A template that died before it started the request has done nothing, so another one serves
    * the request. */
   for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
-    template *this = find_template(file, mehari_mark(&now), mehari_now.frame->task == MEHARI_TASK_REWIND);
+    template *this = find_template(file, mehari_mark(&now), mehari_fork_manner(mehari_now.frame));
     if (!this) {
       /* The zygote has died. The next zygote's workers can do this. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);

@@ -37,11 +37,17 @@ typedef struct {
   uint32_t frame; /* of the request that the ending is about; 0: of none */
   mehari_taken taken;
 } mehari_ending;
+enum {
+  MEHARI_TO_FORK,
+  MEHARI_TO_REWIND,           /* its child serves one request after the other, where that can be */
+  MEHARI_TO_REWIND_WHERE_ROOM /* the same, while there is room for its picture: the rung `auto` */
+};
 typedef struct {
   pid_t worker;
-  int32_t to_rewind; /* its child serves one request after the other, where that can be */
+  int32_t to_rewind; /* MEHARI_TO_* */
   uint64_t mark;     /* of the script's file */
 } mehari_wanted; /* a template; the script's file follows */
+int mehari_fork_manner(const mehari_request *frame); /* MEHARI_TO_* */
 extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
 void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));

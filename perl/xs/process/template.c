@@ -25,6 +25,7 @@ static int orders = -1; /* the socket to the worker */
 static struct stat orders_identity;
 static pid_t template_pid;
 static uint64_t made_from;  /* the mark of the script's file */
+static int manner;          /* MEHARI_TO_* */
 static bool rewinds;        /* its child serves more than one request */
 static const char *as_fork; /* why it does not though it is to; NULL: it is not to, or does */
 
@@ -140,6 +141,9 @@ void mehari_template_child_forked(void)
     close(orders);
 }
 
+/* The refusal is news if the configuration names the rung. */
+static int level_of_refusal(void) { return manner == MEHARI_TO_REWIND ? MEHARI_LOG_NOTICE : MEHARI_LOG_INFO; }
+
 /* Reports the rung to the front, and to the log if it is not the requested rung. */
 static void tell_rung(void)
 {
@@ -148,7 +152,7 @@ static void tell_rung(void)
     mehari_rewind_tell(file);
   if (!as_fork || atomic_exchange(&turn->told_rung, true))
     return;
-  mehari_logf(MEHARI_LOG_NOTICE, "%.*s: runs as on the rung `fork`: %s", (int)file.length, file.at, as_fork);
+  mehari_logf(level_of_refusal(), "%.*s: runs as on the rung `fork`: %s", (int)file.length, file.at, as_fork);
   mehari_rewind_tell_refusal(file, as_fork);
 }
 
@@ -203,7 +207,7 @@ static bool is_for_us(const mehari_request *frame, const char *file)
   struct stat now;
   mehari_mailbox_adopt(frame, -1);
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
-  if (frame->task != MEHARI_TASK_REWIND || frame->text[MEHARI_TEXT_SETTINGS].length || task.length != strlen(file) || memNE(task.at, file, task.length))
+  if (mehari_fork_manner(frame) != manner || frame->text[MEHARI_TEXT_SETTINGS].length || task.length != strlen(file) || memNE(task.at, file, task.length))
     return false;
   return frame->file_mark ? frame->file_mark == made_from : stat(file, &now) == 0 && S_ISREG(now.st_mode) && mehari_mark(&now) == made_from;
 }
@@ -280,7 +284,7 @@ static void judge_end(const char *file)
     return;
   /* The next process would report the same. */
   atomic_store(&turn->told_rung, true);
-  mehari_logf(MEHARI_LOG_NOTICE, "%s: runs as on the rung `fork`: %s", file, as_fork);
+  mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", file, as_fork);
 }
 
 /* The child exists before its request, so no request waits for the fork. */
@@ -334,6 +338,7 @@ void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, co
   mehari_mailbox_keep_taken(&turn->taken);
   mehari_descriptor_claim(mehari_front_socket);
   made_from = wanted->mark;
+  manner = wanted->to_rewind;
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);
@@ -347,8 +352,8 @@ void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, co
   forget_shared_generator(aTHX);
   mehari_environment_reserve(aTHX);
   mehari_destructors_note(aTHX);
-  if (wanted->to_rewind) {
-    as_fork = mehari_rewind_open(aTHX);
+  if (manner != MEHARI_TO_FORK) {
+    as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
     rewinds = !as_fork;
   }
   for (;;)

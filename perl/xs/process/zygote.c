@@ -3,6 +3,7 @@
  * Commands are datagrams on the control socket (mailbox/wire.h). The zygote reports the ends of
  * workers. When the front ends, the socket closes and the zygote ends. */
 #include "process/process.h"
+#include "rewind/rewind.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -282,7 +283,9 @@ static void reap(void)
   int status;
   pid_t worker;
   while ((worker = waitpid(-1, &status, WNOHANG)) > 0)
-    if (forget_worker(worker))
+    if (!forget_worker(worker))
+      mehari_pictures_leave(worker);
+    else
       report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
 }
 
@@ -364,6 +367,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   mehari_stem_socket = pair[1];
   message in;
   mehari_pages_align();
+  mehari_pictures_open();
   for (;;) {
     struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
     if (poll(waits, 3, -1) < 0 && errno != EINTR)

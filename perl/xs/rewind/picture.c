@@ -76,6 +76,8 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
     return "/proc/self cannot be read";
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
+  if (!mehari_pictures_enter(rewind->pages, rewind->most_pages))
+    return "there is no room for its picture beside those of other scripts";
   const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
   /* The file's own mapping is shared, so it is not among these. */
   if (!refusal && !mehari_rewind_read_ranges(rewind))

@@ -39,13 +39,19 @@ static const char *make_room(void)
   return own == MAP_FAILED ? "no shared memory can be had" : NULL;
 }
 
-const char *mehari_rewind_open(pTHX)
+static SV *fact(pTHX_ const char *name)
+{
+  SV **value = hv_fetch(get_hv("Mehari::Server::fact", GV_ADD), name, strlen(name), 0);
+  return value ? *value : &PL_sv_undef;
+}
+
+const char *mehari_rewind_open(pTHX_ bool where_room)
 {
   const char *refusal = make_room();
   if (refusal)
     return refusal;
-  SV **compares = hv_fetchs(get_hv("Mehari::Server::fact", GV_ADD), "compare", 0);
-  own->compares = compares && SvTRUE(*compares);
+  own->compares = SvTRUE(fact(aTHX_ "compare"));
+  own->most_pages = where_room ? SvUV(fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
   mehari_rewind_tidy(aTHX);

@@ -69,6 +69,7 @@ typedef struct {
   uint64_t brk, stack_floor;
   uint64_t arguments; /* the page of the command line: to the kernel that must be no file's */
   bool compares;      /* all memory, after every rewind */
+  uint64_t most_pages; /* of all pictures, this one with them */
   mehari_range ranges[MEHARI_REWIND_RANGES];
   mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and so does a rewind */
   struct { uint64_t start, end; } mappings[MEHARI_REWIND_MAPPINGS];
@@ -113,6 +114,9 @@ typedef struct {
 void mehari_rewind_aside(void (*work)(mehari_rewind *), mehari_rewind *rewind);
 bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *)); /* false once `work` is done; true after each return */
 void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn)); /* from the stack aside */
+
+/* budget.c: in the template. False: there is no room for a picture of so many pages. */
+bool mehari_pictures_enter(uint32_t pages, uint64_t most);
 
 /* picture.c: called in the template, and on the stack aside. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind); /* NULL, or why it cannot be */

@@ -19,7 +19,8 @@ pub enum Rung {
     PerlRun,
     /// In a worker: compiled once, called for each request.
     Registry,
-    /// Runs as `Fork` unless the script is proved clean.
+    /// Runs as `Rewind` where the script can be rewound and there is room for its picture, else as
+    /// `Fork`.
     Auto,
 }
 

@@ -1,5 +1,6 @@
-//! The worker for a script on the rung `rewind`. A process of that rung keeps its worker's mailbox for its script, so a
-//! request goes to a worker whose mailbox the script's process has. With any other worker the mailbox changes hands first.
+//! The worker for a script on the rungs `rewind` and `auto`. A rewound process keeps its worker's
+//! mailbox for its script, so a request goes to a worker whose mailbox the script's process has.
+//! With any other worker the mailbox changes hands first.
 
 use crate::inner::Inner;
 use crate::queued::Queued;
@@ -12,17 +13,20 @@ const SEARCHED: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Inner {
-    /// The worker for a request of this script; an idle one is taken off the idle list. `None`: all that are quick are full.
+    /// The worker for a request of this script; an idle one is taken off the idle list. `None`: all
+    /// that are quick are full.
     pub fn pick_for(&mut self, script: Script, team: usize, now: Instant) -> Option<usize> {
-        let idle = self.idle_place(team, Some(script));
-        if idle.is_none() || self.cores_are_busy() {
+        let place = self
+            .idle_with(team, Some(script))
+            .or_else(|| self.idle_with(team, None));
+        if place.is_none() || self.cores_are_busy() {
             if let Some(awake) = self.awake_for(script, team, now) {
                 return Some(awake);
             }
         }
         // The idle worker that has waited longest gives up the least.
-        let place = idle.or_else(|| self.idle_place(team, None));
-        match place {
+        let longest = (!self.teams[team].idle.is_empty()).then_some(0);
+        match place.or(longest) {
             Some(place) => self.take_idle(team, place),
             None => self.shortest(team, now, |_| true),
         }
@@ -38,18 +42,12 @@ impl Inner {
         Some(awake)
     }
 
-    /// The place on the idle list of the worker that has the script, or of the one that has none or has waited longest.
-    fn idle_place(&self, team: usize, script: Option<Script>) -> Option<usize> {
-        let idle = &self.teams[team].idle;
-        let has = |index: &usize| {
+    /// The place on the idle list of the worker used last that has this script, or has none.
+    fn idle_with(&self, team: usize, script: Option<Script>) -> Option<usize> {
+        self.teams[team].idle.iter().rposition(|index| {
             let worker = self.workers.get(*index).and_then(Option::as_ref);
             worker.is_some_and(|worker| worker.script == script)
-        };
-        match script {
-            Some(_) => idle.iter().rposition(has),
-            None if idle.is_empty() => None,
-            None => idle.iter().position(has).or(Some(0)),
-        }
+        })
     }
 
     fn take_idle(&mut self, team: usize, place: usize) -> Option<usize> {

@@ -225,10 +225,9 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
             match rung {
                 Rung::PerlRun => TaskKind::PerlRun,
                 Rung::Registry => TaskKind::Registry,
-                // `auto` runs scripts that are not known to be clean as `fork`. `cgi` never comes
-                // here.
-                Rung::Rewind => TaskKind::Rewind,
-                Rung::Fork | Rung::Auto | Rung::Cgi => TaskKind::Fork,
+                // `flags` tells `auto` from `rewind`. `cgi` never comes here.
+                Rung::Rewind | Rung::Auto => TaskKind::Rewind,
+                Rung::Fork | Rung::Cgi => TaskKind::Fork,
             },
             file,
         ),
@@ -283,6 +282,12 @@ fn flags(call: &Call<'_>) -> u8 {
             ..
         }
     );
+    if let Task::Script {
+        rung: Rung::Auto, ..
+    } = call.task
+    {
+        flags |= flag::WHERE_ROOM;
+    }
     if call.environment.parse_headers || is_fork {
         flags |= flag::PARSE_HEADERS;
     }

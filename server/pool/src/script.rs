@@ -4,7 +4,7 @@ use crate::call::Task;
 use mehari_config::Rung;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A script on the rung `rewind`, told from others by a hash of its file. Two scripts with the same hash share workers,
+/// A script on the rungs `rewind` and `auto`, told from others by a hash of its file. Two scripts with the same hash share workers,
 /// which costs time and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Script(u64);
@@ -15,7 +15,7 @@ impl Script {
         let Task::Script { rung, file } = task else {
             return None;
         };
-        if *rung != Rung::Rewind {
+        if !matches!(rung, Rung::Rewind | Rung::Auto) {
             return None;
         }
         let mut hasher = DefaultHasher::new();

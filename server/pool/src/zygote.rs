@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
+use crate::plan::Machine;
 use mehari_config::{PerlSettings, Preload, Preloaded, Rung, Site};
 use mehari_wire::layout::control;
 use mehari_wire::{parts, Bell, ControlSocket, Message};
@@ -171,6 +172,11 @@ pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsSt
     if compares {
         facts.extend(["compare".into(), "1".into()]);
     }
+    // The memory for pictures of scripts on the rung `auto`: an eighth of what is free. The
+    // variable is for tests.
+    let room = std::env::var_os("MEHARI_PICTURE_BYTES")
+        .unwrap_or_else(|| (Machine::look().memory / 8).to_string().into());
+    facts.extend(["picture_bytes".into(), room]);
     facts
 }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -139,6 +139,8 @@ pub mod flag {
     pub const FILE: u8 = 32;
     /// The request is a part of a page with server-side includes.
     pub const WITHIN: u8 = 64;
+    /// The rung is `auto`: the script is rewound only while there is room for its picture.
+    pub const WHERE_ROOM: u8 = 128;
 }
 
 pub mod login {

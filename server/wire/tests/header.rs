@@ -154,6 +154,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_FLAG_HEAD", flag::HEAD.into()),
         ("MEHARI_FLAG_PROGRAM", flag::PROGRAM.into()),
         ("MEHARI_FLAG_FILE", flag::FILE.into()),
+        ("MEHARI_FLAG_WHERE_ROOM", flag::WHERE_ROOM.into()),
         ("MEHARI_RECORD_RESPONSE", record::RESPONSE.into()),
         ("MEHARI_RECORD_DONE", record::DONE.into()),
         ("MEHARI_RECORD_PASS", record::PASS.into()),

@@ -1,0 +1,57 @@
+/* The memory of all pictures that a zygote's templates have: a table that the zygote shares with them. A template enters
+ * its picture there; the zygote takes it out when the template has ended, however it did.
+ *
+ * The rung `auto` is nobody's wish for a picture: it gets one only while the table says that there is room.
+ */
+#include "rewind/rewind.h"
+#include "rewind/state.h"
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PICTURES 1024
+
+typedef struct {
+  _Atomic pid_t template; /* 0: the entry is free */
+  _Atomic uint32_t pages;
+} entry;
+static entry *pictures;
+
+void mehari_pictures_open(void)
+{
+  pictures = mmap(NULL, PICTURES * sizeof *pictures, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (pictures == MAP_FAILED)
+    pictures = NULL;
+}
+
+static uint64_t pages_of_all(void)
+{
+  uint64_t pages = 0;
+  for (int i = 0; i < PICTURES; i++)
+    if (atomic_load(&pictures[i].template))
+      pages += atomic_load(&pictures[i].pages);
+  return pages;
+}
+
+bool mehari_pictures_enter(uint32_t pages, uint64_t most)
+{
+  if (!pictures || pages > most || pages_of_all() > most - pages)
+    return false;
+  for (int i = 0; i < PICTURES; i++) {
+    pid_t nobody = 0;
+    if (!atomic_compare_exchange_strong(&pictures[i].template, &nobody, getpid()))
+      continue;
+    atomic_store(&pictures[i].pages, pages);
+    return true;
+  }
+  return false;
+}
+
+void mehari_pictures_leave(pid_t template)
+{
+  for (int i = 0; pictures && i < PICTURES; i++)
+    if (atomic_load(&pictures[i].template) == template) {
+      atomic_store(&pictures[i].pages, 0);
+      atomic_store(&pictures[i].template, 0);
+    }
+}
