@@ -233,6 +233,21 @@ fn what_handlers_say_is_for_their_request_only() {
     }
 }
 
+/// The order to a child brings the body, which may be in a file, and the changed request.
+#[test]
+fn what_handlers_say_reaches_children_together_with_the_body() {
+    const COUNT: &str = "#!/usr/bin/perl\nlocal $/; my $body = <STDIN>;\n\
+                         print qq{Content-Type: text/plain\\n\\n}, length $body, qq{ $ENV{HTTP_AUTH_USER} $ENV{REMOTE_USER}};\n";
+    let server = site().file("scripts/count.pl", COUNT).start();
+    for length in [10, 300_000] {
+        for rung in ["fork", "rewind", "auto"] {
+            let post = Request::post(&format!("/fixup/{rung}/count.pl"), "x".repeat(length));
+            let heard = server.send(&post).expect(200);
+            assert_eq!(heard, format!("{length} ann ann"), "{rung}");
+        }
+    }
+}
+
 /// Apache has no rung for a PSGI application: it must see the same as a script.
 #[test]
 fn what_handlers_say_reaches_psgi_applications() {
