@@ -61,6 +61,7 @@ print(SV *self, ...)
     STRLEN sum = 0;
   PPCODE:
     mehari_rec_of(aTHX_ self);
+    mehari_phase_check_output(aTHX_ ix ? "puts" : "print");
     for (int i = 1; i < items; i++) {
       STRLEN length;
       SV *part = ST(i);
@@ -190,6 +191,8 @@ get_handlers(SV *self, SV *name)
     AV *list, *copy;
   CODE:
     list = mehari_rec_handlers(mehari_rec_of(aTHX_ self), mehari_rec_phase(aTHX_ name));
+    if (!list)
+      XSRETURN_UNDEF;
     copy = newAV();
     for (SSize_t i = 0; list && i <= av_top_index(list); i++)
       av_push(copy, newSVsv(mehari_handler_code(aTHX_ AvARRAY(list)[i])));

@@ -43,9 +43,12 @@ sub unescape_url { my $text = pop; require Apache2::URI; return Apache2::URI::un
 
 sub unescape_url_info { my $text = pop; $text =~ tr/+/ /; return unescape_url($text) }
 
-sub log_error { my ($self, @text) = @_; Mehari::log_line(3, join '', @text); return }
+# Methods, or functions as in `Apache::log_error('text')`.
+sub _words { shift if @_ && (ref $_[0] || $_[0] eq __PACKAGE__); return join '', @_ }
 
-*warn = sub { my ($self, @text) = @_; Mehari::log_line(4, join '', @text); return };
+sub log_error { Mehari::log_line(3, _words(@_)); return }
+
+*warn = sub { Mehari::log_line(4, _words(@_)); return };
 
 sub push_handlers {
     my ($self, $phase, $handler) = @_;

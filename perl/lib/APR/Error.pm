@@ -48,6 +48,7 @@ sub new {
 sub strerror {
     my ($number) = @_;
     return $TEXT{$number} || 'Error string not specified yet' if $number >= 20000;
+    return 'Success' if $number == 0;
     local $! = $number;
     return "$!";
 }

@@ -12,7 +12,7 @@ sub new {
     my ($class, $pool, $address, $mask) = @_;
     ($address, $mask) = split m{/}, $address, 2 if $address =~ m{/} && !defined $mask;
     my $is_six = $address =~ /:/;
-    if (!$is_six && (my $parts = () = $address =~ /\d+/g) < 4) {
+    if (!$is_six && $address =~ /\A\d+(?:\.\d+)*\.?\z/ && (my $parts = () = $address =~ /\d+/g) < 4) {
         $mask = 8 * $parts unless defined $mask;
         $address = join '.', $address =~ /\d+/g, (0) x (4 - $parts);
     }

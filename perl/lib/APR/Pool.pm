@@ -5,6 +5,7 @@ package APR::Pool;
 
 use strict;
 use warnings;
+use Carp ();
 use Scalar::Util ();
 
 # The parent of all pools, which never ends.
@@ -64,7 +65,7 @@ sub _alive {
     my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;
     # Nothing was registered with it, and its request may have ended.
     $part->{ended} = 1 if $part && $part->{request} && !eval { $part->{request}->method; 1 };
-    $part && !$part->{ended} or die "invalid pool object (already destroyed?)\n" =~ s/\n\z/ in APR::Pool::$function\n/r;
+    $part && !$part->{ended} or Carp::croak('invalid pool object (already destroyed?)');
     return $part;
 }
 

@@ -32,6 +32,8 @@ sub parse {
         my ($login, $host) = $part{hostinfo} =~ /\A(?:(.*)\@)?(.*)\z/s;
         @part{qw(user password)} = split /:/, $login, 2 if defined $login;
         @part{qw(hostname port_text)} = $host =~ /\A(\[[^\]]*\]|[^:]*)(?::(\d*))?\z/ ? ($1, $2) : ($host, undef);
+        # The brackets of an IPv6 address are the URI's.
+        $part{hostname} =~ s/\A\[(.*)\]\z/$1/s;
     }
     return bless \%part, ref $class || $class;
 }
@@ -69,7 +71,7 @@ sub _site {
         $text = defined $self->{user} && !($flags & 2) ? $self->{user} : '';
         $text .= ':' . ($flags & 8 ? $self->{password} : 'XXXXXXXX') if defined $self->{password} && !($flags & 4);
         $text .= '@' if length $text;
-        $text .= $self->{hostname};
+        $text .= $self->{hostname} =~ /:/ ? "[$self->{hostname}]" : $self->{hostname};
         my $usual = $PORTS{ lc($self->{scheme} || '') };
         $text .= ":$self->{port_text}" if length($self->{port_text} // '') && !($usual && $usual == $self->{port_text});
         $text = "//$text";

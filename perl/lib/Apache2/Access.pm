@@ -16,20 +16,26 @@ my %METHOD;
 @METHOD{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
 $METHOD{HEAD} = 0;
 
-# The configured value. A setter applies to the rest of the request.
+my %UNSAID;
+
+# The configured value, or the one that a setter gave to the rest of the request.
 for my $name (qw(auth_name auth_type)) {
     no strict 'refs';
     *$name = sub {
         my $self  = shift;
         my $slots = $self->_slots;
-        my $old   = $slots->{$name} // $self->_setting($name);
         $slots->{$name} = $_[0] if @_;
-        return $old;
+        return $slots->{$name} // $self->_setting($name) // $UNSAID{$name};
     };
 }
 
+# What holds without any configuration.
+BEGIN { %UNSAID = (auth_type => 'none') }
+
+sub _auth_type { my ($self) = @_; my $type = lc $self->auth_type; return $type eq 'none' ? '' : $type }
+
 # Apache2::Const::OPT_*. Without any configuration for Perl, the defaults.
-sub allow_options { my ($self) = @_; return $self->_setting('options') // 4 }
+sub allow_options { my ($self) = @_; return $self->_setting('options') // 20 }
 
 sub allow_overrides     { return 0 }
 sub allow_override_opts { return 0 }
@@ -52,8 +58,8 @@ sub get_basic_auth_pw {
     my ($self) = @_;
     my $line = $self->headers_in->get($self->proxyreq == 1 ? 'Proxy-Authorization' : 'Authorization');
     # Asking for a password without a configured AuthType means Basic.
-    $self->auth_type('Basic') unless defined $self->auth_type;
-    return (-1, undef) unless lc $self->auth_type eq 'basic';
+    $self->auth_type('Basic') unless length $self->_auth_type;
+    return (-1, undef) unless $self->_auth_type eq 'basic';
     if (!defined $self->auth_name) {
         $self->log_error('need AuthName: ' . $self->uri);
         return (500, undef);
@@ -76,13 +82,12 @@ sub get_basic_auth_pw {
 
 sub note_auth_failure {
     my ($self) = @_;
-    my $type = lc($self->auth_type // '');
-    return $type eq 'digest' ? $self->note_digest_auth_failure : $self->note_basic_auth_failure;
+    return $self->_auth_type eq 'digest' ? $self->note_digest_auth_failure : $self->note_basic_auth_failure;
 }
 
 sub note_basic_auth_failure {
     my ($self) = @_;
-    return if lc($self->auth_type // '') ne 'basic';
+    return if $self->_auth_type ne 'basic';
     my $name = ($self->auth_name // '') =~ s/(["\\])/\\$1/gr;
     $self->err_headers_out->set($self->proxyreq == 1 ? 'Proxy-Authenticate' : 'WWW-Authenticate', qq{Basic realm="$name"});
     return;
@@ -92,7 +97,7 @@ sub note_digest_auth_failure {
     my ($self) = @_;
     my $name  = ($self->auth_name // '') =~ s/(["\\])/\\$1/gr;
     my $nonce = sprintf '%x', time;
-    $self->err_headers_out->set('WWW-Authenticate', qq{Digest realm="$name", nonce="$nonce"});
+    $self->err_headers_out->set('WWW-Authenticate', qq{Digest realm="$name", nonce="$nonce", algorithm=MD5, qop="auth"});
     return;
 }
 

@@ -11,7 +11,6 @@ use APR::Table    ();
 use Carp          ();
 use APR::SockAddr ();
 use APR::Pool     ();
-use Mehari::Absent ();
 use Mehari::Server ();
 
 # The last served connection: its number and its notes.
@@ -32,7 +31,8 @@ sub client_addr { my $self = shift; my $old = $self->{client_addr} || APR::SockA
 sub remote_addr { my $self = shift; return $self->client_addr(@_) }
 sub local_ip    { return $_[0]{local} }
 sub local_addr  { my ($self) = @_; return APR::SockAddr->new(@$self{qw(local local_port)}) }
-sub local_host  { return $_[0]{local} }
+# No name is looked up for the server's own address.
+sub local_host  { return undef }
 
 # Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3. No name is
 # looked up here, but the server may have looked it up before (HostnameLookups, Require host).
@@ -46,10 +46,13 @@ sub get_remote_host {
 sub remote_host { return scalar $_[0]{r}->subprocess_env('REMOTE_HOST') }
 
 sub aborted    { return 0 }
-# Apache2::Const::CONN_CLOSE 1, CONN_KEEPALIVE 2, as the client requests.
-sub keepalive  { my $self = shift; my $old = $self->{keepalive} // $self->_wish; $self->{keepalive} = $_[0] if @_; return $old }
-sub _wish {
+# Apache2::Const::CONN_UNKNOWN 0 until the head is sent, then CONN_CLOSE 1 or CONN_KEEPALIVE 2, as the
+# client requests.
+sub keepalive  { my $self = shift; my $old = $self->{keepalive} // $self->_fate; $self->{keepalive} = $_[0] if @_; return $old }
+sub _fate {
     my ($self) = @_;
+    require ModPerl::Util;
+    return 0 unless (ModPerl::Util::current_callback() // '') =~ /\APerl(?:Log|Cleanup)Handler\z/;
     my $wish = lc($self->{r}->headers_in->get('Connection') // '');
     return $wish =~ /\bclose\b/ || $self->{r}->protocol =~ m{\AHTTP/1\.0\z} && $wish !~ /\bkeep-alive\b/ ? 1 : 2;
 }
@@ -120,7 +123,9 @@ sub _add_filter {
     return;
 }
 
-Mehari::Absent::methods(__PACKAGE__, $INSTEAD, qw(conn_config sbh));
+# Storage and a scoreboard for Apache's C modules, which do not exist here.
+sub conn_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
+sub sbh         { return undef }
 
 1;
 
@@ -161,7 +166,8 @@ The names of Apache 2.2.
 
 =item local_ip, local_host, local_addr
 
-The address of this end; C<local_addr> is an APR::SockAddr.
+The address of this end; C<local_addr> is an APR::SockAddr. C<local_host> is undef, because no name
+is looked up.
 
 =item get_remote_host([TYPE])
 
@@ -178,7 +184,8 @@ The number of the connection, and how many requests it has brought before this o
 
 =item keepalive([VALUE])
 
-CONN_KEEPALIVE or CONN_CLOSE, as the client asked.
+CONN_UNKNOWN until the response is sent. Log and Cleanup handlers get CONN_KEEPALIVE or CONN_CLOSE,
+as the client asked.
 
 =item aborted
 

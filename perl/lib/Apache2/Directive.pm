@@ -100,17 +100,17 @@ sub as_hash {
     return \%hash;
 }
 
-# The line as it would be written.
+# What is inside the node, as it would be written: nothing for a directive that is no section.
 sub as_string {
     my ($self) = @_;
-    return join '', map { $_->_written } $self->_level;
+    return join '', map { $_->_written } $self->first_child ? $self->first_child->_level : ();
 }
 
 sub _written {
     my ($self) = @_;
     my $args = length $self->args ? ' ' . $self->args : '';
     return $self->directive . "$args\n" unless $self->_is_section;
-    return $self->directive . "$args>\n" . ($self->first_child ? $self->first_child->as_string : '') . '</' . $self->_name . ">\n";
+    return $self->directive . "$args>\n" . $self->as_string . '</' . $self->_name . ">\n";
 }
 
 1;
@@ -172,7 +172,7 @@ arguments. Several lines of one name are an array reference.
 
 =item as_string
 
-This node and those after it as text.
+The directives within this node as text. A directive that is no section has none.
 
 =back
 

@@ -163,7 +163,8 @@ sub frec {
 
 sub next { my ($self) = @_; return $self->{chain}->at($self->{place} + 1) }
 
-sub TIEHANDLE { my ($class, $self) = @_; return $self }
+# `tie *STDOUT, $f` and `tie *STDOUT, 'Apache2::Filter', $f`
+sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
 sub PRINT  { my $self = shift; return $self->print(@_) }
 sub PRINTF { my $self = shift; return $self->printf(@_) }
 

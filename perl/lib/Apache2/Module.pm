@@ -34,15 +34,31 @@ sub module_index { return $_[0]{index} }
 sub cmds {
     my ($self) = @_;
     return Mehari::Directives::commands($self->{class}) if $self->{class};
-    return $self->name eq 'mod_perl.c' ? _handlers() : undef;
+    return $self->name eq 'mod_perl.c' ? _commands() : undef;
 }
 
-# mod_perl's directives for handlers.
-sub _handlers {
+# mod_perl's directives: those for start-up and variables, then those for handlers.
+my @COMMANDS = (
+    ['PerlSwitches',     'ITERATE',  'RSRC_CONF', 'Perl Switches'],
+    ['PerlModule',       'ITERATE',  'RSRC_CONF', 'PerlModule'],
+    ['PerlRequire',      'ITERATE',  'RSRC_CONF', 'PerlRequire'],
+    ['PerlOptions',      'ITERATE',  'OR_ALL',    'Perl Options'],
+    ['PerlSetVar',       'TAKE2',    'OR_ALL',    'PerlSetVar'],
+    ['PerlAddVar',       'ITERATE2', 'OR_ALL',    'PerlAddVar'],
+    ['PerlSetEnv',       'TAKE2',    'OR_ALL',    'PerlSetEnv'],
+    ['PerlPassEnv',      'TAKE1',    'RSRC_CONF', 'PerlPassEnv'],
+    ['<Perl',            'RAW_ARGS', 'RSRC_CONF', 'Perl Code'],
+    (map { ["Perl${_}Handler", 'ITERATE', 'RSRC_CONF', 'Subroutine name'] } qw(OpenLogs PostConfig ChildInit ChildExit PostReadRequest Trans MapToStorage)),
+    (map { ["Perl${_}Handler", 'ITERATE', 'OR_ALL', 'Subroutine name'] } qw(HeaderParser Access Authen Authz Type Fixup Response Log Cleanup InputFilter OutputFilter)),
+);
+
+sub _commands {
     require Apache2::Command;
-    my ($next, %said) = (undef, args_how => 'ITERATE', errmsg => 'Subroutine name');
-    for my $phase (reverse qw(HeaderParser Access Authen Authz Type Fixup Response Log Cleanup InputFilter OutputFilter)) {
-        my $command = Apache2::Command->of({ name => "Perl${phase}Handler", req_override => 'OR_ALL', %said });
+    my $next;
+    for my $said (reverse @COMMANDS) {
+        my %entry;
+        @entry{qw(name args_how req_override errmsg)} = @$said;
+        my $command = Apache2::Command->of(\%entry);
         $command->{'next in module'} = $next;
         $next = $command;
     }

@@ -13,12 +13,16 @@ my %NUMBER;
 @NUMBER{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
 $NUMBER{HEAD} = 0;
 
+# A setter returns the old number. The numbers of registered methods follow those of HTTP's.
 sub method_number {
-    my $self = shift;
-    my $old  = $NUMBER{ $self->method } // 26;
-    $self->_slots->{method_number} = $_[0] if @_;
-    return $self->_slots->{method_number} // $old;
+    my $self  = shift;
+    my $slots = $self->_slots;
+    my $old   = $slots->{method_number} // $NUMBER{ $self->method } // _registered($self->method) // 26;
+    $slots->{method_number} = $_[0] if @_;
+    return $old;
 }
+
+sub _registered { my ($method) = @_; return Apache2::ServerRec->can('method_register') ? Apache2::ServerRec::number_of_method($method) : undef }
 
 # 1001 for HTTP/1.1
 sub proto_num { my ($self) = @_; return $self->protocol =~ m{HTTP/(\d+)(?:\.(\d+))?} ? $1 * 1000 + ($2 || 0) : 1000 }
@@ -36,7 +40,7 @@ sub finfo {
 
 sub content_languages {
     my $self = shift;
-    my $old  = $self->_slots->{content_languages};
+    my $old  = $self->_slots->{content_languages} || [];
     if (@_) {
         ref $_[0] eq 'ARRAY' or do { require Carp; Carp::croak('Not an array reference') };
         $self->_slots->{content_languages} = $_[0];
@@ -49,10 +53,10 @@ sub useragent_ip   { my ($self) = @_; return $self->client_ip }
 sub useragent_addr { my ($self) = @_; return $self->connection->client_addr }
 
 # Storage for Apache's C modules, which do not exist here.
-sub request_config { return undef }
+sub request_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 sub per_dir_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 
-sub allowed_methods  { my ($self) = @_; return $self->allowed }
+sub allowed_methods  { my ($self) = @_; return bless [$self->allowed], 'Apache2::MethodList' }
 sub allowed_xmethods { return undef }
 
 sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }

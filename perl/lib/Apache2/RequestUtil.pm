@@ -35,7 +35,7 @@ sub as_string {
     my ($self) = @_;
     my $text = $self->the_request . "\n";
     $self->headers_in->do(sub { $text .= "$_[0]: $_[1]\n"; 1 });
-    $text .= "\n" . $self->protocol . ' ' . Apache2::RequestUtil::get_status_line($self->status) . "\n";
+    $text .= "\n" . $self->protocol . ' ' . ($self->status_line // '(null)') . "\n";
     for my $table ($self->headers_out, $self->err_headers_out) { $table->do(sub { $text .= "$_[0]: $_[1]\n"; 1 }) }
     return "$text\n";
 }

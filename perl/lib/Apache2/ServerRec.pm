@@ -48,16 +48,19 @@ for my $name (keys %DEFAULT) {
 
 sub is_virtual { my ($self) = @_; return $self->{number} ? 1 : 0 }
 
-sub names      { my ($self) = @_; return [grep { !/[*?]/ } split ' ', $self->_said('names') // ''] }
-sub wild_names { my ($self) = @_; return [grep { /[*?]/ } split ' ', $self->_said('names') // ''] }
+# ServerAlias without and with wildcards; undef without any.
+sub names      { return _list(grep { !/[*?]/ } $_[0]->_aliases) }
+sub wild_names { return _list(grep { /[*?]/ } $_[0]->_aliases) }
+sub _aliases   { my ($self) = @_; return split ' ', $self->_said('names') // '' }
+sub _list      { return @_ ? [@_] : undef }
 sub addrs      { return [] }
 
 # The main server, then the virtual hosts.
 sub next { my ($self) = @_; my $next = $self->{number} + 1; return $next < Mehari::Server::count() ? of_number(ref $self, $next) : undef }
 
 # Storage for Apache's C modules, which do not exist here.
-sub module_config   { return undef }
-sub lookup_defaults { return undef }
+sub module_config   { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
+sub lookup_defaults { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 sub context         { return 0 }
 
 sub process { require Apache2::Process; my ($self) = @_; return $self->{process} ||= Apache2::Process->new }

@@ -5,6 +5,7 @@ package Apache2::ServerUtil;
 use strict;
 use warnings;
 use Carp ();
+use POSIX ();
 use Scalar::Util ();
 use Mehari ();
 use Mehari::Server     ();
@@ -31,9 +32,10 @@ sub server_root_relative {
     return $path =~ m{\A/} ? $path : length $path ? server_root() . "/$path" : server_root() . '/';
 }
 
-sub get_server_built { return '' }
+# The date of the server's modules.
+sub get_server_built { return POSIX::strftime('%Y-%m-%dT%H:%M:%S', gmtime((stat __FILE__)[9] // 0)) }
 
-sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_perl/2.0.12', @components }
+sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_perl/2.0.12', sprintf('Perl/v%vd', $^V), @components }
 sub get_server_version     { return get_server_description() }
 sub get_server_banner      { return get_server_description() }
 
@@ -61,7 +63,7 @@ use APR::Table ();
 # add_config(\@lines): works only while the configuration is read.
 sub add_config {
     my ($self, $lines) = @_;
-    Carp::croak("Can't run 'add_config' after server startup") if Mehari::Server::is_serving();
+    Carp::croak("Can't run '\$s->add_config' after server startup") if Mehari::Server::is_serving();
     require Mehari::Configuration;
     Mehari::Configuration::add(ref $lines eq 'ARRAY' ? @$lines : $lines);
     return;
@@ -109,7 +111,14 @@ my @methods;
 sub method_register {
     my ($self, $method) = @_;
     push @methods, $method unless grep { $_ eq $method } @methods;
-    return 27 + (grep { $methods[$_] eq $method } 0 .. $#methods)[0];
+    return number_of_method($method);
+}
+
+# undef: nobody has registered it.
+sub number_of_method {
+    my ($method) = @_;
+    my ($index) = grep { $methods[$_] eq $method } 0 .. $#methods;
+    return defined $index ? 27 + $index : undef;
 }
 
 sub error_log2stderr { return }

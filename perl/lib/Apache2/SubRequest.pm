@@ -8,6 +8,17 @@ use warnings;
 use Apache2::RequestRec ();
 use Mehari::Absent ();
 
+# The request becomes what a sub-request has found.
+sub Apache2::RequestRec::internal_fast_redirect {
+    my ($self, $found) = @_;
+    $self->$_($found->$_) for qw(uri filename path_info args content_type finfo method);
+    for my $name (qw(headers_out err_headers_out subprocess_env)) {
+        my $table = $self->$name;
+        $found->$name->do(sub { $table->set(@_); 1 });
+    }
+    return;
+}
+
 Mehari::Absent::methods('Apache2::RequestRec', 'there are no directory entries here: use $r->lookup_file', 'lookup_dirent');
 
 1;
@@ -64,10 +75,16 @@ The same with another method.
 
 The same for a file.
 
-=item internal_redirect(PATH), internal_redirect_handler(PATH), internal_fast_redirect(PATH)
+=item internal_redirect(PATH), internal_redirect_handler(PATH)
 
-Answers with another path of this server in place of the current one. Within a sub-request, the
-answer of the path becomes a part of the response. They return nothing.
+Answers with another path of this server in place of the current one. The method and the body of
+the request stay. Within a sub-request, the answer of the path becomes a part of the response. They
+return nothing.
+
+=item internal_fast_redirect(SUBREQUEST)
+
+Gives this request what a sub-request of C<lookup_uri> has found: URI, file, path info, arguments,
+type, header fields and variables. It returns nothing, and the handler goes on.
 
 =item lookup_dirent
 

@@ -21,6 +21,7 @@ use warnings;
 sub parsed_uri {
     my ($self) = @_;
     my $uri = APR::URI->parse(undef, $self->unparsed_uri);
+    $uri->port($self->get_server_port) unless length($uri->port // '');
     $uri->fragment($self->_slots->{fragment}) if defined $self->_slots->{fragment};
     $uri->path($self->uri);
     $uri->query($self->args);
@@ -35,6 +36,8 @@ sub parse_uri {
     $self->uri(Apache2::URI::unescape_url(my $path = $uri->path));
     $self->args($uri->query);
     $self->_slots->{fragment} = $uri->fragment;
+    $self->unparsed_uri($text);
+    $self->hostname($uri->hostname) if defined $uri->hostname;
     return;
 }
 

@@ -20,15 +20,6 @@ use Apache2::Util        ();
 use APR::Table           ();
 use ModPerl::Util        ();
 
-# These are loaded too, as code that reads %INC expects.
-sub import {
-    require Apache;
-    require Apache::Constants;
-    require Apache::File;
-    require Apache::Table;
-    require Apache::Util;
-    return;
-}
 
 # mod_perl's way to choose between two meanings of a method. Here both work.
 sub override_mp2_api { return }
@@ -51,7 +42,7 @@ sub table_get_set {
 sub header_in      { my $self = shift; return $self->table_get_set($self->Apache2::RequestRec::headers_in, @_) }
 sub header_out     { my $self = shift; return $self->table_get_set($self->Apache2::RequestRec::headers_out, @_) }
 sub err_header_out { my $self = shift; return $self->table_get_set($self->Apache2::RequestRec::err_headers_out, @_) }
-sub cgi_env        { my $self = shift; return $self->cgi_var(@_) }
+sub cgi_env        { my $self = shift; return @_ || wantarray ? $self->cgi_var(@_) : $self->Apache2::RequestRec::subprocess_env }
 
 sub cgi_var {
     my $self = shift;
@@ -75,8 +66,9 @@ sub get_remote_host { my ($self, $type) = @_; return $self->connection->get_remo
 
 sub post_connection { my ($self, $code, @argument) = @_; return $self->pool->cleanup_register($code, @argument) }
 
+# parse_args($text): pairs. parse_args($wants_list, $text) is mod_perl 1's.
 sub parse_args {
-    my ($self, $wants_list, $text) = @_;
+    my ($self, $wants_list, $text) = @_ == 2 ? ($_[0], 1, $_[1]) : @_;
     return unless defined $text && length $text;
     my @pairs = map {
         my ($name, $value) = map { defined $_ ? Apache2::URI::unescape_url(tr/+/ /r) : '' } (split /=/, $_, 2)[0, 1];
@@ -111,6 +103,8 @@ sub send_fd {
 
 sub send_fd_length { my $self = shift; return $self->send_fd(@_) }
 
+sub server_root_relative { my ($self, @path) = @_; return Apache2::ServerUtil::server_root_relative($self->pool, @path) }
+
 sub is_main { my ($self) = @_; return !$self->main }
 
 sub current_callback { return ModPerl::Util::current_callback() }
@@ -126,6 +120,13 @@ sub stash_rgy_endav  { return }
 sub chdir_file       { return }
 sub seqno            { return 1 }
 
+# These are loaded too, as code that reads %INC expects.
+require Apache;
+require Apache::Constants;
+require Apache::File;
+require Apache::Server;
+require Apache::Table;
+require Apache::Util;
 
 1;
 

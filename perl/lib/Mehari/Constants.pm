@@ -65,7 +65,7 @@ sub constant {
 sub names {
     my ($namespace, @words) = @_;
     return map {
-        my $word = $_;
+        my $word = s/\A&//r; # Exporter's mark of a sub
         if ($word =~ /\A:(\w+)\z/) {
             my $group = $groups{$namespace}{$1}
                 or Carp::croak("$namespace has no group `$word`; it has " . join ', ', map { ":$_" } sort keys %{ $groups{$namespace} });

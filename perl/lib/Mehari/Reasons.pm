@@ -20,7 +20,8 @@ my %REASON = (
     507 => 'Insufficient Storage', 508 => 'Loop Detected', 510 => 'Not Extended', 511 => 'Network Authentication Required',
 );
 
-sub line { my ($status) = @_; return "$status " . ($REASON{$status} || $REASON{500}) }
+# As Apache: a status without a phrase is a 500.
+sub line { my ($status) = @_; $status = 500 unless $REASON{$status}; return "$status $REASON{$status}" }
 
 1;
 

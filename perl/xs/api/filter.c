@@ -111,6 +111,17 @@ void mehari_filters_begin(pTHX_ mehari_rec *rec)
     SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, false));
 }
 
+/* As mod_perl: a name without a package is a sub of the caller's package, where it has one. */
+static SV *in_package(pTHX_ SV *handler)
+{
+  STRLEN length;
+  const char *name = SvROK(handler) ? NULL : SvPV(handler, length);
+  if (!name || memchr(name, ':', length) || memchr(name, '>', length) || memchr(name, ' ', length))
+    return handler;
+  SV *full = sv_2mortal(newSVpvf("%s::%s", CopSTASHPV(PL_curcop) ? CopSTASHPV(PL_curcop) : "main", name));
+  return get_cv(SvPV_nolen(full), 0) ? full : handler;
+}
+
 /* add_output_filter($code), add_input_filter($code): data that were read or sent before are not
  * filtered. */
 XS_INTERNAL(add_filter)
@@ -122,7 +133,7 @@ XS_INTERNAL(add_filter)
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   if (ix == MEHARI_PHASE_OUTPUT_FILTER && mehari_output_sent())
     croak("add_output_filter: a part of the answer is on its way already");
-  mehari_rec_stack(aTHX_ rec, sv_2mortal(newSVpv(mehari_phases[ix].name, 0)), ST(1), false);
+  mehari_rec_stack(aTHX_ rec, sv_2mortal(newSVpv(mehari_phases[ix].name, 0)), in_package(aTHX_ ST(1)), false);
   if (ix == MEHARI_PHASE_OUTPUT_FILTER)
     mehari_output_gathers = true;
   XSRETURN_EMPTY;

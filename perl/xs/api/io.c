@@ -1,6 +1,7 @@
 /* `$r` as a stream and as a tied handle: methods besides `print` and `read`. */
 #include "api/api.h"
 #include "mailbox/mailbox.h"
+#include "phases/phases.h"
 #include "request/record.h"
 #include "response/response.h"
 #include "stdio/standard.h"
@@ -30,6 +31,7 @@ XS_INTERNAL(print)
   if (items < 1)
     croak_xs_usage(cv, "r, ...");
   MEHARI_CHECK(ST(0));
+  mehari_phase_check_output(aTHX_ "print");
   for (int i = 1; i < items; i++) {
     mehari_text text = mehari_sv_text(aTHX_ ST(i));
     mehari_output_write(text.at, text.length);
@@ -46,6 +48,7 @@ XS_INTERNAL(print_format)
   if (items < 2)
     croak_xs_usage(cv, "r, format, ...");
   MEHARI_CHECK(ST(0));
+  mehari_phase_check_output(aTHX_ "printf");
   SV *line = newSVpvs_flags("", SVs_TEMP);
   do_sprintf(line, items - 1, &ST(1));
   mehari_text text = mehari_sv_text(aTHX_ line);
@@ -180,7 +183,7 @@ XS_INTERNAL(readline)
 
 /* ---- for perl/lib ---- */
 
-/* Mehari::log_line($level, $text): Apache's levels; the front knows error to info. */
+/* Mehari::log_line($level, $text): Apache's levels, 0 (emerg) to 7 (debug). */
 XS_INTERNAL(log_line)
 {
   dXSARGS;
@@ -188,7 +191,7 @@ XS_INTERNAL(log_line)
     croak_xs_usage(cv, "level, text");
   IV level = SvIV(ST(0));
   mehari_text text = mehari_sv_text(aTHX_ ST(1));
-  mehari_log(level < MEHARI_LOG_ERROR ? MEHARI_LOG_ERROR : (int)level, text.at, text.length);
+  mehari_log(level < 0 ? 0 : level > 7 ? 7 : (int)level, text.at, text.length);
   XSRETURN_EMPTY;
 }
 

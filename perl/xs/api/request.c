@@ -282,6 +282,7 @@ XS_INTERNAL(no_cache)
     } else {
       mehari_table_unset(out, pragma);
       mehari_table_unset(out, control);
+      mehari_table_unset(out, expires);
     }
   }
   XSRETURN_IV(old);

@@ -174,14 +174,17 @@ XS_INTERNAL(stack)
   XSRETURN_YES;
 }
 
-/* Mehari::Server::handlers($number, $phase): an array of them. */
+/* Mehari::Server::handlers($number, $phase): an array of them; undef if there are none. */
 XS_INTERNAL(handlers)
 {
   dXSARGS;
   if (items != 2)
     croak_xs_usage(cv, "number, phase");
   const mehari_settings *server = mehari_server(SvUV(ST(0)));
-  AV *list = server ? server->handlers[mehari_rec_phase(aTHX_ ST(1))] : NULL, *copy = newAV();
+  AV *list = server ? server->handlers[mehari_rec_phase(aTHX_ ST(1))] : NULL;
+  if (!list)
+    XSRETURN_UNDEF;
+  AV *copy = newAV();
   for (SSize_t i = 0; list && i <= av_top_index(list); i++)
     av_push(copy, newSVsv(AvARRAY(list)[i]));
   ST(0) = sv_2mortal(newRV_noinc((SV *)copy));

@@ -59,7 +59,10 @@ XS_INTERNAL(lookup)
   SV *uri = mehari_rec_text(aTHX_ rec, MEHARI_REC_URI);
   if (ix == LOOKUP_FILE) {
     mehari_text file = mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
-    sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ uri), &file, method);
+    /* As Apache: a file has no URI, so that no location but that of all paths is about it. */
+    sub = mehari_rec_sub(aTHX_ rec, (mehari_text){"/", 1}, &file, method);
+    if (sub)
+      mehari_rec_set_text(aTHX_ sub, MEHARI_REC_URI, newSVpvs_flags("", SVs_TEMP));
   } else
     sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ uri, ST(needed - 1))), NULL, method);
   PL_op = here;
@@ -108,7 +111,6 @@ void mehari_subrequest_boot(pTHX)
     {"Apache2::RequestRec::lookup_uri", lookup, LOOKUP_URI}, {"Apache2::RequestRec::lookup_method_uri", lookup, LOOKUP_METHOD_URI},
     {"Apache2::RequestRec::lookup_file", lookup, LOOKUP_FILE}, {"Apache2::SubRequest::run", run, 0},
     {"Apache2::RequestRec::internal_redirect", internal_redirect, 0}, {"Apache2::RequestRec::internal_redirect_handler", internal_redirect, 0},
-    {"Apache2::RequestRec::internal_fast_redirect", internal_redirect, 0},
   };
   MEHARI_DEFINE(subs);
   av_push(get_av("Apache2::SubRequest::ISA", GV_ADD), newSVpvs("Apache2::RequestRec"));

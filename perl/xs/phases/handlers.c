@@ -116,6 +116,16 @@ AV *mehari_rec_handlers(mehari_rec *rec, int phase)
   return rec->settings ? rec->settings->handlers[phase] : NULL;
 }
 
+/* As mod_perl: a handler of a phase before the response prints nothing. */
+void mehari_phase_check_output(pTHX_ const char *method)
+{
+  static const int early[] = {MEHARI_PHASE_POST_READ_REQUEST, MEHARI_PHASE_TRANS, MEHARI_PHASE_MAP_TO_STORAGE, MEHARI_PHASE_HEADER_PARSER, MEHARI_PHASE_ACCESS,
+                              MEHARI_PHASE_AUTHEN, MEHARI_PHASE_AUTHZ, MEHARI_PHASE_TYPE, MEHARI_PHASE_FIXUP};
+  for (size_t i = 0; mehari_phase_now && i < C_ARRAY_LENGTH(early); i++)
+    if (mehari_phase_now == mehari_phases[early[i]].name)
+      croak("$r->%s can't be called before the response phase", method);
+}
+
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
 {
   if (!mehari_rec_handlers(rec, phase))

@@ -59,7 +59,7 @@ static mehari_text text_of(const mehari_job *client, const mehari_job *path, int
 }
 
 /* Joins the client's part of one frame with the path's part of the other. */
-static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same)
+static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same, bool has_body)
 {
   uint16_t fields = client->frame->field_count, variables = path->frame->variable_count;
   size_t head = sizeof(mehari_request) + (size_t)(fields + variables) * sizeof(mehari_pair);
@@ -74,8 +74,8 @@ static mehari_request *merged(const mehari_job *client, const mehari_job *path, 
   into.frame->request_id = client->frame->request_id;
   into.frame->server_port = client->frame->server_port;
   into.frame->remote_port = client->frame->remote_port;
-  into.frame->body_kind = is_same ? client->frame->body_kind : MEHARI_BODY_EMPTY;
-  into.frame->body_length = is_same ? client->frame->body_length : 0;
+  into.frame->body_kind = has_body ? client->frame->body_kind : MEHARI_BODY_EMPTY;
+  into.frame->body_length = has_body ? client->frame->body_length : 0;
   into.frame->body = (mehari_span){0, 0};
   for (int i = 0; i < MEHARI_TEXT_COUNT; i++)
     into.frame->text[i] = put(&into, text_of(client, path, i, is_same));
@@ -99,5 +99,5 @@ mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
     return NULL;
   mehari_job path = {.frame = answer, .base = (const char *)answer, .fields = (const mehari_pair *)(answer + 1)};
   path.variables = path.fields + answer->field_count;
-  return merged(&like->job, &path, question->is_same);
+  return merged(&like->job, &path, question->is_same, question->is_same || question->has_body);
 }

@@ -76,11 +76,31 @@ static bool is_status(int status)
   return false;
 }
 
+/* As Apache: the refusal of a method names those that handlers allow. */
+static void name_allowed(mehari_rec *rec)
+{
+  static const char *const names[] = {"GET", "PUT", "POST", "DELETE", "CONNECT", "OPTIONS", NULL, "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"};
+  static const mehari_text allow = {"Allow", 5};
+  mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT);
+  char list[160] = "";
+  size_t length = 0;
+  UV allowed = (UV)rec->numbers[MEHARI_NUMBER_ALLOWED];
+  for (size_t i = 0; i < C_ARRAY_LENGTH(names) && length < sizeof list; i++)
+    if (names[i] && allowed & (UV)1 << i)
+      length += snprintf(list + length, sizeof list - length, "%s%s", length ? "," : "", names[i]);
+  if (allowed & 1 && length < sizeof list)
+    length += snprintf(list + length, sizeof list - length, ",HEAD");
+  if (length && length < sizeof list && !mehari_table_find(out, allow) && !mehari_table_find(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT), allow))
+    mehari_table_set(out, allow, (mehari_text){list, length});
+}
+
 /* As in Apache's ap_die: printed output is sent; otherwise the front makes the page of the
  * status. */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
 {
   bool died = status >= 400;
+  if ((status == 405 || status == 501) && !mehari_output_sent())
+    name_allowed(rec);
   if (mehari_output_is_complete())
     return;
   if (status == OK || status == DONE) {

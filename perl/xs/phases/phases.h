@@ -5,6 +5,7 @@
 
 enum { OK = 0, DECLINED = -1, DONE = -2 };
 
+void mehari_phase_check_output(pTHX_ const char *method); /* croaks before the response phase */
 extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
 bool mehari_phases_serve(pTHX); /* false: not begun */
 /* Sub-requests and internal redirects. A sub-request passes its phases up to the response when

@@ -90,6 +90,11 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   next->prev = rec;
   rec->next = next;
   next->status = status;
+  if (!status) { /* the request goes on with its body; the page of an error has none */
+    next->job.body = mehari_now.body;
+    next->job.body_length = mehari_now.body_length;
+    next->job.body_file = mehari_now.body_file;
+  }
   mehari_rec_enter(next);
   inherit_variables(aTHX_ next, status);
   inherit_error_head(next);
@@ -104,6 +109,10 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
     mehari_rec_end(aTHX_ next, outcome);
   mehari_rec_set_text(aTHX_ rec, MEHARI_REC_METHOD, method);
   rec->job.body_file = mehari_now.body_file;
+  if (!status) {
+    rec->job.body = mehari_now.body;
+    rec->job.body_length = mehari_now.body_length;
+  }
   mehari_rec_enter(rec);
   mehari_phase_now = before;
 }
@@ -129,7 +138,7 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
     return;
   }
   mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
-  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target});
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target, .has_body = !status});
   if (frame)
     mehari_rec_follow(aTHX_ rec, frame, status);
   else

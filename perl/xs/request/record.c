@@ -29,6 +29,7 @@ mehari_rec *mehari_rec_begin(pTHX)
   served.settings = mehari_settings_find(aTHX_ mehari_now.frame->settings_id, mehari_request_text(MEHARI_TEXT_SETTINGS));
   if (mehari_now.frame->redirect_status >= 400)
     served.status = mehari_now.frame->redirect_status;
+  served.numbers[MEHARI_NUMBER_USED_PATH_INFO] = 2; /* AP_REQ_DEFAULT_PATH_INFO */
   mehari_subrequests_running = 0;
   mehari_environment_forget_early();
   newest = mehari_rec_now = &served;
@@ -68,6 +69,7 @@ mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame)
   Newxz(rec, 1, mehari_rec);
   rec->serial = ++serial;
   rec->job.body_file = -1;
+  rec->numbers[MEHARI_NUMBER_USED_PATH_INFO] = 2; /* AP_REQ_DEFAULT_PATH_INFO */
   mehari_rec_adopt(aTHX_ rec, frame);
   rec->older = newest;
   newest = rec;

@@ -73,6 +73,7 @@ typedef struct {
   mehari_text target; /* path and query */
   const mehari_text *file; /* that a handler chose for it, or NULL */
   bool is_same; /* it is the same request, under another path */
+  bool has_body; /* it is another request with this one's body */
 } mehari_question;
 /* The frame that would answer a path; otherwise like this request. NULL: unknown. Free it, or
  * give it to a record. */

@@ -264,9 +264,13 @@ impl Inner {
 
 fn level(detail: u16) -> LogLevel {
     match detail {
+        0 => LogLevel::Emerg,
+        1 => LogLevel::Alert,
+        2 => LogLevel::Crit,
         4 => LogLevel::Warn,
         5 => LogLevel::Notice,
         6 => LogLevel::Info,
+        7 => LogLevel::Debug,
         _ => LogLevel::Error,
     }
 }

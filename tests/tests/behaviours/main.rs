@@ -3,9 +3,10 @@
 //! `tests/behaviours/*.rows` hold the rows. A file stands for one page of mod_perl's documentation;
 //! a row is a piece of Perl (or a configuration) and requests. Both servers must answer a row
 //! alike, unless the row is marked `@differs`; the answers to a marked row must differ.
-//! docs/modperl-behaviours.md is the table of all rows. Two environment variables change the run:
+//! docs/modperl-behaviours.md is the table of all rows. Three environment variables change the run:
 //!
 //! * `MEHARI_BEHAVIOURS=WORD` runs the rows with the word in their page or title;
+//! * `MEHARI_SHOW_MARKED=1`, with `--nocapture`, prints the answers of the marked rows;
 //! * `MEHARI_WRITE_TABLE=1` writes the table instead of comparing it.
 
 mod compare;

@@ -10,6 +10,8 @@ use Apache2::FilterRec ();
 
 use constant OVER => 70014;    # APR::Const::EOF
 
+our @ISA = ('Apache2::Filter');
+
 my $PIECE = 8192;
 
 sub new { my ($class) = @_; return bless { text => '', at => 0, calls => 0 }, $class }

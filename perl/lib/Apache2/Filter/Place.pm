@@ -10,6 +10,8 @@ use APR::Error         ();
 use Apache2::FilterRec ();
 use Apache2::Filter    ();
 
+our @ISA = ('Apache2::Filter');
+
 my $PIECE = 8192;
 
 # of($r, $way, $number): the first filter is 0. The number after the last one is the server's own.

@@ -137,6 +137,10 @@ fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
     let mut takes_next = false;
     for (index, word) in arguments.words.iter().enumerate() {
         let text = word.text.as_str();
+        if !takes_next && text == "+inherit" {
+            server_option(target, arguments, index, "InheritSwitches", true)?;
+            continue;
+        }
         let flags = text.strip_prefix('-').unwrap_or("");
         if !takes_next && !flags.is_empty() && flags.chars().all(|flag| "wWXTt".contains(flag)) {
             let flags = flags.chars().map(|flag| format!("-{flag}"));

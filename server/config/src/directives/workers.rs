@@ -7,6 +7,11 @@ const COUNT: Shape = Shape::Number {
     least: 1,
     most: 100_000,
 };
+/// A host may have none to spare.
+const SPARE: Shape = Shape::Number {
+    least: 0,
+    most: 100_000,
+};
 const REQUESTS: Shape = Shape::Number {
     least: 0,
     most: u32::MAX as u64,
@@ -152,12 +157,12 @@ pub const GROUP: Group = Group {
         ),
         interpreters(
             "PerlInterpMinSpare",
-            COUNT,
+            SPARE,
             "`MinSpareServers` of such a host.",
             |target, arguments| {
                 let number = arguments.number_u32()?;
                 if let Some(workers) = of_a_host(target) {
-                    workers.min_spare = Some(number);
+                    workers.min_spare = Some(number.max(1));
                 }
                 Ok(())
             },

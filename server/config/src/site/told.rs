@@ -29,6 +29,7 @@ impl Site {
     fn tell_limits(&self, host: &Host, text: &mut Text) {
         let limits = &self.limits;
         let kept = limits.keep_alive;
+        let level = host.own_logs.level.unwrap_or(self.logs.level);
         for (name, value) in [
             ("timeout", host.base.limits.timeout.as_micros()),
             ("keep_alive", kept.is_some().into()),
@@ -37,6 +38,7 @@ impl Site {
                 "keep_alive_timeout",
                 kept.map_or(0, |time| time.as_micros()),
             ),
+            ("loglevel", level as u128),
             ("limit_req_line", limits.request_line as u128),
             ("limit_req_fieldsize", limits.field_size as u128),
             ("limit_req_fields", limits.fields as u128),
