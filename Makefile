@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh sanitize programs check peers fuzz soak install clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak install clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -34,6 +34,10 @@ test: ## run everything that must hold; the last line is `N passed, N failed, N 
 fresh: rust ## the two commands of README.md in new minimal Debian roots (SUITES="bookworm trixie")
 	@packaging/install-needs fresh
 	$(PERL) tests/fresh $(or $(SUITES),bookworm trixie)
+
+perls: rust ## the Perl side and the rungs with perl 5.32 to 5.42, in minimal Debian roots (ROOTS="bullseye sid unthreaded ...")
+	@packaging/install-needs fresh
+	$(PERL) tests/perls $(ROOTS)
 
 sanitize: ## run what finds undefined behaviour: the XS under sanitizers and a debugging perl (SUITES="asan debugging miri tsan")
 	@packaging/install-needs build test sanitize

@@ -10,7 +10,9 @@ package DebianRoot;
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use Digest::MD5 qw(md5_hex);
 use File::Basename qw(dirname);
+use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use POSIX ();
 use Socket qw(AF_INET SOCK_DGRAM);
@@ -19,6 +21,7 @@ my $CHECKOUT = abs_path(dirname(__FILE__) . '/../..');
 my $HOME     = '/root';
 my $PLACE    = '/srv';    # where users that a server becomes may go, which is not so in root's home
 my $PATH     = '/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+my $UNSTABLE = qr/^(?:sid|unstable)$/;
 my @USER     = $> == 0 ? () : qw(--user --map-root-user --map-auto);
 my @OWN      = qw(--mount --pid --ipc --uts --fork --kill-child);
 my @DEVICES  = grep { -e "/dev/$_" } qw(null zero full random urandom tty fuse);
@@ -39,6 +42,13 @@ sub folder {
     return $folder //= tempdir('mehari-root-XXXXXX', DIR => $ENV{TMPDIR} // '/var/tmp');
 }
 
+# Where the archives of roots are kept between runs; undef: they are made anew each time.
+my $kept;
+sub keep {
+    ($kept) = @_;
+    make_path($kept);
+}
+
 # The process that currently runs in the root.
 my $running;
 sub remove {
@@ -56,17 +66,37 @@ END { my $status = $?; remove(); $? = $status }
 sub new {
     my ($class, $suite, @packages) = @_;
     my $self    = bless {suite => $suite, path => folder() . "/$suite", rust => '', work => '/'}, $class;
-    my $archive = "$self->{path}.tar";
-    my @mirrors = map { "deb $_" } sources($suite);
-    my $mode    = $> == 0 ? 'root' : 'unshare';
-    my @apt     = map { "--aptopt=$_" } qx(apt-config dump) =~ /^(Acquire::https?::.*\S)$/mg;
-    my @include = @packages ? '--include=' . join ',', @packages : ();
-    $self->quietly('mmdebstrap', '--variant=minbase', "--mode=$mode", @apt, @include, $suite, $archive, @mirrors);
+    my $archive = $kept ? "$kept/$suite-" . md5_hex(join ' ', sort @packages) . '.tar' : "$self->{path}.tar";
+    $self->archive($archive, @packages) unless -e $archive;
     mkdir $self->{path};
-    $self->quietly('unshare', @USER, '--mount', 'tar', '-C', $self->{path}, '--exclude=./dev/*', '-xpf', $archive);
-    unlink $archive;
+    $self->restore($archive);
+    unlink $archive unless $kept;
     $self->in_place('printf "127.0.0.1 localhost\n::1 localhost\n" >etc/hosts; mkdir -p opt/rust');
     return $self;
+}
+
+sub archive {
+    my ($self, $archive, @packages) = @_;
+    my @mirrors = map { "deb $_" } sources($self->{suite});
+    my $mode    = $> == 0 ? 'root' : 'unshare';
+    my @apt     = qx(apt-config dump) =~ /^(Acquire::https?::.*\S)$/mg;
+    push @apt, 'Acquire::Check-Valid-Until "false";' if $self->{suite} =~ $UNSTABLE; # a mirror may be behind
+    my @include = @packages ? '--include=' . join ',', @packages : ();
+    unlink "$archive.new.tar";
+    $self->quietly('mmdebstrap', '--variant=minbase', "--mode=$mode", (map { "--aptopt=$_" } @apt), @include, $self->{suite}, "$archive.new.tar", @mirrors);
+    rename "$archive.new.tar", $archive or die "tests: $archive: $!\n";
+}
+
+# Saves a folder of the root, and restores it in this or another root. The archive belongs to this user.
+sub save {
+    my ($self, $archive, $inner) = @_;
+    $self->in_place("tar -cf - '$inner' >'$archive.new'");
+    rename "$archive.new", $archive or die "tests: $archive: $!\n";
+}
+
+sub restore {
+    my ($self, $archive) = @_;
+    $self->quietly('unshare', @USER, '--mount', 'tar', '-C', $self->{path}, '--exclude=./dev/*', '-xpf', $archive);
 }
 
 # The Debian lines of this machine's sources, for SUITE. Without such a line mmdebstrap uses its
@@ -79,7 +109,7 @@ sub sources {
     for (@targets) {
         my ($origin, $place, $release, $component) = split ' ';
         next unless $origin eq 'Debian' && $component eq 'main' && $release =~ s/^\Q$own\E(?=-security$|-updates$|$)/$suite/;
-        $lines{"$place $release $component"} = 1 unless $suite =~ /^(?:sid|unstable)$/ && $release ne $suite;
+        $lines{"$place $release $component"} = 1 unless $suite =~ $UNSTABLE && $release ne $suite;
     }
     return sort keys %lines;
 }
@@ -111,6 +141,16 @@ sub download {
 sub run {
     my ($self, $command, $env, $line) = @_;
     return $self->enter(1, $command, $env, $line // sub { print $_[0] });
+}
+
+# The same with this machine's network.
+sub run_online {
+    my ($self, $command) = @_;
+    my $said = '';
+    my $status = $self->enter(0, "$command 2>&1", {}, sub { $said .= $_[0] });
+    return unless $status;
+    print STDERR $said;
+    die "tests: `$command` failed in the root of $self->{suite}\n";
 }
 
 sub enter {
