@@ -57,9 +57,22 @@ sub build {
 
 sub run {
     my ($command) = @_;
-    my $output = qx($command 2>&1);
+    my ($process, $signal);
+    local @SIG{qw(INT TERM HUP)} = (sub { $signal = $_[0]; kill TERM => $process if $process }) x 3;
+    $process = open(my $output, '-|', "exec $command 2>&1") // die "mehari: cannot run `$command`: $!\n";
+    kill TERM => $process if $signal;
+    my $said = join '', <$output>;
+    close $output;
+    interrupted("SIG$signal") if $signal;
     return unless $?;
-    print STDERR $output;
+    print STDERR $said;
+    interrupted('signal ' . ($? & 127) . " to `$command`") if $? & 127;
     die "mehari: `$command` failed in $home: the Perl side is not built for $^X"
         . (-e "$Config{archlibexp}/CORE/perl.h" ? '' : " (its headers are missing: Debian has them in the package perl)") . "\n";
+}
+
+# What is built so far is not used: the next start builds it anew.
+sub interrupted {
+    my ($by) = @_;
+    die "mehari: the build of the Perl side for $^X was interrupted ($by)\n";
 }

@@ -1,6 +1,7 @@
 //! Finds the Perl side of the server for an interpreter, and builds it at the first use.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,6 +22,8 @@ pub enum Error {
     },
     #[error("the Perl side cannot be built for {0}: the lines above say why")]
     Build(PathBuf),
+    #[error("the build of the Perl side for {interpreter} was interrupted by signal {signal}: start again to build it")]
+    Interrupted { interpreter: PathBuf, signal: i32 },
 }
 
 impl PerlSide {
@@ -41,6 +44,12 @@ impl PerlSide {
                 interpreter: interpreter.to_owned(),
                 reason,
             })?;
+        if let Some(signal) = output.status.signal() {
+            return Err(Error::Interrupted {
+                interpreter: interpreter.to_owned(),
+                signal,
+            });
+        }
         if !output.status.success() {
             return Err(Error::Build(interpreter.to_owned()));
         }

@@ -1,0 +1,40 @@
+# How build.pl ends when the build does not come to its end.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $build = abs_path(dirname(__FILE__) . '/../build.pl');
+
+# What build.pl says, with its status, where Makefile.PL is this program.
+sub said {
+    my ($program) = @_;
+    my $folder = tempdir(CLEANUP => 1);
+    copy($build, "$folder/build.pl") or die "$folder: $!";
+    open my $out, '>', "$folder/Makefile.PL" or die "$folder: $!";
+    print $out $program;
+    close $out;
+    my $text = qx($^X $folder/build.pl 2>&1);
+    return ($?, $text, scalar grep { -e } glob "$folder/build/*/built");
+}
+
+for my $signal (qw(INT TERM HUP)) {
+    my ($status, $text, $built) = said("kill $signal => getppid; sleep 20");
+    isnt($status, 0, "SIG$signal ends the build");
+    like($text, qr/^mehari: the build of the Perl side for \S+ was interrupted \(SIG$signal\)$/m, 'it says so');
+    is($built, 0, 'nothing counts as built');
+}
+
+my ($status, $text) = said('$| = 1; print "the compiler speaks\n"; kill KILL => $$; sleep 20');
+isnt($status, 0, 'a command that is killed ends the build');
+like($text, qr/^the compiler speaks\n.*^mehari: .* was interrupted \(signal 9 to `/ms, 'what it said before stands above');
+
+($status, $text) = said('die "no compiler\n"');
+isnt($status, 0, 'a command that fails ends the build');
+like($text, qr/^no compiler\n.*^mehari: `.*` failed in /ms, 'what it said stands above');
+unlike($text, qr/interrupted/, 'nobody interrupted it');
+
+done_testing;
