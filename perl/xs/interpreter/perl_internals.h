@@ -88,6 +88,16 @@ static inline void mehari_give_main_away(pTHX)
   CvSTART(PL_main_cv) = NULL;
 }
 
+/* perl.h has this function without the usual macro, so that a perl without threads needs its interpreter named. READ. */
+static inline void mehari_destruct(pTHX)
+{
+#ifdef MULTIPLICITY
+  perl_destruct(aTHX);
+#else
+  perl_destruct(PL_curinterp);
+#endif
+}
+
 /* `srand` runs anew at the next `rand`: pp.c (pp_rand). READ. */
 static inline void mehari_forget_random_seed(pTHX) { PL_srand_called = FALSE; }
 

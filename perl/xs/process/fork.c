@@ -3,7 +3,6 @@
  * The worker asks the zygote for a template of each script (the zygote is clean, while the
  * worker may have run anything), keeps the most recent ones, and orders a child per request. The
  * child answers through the worker's own mailbox, and the worker waits for its end. */
-#define _GNU_SOURCE
 #include "process/process.h"
 #include "response/response.h"
 #include "script/script.h"

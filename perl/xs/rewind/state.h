@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 #define MEHARI_PAGE UINT64_C(4096)
@@ -146,6 +147,9 @@ void mehari_rewind_see_process(mehari_rewind *rewind);
 void mehari_rewind_put_back_process(mehari_rewind *rewind);
 
 /* proc.c: system calls and texts of /proc without libc. */
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* of all processors; glibc before 2.34 does not name the call */
+#endif
 long mehari_kernel(long number, long a, long b, long c, long d, long e, long f);
 #define KERNEL(number, ...) KERNEL_SIX(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define KERNEL_SIX(number, a, b, c, d, e, f, ...) mehari_kernel(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))

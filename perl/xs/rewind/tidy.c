@@ -9,11 +9,11 @@
 #define LARGEST ((size_t)512 << 10)
 
 /* Takes all free places of this size below `top`, and returns the first one above. */
-static void use_up(size_t size, const char *top)
+static void use_up(size_t size, uintptr_t top)
 {
   for (int count = 0; count < 1000000; count++) {
-    char *place = malloc(size);
-    if (!place || place >= top) {
+    void *place = malloc(size);
+    if (!place || (uintptr_t)place >= top) {
       free(place);
       return;
     }
@@ -26,8 +26,9 @@ void mehari_rewind_tidy(pTHX)
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 20);
-  char *top = malloc(1 << 20);
-  free(top);
+  void *above = malloc(1 << 20);
+  uintptr_t top = (uintptr_t)above;
+  free(above);
   for (size_t size = LARGEST; top && size >= 2048; size /= 2)
     use_up(size, top);
   for (size_t size = 2040; top && size >= 24; size -= 16)

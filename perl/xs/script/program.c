@@ -54,7 +54,7 @@ void mehari_end_program(pTHX_ void *argument)
   if (due || mehari_destructors_due(aTHX)) {
     mehari_give_main_away(aTHX);
     PL_perl_destruct_level = 0; /* objects end; memory need not */
-    perl_destruct(aTHX);
+    mehari_destruct(aTHX);
   } else
     PerlIO_flush((PerlIO *)NULL);
 }

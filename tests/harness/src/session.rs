@@ -12,10 +12,12 @@ pub(crate) fn make_own(command: &mut Command) {
         command.pre_exec(|| {
             rustix::process::setsid()?;
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::Kill))?;
-            match libc::close_range(
+            // glibc has a function for this call from 2.34 on only.
+            match libc::syscall(
+                libc::SYS_close_range,
                 3,
                 libc::c_uint::MAX,
-                libc::CLOSE_RANGE_CLOEXEC as libc::c_int,
+                libc::CLOSE_RANGE_CLOEXEC,
             ) {
                 0 => Ok(()),
                 _ => Err(std::io::Error::last_os_error()),
