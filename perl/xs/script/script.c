@@ -68,8 +68,10 @@ static bool is_end_of_text(pTHX_ const char *word, STRLEN length)
 {
   if (!compiling || length != 3 || memNE(word, "sub", 3))
     return false;
+  const STRLEN wanted = sizeof END_OF_TEXT - 1, added = 2; /* perl puts "\n;" behind the text of an eval */
   char *end, *at = mehari_parser_rest(aTHX_ &end);
-  return end - at == sizeof END_OF_TEXT - 1 && memEQ(at, END_OF_TEXT, sizeof END_OF_TEXT - 1);
+  STRLEN rest = end - at;
+  return rest >= wanted && rest <= wanted + added && memEQ(at, END_OF_TEXT, wanted);
 }
 
 /* Perl calls this for every word that may be a keyword. Only here can a real __END__ or __DATA__
