@@ -17,7 +17,7 @@ mod listen;
 mod reload;
 mod remains;
 mod run;
-mod service;
+mod service_manager;
 mod signals;
 mod watch;
 
@@ -71,7 +71,7 @@ pub struct Options {
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let options = match arguments::parse::<Options>("mehari serve", arguments) {
         Ok(options) => Options {
-            sockets_given: service::brings_sockets(),
+            sockets_given: service_manager::brings_sockets(),
             ..options
         },
         Err(status) => return status,

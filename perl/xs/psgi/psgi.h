@@ -38,7 +38,7 @@ SV *mehari_psgi_delayed(pTHX_ SV *response);        /* given to a responder: a w
 void mehari_psgi_put(pTHX_ SV *part, bool at_once);  /* one part of a body */
 void mehari_psgi_interim(pTHX_ SV *status, SV *headers); /* a 1xx response */
 
-/* xsubs.c */
+/* writer.c */
 void mehari_psgi_descriptors_boot(pTHX); /* descriptors.c */
 extern CV *mehari_psgi_run; /* serves one request; called under G_EVAL */
 void mehari_psgi_serve_one(pTHX);

@@ -4,14 +4,14 @@
 //! A hook counts instructions and yields from the running coroutine, so that the thread can do
 //! other work between two slices. The allocator counts bytes. It calls the hook early when a script
 //! moves many bytes, because a few instructions can copy megabytes. Where instructions take long
-//! all the same, `pace` calls the hook sooner.
+//! all the same, `hook_interval` calls the hook sooner.
 //!
 //! A script is charged for reachable memory only: above the limit, the hook first collects garbage.
 //! LuaJIT's compiler is off, because compiled loops call no hooks.
 #![allow(unsafe_code)] // C interface of hook and allocator; mlua cannot yield from LuaJIT's hook
 
+use crate::hook_interval::{self, Pace, Tempo};
 use crate::native::NO_MEMORY;
-use crate::pace::{self, Pace, Tempo};
 use mlua::ffi::{self, lua_Debug, lua_State};
 use mlua::{Lua, Result, Table};
 use std::ffi::{c_int, c_void};
@@ -340,7 +340,7 @@ unsafe fn make_room(state: *mut lua_State, meter: *mut Meter) -> bool {
     // SAFETY: the hook calls this function under its own conditions. The collection calls the
     // allocator.
     unsafe {
-        let cost = pace::cost(|| ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0));
+        let cost = hook_interval::cost(|| ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0));
         (*meter).left -= cost;
         (*meter).used <= (*meter).enough
     }

@@ -9,14 +9,13 @@
 //! 4. [`handle`] reads the body, and [`start`] starts the handler;
 //! 5. [`program`] interprets the head that a program sends;
 //! 6. [`filter`] and [`headers`] change the response;
-//! 7. [`respond`] sends the head, and [`body`] moves a program's body;
+//! 7. [`respond`] sends the head, and [`response_body`] moves a program's body;
 //! 8. [`log`] writes the access line.
 //!
 //! The codecs keep framing, flow control and what their protocol has of its own.
 
 mod access;
 mod admit;
-mod body;
 mod cache;
 mod client;
 mod context;
@@ -28,6 +27,7 @@ mod included;
 mod log;
 mod program;
 mod respond;
+mod response_body;
 mod scripts;
 mod start;
 mod status_page;

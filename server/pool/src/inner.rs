@@ -1,8 +1,8 @@
 //! The pool's state, and the front's calls to it.
 
-mod false_starts;
 mod generations;
-mod holding;
+mod iterate_holding;
+mod report_false_starts;
 mod teams;
 
 use crate::arrived;

@@ -1,6 +1,6 @@
 //! Binds the listening addresses and names them for the ready line.
 
-use super::service::Inherited;
+use super::service_manager::Inherited;
 use mehari_config::Listen;
 use mehari_front::{Listener, ListenerOptions};
 use rustix::net::{

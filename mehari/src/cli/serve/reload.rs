@@ -2,7 +2,7 @@
 //! switches. If anything fails to load, the failure is reported and the generation dropped.
 
 use super::journal::Logs;
-use super::service::Notify;
+use super::service_manager::Notify;
 use super::{Options, Refusal};
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats};

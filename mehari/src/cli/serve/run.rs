@@ -6,7 +6,7 @@ use super::identity::Identity;
 use super::journal::Logs;
 use super::reload::Reloader;
 use super::remains::{Keeper, PidFile};
-use super::service::{self, Notify};
+use super::service_manager::{self, Notify};
 use super::{certificates, listen, signals, watch, Options};
 use mehari_cgi::{Cgi, Limits};
 use mehari_config::Site;
@@ -71,7 +71,9 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
 
 /// Binds all addresses and reports those that fail.
 fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
-    let mut inherited = findings.keep(service::sockets()).unwrap_or_default();
+    let mut inherited = findings
+        .keep(service_manager::sockets())
+        .unwrap_or_default();
     let mut bound = Vec::new();
     for listen in &site.listen {
         let secure = site.is_secure(listen);

@@ -1,9 +1,9 @@
 //! Sends a response: a complete answer, or a program's output as it arrives.
 
-use super::body::{self, ResponseBody};
 use super::client::{BodyLength, ClientStream, Gone, ResponseHead};
 use super::filter;
 use super::handle::page;
+use super::response_body::{self, ResponseBody};
 use crate::content::{Answer, Content};
 use crate::handlers::{Backend, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
@@ -149,7 +149,7 @@ pub async fn program<C: ClientStream>(
     };
     client.start_response(context, &response)?;
     body.push_known(client);
-    let result = poll_fn(|cx| body::poll(client, cx, context, &mut body, backend)).await;
+    let result = poll_fn(|cx| response_body::poll(client, cx, context, &mut body, backend)).await;
     context.record.sent = body.delivered(client.withheld());
     if let Some(remark) = body.remark() {
         context.note_backend(backend);

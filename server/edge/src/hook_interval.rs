@@ -1,4 +1,4 @@
-//! How often the hook is called, by how long instructions take. Most instructions take nanoseconds.
+//! How often the hook runs, decided by how long instructions take. Most instructions take nanoseconds.
 //! A comparison of two long texts may take a thousand times as long, and so may a search for the
 //! next member of a large emptied table.
 

@@ -1,4 +1,4 @@
-/* The C functions for Mehari::PSGI, and the writer of a streaming response. */
+/* The writer of a streaming response, and the other C functions of Mehari::PSGI. */
 #include "psgi/psgi.h"
 #include "api/api.h"
 
