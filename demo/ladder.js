@@ -6,9 +6,10 @@ const RUNGS = [
   { name: 'static file', url: 'camel.svg', kind: 'floor', says: 'no Perl: what the browser and the network take' },
   { name: 'cgi', url: 'cgi/page.pl', says: 'starts an interpreter' },
   { name: 'fork', url: 'fork/page.pl', says: 'forks one that is ready' },
+  { name: 'rewind', url: 'rewind/page.pl', says: 'puts one process back after each request' },
   { name: 'perlrun', url: 'perlrun/page.pl', kind: 'worker', says: 'compiles in a worker' },
   { name: 'registry', url: 'registry/page.pl', kind: 'worker', says: 'calls a subroutine in a worker' },
-  { name: 'auto', url: 'auto/page.pl', says: 'as fork, for now' },
+  { name: 'auto', url: 'auto/page.pl', says: 'as rewind, or as fork where a script needs it' },
 ];
 
 const list = document.getElementById('rungs');

@@ -15,7 +15,7 @@ sub text_of {
 }
 
 # Addresses that a configuration, not a file, answers.
-my %MAPPED = map { $_ => 1 } qw(cgi fork perlrun registry auto);
+my %MAPPED = map { $_ => 1 } qw(cgi fork rewind perlrun registry auto);
 
 for my $page (qw(index.html ladder.html psgi/index.html)) {
     my $html   = text_of("$demo/$page");

@@ -85,9 +85,11 @@ fn variables_that_are_passed_on_stay_however_many_they_are() {
     }
     let server = builder.start();
     for rung in Rung::ALL {
+        // As in Apache, Perl's variables do not reach programs that Perl does not run.
+        let expected = if rung == Rung::Cgi { "0" } else { "200" };
         for _ in 0..3 {
             let answer = server.get(&rung.url("passed.pl"));
-            assert_eq!(answer.expect(200), "200", "{rung:?}");
+            assert_eq!(answer.expect(200), expected, "{rung:?}");
         }
     }
 }

@@ -320,7 +320,6 @@ fn no_random_bytes_come_twice() {
         .conf(&workers(2))
         .conf("PerlRequire startup.pl\n")
         .start();
-    // 100,000 took a few minutes with a release build.
     let requests =
         std::env::var("MEHARI_TEST_DRAWS").map_or(100, |it| it.parse().expect("a number"));
     let mut drawn = HashSet::new();
