@@ -144,7 +144,8 @@ impl Head {
 
     /// Checks a Host unless the one before it on this connection was the same: it usually is.
     fn check_host(&mut self, host: &[u8]) -> Result<(), Problem> {
-        if self.accepted_host != host {
+        // No Host has been accepted yet while `accepted_host` is empty.
+        if host.is_empty() || self.accepted_host != host {
             check_host(host)?;
             self.accepted_host.clear();
             self.accepted_host.extend_from_slice(host);
@@ -493,12 +494,14 @@ mod repeated_hosts {
     #[test]
     fn a_host_that_was_not_accepted_is_checked_each_time() {
         let mut head = Head::default();
+        assert!(!parse(&mut head, ""));
         for _ in 0..2 {
             assert!(parse(&mut head, "www.example.org:8080"));
             assert!(parse(&mut head, "www.example.org:8080"));
             assert!(!parse(&mut head, "-a"));
             assert!(!parse(&mut head, "-a"));
             assert!(!parse(&mut head, "www.example.org:80800"));
+            assert!(!parse(&mut head, ""));
         }
     }
 }
