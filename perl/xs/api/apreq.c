@@ -291,6 +291,7 @@ XS_INTERNAL(limit)
   if (items != 2)
     croak_xs_usage(cv, "request, bytes");
   MEHARI_CHECK(ST(0));
+  SvGETMAGIC(ST(1));
   asked.is_limited = SvOK(ST(1)) && SvIV(ST(1)) >= 0;
   asked.body_limit = asked.is_limited ? SvUV(ST(1)) : 0;
   XSRETURN_EMPTY;

@@ -18,6 +18,7 @@ static SV *value_sv(pTHX_ const mehari_entry *entry)
 /* As in mod_perl: an undefined value removes the name. */
 static void store(pTHX_ mehari_table *table, SV *name, SV *value)
 {
+  SvGETMAGIC(value);
   if (SvOK(value))
     mehari_table_set(table, mehari_sv_text(aTHX_ name), mehari_sv_text(aTHX_ value));
   else
@@ -79,6 +80,8 @@ XS_INTERNAL(dir_config)
   if (items < 1 || items > 3)
     croak_xs_usage(cv, "r, [name, [value]]");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  if (items > 1)
+    SvGETMAGIC(ST(1));
   if (items == 2 && SvOK(ST(1)) && !rec->tables[MEHARI_TABLE_DIR_CONFIG].is_filled) {
     ST(0) = configured(aTHX_ rec, mehari_sv_text(aTHX_ ST(1)));
     XSRETURN(1);

@@ -68,6 +68,8 @@ XS_INTERNAL(lookup)
   PL_op = here;
   if (!sub)
     croak("the server has no answer for this path");
+  if (items > needed)
+    SvGETMAGIC(ST(needed));
   if (items > needed && SvOK(ST(needed)))
     go_through(aTHX_ sub, ST(needed));
   ST(0) = object_of(aTHX_ sub);

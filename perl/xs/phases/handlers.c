@@ -116,14 +116,13 @@ AV *mehari_rec_handlers(mehari_rec *rec, int phase)
   return rec->settings ? rec->settings->handlers[phase] : NULL;
 }
 
-/* As mod_perl: a handler of a phase before the response prints nothing. */
+/* As in mod_perl, a request's handlers print nothing before its response phase. A handler that the
+ * response phase runs once more (`$r->run_fixups`) may print. */
 void mehari_phase_check_output(pTHX_ const char *method)
 {
-  static const int early[] = {MEHARI_PHASE_POST_READ_REQUEST, MEHARI_PHASE_TRANS, MEHARI_PHASE_MAP_TO_STORAGE, MEHARI_PHASE_HEADER_PARSER, MEHARI_PHASE_ACCESS,
-                              MEHARI_PHASE_AUTHEN, MEHARI_PHASE_AUTHZ, MEHARI_PHASE_TYPE, MEHARI_PHASE_FIXUP};
-  for (size_t i = 0; mehari_phase_now && i < C_ARRAY_LENGTH(early); i++)
-    if (mehari_phase_now == mehari_phases[early[i]].name)
-      croak("$r->%s can't be called before the response phase", method);
+  bool responds = mehari_phase_now == mehari_phases[MEHARI_PHASE_RESPONSE].name;
+  if (mehari_phase_now && !responds && mehari_rec_now && mehari_rec_now->is_early)
+    croak("$r->%s can't be called before the response phase", method);
 }
 
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)

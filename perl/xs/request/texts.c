@@ -125,6 +125,8 @@ void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
     check_switch(aTHX_ rec, value);
   rec->changed |= 1u << which;
   rec->held |= 1u << which;
+  if (value)
+    SvGETMAGIC(value);
   if (value && !SvOK(value))
     value = NULL;
   if (value && rec->texts[which])

@@ -59,7 +59,7 @@ impl Site {
             .filter(|host| host.document_root != unnamed && !host.document_root.is_dir())
             .map(|host| {
                 format!(
-                    "DocumentRoot {} is no folder: requests for files there find nothing",
+                    "DocumentRoot {} is not a folder: requests for files there find nothing",
                     host.document_root.display()
                 )
             })
