@@ -39,7 +39,7 @@ pub enum Verdict {
 impl<'a> Conditions<'a> {
     pub fn of(method: &[u8], fields: impl Iterator<Item = Field<'a>>) -> Conditions<'a> {
         let mut conditions = Conditions::default();
-        for (name, value) in fields {
+        fields.for_each(|(name, value)| {
             let place = match name.len() {
                 5 if name.eq_ignore_ascii_case(b"range") => &mut conditions.range,
                 8 if name.eq_ignore_ascii_case(b"if-match") => &mut conditions.if_match,
@@ -51,13 +51,13 @@ impl<'a> Conditions<'a> {
                 19 if name.eq_ignore_ascii_case(b"if-unmodified-since") => {
                     &mut conditions.if_unmodified_since
                 }
-                _ => continue,
+                _ => return,
             };
             *place = Some(match place.take() {
                 Some(before) => Cow::Owned([&before, &b", "[..], value].concat()),
                 None => Cow::Borrowed(value),
             });
-        }
+        });
         if method != b"GET" {
             conditions.range = None;
         }

@@ -106,13 +106,11 @@ impl RequestContext {
         fields: Fields<'a>,
     ) -> Entry<'a> {
         let (mut referer, mut user_agent) = (None, None);
-        for (name, value) in fields {
-            match name.len() {
-                7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
-                10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value),
-                _ => {}
-            }
-        }
+        fields.iter().for_each(|(name, value)| match name.len() {
+            7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
+            10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value),
+            _ => {}
+        });
         let (method, target) = line.unwrap_or_default();
         let state = self.rule_state.as_deref();
         Entry {
