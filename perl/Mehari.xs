@@ -169,8 +169,7 @@ push_handlers(SV *self, SV *name, SV *handlers)
     mehari_rec *rec;
   CODE:
     rec = mehari_rec_of(aTHX_ self);
-    mehari_rec_stack(aTHX_ rec, name, handlers, false);
-    RETVAL = true;
+    RETVAL = mehari_rec_stack(aTHX_ rec, name, handlers, false);
   OUTPUT:
     RETVAL
 
@@ -180,8 +179,7 @@ set_handlers(SV *self, SV *name, SV *handlers)
     mehari_rec *rec;
   CODE:
     rec = mehari_rec_of(aTHX_ self);
-    mehari_rec_stack(aTHX_ rec, name, handlers, true);
-    RETVAL = true;
+    RETVAL = mehari_rec_stack(aTHX_ rec, name, handlers, true);
   OUTPUT:
     RETVAL
 
@@ -189,8 +187,10 @@ SV *
 get_handlers(SV *self, SV *name)
   PREINIT:
     AV *list, *copy;
+    int phase;
   CODE:
-    list = mehari_rec_handlers(mehari_rec_of(aTHX_ self), mehari_rec_phase(aTHX_ name));
+    phase = mehari_rec_phase(aTHX_ name);
+    list = phase < 0 ? NULL : mehari_rec_handlers(mehari_rec_of(aTHX_ self), phase);
     if (!list)
       XSRETURN_UNDEF;
     copy = newAV();

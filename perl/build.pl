@@ -2,34 +2,43 @@
 # Builds the Perl side for the perl that runs this program, once, and prints the folders for @INC.
 #
 # [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl [CACHE]
+# [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl --install [NAME=VALUE...]
 #
 # FLAGS are the C compiler's, besides perl's own: a sanitizer's, for example. CACHE defaults to
 # `build` beside this file. The result's name is made from the perl and the sources, so another
-# perl, a changed source or other flags get another build.
+# perl, a changed source or other flags get another build. If the perl has the same build among its
+# own modules, nothing is built.
+# --install puts the modules there, with the variables of `make install`: DESTDIR, INSTALLDIRS.
 
 use strict;
 use warnings;
 use Config;
 use Cwd qw(abs_path);
-use Digest::MD5;
 use Fcntl qw(:flock);
 use File::Basename qw(dirname);
 use File::Copy qw(copy);
-use File::Find qw(find);
 use File::Path qw(make_path remove_tree);
+use File::Temp qw(tempdir);
 
 my $source = abs_path(dirname(__FILE__));
-my $cache  = shift // "$source/build";
+require "$source/sources.pl";
+my $digest = Mehari::Sources::digest($source);
+my $compat = 'Mehari/compat'; # mod_perl's modules, which only the server finds
 
-my @files;
-find({ no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/(?:build|blib|t)/} && /\.(?:c|h|xs|pm|pod|PL)\z/ } }, $source);
-my $digest = Digest::MD5->new;
-$digest->add($ENV{MEHARI_PERL_FLAGS} // '', $^X, $], join "\0", map { $Config{$_} // '' } qw(archname version ccflags uselongdouble));
-for my $file (sort @files) {
-    open my $in, '<:raw', $file or die "mehari: cannot read $file: $!\n";
-    $digest->add($file)->addfile($in);
+if (($ARGV[0] // '') eq '--install') {
+    my (undef, @variables) = @ARGV;
+    my $home = tempdir(CLEANUP => 1) . '/perl';
+    build($home);
+    run(make() . ' install ' . join ' ', map { "'" . s/'/'\\''/gr . "'" } @variables);
+    chdir '/'; # so that the folder can be removed
+    exit;
 }
-my $home = "$cache/" . substr($digest->hexdigest, 0, 16);
+if (defined(my $folder = installed())) {
+    print "$folder/$compat\n";
+    exit;
+}
+my $cache = shift // "$source/build";
+my $home  = "$cache/$digest";
 
 unless (-e "$home/built") {
     make_path($cache);
@@ -37,22 +46,35 @@ unless (-e "$home/built") {
     flock $lock, LOCK_EX or die "mehari: cannot lock $cache/lock: $!\n";
     unless (-e "$home/built") {
         print STDERR "mehari: building the Perl side for $^X, once\n";
-        build();
+        remove_tree($home);
+        build($home);
+        open my $done, '>', "$home/built" or die "mehari: $home/built: $!\n";
     }
 }
-print "$home/blib/lib\n$home/blib/arch\n";
+print "$home/blib/lib/$compat\n$home/blib/lib\n$home/blib/arch\n";
 
+# The folder of perl's own with this build; undef if the first build there is another or none.
+sub installed {
+    my ($arch) = grep { !ref && -e "$_/auto/Mehari/sources" } @INC;
+    my ($lib)  = grep { !ref && -e "$_/Mehari.pm" } @INC;
+    return unless defined $arch && defined $lib && -d "$lib/$compat";
+    open my $in, '<', "$arch/auto/Mehari/sources" or return;
+    chomp(my $word = <$in> // '');
+    return $word eq $digest ? $lib : undef;
+}
+
+sub make { return $Config{make} || 'make' }
+
+# Leaves the current folder at the build.
 sub build {
-    remove_tree($home);
-    for my $file (@files) {
-        my $target = $home . substr $file, length $source;
-        make_path(dirname($target));
-        copy($file, $target) or die "mehari: cannot copy $file: $!\n";
+    my ($home) = @_;
+    for my $name (Mehari::Sources::files($source)) {
+        make_path(dirname("$home/$name"));
+        copy("$source/$name", "$home/$name") or die "mehari: cannot copy $source/$name: $!\n";
     }
     chdir $home or die "mehari: $home: $!\n";
     run("$^X Makefile.PL");
-    run(($Config{make} || 'make') . ' pure_all'); # without the manual pages
-    open my $done, '>', 'built' or die "mehari: $home/built: $!\n";
+    run(make() . ' pure_all'); # without the manual pages
 }
 
 sub run {
@@ -67,11 +89,11 @@ sub run {
     return unless $?;
     print STDERR $said;
     interrupted('signal ' . ($? & 127) . " to `$command`") if $? & 127;
-    die "mehari: `$command` failed in $home: the Perl side is not built for $^X"
+    die "mehari: `$command` failed in " . Cwd::getcwd() . ": the Perl side is not built for $^X"
         . (-e "$Config{archlibexp}/CORE/perl.h" ? '' : " (its headers are missing: Debian has them in the package perl)") . "\n";
 }
 
-# What is built so far is not used: the next start builds it anew.
+# The unfinished build is not used: the next start builds it anew.
 sub interrupted {
     my ($by) = @_;
     die "mehari: the build of the Perl side for $^X was interrupted ($by)\n";

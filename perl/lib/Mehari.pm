@@ -33,7 +33,8 @@ applications. The front and the workers share memory, so that a request costs no
 This module loads the compiled part of the Perl side. The server loads the module before any
 code of the site, so a program has no need for C<use Mehari>. A program outside the server may
 load most modules below as well: C<perl $(perl perl/build.pl | sed s/^/-I/) program.pl> sets the
-search path in a checkout.
+search path in a checkout. The modules of mod_perl's API lie below F<Mehari/compat>, where only the
+server looks.
 
 =head1 MODULES
 

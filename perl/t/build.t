@@ -7,13 +7,13 @@ use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use Test::More;
 
-my $build = abs_path(dirname(__FILE__) . '/../build.pl');
+my $source = abs_path(dirname(__FILE__) . '/..');
 
-# What build.pl says, with its status, where Makefile.PL is this program.
+# The output of build.pl with its status, where Makefile.PL is this program.
 sub said {
     my ($program) = @_;
     my $folder = tempdir(CLEANUP => 1);
-    copy($build, "$folder/build.pl") or die "$folder: $!";
+    copy("$source/$_", "$folder/$_") or die "$folder: $!" for qw(build.pl sources.pl);
     open my $out, '>', "$folder/Makefile.PL" or die "$folder: $!";
     print $out $program;
     close $out;

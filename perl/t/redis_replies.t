@@ -59,7 +59,7 @@ my @strange = (
 for my $case (@strange) {
     my ($name, $said) = @$case;
     my $reply = ask($said);
-    like ref $reply eq 'SCALAR' ? $$reply : 'taken for a reply', qr/\AMehari::State: Redis at \S+ says what is not its protocol\n\z/, $name;
+    like ref $reply eq 'SCALAR' ? $$reply : 'taken for a reply', qr/\AMehari::State: Redis at \S+ sent an invalid reply\n\z/, $name;
 }
 like ${ ask('') }, qr/closed the connection/, 'no reply';
 

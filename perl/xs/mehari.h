@@ -12,8 +12,9 @@
 #include <perl.h>
 #include <XSUB.h>
 #include <perliol.h>
-/* What newer perls declare, for older ones. `perl -MDevel::PPPort -e Devel::PPPort::WriteFile` of Devel::PPPort 3.73
- * wrote the file; its lone `#` lines were removed, then `perl ppport.h --strip` ran. Its terms are perl's own. */
+/* What newer perls declare, for older ones. `perl -MDevel::PPPort -e Devel::PPPort::WriteFile`
+ * of Devel::PPPort 3.73 wrote the file; its lone `#` lines were removed, then `perl ppport.h
+ * --strip` ran. Its terms are perl's own. */
 #include "ppport.h"
 #include <stdbool.h>
 

@@ -87,7 +87,8 @@ sub compute {
     return Mehari::State::Structures::thaw($found->[1]) if $found && $found->[0] > Time::HiRes::time();
     my $busy = Mehari::State::NameLock->of($self->[FILE], "busy\0$self->[NAME]\0$key");
     unless ($busy->try) {
-        return Mehari::State::Structures::thaw($found->[1]) if $found; # the stale one: the store drops it at the end of `stale`
+        # A stale value: the store drops it at the end of `stale`.
+        return Mehari::State::Structures::thaw($found->[1]) if $found;
         $busy->take('w');
     }
     my $value = eval {

@@ -151,7 +151,7 @@ sub serve {
         my @lines = eval { $ERRANDS{$errand}->(@arguments) };
         my $failed = $@;
         chomp $failed;
-        my @defined = Mehari::Directives->can('told') ? Mehari::Directives::told() : ();
+        my @defined = Mehari::Directives->can('take_new_directives') ? Mehari::Directives::take_new_directives() : ();
         my $answer = join "\0", $failed ? ('failed', $failed) : ('ok', (map { "d$_" } @defined), (map { "l$_" } @lines));
         utf8::encode($answer) if utf8::is_utf8($answer);
         print {$answers} length($answer), "\n", $answer;

@@ -42,6 +42,8 @@ sub add {
         $commands_of{$module}[-1]{'next in module'} = $command if @{ $commands_of{$module} };
         push @{ $commands_of{$module} }, $command;
         $command{ lc $command->name } = [$command, $module];
+        # The end of a section without its beginning is refused for all sections.
+        next if $command->name =~ m{\A</};
         push @news, join "\n", $command->name, $command->args_how, $command->req_override, $module, $command->errmsg // '';
     }
     return;
@@ -49,7 +51,7 @@ sub add {
 
 sub _misuse { my ($what) = @_; require Carp; Carp::croak("Apache2::Module::add: $what") }
 
-sub told { return splice @news }
+sub take_new_directives { return splice @news }
 
 sub modules { return sort keys %commands_of }
 

@@ -97,7 +97,7 @@ sub Mehari::State::Store::id { ${ $_[0] } }
 # A thread opens its own mapping, because another thread's may move.
 sub Mehari::State::Store::CLONE_SKIP { 1 }
 
-# MLDBM::Sync's names: a counted lock of this name against all other processes.
+# Locks of this hash against all other processes, counted, under MLDBM::Sync's names.
 sub Lock     { $_[0][LOCK]->take('w'); ++$_[0][TAKEN] }
 sub ReadLock { $_[0][LOCK]->take('r'); ++$_[0][TAKEN] }
 sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }

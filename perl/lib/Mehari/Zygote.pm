@@ -34,7 +34,7 @@ sub preload {
     # As under mod_perl: FindBin looks for the program's file, and `-e` means that there is none.
     local $0 = '-e' if $Mehari::Server::fact{configured};
     return if eval { $load->($name); 1 };
-    # The position in our own code is of no use in the message.
+    # The position in our own code is removed, because it would not help the reader of the message.
     die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
 }
 

@@ -3,6 +3,7 @@
 #define MEHARI_API_H
 
 #include "interpreter/interpreter.h"
+#include "response/response.h"
 #include "request/record.h"
 
 /* Subs written by hand. `index` distinguishes those with a common body (dXSI32). */
@@ -13,40 +14,46 @@ typedef struct mehari_sub {
 } mehari_sub;
 void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
 /* A static array. Its subs belong to requests, so threads must not call them. */
-#define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_for_requests_only(subs, C_ARRAY_LENGTH(subs)))
+#define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_forbid_in_threads(subs, C_ARRAY_LENGTH(subs)))
 
 /* table.c: APR::Table. Names in any case, several values per name, in order. */
 typedef struct {
-  char *name; /* NUL-terminated, as is the value; both in one allocation */
+  char *name; /* the value is NUL-terminated too, and both share one allocation */
   char *value;
   U32 name_length, value_length;
 } mehari_entry;
 struct mehari_table {
   mehari_entry *entries;
   int count, capacity;
-  int cursor; /* of `each`: entries already given; 0 when none is under way */
+  /* For `each`: the entries that were already returned; 0 when no iteration is under way. */
+  int cursor;
   int holders;
 };
 mehari_table *mehari_table_new(void);
 void mehari_table_release(mehari_table *table);
 void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value);
 void mehari_table_set(mehari_table *table, mehari_text name, mehari_text value);
-void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value, const char *separator); /* of two characters */
+/* `separator` has two characters. */
+void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value, const char *separator);
 void mehari_table_unset(mehari_table *table, mehari_text name);
 void mehari_table_clear(mehari_table *table);
 const mehari_entry *mehari_table_find(const mehari_table *table, mehari_text name);
 SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash tied to it; holds the table */
-bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
-mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
+/* Whether the object is unchanged since it was made, and has no other reference. */
+bool mehari_table_is_unshared(pTHX_ SV *object);
+mehari_table *mehari_table_of(pTHX_ SV *object); /* croaks if the object is not a table */
 void mehari_table_boot(pTHX);
 void mehari_subrequest_boot(pTHX); /* subrequest.c */
 void mehari_layers_boot(pTHX);     /* layers.c */
 
 /* filter.c: Perl's filters of a request. */
-void mehari_filters_begin(pTHX_ mehari_rec *rec); /* before the response: the body of the request is filtered */
-SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last); /* what the filters make of a part of it; NULL: one of them died */
-bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body); /* likewise of a sub-request's whole body; false: one of them died */
-extern bool mehari_input_refused; /* an input filter died: there is no body to be read */
+/* Filters the request's body; called before the response. */
+void mehari_filters_begin(pTHX_ mehari_rec *rec);
+/* Returns the filters' output for a part of the body; NULL: a filter died. */
+SV *mehari_filter_output(pTHX_ mehari_text body, const mehari_pieces *pieces, mehari_part_of_body part);
+/* Filters the whole body of a sub-request; false: a filter died. */
+bool mehari_filter_subrequest(pTHX_ mehari_rec *sub, SV *body);
+extern bool mehari_input_refused; /* whether an input filter died; the body then cannot be read */
 void mehari_filter_boot(pTHX);
 
 /* Dies if `self` is not the `$r` of the current request. */

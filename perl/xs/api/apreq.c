@@ -1,7 +1,7 @@
 /* Apache2::Request as in libapreq2: parameters of the query string and of the body, uploads.
  *
- * The parsed data belong to the request, whichever object asks. They are parsed at the first
- * access. */
+ * The parsed data belong to the request, and all objects share them. They are parsed at the
+ * first access. */
 #include "api/form.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -13,7 +13,7 @@ typedef struct {
   bool is_read;
   int status;
   mehari_table *table;
-  SV *object; /* the table as Perl code has it */
+  SV *object; /* the table, as Perl code sees it */
 } source;
 static struct {
   source args, body;
@@ -105,7 +105,7 @@ static void read_body(void)
   asked.body.status = parse_body();
 }
 
-/* Dies with an APR::Request::Error unless the form is sound or missing. */
+/* Dies with an APR::Request::Error if the form is broken. A missing form is no error. */
 static void demand(pTHX_ int status, const char *function)
 {
   if (status == MEHARI_FORM_OK || status == MEHARI_FORM_NO_DATA || status == MEHARI_FORM_NO_PARSER)
@@ -137,7 +137,7 @@ static void ask_for_status(pTHX_ void *argument)
   LEAVE;
 }
 
-int mehari_form_blame(pTHX)
+int mehari_form_error_status(pTHX)
 {
   int status = 500;
   if (SvROK(ERRSV) && sv_isobject(ERRSV) && sv_derived_from(ERRSV, "APR::Request::Error"))
@@ -194,7 +194,7 @@ static SV *joined(pTHX_ source **sources, int count)
   return object;
 }
 
-/* Pushes each name once, in order and in any case, as values are found. */
+/* Pushes each name once, in order. Spellings that differ only in case are one name. */
 static void push_names(pTHX_ source **sources, int count)
 {
   dSP;
@@ -231,8 +231,8 @@ static void push_values(pTHX_ source **sources, int count, mehari_text name, boo
   PUTBACK;
 }
 
-/* args, body, param: the values of a name. Without a name: the names, or the table in scalar
- * context. */
+/* args, body, param: the values of a name. Without a name: the names, or in scalar context the
+ * table. */
 XS_INTERNAL(ask)
 {
   dXSARGS;
@@ -271,7 +271,7 @@ XS_INTERNAL(status)
   XSRETURN_IV(ix == ARGS ? asked.args.status : asked.body.status);
 }
 
-/* _table($which): the live table, whatever its status. */
+/* _table($which): the live table, even if its status is an error. */
 XS_INTERNAL(live_table)
 {
   dXSARGS;
@@ -307,7 +307,7 @@ XS_INTERNAL(refuse_uploads)
   XSRETURN_EMPTY;
 }
 
-/* _new($class, $r): the object that wraps it. */
+/* _new($class, $r): a new object that wraps `$r`. */
 XS_INTERNAL(make)
 {
   dXSARGS;
@@ -320,7 +320,7 @@ XS_INTERNAL(make)
   XSRETURN(1);
 }
 
-/* _instance([$object]): the one of this request. */
+/* _instance([$object]): the object of this request. */
 XS_INTERNAL(instance)
 {
   dXSARGS;
@@ -335,7 +335,7 @@ XS_INTERNAL(instance)
 
 /* ---- uploads ---- */
 
-/* _uploads: for each a name, file name, table of header lines, offset and length. */
+/* _uploads: for each upload the name, file name, table of header lines, offset and length. */
 XS_INTERNAL(uploads)
 {
   dXSARGS;

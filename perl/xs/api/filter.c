@@ -15,8 +15,9 @@ typedef struct {
   int phase;
   mehari_rec *rec;
   mehari_text body;
-  bool is_last;
-  int place; /* the filters before it are left out */
+  mehari_part_of_body part;
+  const mehari_pieces *pieces; /* NULL: one piece */
+  int place; /* the filters before this place are skipped */
   SV *made; /* NULL: a filter died */
 } filtering;
 
@@ -33,8 +34,11 @@ static void run_filters(pTHX_ void *argument)
   mXPUSHs(newRV_inc((SV *)handlers));
   mXPUSHp(this->body.at, this->body.length);
   mXPUSHp(mehari_phases[this->phase].name, strlen(mehari_phases[this->phase].name));
-  XPUSHs(this->is_last ? &PL_sv_yes : &PL_sv_no);
+  XPUSHs(boolSV(this->part == MEHARI_PART_LAST));
   mXPUSHi(this->place);
+  XPUSHs(boolSV(this->part == MEHARI_PART_FLUSHED));
+  for (int i = 0; this->pieces && i < this->pieces->count; i++)
+    mXPUSHu(this->pieces->at[i]);
   PUTBACK;
   int count = call_pv("Apache2::Filter::run", G_SCALAR | G_EVAL);
   SPAGAIN;
@@ -63,17 +67,17 @@ static SV *filter(pTHX_ filtering this)
   return this.made;
 }
 
-SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last)
+SV *mehari_filter_output(pTHX_ mehari_text body, const mehari_pieces *pieces, mehari_part_of_body part)
 {
-  return filter(aTHX_ (filtering){MEHARI_PHASE_OUTPUT_FILTER, mehari_rec_now, body, is_last, 0, NULL});
+  return filter(aTHX_ (filtering){MEHARI_PHASE_OUTPUT_FILTER, mehari_rec_now, body, part, pieces, 0, NULL});
 }
 
-/* The sub-request's filters make one body of it. The main request's filters make another, from a
- * place on. */
-bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body)
+/* The sub-request's filters process its body. The main request's filters then process the
+ * result, from a given place on. */
+bool mehari_filter_subrequest(pTHX_ mehari_rec *sub, SV *body)
 {
-  filtering steps[] = {{MEHARI_PHASE_OUTPUT_FILTER, sub, {0}, true, 0, NULL},
-                       {MEHARI_PHASE_OUTPUT_FILTER, sub->main, {0}, false, sub->filtered_from - 1, NULL}};
+  filtering steps[] = {{MEHARI_PHASE_OUTPUT_FILTER, sub, {0}, MEHARI_PART_LAST, NULL, 0, NULL},
+                       {MEHARI_PHASE_OUTPUT_FILTER, sub->main, {0}, MEHARI_PART_MORE, NULL, sub->filtered_from - 1, NULL}};
   for (int i = 0; i < (sub->filtered_from > 1 ? 2 : 1); i++) {
     if (!mehari_rec_handlers(steps[i].rec, MEHARI_PHASE_OUTPUT_FILTER))
       continue;
@@ -87,11 +91,11 @@ bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body)
   return true;
 }
 
-/* The body is complete before a worker sees it, so it is filtered at once and lives as long as
- * the request. */
+/* The body is complete before a worker gets the request, so it is filtered at once. The filtered
+ * body lives as long as the request. */
 static void filter_input(pTHX_ mehari_rec *rec)
 {
-  SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, true, 0, NULL});
+  SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, MEHARI_PART_LAST, NULL, 0, NULL});
   mehari_input_refused = !made;
   if (!made)
     made = newSVpvs("");
@@ -106,12 +110,13 @@ void mehari_filters_begin(pTHX_ mehari_rec *rec)
   if (mehari_rec_handlers(rec, MEHARI_PHASE_INPUT_FILTER) && mehari_now.body_length)
     filter_input(aTHX_ rec);
   mehari_output_gathers = mehari_rec_handlers(rec, MEHARI_PHASE_OUTPUT_FILTER) != NULL;
-  /* Filters may have to run before the response begins. */
+  /* Filters may have to run before the first part of the response is sent. */
   if (mehari_output_gathers)
-    SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, false));
+    SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, NULL, MEHARI_PART_MORE));
 }
 
-/* As mod_perl: a name without a package is a sub of the caller's package, where it has one. */
+/* As in mod_perl, a name without a package is a sub of the caller's package, if that package has
+ * it. */
 static SV *in_package(pTHX_ SV *handler)
 {
   STRLEN length;
@@ -132,7 +137,7 @@ XS_INTERNAL(add_filter)
     croak_xs_usage(cv, "r, handler");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   if (ix == MEHARI_PHASE_OUTPUT_FILTER && mehari_output_sent())
-    croak("add_output_filter: a part of the answer is on its way already");
+    croak("add_output_filter: a part of the response has already been sent");
   mehari_rec_stack(aTHX_ rec, sv_2mortal(newSVpv(mehari_phases[ix].name, 0)), in_package(aTHX_ ST(1)), false);
   if (ix == MEHARI_PHASE_OUTPUT_FILTER)
     mehari_output_gathers = true;

@@ -67,7 +67,8 @@ ssize_t mehari_form_decode(char *into, mehari_text text)
   return next - into;
 }
 
-/* `scratch` has room for the whole text, and a name and its value are never longer together. */
+/* Adds a pair. `scratch` has room for the whole text, and name and value together are never
+ * longer. */
 static bool add_pair(mehari_table *into, mehari_text pair, char *scratch)
 {
   const char *equals = memchr(pair.at, '=', pair.length);

@@ -47,7 +47,8 @@ int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_te
 bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *value);
 
 void mehari_form_boot(pTHX);
-void mehari_form_forget(pTHX); /* at the end of a request */
-int mehari_form_blame(pTHX);   /* the status that $@ asks for: the client's fault when a form is wrong, else 500 */
+void mehari_form_forget(pTHX); /* called at the end of a request */
+/* The status for the error in $@: a broken form is the client's fault, any other error is a 500. */
+int mehari_form_error_status(pTHX);
 
 #endif

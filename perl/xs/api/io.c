@@ -13,7 +13,7 @@
 
 #define PART 65536
 
-/* Under `$|` what is printed goes to the client at once. */
+/* Under `$|` printed output goes to the client at once. */
 static void flush_if_asked(pTHX)
 {
   if (PL_defoutgv && GvIO(PL_defoutgv) && IoFLAGS(GvIOp(PL_defoutgv)) & IOf_FLUSH)
@@ -146,7 +146,7 @@ XS_INTERNAL(getc_one)
   XSRETURN(1);
 }
 
-/* The next line as `$/` says; NULL at the end. */
+/* The next line as `$/` defines it. NULL: the end. */
 static SV *read_line(pTHX)
 {
   SV *separator = get_sv("/", 0);
@@ -225,7 +225,7 @@ XS_INTERNAL(frame_text)
   XSRETURN(1);
 }
 
-/* $r->_head_is_set: what is printed from now on is body. */
+/* $r->_head_is_set: from now on printed output belongs to the body. */
 XS_INTERNAL(head_is_set)
 {
   dXSARGS;
@@ -242,10 +242,10 @@ XS_INTERNAL(bytes_sent)
   if (items != 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  XSRETURN_UV(rec->is_told ? rec->bytes_told : mehari_output_bytes());
+  XSRETURN_UV(rec->has_outcome ? rec->bytes_of_front : mehari_output_bytes_sent());
 }
 
-/* Mehari::limit($number, $soft, $hard): setrlimit; $! says why not. */
+/* Mehari::limit($number, $soft, $hard): calls setrlimit. After a failure $! has the reason. */
 XS_INTERNAL(limit)
 {
   dXSARGS;

@@ -1,17 +1,36 @@
-/* Layers that mod_perl's programs name when they open a file: `:Apache2` is the request's own input or output, `:APR`
- * a buffered file, which takes a pool behind the file's name.
- */
+/* Layers that mod_perl's programs name when they open a file: `:Apache2` is the request's own
+ * input or output; `:APR` is a buffered file, whose `open` takes a pool behind the file's name. */
 #include "api/api.h"
 #include "request/record.h"
 #include "stdio/standard.h"
+#include <fcntl.h>
+#include <unistd.h>
 
 static PerlIO_funcs apr_layer, request_layer;
 
-/* `open my $file, '<:APR', $name, $pool`: the pool has nothing to keep. */
+/* `open my $file, '<:APR', $name, $pool`: the pool is ignored, because perl itself closes the
+ * file. */
 static PerlIO *open_apr(pTHX_ PerlIO_funcs *self, PerlIO_list_t *layers, IV n, const char *mode, int file, int flags, int permissions,
                         PerlIO *old, int count, SV **arguments)
 {
   return PerlIOBuf_open(aTHX_ self, layers, n, mode, file, flags, permissions, old, count > 1 ? 1 : count, arguments);
+}
+
+/* perl opens no handle whose descriptor is closed, as after `close STDOUT`. */
+static void have_descriptor(bool reads)
+{
+  int number = reads ? 0 : 1;
+  if (fcntl(number, F_GETFD) >= 0)
+    return;
+  if (!reads) {
+    mehari_stdout_restore_descriptor();
+    return;
+  }
+  int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (file > number) {
+    dup2(file, number);
+    close(file);
+  }
 }
 
 /* `open STDOUT, '>:Apache2', $r` */
@@ -27,11 +46,14 @@ static PerlIO *open_request(pTHX_ PerlIO_funcs *self, PerlIO_list_t *layers, IV 
   if (!count || !mehari_rec_now)
     return NULL;
   MEHARI_CHECK(arguments[0]);
+  bool reads = strchr(mode, 'r') != NULL;
+  have_descriptor(reads);
   PerlIO *handle = old ? old : PerlIO_allocate(aTHX);
-  return PerlIO_push(aTHX_ handle, strchr(mode, 'r') ? &mehari_input_layer : mehari_output_layer(), mode, NULL);
+  return PerlIO_push(aTHX_ handle, reads ? &mehari_input_layer : mehari_output_layer(), mode, NULL);
 }
 
-/* Mehari::take_ends($package): the END blocks of a package in the order they were compiled; perl forgets them. */
+/* Mehari::take_ends($package): removes the END blocks of a package from perl and returns them in
+ * the order in which they were compiled. */
 XS_INTERNAL(take_ends)
 {
   dXSARGS;

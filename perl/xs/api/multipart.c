@@ -3,7 +3,7 @@
 #include "api/form.h"
 #include "request/record.h"
 
-/* Header lines of one part, together. */
+/* The most bytes of the header lines of one part. */
 #define PART_HEAD_LIMIT 16384
 #define LONGEST_BOUNDARY 70 /* RFC 2046 5.1.1 */
 
@@ -64,7 +64,8 @@ bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *val
   return false;
 }
 
-/* `Name: value` lines up to the empty one. NULL: the end is missing or a line is not a field. */
+/* Reads `Name: value` lines up to the empty line. NULL: the empty line is missing, or a line is
+ * not a field. */
 static const char *read_head(mehari_table *info, const char *at, const char *end)
 {
   if (end - at > PART_HEAD_LIMIT)
@@ -84,7 +85,8 @@ static const char *read_head(mehari_table *info, const char *at, const char *end
   return NULL;
 }
 
-/* Browsers write a quote in a name as %22 or \". A longer text is cut. */
+/* Undoes a browser's quoting: a quote in a name comes as %22 or \". A text longer than `room` is
+ * cut. */
 static mehari_text unquoted(char *into, size_t room, mehari_text text)
 {
   STRLEN length = 0;
@@ -113,7 +115,7 @@ static int take_part(mehari_table *into, mehari_uploads *uploads, mehari_table *
   mehari_text quoted;
   if (!disposition || !mehari_form_attribute((mehari_text){disposition->value, disposition->value_length}, "name", &quoted))
     return MEHARI_FORM_BAD_HEADER;
-  char names[PART_HEAD_LIMIT]; /* both are parts of one header line */
+  char names[PART_HEAD_LIMIT]; /* both texts are parts of one header line */
   mehari_text name = unquoted(names, sizeof names, quoted);
   if (!mehari_form_attribute((mehari_text){disposition->value, disposition->value_length}, "filename", &quoted)) {
     mehari_table_add(into, name, content);
@@ -125,8 +127,8 @@ static int take_part(mehari_table *into, mehari_uploads *uploads, mehari_table *
   return MEHARI_FORM_OK;
 }
 
-/* The next delimiter line from `at` on: its start, and the text behind it. The CRLF before a
- * delimiter belongs to it. */
+/* Finds the next delimiter line from `at` on: its start, and the text behind it. The CRLF before
+ * a delimiter belongs to the delimiter. */
 static const char *find_delimiter(const char *at, const char *end, mehari_text delimiter, const char **after)
 {
   for (const char *found = at; (found = memmem(found, end - found, delimiter.at, delimiter.length)); found++) {
@@ -153,7 +155,7 @@ int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_te
   memcpy(line + 4, boundary.at, boundary.length);
   mehari_text delimiter = {line, boundary.length + 4};
   const char *end = body.at + body.length, *at, *after;
-  /* The first delimiter may be at the very start. */
+  /* The first delimiter may stand at the very start of the body. */
   if (body.length >= delimiter.length - 2 && memEQ(body.at, line + 2, delimiter.length - 2))
     at = find_delimiter(body.at, end, (mehari_text){line + 2, delimiter.length - 2}, &after);
   else
@@ -165,7 +167,7 @@ int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_te
       return MEHARI_FORM_OVER_LIMIT;
     mehari_table *info = mehari_table_new();
     const char *content = read_head(info, after, end);
-    /* A part may be empty: the CRLF of its delimiter is then that of the head. */
+    /* If a part is empty, the CRLF of its delimiter is the CRLF that ends its head. */
     at = content ? find_delimiter(content - 2 >= after ? content - 2 : content, end, delimiter, &after) : NULL;
     int status = !content ? MEHARI_FORM_BAD_HEADER : !at ? MEHARI_FORM_BAD_DATA :
                  take_part(into, uploads, info, (mehari_text){content, at > content ? at - content : 0}, body.at);

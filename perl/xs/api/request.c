@@ -25,7 +25,8 @@ static void store(pTHX_ mehari_table *table, SV *name, SV *value)
     mehari_table_unset(table, mehari_sv_text(aTHX_ name));
 }
 
-/* notes: the table; notes($name) and notes($name => $value) as mod_perl 1 has it. */
+/* notes: returns the table. As in mod_perl 1, notes($name) and notes($name => $value) access one
+ * value. */
 XS_INTERNAL(notes)
 {
   dXSARGS;
@@ -98,7 +99,7 @@ XS_INTERNAL(dir_config)
   XSRETURN(1);
 }
 
-/* subprocess_env: in void context and without a name, %ENV gets the request's variables. */
+/* subprocess_env: in void context and without a name, it sets the request's variables in %ENV. */
 XS_INTERNAL(subprocess_env)
 {
   dXSARGS;
@@ -132,7 +133,7 @@ XS_INTERNAL(subprocess_env)
 
 /* ---- Perl's own notes ---- */
 
-/* Stores the value itself, not a copy: a change through it is visible to all. */
+/* Stores the value itself, not a copy, so that a change through one reference is visible to all. */
 XS_INTERNAL(pnotes)
 {
   dXSARGS;
@@ -185,7 +186,7 @@ static HV *slots_of(mehari_rec *rec)
 static SV *make(pTHX_ int which, SV *r)
 {
   dSP;
-  /* It compiles a `use`, which is the most expensive part here. */
+  /* Making the object compiles a `use`, which is the most expensive part here. */
   if (!get_cv(belongings[which].maker, 0)) {
     load_module(PERL_LOADMOD_NOIMPORT, newSVpv(belongings[which].module, 0), NULL);
     SPAGAIN;
@@ -226,7 +227,7 @@ XS_INTERNAL(belonging)
   XSRETURN(1);
 }
 
-/* _slots: the data of the API's Perl part for this request, by name. */
+/* _slots: the data that the Perl part of the API keeps for this request, by name. */
 XS_INTERNAL(slots)
 {
   dXSARGS;
@@ -238,7 +239,7 @@ XS_INTERNAL(slots)
 
 /* ---- numbers ---- */
 
-/* Each returns the old number and sets a new one. */
+/* Returns the old number, and sets the new one if there is an argument. */
 XS_INTERNAL(number)
 {
   dXSARGS;
@@ -252,7 +253,7 @@ XS_INTERNAL(number)
   XSRETURN_IV(old);
 }
 
-/* The date of this second, as HTTP writes it. */
+/* The present date as HTTP writes it. */
 static mehari_text date_now(void)
 {
   static char text[64];
@@ -303,7 +304,7 @@ XS_INTERNAL(relation)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
-  mehari_rec *other = ix == MAIN ? rec->main : ix == PREV ? mehari_rec_before(aTHX_ rec) : rec->next;
+  mehari_rec *other = ix == MAIN ? rec->main : ix == PREV ? mehari_rec_previous(aTHX_ rec) : rec->next;
   PL_op = here;
   ST(0) = other ? sv_mortalcopy(mehari_rec_object(aTHX_ other)) : &PL_sv_undef;
   XSRETURN(1);
@@ -319,17 +320,18 @@ XS_INTERNAL(is_initial_req)
   XSRETURN(1);
 }
 
-/* Apache2::RequestUtil->request: the current request. With an argument it would be set, which
- * has no effect. */
+/* Apache2::RequestUtil->request: the current request. An argument is ignored, although mod_perl
+ * would set it. */
 XS_INTERNAL(current_request)
 {
   dXSARGS;
   PERL_UNUSED_VAR(items);
   SP -= items;
-  if (!mehari_rec_now || !mehari_serving) {
+  bool is_off = mehari_rec_now && mehari_rec_now->settings && mehari_rec_now->settings->options_off & MEHARI_OPTION_GLOBAL_REQUEST;
+  if (!mehari_rec_now || !mehari_serving || is_off) {
     if (GIMME_V == G_VOID)
       XSRETURN_EMPTY;
-    croak("Global $r object is not available: no request is being served");
+    croak("Global $r object is not available. Set:\n\tPerlOptions +GlobalRequest\nin httpd.conf");
   }
   XPUSHs(sv_mortalcopy(mehari_rec_object(aTHX_ mehari_rec_now)));
   PUTBACK;
@@ -346,7 +348,7 @@ XS_INTERNAL(current_callback)
   XSRETURN(1);
 }
 
-/* child_terminate: replaces this worker after the request and its cleanups. */
+/* child_terminate: has this worker replaced after the request and its cleanups. */
 XS_INTERNAL(child_terminate)
 {
   dXSARGS;

@@ -1,4 +1,5 @@
-/* A server's data for Perl: its configured texts and variables, and the handlers of its life. */
+/* The data of a server for Perl: its configured texts and variables, and the handlers of its
+ * life's phases. */
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -8,13 +9,13 @@
 static mehari_settings *server_of(pTHX_ SV *number)
 {
   mehari_settings *server = mehari_server(SvUV(number));
-  /* Nothing is configured for the server, but code that stacks handlers needs a place. */
+  /* The server has no settings yet, but code that stacks handlers needs a record for them. */
   if (!server) {
-    mehari_server_told(aTHX_ SvUV(number), (mehari_text){"", 0});
+    mehari_server_set_settings(aTHX_ SvUV(number), (mehari_text){"", 0});
     server = mehari_server(SvUV(number));
   }
   if (!server)
-    croak("there is no server of number %" SVf, SVfARG(number));
+    croak("there is no server with the number %" SVf, SVfARG(number));
   return server;
 }
 
@@ -52,7 +53,7 @@ XS_INTERNAL(variables)
   PUTBACK;
 }
 
-/* Mehari::Server::containers($number or undef for the request): the custom directives in the
+/* Mehari::Server::containers($number, or undef for the request): the custom directives in the
  * settings. */
 XS_INTERNAL(containers)
 {
@@ -75,7 +76,7 @@ XS_INTERNAL(connection_of)
   if (items != 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  /* Sub-requests and internal redirects belong to the connection of the request around them. */
+  /* Sub-requests and internal redirects belong to the connection of their outer request. */
   while (rec->main || rec->prev)
     rec = rec->main ? rec->main : rec->prev;
   const mehari_request *frame = rec->job.frame;
@@ -86,7 +87,7 @@ XS_INTERNAL(connection_of)
   PUTBACK;
 }
 
-/* $r->run_*: runs the phase's handlers once more, with the results of Apache's hooks. */
+/* $r->run_*: runs the phase's handlers once more. The result is that of Apache's hook. */
 XS_INTERNAL(run_phase)
 {
   dXSARGS;
@@ -97,7 +98,9 @@ XS_INTERNAL(run_phase)
   OP *here = PL_op;
   int status = mehari_rec_check(aTHX_ rec, ix);
   PL_op = here;
-  XSRETURN_IV(mehari_phases[ix].runs_all && status == -1 ? 0 : status);
+  /* Behind Perl's handlers, the server itself maps every path. */
+  bool is_the_servers_too = ix == MEHARI_PHASE_TRANS || ix == MEHARI_PHASE_MAP_TO_STORAGE;
+  XSRETURN_IV((mehari_phases[ix].runs_all || is_the_servers_too) && status == -1 ? 0 : status);
 }
 
 /* $r->location_merge($location) */
@@ -114,7 +117,7 @@ XS_INTERNAL(location_merge)
   XSRETURN(1);
 }
 
-/* $r->die($status): the page of a status in place of the printed output. */
+/* $r->die($status): the page of a status replaces the printed output. */
 XS_INTERNAL(end_with_status)
 {
   dXSARGS;
@@ -135,7 +138,7 @@ XS_INTERNAL(count)
   XSRETURN_UV(mehari_server_count());
 }
 
-/* Mehari::Server::number_of_request: of the server that serves the request. */
+/* Mehari::Server::number_of_request: the number of the server that serves the request. */
 XS_INTERNAL(number_of_request)
 {
   dXSARGS;
@@ -159,6 +162,8 @@ XS_INTERNAL(stack)
     croak_xs_usage(cv, "number, phase, handlers, anew");
   mehari_settings *server = server_of(aTHX_ ST(0));
   int phase = mehari_rec_phase(aTHX_ ST(1));
+  if (phase < 0)
+    XSRETURN_NO;
   SV *handlers = ST(2);
   if (!server->handlers[phase])
     server->handlers[phase] = newAV();
@@ -174,14 +179,15 @@ XS_INTERNAL(stack)
   XSRETURN_YES;
 }
 
-/* Mehari::Server::handlers($number, $phase): an array of them; undef if there are none. */
+/* Mehari::Server::handlers($number, $phase): an array of handlers. undef: there are none. */
 XS_INTERNAL(handlers)
 {
   dXSARGS;
   if (items != 2)
     croak_xs_usage(cv, "number, phase");
   const mehari_settings *server = mehari_server(SvUV(ST(0)));
-  AV *list = server ? server->handlers[mehari_rec_phase(aTHX_ ST(1))] : NULL;
+  int phase = mehari_rec_phase(aTHX_ ST(1));
+  AV *list = server && phase >= 0 ? server->handlers[phase] : NULL;
   if (!list)
     XSRETURN_UNDEF;
   AV *copy = newAV();

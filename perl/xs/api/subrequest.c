@@ -26,10 +26,10 @@ static SV *full_path(pTHX_ SV *base, SV *path)
 
 enum { LOOKUP_URI, LOOKUP_METHOD_URI, LOOKUP_FILE };
 
-/* The main request's filters for a sub-request's response, from the named one on. */
+/* Sends a sub-request's response through the main request's filters, from the named filter on. */
 static void go_through(pTHX_ mehari_rec *sub, SV *filter)
 {
-  if (!sv_derived_from(filter, "Apache2::Filter::Place"))
+  if (!sv_derived_from(filter, "Apache2::Filter"))
     croak("expected one of $r->output_filters, not `%s`", SvPV_nolen(filter));
   dSP;
   ENTER;
@@ -37,7 +37,7 @@ static void go_through(pTHX_ mehari_rec *sub, SV *filter)
   PUSHMARK(SP);
   XPUSHs(filter);
   PUTBACK;
-  int count = call_method("number", G_SCALAR);
+  int count = call_method("place_number", G_SCALAR);
   SPAGAIN;
   SV *place = count ? POPs : &PL_sv_undef;
   sub->filtered_from = SvOK(place) ? SvIV(place) + 1 : 0;
@@ -59,7 +59,8 @@ XS_INTERNAL(lookup)
   SV *uri = mehari_rec_text(aTHX_ rec, MEHARI_REC_URI);
   if (ix == LOOKUP_FILE) {
     mehari_text file = mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
-    /* As Apache: a file has no URI, so that no location but that of all paths is about it. */
+    /* As in Apache, the sub-request for a file has no URI. Only a location for all paths applies
+     * to it. */
     sub = mehari_rec_sub(aTHX_ rec, (mehari_text){"/", 1}, &file, method);
     if (sub)
       mehari_rec_set_text(aTHX_ sub, MEHARI_REC_URI, newSVpvs_flags("", SVs_TEMP));
@@ -67,7 +68,7 @@ XS_INTERNAL(lookup)
     sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ uri, ST(needed - 1))), NULL, method);
   PL_op = here;
   if (!sub)
-    croak("the server has no answer for this path");
+    croak("the server cannot resolve this path");
   if (items > needed)
     SvGETMAGIC(ST(needed));
   if (items > needed && SvOK(ST(needed)))
@@ -84,7 +85,7 @@ XS_INTERNAL(run)
   mehari_rec *sub = mehari_rec_of(aTHX_ ST(0));
   if (!sub->main)
     croak("only a sub-request can be run: see $r->lookup_uri");
-  OP *here = PL_op; /* flushing leaves none */
+  OP *here = PL_op; /* flushing leaves PL_op empty */
   int status = mehari_rec_run(aTHX_ sub);
   PL_op = here;
   XSRETURN_IV(status);
@@ -97,7 +98,7 @@ XS_INTERNAL(internal_redirect)
     croak_xs_usage(cv, "r, uri");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
-  if (rec->main) { /* within another answer: its body is what is wanted */
+  if (rec->main) { /* within another response only the body is wanted */
     mehari_rec *sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), ST(1))), NULL, (mehari_text){"GET", 3});
     if (sub)
       mehari_rec_run(aTHX_ sub);

@@ -37,7 +37,7 @@ static int release(pTHX_ SV *holder, MAGIC *magic)
 
 static void append(mehari_table *into, const mehari_table *from);
 
-/* In the interpreter of a new thread: every holder of the table now holds the copy. */
+/* Runs in the interpreter of a new thread: every holder of the table there now holds the copy. */
 static int copy(pTHX_ MAGIC *magic, CLONE_PARAMS *parameters)
 {
   PERL_UNUSED_ARG(parameters);
@@ -74,7 +74,8 @@ SV *mehari_table_object(pTHX_ mehari_table *table)
   return sv_bless(newRV_noinc((SV *)hash), stash);
 }
 
-/* A hash has an auxiliary part after an iteration or while a weak reference points to it. */
+/* Whether the hash is as it was made. A hash has an auxiliary part after an iteration, or while
+ * a weak reference points to it. */
 bool mehari_table_is_unshared(pTHX_ SV *object)
 {
   SV *hash = SvRV(object);
@@ -153,9 +154,9 @@ XS_INTERNAL(table_get)
   PUTBACK;
 }
 
-/* A name may occur twice. A key made by iteration knows its entry, because perl fetches the
- * values of a list after all keys. During `each` every spelling of the key means the current
- * entry. */
+/* The entry that a key means. A name may occur twice. A key made by iteration knows its entry,
+ * because perl fetches the values of a list after all keys. During `each` every spelling of the
+ * key means the current entry. */
 static const mehari_entry *entry_at_hand(const mehari_table *table, SV *key, mehari_text name)
 {
   int at = SvPOK(key) && SvIOKp(key) && !SvIOK(key) ? (int)SvIVX(key) : table->cursor - 1;
@@ -168,7 +169,7 @@ static SV *key_of(pTHX_ const mehari_table *table, int at)
   SV *key = newSVpvn_flags(entry->name, entry->name_length, SVs_TEMP);
   SvUPGRADE(key, SVt_PVIV);
   SvIV_set(key, at);
-  SvIOKp_on(key); /* for entry_at_hand only: as a number the key is still its text */
+  SvIOKp_on(key); /* for entry_at_hand only; the key's text is unchanged */
   return key;
 }
 
@@ -207,7 +208,8 @@ XS_INTERNAL(table_clear)
   XSRETURN_EMPTY;
 }
 
-/* FIRSTKEY and NEXTKEY: each entry in turn. Repeated names occur repeatedly. */
+/* FIRSTKEY and NEXTKEY: each entry in turn. A name with several entries is returned several
+ * times. */
 XS_INTERNAL(table_next)
 {
   dXSARGS;
@@ -233,7 +235,8 @@ static void append(mehari_table *into, const mehari_table *from)
                      (mehari_text){from->entries[i].value, from->entries[i].value_length});
 }
 
-/* Each name once, at its first place: with its last value, or with all values joined. */
+/* Leaves one entry for each name, at the place of the first: with the last value, or with all
+ * values joined. */
 static void compress(mehari_table *table, bool merge)
 {
   mehari_table whole = *table;

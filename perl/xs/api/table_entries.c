@@ -24,8 +24,17 @@ static bool is_named(const mehari_entry *entry, mehari_text name)
   return entry->name_length == name.length && !strncasecmp(entry->name, name.at, name.length);
 }
 
+/* As in APR, whose tables hold C strings, a NUL ends a text. */
+static mehari_text up_to_nul(mehari_text text)
+{
+  const char *end = memchr(text.at, '\0', text.length);
+  return end ? (mehari_text){text.at, end - text.at} : text;
+}
+
 static mehari_entry make_entry(mehari_text name, mehari_text value)
 {
+  name = up_to_nul(name);
+  value = up_to_nul(value);
   mehari_entry entry = {safemalloc(name.length + value.length + 2), NULL, name.length, value.length};
   entry.value = entry.name + name.length + 1;
   mehari_bytes(entry.name, name.at, name.length);
@@ -63,7 +72,7 @@ static int position(const mehari_table *table, mehari_text name)
   return -1;
 }
 
-/* The first spelling stays, and its place. */
+/* Replaces the value of an entry. The spelling and the place of the first entry stay. */
 static void replace(mehari_table *table, int at, mehari_text value)
 {
   mehari_entry old = table->entries[at];

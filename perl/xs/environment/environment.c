@@ -17,15 +17,16 @@ static const char *const fixed_names[FIXED] = {
   "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
 };
 static mehari_pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
-static mehari_pin *content_length; /* a field's, too */
+static mehari_pin *content_length; /* also set as a header field */
 
-static mehari_pin *live[MEHARI_FIELD_PINS + 5]; /* the optional variables that %ENV has now */
+static mehari_pin *live[MEHARI_FIELD_PINS + 5]; /* the optional variables that are in %ENV now */
 static int live_count;
 
-static struct { SV *key, *value; U32 hash; } *base; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
+/* The variables that the worker itself passes on: PATH, TZ, PerlPassEnv. */
+static struct { SV *key, *value; U32 hash; } *base;
 static int base_count;
-static STRLEN own_base; /* of them, those no request sets */
-static AV *loose; /* names of this request without a pin */
+static STRLEN own_base; /* how many of `base` no request sets */
+static AV *loose; /* names of this request that have no pin */
 static U32 request;
 
 static bool is_plain(SV *value)
@@ -90,7 +91,7 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
   av_push(loose, key);
 }
 
-/* An optional variable, removed again for a request without it. */
+/* Sets an optional variable. It is removed again before a request that lacks it. */
 static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STRLEN length)
 {
   mehari_pin **place = MEHARI_NEXT(live, live_count);
@@ -193,9 +194,12 @@ static void drop_foreign(pTHX_ HV *env)
   live_count = 0;
 }
 
-static bool is_bare; /* nothing of a request is in %ENV but `PerlSetEnv` of its place */
-static bool is_without_api; /* nor that there is mod_perl's API */
-static mehari_table *early; /* what handlers before the response have stored in %ENV; NULL: none ever has */
+static bool is_bare; /* %ENV has no variable of a request, except `PerlSetEnv` of its place */
+/* %ENV also lacks the variables by which programs detect mod_perl's API. */
+static bool is_without_api;
+/* The variables that handlers before the response have stored in %ENV; NULL: no handler has ever
+ * stored one. */
+static mehari_table *early;
 
 /* PATH, TZ and the like: restored with magic after a script changed them, because C libraries
  * read them too. */
@@ -225,7 +229,7 @@ static void set_path_info(pTHX_ HV *env)
   SvREFCNT_dec(translated);
 }
 
-/* A handler is no file. Its path is that of the URL below the document root. */
+/* A handler has no file. Its path is the URL's path below the document root. */
 static void set_script_filename(pTHX_ HV *env)
 {
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
@@ -288,7 +292,8 @@ void mehari_environment_begin(pTHX)
   store_base(aTHX_ env);
   set_request(aTHX_ env);
   drop_optional(aTHX_ env, before, before_count);
-  /* All our variables are in it, so any further one was stored by the script. */
+  /* The count covers all of our variables. A higher number means that the script has stored a
+   * variable. */
   if (HvUSEDKEYS(env) != own_base + FIXED + live_count + (STRLEN)(av_top_index(loose) + 1)) {
     drop_foreign(aTHX_ env);
     request++;
@@ -334,7 +339,7 @@ static bool is_as_forgotten(pTHX_ HV *env, bool without_api)
   return is_bare && is_without_api == without_api && av_top_index(loose) < 0 && HvUSEDKEYS(env) == expected;
 }
 
-/* The variables of `PerlSetEnv` for the place. Those of the server are there already. */
+/* Sets the variables of the place's `PerlSetEnv`. Those of the server are already set. */
 static void set_place(pTHX_ HV *env, const mehari_job *place)
 {
   const mehari_request *frame = place->frame;
@@ -370,12 +375,12 @@ static void forget(pTHX_ bool without_api, const mehari_job *place)
   SvFLAGS(env) |= magic;
 }
 
-/* Handlers without `SetupEnv` see the server's variables and the place's `PerlSetEnv`, but none
- * of the request. */
+/* Before a handler without `SetupEnv`: %ENV has the server's variables and the place's
+ * `PerlSetEnv`, but no variable of the request. */
 void mehari_environment_forget(pTHX_ const mehari_job *place) { forget(aTHX_ false, place); }
 
-/* PSGI applications see the same, without the variables of mod_perl's API, which modules would
- * take for an offer. */
+/* Before a PSGI application: the same, without the variables of mod_perl's API, because modules
+ * would try to use the API. */
 void mehari_environment_of_process(pTHX) { forget(aTHX_ true, NULL); }
 
 /* ---- values that handlers store in %ENV before the response ---- */
@@ -426,7 +431,7 @@ void mehari_environment_note_early(pTHX)
   }
 }
 
-/* The request's own variable of this name has precedence. */
+/* Restores the early variables. The request's own variable of a name has precedence. */
 void mehari_environment_set_early(pTHX)
 {
   HV *env = GvHVn(PL_envgv);
@@ -447,7 +452,7 @@ void mehari_environment_without_request(pTHX)
   is_bare = is_without_api = false;
 }
 
-/* In a template, so that its children write into existing memory. */
+/* Called in a template, so that its children write into existing memory. */
 void mehari_environment_reserve(pTHX)
 {
   static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};

@@ -9,7 +9,8 @@ typedef struct {
   char name[55];
 } spelling;
 
-#define SPELLINGS (2 * MEHARI_FIELD_PINS) /* a power of two; half of it is used, so that a search ends */
+/* A power of two; at most half is used, so that each search ends. */
+#define SPELLINGS (2 * MEHARI_FIELD_PINS)
 static spelling spellings[SPELLINGS];
 static mehari_pin field_pins[MEHARI_FIELD_PINS];
 static int spelling_count, field_pin_count;
@@ -48,7 +49,8 @@ mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length)
   PERL_HASH(hash, name, length);
   key = newSVpvn_share(name, length, hash);
   for (int i = 0; i < field_pin_count; i++)
-    if (SvPVX(field_pins[i].key) == SvPVX(key)) { /* shared strings are equal when they are the same */
+    /* Shared strings are equal if their addresses are. */
+    if (SvPVX(field_pins[i].key) == SvPVX(key)) {
       SvREFCNT_dec(key);
       return &field_pins[i];
     }
@@ -60,7 +62,8 @@ mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length)
   return this;
 }
 
-/* NULL: too many different names have been seen, or this one is too long. */
+/* The pin of a header field's variable. NULL: the name is too long, or there are too many
+ * different names. */
 mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length)
 {
   if (!length || length > sizeof spellings[0].name)

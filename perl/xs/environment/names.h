@@ -4,17 +4,20 @@
 
 #include "mehari.h"
 
-/* A variable with a key made once. */
+/* A variable whose key is made only once. */
 typedef struct {
   SV *key;
   U32 hash;
-  U32 request; /* the last request that set it */
+  U32 request; /* the number of the last request that set the variable */
 } mehari_pin;
 
 #define MEHARI_FIELD_PINS 128
 void mehari_pin_make(pTHX_ mehari_pin *this, const char *name, STRLEN length);
-mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length); /* NULL: there are too many */
-mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length); /* of a header field; NULL: it has none */
-STRLEN mehari_variable_name(char *into, size_t room, mehari_text field); /* 0: the field has none, as in Apache: `X_Y` would stand for `X-Y` */
+/* NULL: there are too many variables. */
+mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length);
+/* The pin of a header field's variable; NULL: the field has none. */
+mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length);
+/* 0: the field has no variable. As in Apache, `X_Y` has none, because it could imitate `X-Y`. */
+STRLEN mehari_variable_name(char *into, size_t room, mehari_text field);
 
 #endif

@@ -5,7 +5,8 @@
 
 extern char **environ;
 
-/* Between export and restore, environ is ours. Neither perl nor C libraries change it then. */
+/* Between export and restore, environ is the array that we built. During this time neither perl
+ * nor C libraries change it. */
 static char **built, **kept;
 
 static char *line_of(pTHX_ HE *entry)
@@ -21,7 +22,8 @@ static char *line_of(pTHX_ HE *entry)
   return line;
 }
 
-/* A tie of the script is for its Perl code. A child gets the contents of the underlying hash. */
+/* Builds environ from %ENV. If the script has tied %ENV, the child gets the contents of the
+ * underlying hash, because a tie works only in the script's Perl code. */
 void mehari_environment_export(pTHX)
 {
   if (built)

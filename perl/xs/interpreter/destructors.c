@@ -1,10 +1,10 @@
-/* Whether a program left an object with a destructor that may have an effect. Only then must
- * perl destroy its objects, which searches all values and unshares their memory: milliseconds in
- * a large interpreter.
+/* Decides whether a program left an object whose destructor may have an effect. Only then must
+ * perl destroy its objects: that search through all values unshares their memory and takes
+ * milliseconds in a large interpreter.
  *
- * An object holds a reference to its class's stash. If no class is new and no reference count of
- * a class has grown since the template looked, the program left no object. Otherwise all values
- * are searched. */
+ * An object holds a reference to its class's stash. If no class is new, and no reference count
+ * of a class has grown since the template looked, the program left no object. Otherwise all
+ * values are searched. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 
@@ -19,13 +19,13 @@ typedef struct {
   HV *stash;
 } instance;
 
-/* The state before the program ran. The instances are those with a destructor, sorted by
- * address. */
+/* The classes and instances before the program ran. Only instances with a destructor are noted,
+ * sorted by address. */
 static class *classes;
 static instance *instances;
 static size_t class_count, instance_count;
 
-/* perl itself does not call destructors that return at once. */
+/* Whether a destructor returns at once. perl itself does not call such a destructor. */
 static bool returns_at_once(CV *code)
 {
   OP *op = CvISXSUB(code) ? NULL : CvSTART(code);
@@ -36,7 +36,8 @@ static bool returns_at_once(CV *code)
 
 static CV *find_method(pTHX_ HV *stash, const char *name)
 {
-  GV *found = gv_fetchmeth_pvn(stash, name, strlen(name), -1, 0); /* -1: leaves no trace in the stash */
+  /* -1: the search leaves no trace in the stash. */
+  GV *found = gv_fetchmeth_pvn(stash, name, strlen(name), -1, 0);
   CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
   return code && (CvISXSUB(code) || CvROOT(code)) ? code : NULL;
 }
@@ -99,8 +100,8 @@ static bool is_noted(HV *stash)
   return false;
 }
 
-/* The first stash in `stash` that is not noted. Read-only, because perl's hash iterator would
- * unshare a page. */
+/* The first stash within `stash` that is not noted. The search only reads, because perl's hash
+ * iterator would unshare a page. */
 static HV *unnoted_within(HV *stash)
 {
   if (!HvARRAY(stash))
@@ -150,7 +151,7 @@ bool mehari_destructors_due(pTHX)
   bool look = false, due = false;
   for (size_t i = 0; i < class_count && !look; i++)
     look = may_have_instances(aTHX_ &classes[i]);
-  /* A freed object may have made room for a new one. */
+  /* A new object may lie in the place of a freed one. */
   for (size_t i = 0; i < instance_count && !look; i++)
     look = !SvOBJECT(instances[i].object) || SvSTASH(instances[i].object) != instances[i].stash;
   if (look)

@@ -1,5 +1,5 @@
 /* Runs Perl under its own jump level: the script cannot catch `exit`, `exit` cannot end the
- * worker, and the server reports what `die` leaves. */
+ * worker, and the server reports an error that `die` leaves. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
@@ -22,7 +22,7 @@ mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_st
   case MEHARI_JUMPED_NOT:
     body(aTHX_ argument);
     break;
-  case MEHARI_JUMPED_BY_DIE: /* a `die` caught by an `eval` of the ops this level runs */
+  case MEHARI_JUMPED_BY_DIE: /* an `eval` in the code that this level runs has caught the `die` */
     if (mehari_resume_after_eval(aTHX)) {
       CALLRUNOPS(aTHX);
       break;
@@ -64,7 +64,8 @@ mehari_outcome mehari_call_list(pTHX_ AV *subs)
   mehari_outcome worst = MEHARI_RAN;
   if (!subs)
     return worst;
-  /* Perl unshifts END blocks. Under mod_perl they run in the order in which they were written. */
+  /* Runs END blocks in the order in which they were written, as under mod_perl. Perl puts new
+   * blocks at the front of the list. */
   for (SSize_t i = av_top_index(subs); i >= 0; i--) {
     call this = {AvARRAY(subs)[i], false};
     mehari_outcome outcome = mehari_guard(aTHX_ call_in_void, &this, NULL);
@@ -89,8 +90,8 @@ void mehari_log_exception(pTHX_ const char *where)
   }
 }
 
-/* A script forked, and its child returned here. It must end as a program does and must not
- * become a second worker. */
+/* Ends the child of a script that forked. The child has returned to the server's code and must
+ * end as a program does: it must not become a second worker. */
 void mehari_child_leave(pTHX_ int status)
 {
   if (mehari_is_program)

@@ -7,16 +7,18 @@
 /* guard.c: runs Perl so that none of its effects leaves this process. */
 typedef enum { MEHARI_RAN, MEHARI_DIED, MEHARI_EXITED } mehari_outcome;
 typedef void (*mehari_body)(pTHX_ void *argument);
-/* Runs `body` under its own jump level. MEHARI_DIED only if $@ reaches the top. */
+/* Runs `body` under its own jump level. The result is MEHARI_DIED only if no `eval` caught the
+ * error. */
 mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status);
-mehari_outcome mehari_call_list(pTHX_ AV *subs); /* END blocks */
+mehari_outcome mehari_call_list(pTHX_ AV *subs); /* runs END blocks */
 void mehari_log_exception(pTHX_ const char *where);
 void mehari_child_leave(pTHX_ int status) __attribute__((noreturn));
 
 /* operators.c: replaces operators before any other code is compiled. */
 void mehari_operators_install(pTHX);
 extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
-extern bool mehari_child_has_own_stdout; /* of the child that the operator under way starts */
+/* Whether the child that the current operator starts has its own descriptor 1. */
+extern bool mehari_child_has_own_stdout;
 
 /* threads.c: a script's threads. Each runs a copy of the interpreter. Only the thread that the
  * server started may use the worker's state. */
@@ -28,15 +30,17 @@ static inline bool mehari_in_thread(void) { return false; }
 #endif
 struct mehari_sub; /* api/api.h */
 void mehari_threads_boot(pTHX);
-void mehari_for_requests_only(const struct mehari_sub *subs, size_t count); /* they die in a thread */
-bool mehari_threads_are_left(void); /* another thread than this one runs, and goes on running */
+/* These subs die in a thread of a script. */
+void mehari_forbid_in_threads(const struct mehari_sub *subs, size_t count);
+bool mehari_threads_are_left(void); /* whether another thread runs and will go on running */
 
 /* stack.c: the Perl stack of a worker that ran too long. */
 void mehari_stack_watch(pTHX);
 extern volatile bool mehari_running_perl;
 
 /* destructors.c: whether perl must destroy its objects. */
-void mehari_destructors_note(pTHX); /* what is there before the program is not its own */
+/* Objects that exist before the program are not the program's. */
+void mehari_destructors_note(pTHX);
 bool mehari_destructors_due(pTHX);
 
 #endif

@@ -27,7 +27,7 @@ static IO *first_argument_io(pTHX)
   return count > 0 && arguments[0] && isGV_with_GP(arguments[0]) ? GvIO((GV *)arguments[0]) : NULL;
 }
 
-/* The operators that start a process, which gets the current %ENV. */
+/* Runs an operator that starts a process. The process gets the current %ENV. */
 static OP *spawn(pTHX_ OP *(*perl)(pTHX))
 {
   if (!mehari_serving || mehari_in_child || mehari_in_thread(aTHX))
@@ -49,7 +49,7 @@ static bool opens_a_pipe(pTHX)
   return false;
 }
 
-/* The operators whose child prints to us instead of descriptor 1. */
+/* Runs an operator whose child writes to a pipe of ours instead of descriptor 1. */
 static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
 {
   if (mehari_in_thread(aTHX))
@@ -74,7 +74,7 @@ static bool opens_for_reading(pTHX)
   return length && text[length - 1] == '|' && text[0] != '|';
 }
 
-/* `open F, "<&=", 5`: closing F closes descriptor 5, whoever opened it. */
+/* `open F, "<&=", 5`: closing F closes descriptor 5, no matter which code opened the descriptor. */
 static bool opens_a_number(pTHX)
 {
   SSize_t count;
@@ -96,8 +96,8 @@ static OP *run_open(pTHX)
   return next;
 }
 
-/* `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]` of bytes goes to the response like a print.
- * Other cases take Perl's own way, which reports their errors. */
+/* `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]` of bytes goes to the response like a print. In
+ * other cases Perl's own operator runs and reports errors. */
 static OP *run_syswrite(pTHX)
 {
   IO *io = first_argument_io(aTHX);
@@ -106,7 +106,7 @@ static OP *run_syswrite(pTHX)
     return perl_syswrite(aTHX);
   SSize_t count;
   SV **arguments = mehari_arguments(aTHX_ &count);
-  /* `&CORE::syswrite` leaves a null for what was not given. */
+  /* `&CORE::syswrite` passes a null for each missing argument. */
   SV *wanted = count > 2 ? arguments[2] : NULL, *from = count > 3 ? arguments[3] : NULL;
   STRLEN size;
   const char *bytes = SvPV(arguments[1], size);
@@ -130,14 +130,15 @@ static OP *run_syswrite(pTHX)
   return NORMAL;
 }
 
-/* Perl's sysread reads the descriptor; under our layer it is a read. */
+/* Perl's sysread would read the descriptor. On a handle of ours it reads through our layer. */
 static OP *run_sysread(pTHX)
 {
   IO *io = first_argument_io(aTHX);
   PerlIO *handle = io ? IoIFP(io) : NULL;
   if (!handle || !PerlIOValid(handle) || (PerlIOBase(handle)->tab != &mehari_input_layer && PerlIOBase(handle)->tab != &mehari_psgi_input_layer))
     return perl_sysread(aTHX);
-  /* Runs on a copy, so the script's op stays unchanged even if perl dies because of the length. */
+  /* Runs a copy of the op, so the script's op stays unchanged even if perl dies because of the
+   * length. */
   OP *op = PL_op;
   LISTOP read = *cLISTOPx(op);
   read.op_type = OP_READ;
@@ -174,7 +175,7 @@ static OP *run_syscall(pTHX)
   return perl_syscall(aTHX);
 }
 
-/* The end of a file that was loaded, or of a string eval. */
+/* Runs the op that ends a loaded file or a string eval. */
 static OP *run_leaveeval(pTHX)
 {
   bool was_loaded = mehari_leaves_loaded_file(aTHX);
@@ -197,8 +198,8 @@ static OP *run_umask(pTHX)
   return perl_umask(aTHX);
 }
 
-/* `exec` in a script would replace the worker. Instead a child becomes the program, and the
- * script ends with it. */
+/* Replaces `exec`, which would replace the worker: a child becomes the program, and the script
+ * ends with the child. */
 static OP *run_exec(pTHX)
 {
   if (!mehari_serving || mehari_in_child)
@@ -224,7 +225,7 @@ static void in_forked_child(void)
   mehari_template_child_forked();
   mehari_in_child = true;
   if (mehari_child_has_own_stdout)
-    mehari_output_discard(); /* what the parent printed is the parent's */
+    mehari_output_discard(); /* the parent sends its printed output itself */
   mehari_child_has_own_stdout = false;
 }
 

@@ -1,9 +1,10 @@
-/* perl's private parts, each behind a name: jump levels, contexts, arenas, pads, the parser. No other file of the XS
- * touches them. What every extension reads (PL_op, PL_curcop, PL_endav, PL_diehook) is used directly.
+/* perl's private parts, each behind a name: jump levels, contexts, arenas, pads, the parser. No
+ * other file of the XS touches them. Variables that every extension reads (PL_op, PL_curcop,
+ * PL_endav, PL_diehook) are used directly.
  *
- * Each comment says where perl has the thing and in which versions it was read. READ stands for 5.32.1, 5.36.0,
- * 5.40.1 and 5.42.3. A new perl is read at these places before it counts as supported; `make perls` tests it.
- */
+ * Each comment names the place in perl's sources, and the versions in which we have read it.
+ * READ stands for 5.32.1, 5.36.0, 5.40.1 and 5.42.3. A new perl counts as supported after these
+ * places have been read in it; `make perls` tests it. */
 #ifndef MEHARI_PERL_INTERNALS_H
 #define MEHARI_PERL_INTERNALS_H
 
@@ -15,15 +16,15 @@
 
 /* ---- jump levels ---- */
 
-/* A level that `die` and `exit` come back to: cop.h (JMPENV_PUSH), perl.c (perl_run). READ.
- * These are macros: setjmp(3) returns into the function that calls it. */
+/* A level to which `die` and `exit` jump: cop.h (JMPENV_PUSH), perl.c (perl_run). READ. The
+ * names are macros, because setjmp(3) returns into the function that calls it. */
 #define MEHARI_JUMP_LEVEL dJMPENV
 #define MEHARI_JUMP_ENTER(jumped) JMPENV_PUSH(jumped)
 #define MEHARI_JUMP_LEAVE JMPENV_POP
 enum { MEHARI_JUMPED_NOT = 0, MEHARI_JUMPED_BY_EXIT = 2, MEHARI_JUMPED_BY_DIE = 3 };
 
-/* Makes the op that follows the `eval` which caught a `die` the next one; false: no eval of this level caught it.
- * perl.c (perl_call_sv, case 3). READ. */
+/* Lets the program continue behind the `eval` that caught a `die`. False: no eval of this level
+ * caught it. perl.c (perl_call_sv, case 3). READ. */
 static inline bool mehari_resume_after_eval(pTHX)
 {
   if (!PL_restartop)
@@ -45,7 +46,8 @@ static inline mehari_depth mehari_depth_now(pTHX)
   return (mehari_depth){PL_scopestack_ix, PL_markstack_ptr - PL_markstack, PL_stack_sp - PL_stack_base};
 }
 
-/* Leaves all that was entered since, as perl_run does after an `exit`: perl.c (case 2). READ. */
+/* Leaves everything that was entered since, as perl_run does after an `exit`: perl.c (case 2).
+ * READ. */
 static inline void mehari_unwind(pTHX_ mehari_depth depth)
 {
   while (PL_scopestack_ix > depth.scopes)
@@ -61,9 +63,9 @@ static inline void mehari_unwind(pTHX_ mehari_depth depth)
 
 /* ---- the main program ---- */
 
-/* Makes a compiled sub the main program and its first op the next one. The block is the one that perl's main program
- * runs in: each statement starts from its stack level. perl.c (S_run_body), pp_hot.c (pp_entersub), inline.h
- * (cx_pushblock). READ. */
+/* Makes a compiled sub the main program, and its first op the next op. The block is the one in
+ * which perl's main program runs: each statement starts from its stack level. perl.c
+ * (S_run_body), pp_hot.c (pp_entersub), inline.h (cx_pushblock). READ. */
 static inline void mehari_become_main(pTHX_ CV *code)
 {
   PL_main_cv = code;
@@ -76,11 +78,11 @@ static inline void mehari_become_main(pTHX_ CV *code)
   PL_op = CvSTART(code);
 }
 
-/* The main program has ended; what follows is not within it. */
+/* Marks the main program as ended. Code that runs later is not within it. */
 static inline void mehari_leave_main(pTHX) { CvDEPTH(PL_main_cv) = 0; }
 
-/* The body belongs to PL_main_root: perl_destruct frees it there, and must not free it with the sub as well.
- * perl.c (perl_destruct). READ. */
+/* The body belongs to PL_main_root: perl_destruct frees it there, and must not free it again
+ * with the sub. perl.c (perl_destruct). READ. */
 static inline void mehari_give_main_away(pTHX)
 {
   dounwind(-1);
@@ -88,7 +90,8 @@ static inline void mehari_give_main_away(pTHX)
   CvSTART(PL_main_cv) = NULL;
 }
 
-/* perl.h has this function without the usual macro, so that a perl without threads needs its interpreter named. READ. */
+/* Calls perl_destruct. perl.h declares it without the usual macro, so a perl without threads
+ * needs its interpreter named. READ. */
 static inline void mehari_destruct(pTHX)
 {
 #ifdef MULTIPLICITY
@@ -98,29 +101,31 @@ static inline void mehari_destruct(pTHX)
 #endif
 }
 
-/* `srand` runs anew at the next `rand`: pp.c (pp_rand). READ. */
+/* Makes the next `rand` call `srand` again: pp.c (pp_rand). READ. */
 static inline void mehari_forget_random_seed(pTHX) { PL_srand_called = FALSE; }
 
-/* What `perl -l` sets: perl.c (moreswitches). READ. */
+/* Sets what `perl -l` sets: perl.c (moreswitches). READ. */
 static inline void mehari_end_lines(pTHX)
 {
   PL_minus_l = TRUE;
   PL_ors_sv = newSVpvs("\n");
 }
 
-/* perl_destruct has closed all handles: perlio.c (PerlIO_destruct, PerlIO_cleanup). READ. */
+/* Whether perl_destruct has closed all handles: perlio.c (PerlIO_destruct, PerlIO_cleanup).
+ * READ. */
 static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
 
 /* ---- values ---- */
 
-/* Loops over all values that are alive, with a head of their own: sv.c (S_visit). READ. An arena's first place holds
- * the next arena and the number of places. */
+/* Loops over all living values: sv.c (S_visit). READ. The first place of an arena holds the
+ * address of the next arena and the number of places. */
 #define MEHARI_EACH_VALUE(each)                                                            \
   for (SV *arena_ = PL_sv_arenaroot; arena_; arena_ = (SV *)SvANY(arena_))                 \
     for (SV *each = arena_ + 1, *end_ = &arena_[SvREFCNT(arena_)]; each < end_; each++)    \
       if (SvTYPE(each) != (svtype)SVTYPEMASK && SvREFCNT(each))
 
-/* perl forgets the free places in its arenas and takes new ones from malloc: sv.c, intrpvar.h. READ. */
+/* Makes perl forget the free places in its arenas. It then takes new arenas from malloc: sv.c,
+ * intrpvar.h. READ. */
 static inline void mehari_forget_free_values(pTHX)
 {
   PL_sv_root = NULL;
@@ -130,17 +135,17 @@ static inline void mehari_forget_free_values(pTHX)
 
 /* ---- pads ---- */
 
-/* A lexical of a sub that does not recurse: pad.h. READ. */
+/* A lexical of a sub that does not call itself: pad.h. READ. */
 static inline SV **mehari_lexical(CV *code, PADOFFSET slot)
 {
   return &PadARRAY(PadlistARRAY(CvPADLIST(code))[1])[slot];
 }
 
-/* The slots of a sub's lexicals are 1 to this. */
+/* The last slot of a sub's lexicals. The first is 1. */
 static inline PADOFFSET mehari_last_lexical(CV *code) { return (PADOFFSET)PadnamelistMAX(PadlistNAMES(CvPADLIST(code))); }
 
-/* The slot in the enclosing sub that a slot of this closure is captured from; 0: the slot is no captured `my`
- * variable. pad.c (S_pad_findlex). READ. */
+/* The slot in the enclosing sub from which this closure's slot is captured. 0: the slot is not a
+ * captured `my` variable. pad.c (S_pad_findlex). READ. */
 static inline PADOFFSET mehari_captured_from(CV *code, PADOFFSET slot)
 {
   PADNAME *name = PadnamelistARRAY(PadlistNAMES(CvPADLIST(code)))[slot];
@@ -149,7 +154,8 @@ static inline PADOFFSET mehari_captured_from(CV *code, PADOFFSET slot)
   return PARENT_PAD_INDEX(name);
 }
 
-/* A named sub that is run itself, not a prototype of closures nor one of the closures: cv.h. READ. */
+/* Whether a sub is named and runs itself: it is neither a prototype of closures nor a closure.
+ * cv.h. READ. */
 static inline bool mehari_is_plain_sub(CV *code)
 {
   return !CvISXSUB(code) && CvPADLIST(code) && !CvCLONE(code) && !CvCLONED(code);
@@ -157,10 +163,11 @@ static inline bool mehari_is_plain_sub(CV *code)
 
 /* ---- the parser ---- */
 
-/* Text is read from a file, not from a string: parser.h (rsfp). READ. */
+/* Whether the parser reads from a file, not from a string: parser.h (rsfp). READ. */
 static inline bool mehari_parser_reads_file(pTHX) { return PL_parser->rsfp != NULL; }
 
-/* The text in the parser's buffer that is not read yet. A keyword plugin may move its start: perlapi, PL_bufptr. READ. */
+/* The text in the parser's buffer that is not read yet. A keyword plugin may move the start of
+ * this text: perlapi, PL_bufptr. READ. */
 static inline char *mehari_parser_rest(pTHX_ char **end)
 {
   *end = PL_parser->bufend;
@@ -168,11 +175,12 @@ static inline char *mehari_parser_rest(pTHX_ char **end)
 }
 static inline void mehari_parser_skip_to(pTHX_ char *at) { PL_parser->bufptr = at; }
 
-/* Errors were found, and the parser goes on to find others: parser.h (error_count). READ. */
+/* Whether the parser has found errors. It goes on to find further ones: parser.h (error_count).
+ * READ. */
 static inline bool mehari_parser_has_errors(pTHX) { return PL_parser->error_count != 0; }
 
-/* The sub that is compiled counts as a file: `shift` takes from @ARGV and named subs share its lexicals.
- * cv.h (CvUNIQUE), op.c (ck_shift). READ. */
+/* Makes the sub that is being compiled count as a file: `shift` takes from @ARGV, and named subs
+ * share its lexicals. cv.h (CvUNIQUE), op.c (ck_shift). READ. */
 static inline void mehari_compile_as_file(pTHX)
 {
   if (PL_compcv)
@@ -182,7 +190,7 @@ static inline void mehari_compiled_as_sub(CV *code) { CvFLAGS(code) &= ~CVf_UNIQ
 
 /* ---- operators ---- */
 
-/* The arguments of the operator that is about to run; `count` of them. pp.h (dMARK, dORIGMARK). READ. */
+/* The `count` arguments of the operator that is about to run. pp.h (dMARK, dORIGMARK). READ. */
 static inline SV **mehari_arguments(pTHX_ SSize_t *count)
 {
   SV **first = PL_stack_base + *PL_markstack_ptr + 1;
@@ -190,10 +198,12 @@ static inline SV **mehari_arguments(pTHX_ SSize_t *count)
   return first;
 }
 
-/* Perl code of its own (a module) has been loaded, and its eval is about to be left: cop.h (CXt_EVAL). READ. */
+/* Whether the eval that perl is about to leave has loaded a file, such as a module: cop.h
+ * (CXt_EVAL). READ. */
 static inline bool mehari_leaves_loaded_file(pTHX) { return CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE; }
 
-/* An op takes its function from this table when it is compiled: opcode.h. READ. */
+/* Replaces an operator. An op takes its function from this table when it is compiled: opcode.h.
+ * READ. */
 static inline void mehari_replace_operator(int op, OP *(*with)(pTHX), OP *(**original)(pTHX))
 {
   *original = PL_ppaddr[op];
@@ -202,7 +212,8 @@ static inline void mehari_replace_operator(int op, OP *(*with)(pTHX), OP *(**ori
 
 /* ---- calls ---- */
 
-/* Goes through the subs that run, the innermost first, on all of perl's stacks: cop.h (PERL_SI, CXt_SUB). READ. */
+/* Iterates over the running subs, the innermost first, on all of perl's stacks: cop.h (PERL_SI,
+ * CXt_SUB). READ. */
 typedef struct {
   const PERL_SI *stack;
   I32 at;
@@ -227,8 +238,8 @@ static inline bool mehari_next_call(mehari_calls *calls, CV **code, const COP **
 
 /* ---- processes and signals ---- */
 
-/* The process of a piped `open` by its descriptor; 0: the descriptor is no such pipe. perl sets no flag on the number.
- * util.c (my_popen). READ. */
+/* The process of a piped `open`, by its descriptor. 0: the descriptor is not such a pipe. perl
+ * sets no flag on the number. util.c (my_popen). READ. */
 static inline pid_t mehari_process_of_pipe(pTHX_ int file)
 {
   SV *held = PL_fdpid && file <= av_top_index(PL_fdpid) ? AvARRAY(PL_fdpid)[file] : NULL;
@@ -236,7 +247,8 @@ static inline pid_t mehari_process_of_pipe(pTHX_ int file)
 }
 static inline int mehari_last_pipe(pTHX) { return PL_fdpid ? (int)av_top_index(PL_fdpid) : -1; }
 
-/* What %SIG has for each signal, by its number; NULL: nothing has ever asked for %SIG. mg.c (magic_setsig). READ. */
+/* The handlers of %SIG by signal number. NULL: no code has used %SIG yet. mg.c (magic_setsig).
+ * READ. */
 static inline SV **mehari_signal_handlers(pTHX) { return PL_psig_ptr; }
 static inline SV *mehari_signal_handler(pTHX_ int signal) { return PL_psig_ptr ? PL_psig_ptr[signal] : NULL; }
 

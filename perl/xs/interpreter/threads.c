@@ -1,7 +1,7 @@
-/* Threads that a script starts (threads.pm). perl gives each a copy of the interpreter with all
- * its values. The request, the mailbox and the C state between requests belong to the thread
- * that the server started. In a copy the subs of the API die, tables are copies (api/table.c),
- * and the standard handles have descriptors of their own (stdio/standard.c). */
+/* Threads that a script starts (threads.pm). perl gives each thread a copy of the interpreter
+ * with all values. The request, the mailbox and the C state between requests belong to the
+ * thread that the server started. In a copy, the subs of the API die, tables are copies
+ * (api/table.c), and the standard handles have their own descriptors (stdio/standard.c). */
 #include "interpreter/interpreter.h"
 #include "api/api.h"
 #include <dirent.h>
@@ -17,11 +17,11 @@ static struct {
 } tables[16];
 static size_t table_count;
 
-void mehari_for_requests_only(const mehari_sub *subs, size_t count)
+void mehari_forbid_in_threads(const mehari_sub *subs, size_t count)
 {
   __typeof__(tables[0]) *place = MEHARI_NEXT(tables, table_count);
   if (!place)
-    croak("there are more tables of subs than threads.c has places for");
+    croak("threads.c has no room for another table of subs");
   place->subs = subs;
   place->count = count;
 }
@@ -29,7 +29,7 @@ void mehari_for_requests_only(const mehari_sub *subs, size_t count)
 XS_INTERNAL(refuse)
 {
   GV *name = CvGV(cv);
-  croak("%s::%s is of a request, and a thread that a script has started has none", HvNAME(GvSTASH(name)), GvNAME(name));
+  croak("%s::%s is for requests, and a script's thread serves none", HvNAME(GvSTASH(name)), GvNAME(name));
 }
 
 /* Mehari->CLONE: perl calls it in the copy before the thread runs. */

@@ -24,10 +24,11 @@ static char *ring;
 static int bell_event = -1, box_file = -1;
 static bool unpublished;
 static const mehari_request *opened; /* the frame of the request that was taken last */
-/* Our own knowledge, in case a script overwrites the mailbox: the number of taken requests, and
- * the last one of each slot. */
+/* Our own knowledge of the number of taken requests and of the last request of each slot. A
+ * script may overwrite the mailbox. */
 static mehari_taken own_taken, *taken = &own_taken;
-static const mehari_request *returned; /* claimed by the borrower of the mailbox, and not begun */
+/* A request that the borrower of the mailbox claimed and did not begin. */
+static const mehari_request *returned;
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
@@ -43,7 +44,7 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
     (void)!write(2, text, sizeof text - 1);
     _exit(70);
   }
-  /* Otherwise a wild pointer could write a request here. */
+  /* Write protection: a wild pointer could otherwise overwrite a request. */
   mprotect((char *)box + MEHARI_SLOTS_OFFSET, MEHARI_RING_OFFSET - MEHARI_SLOTS_OFFSET, PROT_READ);
   mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
   box_file = mailbox;
@@ -71,7 +72,7 @@ static bool frame_is_sound(const mehari_request *frame, uint32_t most)
   return sizeof *frame + pairs * sizeof(mehari_pair) <= frame->length;
 }
 
-/* The offset came from another process, which may have run anything. */
+/* The offset came from another process, in which any script may have run. */
 const mehari_request *mehari_mailbox_frame(uint32_t offset)
 {
   const mehari_request *frame = (const mehari_request *)((const char *)box + offset);
@@ -91,8 +92,8 @@ _Atomic uint32_t *mehari_mailbox_progress(void)
   return &box->forked;
 }
 
-/* The body file of request `id`. The front sends descriptors in order, each with its request's
- * id. Those of requests that it took back are closed here. */
+/* Receives the body file of request `id`. The front sends descriptors in order, each with the id
+ * of its request. Descriptors of requests that the front took back are closed here. */
 static int receive_body_file(uint64_t id)
 {
   for (;;) {
@@ -114,6 +115,17 @@ static int receive_body_file(uint64_t id)
   }
 }
 
+bool mehari_mailbox_send_file(int file)
+{
+  uint64_t request = mehari_now.frame->request_id;
+  struct iovec bytes = {&request, sizeof request};
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+  memcpy(CMSG_DATA(&control.header), &file, sizeof(int));
+  return sendmsg(mehari_front_socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof request;
+}
+
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
 {
   mehari_job_read(&mehari_now, frame);
@@ -127,7 +139,7 @@ void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
   }
 }
 
-/* The file came from another process, which may have run anything. */
+/* The file came from another process, in which any script may have run. */
 bool mehari_mailbox_adopt_carried(int file)
 {
   struct stat about;
@@ -187,10 +199,10 @@ const mehari_request *mehari_mailbox_claim(void)
       continue;
     uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
     const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
-    /* A request that the front redirects comes again, with a greater depth. */
+    /* A request that the front has redirected comes again, with a greater depth. */
     uint64_t visit = frame->request_id ^ (uint64_t)frame->depth << 48;
     if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken->count++ || visit == taken->last_of_slot[slot])
-      _exit(71); /* a request would be run twice, or one that nobody made */
+      _exit(71); /* the request has already run, or the front never made it */
     taken->last_of_slot[slot] = visit;
     opened = frame;
     atomic_store_explicit(&box->request_id, frame->request_id, memory_order_relaxed);
@@ -224,7 +236,8 @@ static bool has_pending(void)
 bool mehari_mailbox_wait(void)
 {
   static const struct timespec patience = {.tv_sec = 5};
-  /* Dekker's algorithm with the front's "publish, then check whether the worker sleeps". */
+  /* Dekker's algorithm. The front's side publishes a request and then checks whether the worker
+   * sleeps. */
   atomic_store(&box->worker_sleeps, 1);
   if (!has_pending())
     futex(&box->worker_sleeps, FUTEX_WAIT, 1, &patience);
@@ -289,7 +302,8 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
   size_t length = 0;
   for (int i = 0; i < count; i++)
     length += parts[i].length;
-  if (length > MEHARI_RECORD_LIMIT) { /* a caller's mistake: the front would take the worker for broken */
+  /* A fault of the caller: the front would take the worker for broken. */
+  if (length > MEHARI_RECORD_LIMIT) {
     static const char text[] = "mehari worker: a record is too long\n";
     (void)!write(2, text, sizeof text - 1);
     _exit(72);
@@ -305,8 +319,8 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
     ring_copy(next, parts[i].at, parts[i].length);
     next += parts[i].length;
   }
-  /* Dekker's algorithm with the front's "declare sleep, then scan"; mehari_ring_publish checks
-   * the bell. */
+  /* Dekker's algorithm. The front's side declares sleep and then scans the rings;
+   * mehari_ring_publish checks the bell. */
   atomic_store(&box->ring_written, at + whole);
   unpublished = true;
 }
@@ -322,9 +336,9 @@ void mehari_ring_publish(void)
   (void)!write(bell_event, &one, sizeof one);
 }
 
-uint32_t mehari_answers(void) { return atomic_load(&box->answered); }
+uint32_t mehari_answer_count(void) { return atomic_load(&box->answered); }
 
-/* Waits until the front has answered more often than `before`. */
+/* Waits until the number of the front's answers exceeds `before`. */
 static void wait_for_answer(uint32_t before)
 {
   static const struct timespec patience = {.tv_sec = 5};
@@ -336,13 +350,13 @@ static void wait_for_answer(uint32_t before)
   }
 }
 
-bool mehari_hear(uint32_t before, mehari_told *told)
+bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome)
 {
   wait_for_answer(before);
   const mehari_outcome_frame *frame = (const mehari_outcome_frame *)((char *)box + MEHARI_ANSWER_OFFSET);
   if (frame->length < sizeof *frame || frame->length > MEHARI_ANSWER_SIZE || !frame->status)
     return false;
-  *told = (mehari_told){frame->status, frame->bytes, {(const char *)(frame + 1), frame->length - sizeof *frame}};
+  *outcome = (mehari_response_outcome){frame->status, frame->bytes, {(const char *)(frame + 1), frame->length - sizeof *frame}};
   return true;
 }
 
@@ -350,7 +364,7 @@ const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int 
 {
   if (!mehari_serving || mehari_in_child)
     return NULL;
-  uint32_t before = mehari_answers();
+  uint32_t before = mehari_answer_count();
   mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
   wait_for_answer(before);
   const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_ANSWER_OFFSET);

@@ -7,46 +7,58 @@
 
 typedef struct {
   const mehari_request *frame;
-  const char *base; /* of the frame's spans */
+  const char *base; /* the address to which the frame's spans relate */
   const mehari_pair *fields, *variables;
   const char *body;
   size_t body_length;
   int body_file; /* -1: none */
 } mehari_job;
 extern mehari_job mehari_now;
-extern bool mehari_serving;  /* between taking a request and its DONE */
-extern bool mehari_in_child; /* a script forked and this is the child */
+extern bool mehari_serving; /* true from taking a request until its DONE */
+extern bool mehari_in_child; /* true in a child that a script forked */
 
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
-extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
+/* The socket for descriptors to the front: the worker's, also in its templates. */
+extern int mehari_front_socket;
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
-bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
+/* Waits until there may be work; false: the front is gone, or wants the worker to end. */
+bool mehari_mailbox_wait(void);
 /* The worker lends its mailbox to a process of the rung `rewind`, which claims requests itself.
  * The knowledge of taken requests goes with the mailbox. */
 typedef struct {
   uint32_t count;
   uint64_t last_of_slot[MEHARI_SLOTS];
 } mehari_taken;
-const mehari_request *mehari_mailbox_claim(void); /* the next request is this process's; NULL: there is none */
-void mehari_mailbox_open(const mehari_request *claimed);   /* mehari_now is set */
-void mehari_mailbox_return(const mehari_request *claimed); /* the borrower claimed it and did not begin it: it is taken next */
-void mehari_mailbox_keep_taken(mehari_taken *place);       /* what is known of them is kept there from now on */
+/* Claims the next request for this process; NULL: there is none. */
+const mehari_request *mehari_mailbox_claim(void);
+/* Opens a claimed request: mehari_now is set. */
+void mehari_mailbox_open(const mehari_request *claimed);
+/* Returns a request that the borrower claimed and did not begin; it is taken next. */
+void mehari_mailbox_return(const mehari_request *claimed);
+/* From now on the knowledge of taken requests is kept in `place`. */
+void mehari_mailbox_keep_taken(mehari_taken *place);
 mehari_taken *mehari_mailbox_taken(void);
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
-void mehari_mailbox_forget(void); /* the request's process has said it is done */
+/* Forgets the current request, because its own process has reported DONE. */
+void mehari_mailbox_forget(void);
 void mehari_mailbox_state(uint32_t state);
 /* In a process that the worker forked: the request to serve, and its body if this process serves
  * it. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
-bool mehari_mailbox_adopt_carried(int file); /* the rest of that request is read from a frame in a file; the file is closed */
+/* Reads the rest of that request from a frame in a file, and closes the file. */
+bool mehari_mailbox_adopt_carried(int file);
 int mehari_mailbox_file(void);
-uint64_t mehari_mailbox_finished(void); /* requests whose DONE is out */
+uint64_t mehari_mailbox_finished(void); /* the number of requests whose DONE was written */
 _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
-uint32_t mehari_mailbox_offset(void); /* of the slot that holds the request which the worker has taken */
-bool mehari_mailbox_holds(const mehari_request *frame); /* it is that slot's */
+/* The offset of the slot whose request the worker has taken. */
+uint32_t mehari_mailbox_offset(void);
+bool mehari_mailbox_holds(const mehari_request *frame); /* whether `frame` is in that slot */
 const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
-void mehari_mailbox_replace_body(mehari_text body); /* by what the input filters made of it */
+/* Sends a file to the front, for the record that announces it. */
+bool mehari_mailbox_send_file(int file);
+/* Replaces the body by the output of the input filters. */
+void mehari_mailbox_replace_body(mehari_text body);
 /* 0: nothing sent. 1: the head is sent, or the tap is open. 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
 /* The text of a span. A span outside of the frame is empty. Used many times per request. */
@@ -72,9 +84,9 @@ typedef struct {
   int status;
   uint64_t bytes;
   mehari_text head;
-} mehari_told;
-uint32_t mehari_answers(void); /* that the front has ever given */
-bool mehari_hear(uint32_t before, mehari_told *told);
+} mehari_response_outcome;
+uint32_t mehari_answer_count(void); /* the number of answers that the front has ever given */
+bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome);
 /* Asks the front and waits. NULL: there is no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
 /* Blocks while the ring is full. `parts` are joined to one record. */

@@ -1,9 +1,9 @@
-/* The mailbox as the worker sees it: the C face of server/wire. A test holds both equal.
+/* The mailbox as the worker sees it: the C face of server/wire. A test compares the two.
  *
- * One shared memory file a worker: a page of state words, request slots the front writes, a ring of
- * response records the worker writes. Offsets are bytes from the start of the file; integers are
- * native. Each side may be broken: the front checks every length it reads, the worker its own.
- */
+ * The mailbox is one shared memory file per worker: a page of state words, request slots that
+ * the front writes, and a ring of response records that the worker writes. Offsets are bytes
+ * from the start of the file. Integers are native. Either side may be broken, so the front
+ * checks every length that it reads, and so does the worker. */
 #ifndef MEHARI_WIRE_H
 #define MEHARI_WIRE_H
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 8u
+#define MEHARI_VERSION 9u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -60,7 +60,7 @@ typedef struct {
 } mehari_bell;
 
 typedef struct {
-  uint32_t offset, length; /* within the frame */
+  uint32_t offset, length; /* relative to the start of the frame */
 } mehari_span;
 
 typedef struct {
@@ -68,7 +68,7 @@ typedef struct {
 } mehari_pair;
 
 enum {
-  MEHARI_TEXT_TASK, /* script file, handler name or application file */
+  MEHARI_TEXT_TASK, /* the script file, handler name or application file */
   MEHARI_TEXT_METHOD,
   MEHARI_TEXT_TARGET,
   MEHARI_TEXT_SCRIPT_NAME,
@@ -80,32 +80,35 @@ enum {
   MEHARI_TEXT_SERVER_ADDR,
   MEHARI_TEXT_REMOTE_ADDR,
   MEHARI_TEXT_DOCUMENT_ROOT,
-  MEHARI_TEXT_FILE, /* of a handler: what the path was mapped to */
-  MEHARI_TEXT_SETTINGS, /* what Perl has to know of the settings in force; empty: nothing */
-  MEHARI_TEXT_MEDIA_TYPE, /* of what the path was mapped to, by its name; empty: unknown, or a script */
-  MEHARI_TEXT_USER, /* whose password the front has found right; empty: nobody's */
-  MEHARI_TEXT_CHALLENGE, /* header lines that ask who it is */
+  MEHARI_TEXT_FILE, /* of a handler: the file to which the path was mapped */
+  MEHARI_TEXT_SETTINGS, /* the part of the settings in force that Perl needs; empty: nothing */
+  /* The media type of that file, by its name; empty: unknown, or a script. */
+  MEHARI_TEXT_MEDIA_TYPE,
+  MEHARI_TEXT_USER, /* the user whose password the front has found correct; empty: none */
+  MEHARI_TEXT_CHALLENGE, /* header lines that request authentication */
   MEHARI_TEXT_COUNT
 };
 
 enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI,
-       MEHARI_TASK_FRONT, /* the front answers, once the Perl handlers of the phases before have run */
-       MEHARI_TASK_CONNECTION, /* no request: the body's file is the client's socket, which the worker speaks on */
-       MEHARI_TASK_REWIND /* as FORK, in a process that is put back after each request */ };
+       MEHARI_TASK_FRONT, /* the front responds after Perl's handlers of the earlier phases */
+       /* No request: the body's file is the client's socket, on which the worker speaks. */
+       MEHARI_TASK_CONNECTION,
+       MEHARI_TASK_REWIND /* as FORK, but the process is rewound after each request */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
-       MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64, /* part of a page of server-side includes */
-       MEHARI_FLAG_WHERE_ROOM = 128 /* MEHARI_TASK_REWIND for the rung `auto`: while there is room for the picture */ };
+       /* The request is part of a page with server-side includes. */
+       MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64,
+       MEHARI_FLAG_WHERE_ROOM = 128 /* MEHARI_TASK_REWIND of the rung `auto`: only while there is room */ };
 
 /* The result of the front's own authentication. */
 enum {
-  MEHARI_LOGIN_UNASKED, /* nothing says that one is to be asked for */
-  MEHARI_LOGIN_KNOWN,   /* the password was right */
-  MEHARI_LOGIN_REFUSED, /* there is none, or a wrong one */
+  MEHARI_LOGIN_UNASKED, /* no AuthType requires a user */
+  MEHARI_LOGIN_KNOWN, /* the password is correct */
+  MEHARI_LOGIN_REFUSED, /* the password is missing or wrong */
   MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE
 };
 
-/* The mark of a file's state: while the mark is the same, so is the file. Never 0. */
+/* The mark of a file's state. While the mark is the same, the file is unchanged. Never 0. */
 static inline uint64_t mehari_file_mark(uint64_t device, uint64_t inode, uint64_t size, uint64_t seconds, uint64_t nanoseconds)
 {
   const uint64_t parts[] = {device, inode, size, seconds, nanoseconds};
@@ -119,31 +122,37 @@ static inline uint64_t mehari_file_mark(uint64_t device, uint64_t inode, uint64_
 
 /* A request frame at the start of a slot; pairs (fields, then variables) and bytes follow. */
 typedef struct {
-  uint32_t length; /* of the whole frame, bytes */
+  uint32_t length; /* bytes of the whole frame */
   uint8_t task, flags, body_kind;
   uint8_t login; /* MEHARI_LOGIN_* */
   uint64_t request_id;
   uint64_t body_length;
-  uint64_t connection, kept; /* the number of the client's connection, and how many requests it brought before; 0: not known */
-  uint64_t file_mark; /* mehari_file_mark of the program's file, which the front watches; 0: it does not */
-  uint64_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
+  /* The number of the client's connection, and the count of its earlier requests; 0: unknown. */
+  uint64_t connection, kept;
+  /* mehari_file_mark of the program's file, while the front watches it; 0: the worker checks the
+   * file. */
+  uint64_t file_mark;
+  uint64_t known; /* results of the parts of `Require` that need no user, two bits each */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
-  uint32_t settings_id;   /* of the settings text: the same number, the same text */
-  uint16_t access_status; /* 0, or the status the front itself refuses with in the access phase */
+  uint32_t settings_id; /* the number of the settings text: equal numbers mean equal texts */
+  /* The status with which the front refuses the request in the access phase; 0: no refusal. */
+  uint16_t access_status;
   uint16_t server;        /* the number of the virtual host; 0: the main server */
-  uint16_t redirect_status; /* why the server led the request here from another path: 200, or the status this is the page of; 0: it did not */
-  uint16_t depth;           /* how many internal redirects and includes led here */
-  uint16_t set_env_count, perl_set_env_count; /* variables: those of SetEnv, those of PerlSetEnv, all others */
+  /* The internal redirect that led here: 200, or the status of the error page; 0: no redirect. */
+  uint16_t redirect_status;
+  uint16_t depth; /* the number of internal redirects and includes before this request */
+  /* How many of the variables `SetEnv` has set, and how many `PerlSetEnv`; the others follow. */
+  uint16_t set_env_count, perl_set_env_count;
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 
 /* The outcome of a response that the front gave in a worker's place. Its head follows as it was
  * sent. */
 typedef struct {
-  uint32_t length; /* of this and the head */
-  uint32_t status; /* 0: nothing is known */
+  uint32_t length; /* bytes of this struct and the head */
+  uint32_t status; /* 0: unknown */
   uint64_t bytes;  /* of the body */
 } mehari_outcome_frame;
 
@@ -155,58 +164,93 @@ typedef struct {
 } mehari_record;
 
 enum {
-  MEHARI_RECORD_RESPONSE = 1, /* a whole response: u32 length of the header lines, the lines, the body */
+  /* A whole response: u32 length of the header lines, the lines, the body. */
+  MEHARI_RECORD_RESPONSE = 1,
   MEHARI_RECORD_HEAD,         /* header lines, each `Name: value\r\n` */
   MEHARI_RECORD_BODY,
   MEHARI_RECORD_END,          /* the response is complete */
   MEHARI_RECORD_INTERIM,      /* a 1xx response: header lines */
   MEHARI_RECORD_LOG,          /* one line for the error log */
   MEHARI_RECORD_DONE,         /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
-  /* The rest comes through a pipe whose reading end is in the descriptor socket. Detail: the status so far and
-   * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
+  /* The rest comes through a pipe. Its reading end is in the descriptor socket. Detail: the
+   * status so far and MEHARI_TAP_PARSE. Payload: u32 length of the header lines so far, the
+   * lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
-  MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
-  MEHARI_RECORD_ASK,          /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
-  MEHARI_RECORD_USER,         /* who the user is, before the answer: how that is known (as many bytes as the detail says), the name */
-  /* How a script runs that is to run on the rung `rewind`, with tabs between: its file, the rung, pages of its picture,
-   * hot ones, rewinds, looks, processes replaced, why the last one was or why the rung is another. Before DONE. */
-  MEHARI_RECORD_RUNG
+  /* The front responds. Detail: the status (0: the front decides). Payload: MEHARI_PASS_* parts. */
+  MEHARI_RECORD_PASS,
+  /* A question: how would the front handle this path? Detail: the server. Payload: the method,
+   * NUL, path and query; then NUL and a file if a handler chose one. */
+  MEHARI_RECORD_ASK,
+  /* The user, before the response. Detail: how many bytes of the payload are AUTH_TYPE; the name
+   * follows. */
+  MEHARI_RECORD_USER,
+  /* How a script with the rung `rewind` really runs. Fields with tabs between them: the file,
+   * the rung, pages of the picture, hot pages, rewinds, searches, replaced processes, and why
+   * the last process was replaced or the rung differs. Sent before DONE. */
+  MEHARI_RECORD_RUNG,
+  /* As MEHARI_RECORD_PASS, but the worker filters the front's response and sends the result. The
+   * descriptor socket has an end of a stream socket, on which the front writes
+   * MEHARI_FETCH_FOLLOWS and the body. If the front closes it at once, its own response is
+   * final. Detail: MEHARI_FETCH_BODY. */
+  MEHARI_RECORD_FETCH
 };
+enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body, as the input filters have made it */ };
+#define MEHARI_FETCH_FOLLOWS 'b'
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */
-#define MEHARI_PASS_FILE 'f'     /* the file to send instead of the one the path was mapped to */
-#define MEHARI_PASS_TYPE 't'     /* its content type */
-#define MEHARI_PASS_DOCUMENT 'd' /* what ErrorDocument would say, for this request */
-#define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
-#define MEHARI_PASS_FIELDS 'h'   /* the fields of the request as handlers have left it, all: name, NUL, value, NUL ... */
-#define MEHARI_PASS_VARIABLES 'v' /* variables that handlers have set, likewise */
-#define MEHARI_PASS_REMOVED 'x' /* names of variables that handlers have taken out, a NUL behind each */
+#define MEHARI_PASS_FILE 'f' /* the file to send instead of the mapped file */
+#define MEHARI_PASS_TYPE 't' /* the media type of that file */
+/* The value that replaces the configured ErrorDocument for this request. */
+#define MEHARI_PASS_DOCUMENT 'd'
+/* Path and query of another resource of this server, which responds. */
+#define MEHARI_PASS_TARGET 'u'
+/* All fields of the request after the handlers: name, NUL, value, NUL ... */
+#define MEHARI_PASS_FIELDS 'h'
+#define MEHARI_PASS_VARIABLES 'v' /* variables that handlers have set, in the same form */
+/* Names of variables that handlers have removed, each followed by a NUL. */
+#define MEHARI_PASS_REMOVED 'x'
 #define MEHARI_PASS_QUERY 'q'   /* the query that handlers have set */
-#define MEHARI_PASS_LISTENS 'w'  /* the worker waits to hear what the answer was: a mehari_outcome in the answer's place */
+/* The worker waits for the outcome: a mehari_outcome in the place of an answer. */
+#define MEHARI_PASS_LISTENS 'w'
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {
   MEHARI_END_BROKEN = 1,
-  MEHARI_END_DETACHED = 2 /* others that hold the tap are not waited for */
+  MEHARI_END_DETACHED = 2 /* other holders of the tap are not awaited */
 };
 enum {
   MEHARI_DONE_RETIRE = 1,
-  MEHARI_DONE_AGAIN = 2 /* the request was not begun: it is for another worker */
+  MEHARI_DONE_AGAIN = 2 /* the request was not begun and is for another worker */
 };
 enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
 
-/* Control messages between front and zygote: one datagram each, descriptors beside it. A text that is longer
- * than one holds comes in several: `status` is 1 in all but the last. */
+/* Control messages between front and zygote. Each is one datagram, with descriptors beside it. A
+ * text that is longer than one datagram comes in several: `status` is 1 in all but the last. */
 enum {
-  MEHARI_CONTROL_PRELOAD = 1, /* front: kind in `slot`, name in the text */
-  MEHARI_CONTROL_READY,       /* front: nothing more to load, `slot` 1: it was a trial; zygote: everything is loaded */
-  MEHARI_CONTROL_FAILED,      /* zygote: the preload of number `slot`, from 1, failed, or the start as a whole (0); text says why */
-  MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
-  MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
-  MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
-  MEHARI_CONTROL_LOADED,      /* zygote: a file of the site's own it loaded; before READY */
-  MEHARI_CONTROL_SERVER,      /* front: what Perl has to know of the server of number `slot`; before preloads */
-  MEHARI_CONTROL_TREE,        /* front: the configuration as it was read, lines of file, number, text with tabs between; before preloads */
-  MEHARI_CONTROL_PUSHED       /* zygote: handlers that start-up code gave the server of number `slot`: phase's directive, NUL, handler, NUL, handler ...; before READY */
+  MEHARI_CONTROL_PRELOAD = 1, /* from the front: kind in `slot`, name in the text */
+  /* From the front: the list is complete (`slot` 1: a trial); from the zygote: everything is
+   * loaded. */
+  MEHARI_CONTROL_READY,
+  /* From the zygote: the preload with the number `slot`, counted from 1, failed, or the start as
+   * a whole (0); the text is the reason. */
+  MEHARI_CONTROL_FAILED,
+  MEHARI_CONTROL_FORK, /* from the front: fork a worker; descriptors: mailbox, descriptor socket */
+  MEHARI_CONTROL_FORKED, /* from the zygote: slot, pid */
+  MEHARI_CONTROL_ENDED, /* from the zygote: pid, wait status */
+  /* From the zygote, before READY: a file that it loaded from the site's folders. */
+  MEHARI_CONTROL_LOADED,
+  /* From the front, before preloads: the settings for Perl of the server with the number `slot`. */
+  MEHARI_CONTROL_SERVER,
+  /* From the front, before preloads: the configuration as lines of file, number and text with
+   * tabs between. */
+  MEHARI_CONTROL_TREE,
+  /* From the zygote, before READY: the handlers that start-up code gave the server with the
+   * number `slot`: the phase's directive, NUL, handler, NUL, handler ... */
+  MEHARI_CONTROL_PUSHED,
+  /* From the front: a question about a script's file; `slot` is its number. */
+  MEHARI_CONTROL_EXPLAIN,
+  /* From the zygote: a line of the answer to question `slot`. With a `pid` the answer is complete,
+   * and `status` is the wait status of its process. */
+  MEHARI_CONTROL_EXPLAINED
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
        MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */
@@ -215,7 +259,7 @@ enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTR
 typedef struct {
   uint32_t kind, slot;
   int32_t pid, status;
-  uint32_t length; /* of the text that follows */
+  uint32_t length; /* bytes of the text that follows */
 } mehari_control;
 
 #endif

@@ -9,10 +9,13 @@
 #include "request/record.h"
 #include "response/response.h"
 
-/* A PerlTransHandler chose another path or file. From here on its configuration applies. */
+/* Follows a PerlTransHandler that chose another path or file. From here on the configuration of
+ * that place applies. */
 static int follow_translation(pTHX_ mehari_rec *rec, int answered)
 {
   bool has_file = mehari_is_changed(rec, MEHARI_REC_FILENAME) && rec->texts[MEHARI_REC_FILENAME];
+  if (mehari_rec_is_proxied(aTHX_ rec)) /* nothing on this server answers */
+    has_file = false;
   if (!has_file && !mehari_is_changed(rec, MEHARI_REC_URI))
     return OK;
   SV *target = mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
@@ -77,10 +80,10 @@ static int log_in(pTHX_ mehari_rec *rec)
     log_refusal(aTHX_ rec, "this AuthType needs an AuthName");
     return 500;
   case MEHARI_LOGIN_NO_USER_FILE:
-    log_refusal(aTHX_ rec, "this AuthType needs an AuthUserFile that can be read, or a PerlAuthenHandler that says who the user is");
+    log_refusal(aTHX_ rec, "this AuthType needs a readable AuthUserFile, or a PerlAuthenHandler that sets the user");
     return 500;
   default:
-    log_refusal(aTHX_ rec, "nobody knows the users of this AuthType; expected Basic or Digest, or a PerlAuthenHandler that says who the user is");
+    log_refusal(aTHX_ rec, "the server cannot authenticate by this AuthType; expected Basic or Digest, or a PerlAuthenHandler that sets the user");
     return 500;
   }
 }
@@ -96,13 +99,13 @@ static int authorize(pTHX_ mehari_rec *rec)
     return status;
   SV *user = mehari_rec_text(aTHX_ rec, MEHARI_REC_USER);
   if (!mehari_text_of(aTHX_ user).length) {
-    log_refusal(aTHX_ rec, "`Require` asks for a user, and nobody has said who the user is");
+    log_refusal(aTHX_ rec, "`Require` needs a user, and no handler has set one");
     return 500;
   }
   status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ);
   if (status != DECLINED)
     return status;
-  mehari_verdict verdict = mehari_verdict_on(aTHX_ rec, user);
+  mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, user);
   if (verdict == MEHARI_GRANTED)
     return OK;
   if (verdict == MEHARI_DENIED && !mehari_settings_text(aTHX_ rec->settings, "auth_type"))
@@ -117,10 +120,10 @@ static int hold_requirement(pTHX_ mehari_rec *rec)
   if (!mehari_settings_text(aTHX_ rec->settings, "requirement")) {
     if (!mehari_settings_text(aTHX_ rec->settings, "auth_type"))
       return OK;
-    log_refusal(aTHX_ rec, "AuthType says how users are known, and no Require who of them may come");
+    log_refusal(aTHX_ rec, "AuthType without Require admits no user");
     return 500;
   }
-  mehari_verdict verdict = mehari_verdict_on(aTHX_ rec, NULL);
+  mehari_verdict verdict = mehari_requirement_verdict(aTHX_ rec, NULL);
   return verdict == MEHARI_GRANTED ? OK : verdict == MEHARI_NEEDS_USER ? authorize(aTHX_ rec) : 403;
 }
 
@@ -129,8 +132,8 @@ static bool is_refused(pTHX_ mehari_rec *rec)
   return rules_of(rec)->frame->access_status || mehari_settings_text(aTHX_ rec->settings, "allowed");
 }
 
-/* Whether the request around or before it was admitted by the same rules, with the same results
- * of the front. */
+/* Whether the request around or before this one was admitted by the same rules, with the same
+ * results of the front. */
 static bool is_admitted_alike(const mehari_rec *before, const mehari_rec *rec)
 {
   const mehari_request *one = rules_of(before)->frame, *other = rules_of(rec)->frame;
@@ -165,7 +168,8 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
     if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
       continue;
     int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
-    if (!rec->main && mehari_output_is_complete()) /* the handler has redirected: that request was answered */
+    /* The handler has redirected, and that request was answered. */
+    if (!rec->main && mehari_output_is_complete())
       return DONE;
     if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
       status = follow_translation(aTHX_ rec, status);
@@ -176,7 +180,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
   return DECLINED;
 }
 
-/* The same for a request within another, which the front has not checked. */
+/* Does the same for a request within another, which the front has not checked. */
 int mehari_rec_admit(pTHX_ mehari_rec *rec)
 {
   if (rec->settings && rec->settings->runs_phases) {
@@ -190,7 +194,7 @@ int mehari_rec_admit(pTHX_ mehari_rec *rec)
 
 /* ---- a phase by hand ---- */
 
-/* The front has checked the client's credentials and can judge no others. */
+/* Whether the credentials are the client's. The front has checked these and cannot check others. */
 static bool are_the_clients(pTHX_ mehari_rec *rec)
 {
   static const mehari_text field = {"Authorization", 13};
@@ -204,7 +208,7 @@ static bool are_the_clients(pTHX_ mehari_rec *rec)
   return (now ? now->value_length : 0) == sent.length && (!now || memEQ(now->value, sent.at, sent.length));
 }
 
-/* Without Perl handlers the front has judged everything. */
+/* Whether the front has decided about access: the place has no Perl handlers. */
 static bool is_judged(const mehari_rec *rec) { return !rec->settings || !rec->settings->runs_phases; }
 
 static int refuse_user(pTHX_ mehari_rec *rec)
@@ -220,7 +224,7 @@ static int check_access(pTHX_ mehari_rec *rec)
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
   if (status != OK && status != DECLINED)
     return status;
-  /* The user matters only in the next phase. */
+  /* The user matters only in the next phase, so a refusal for want of a user is left to it. */
   bool is_about_user = is_judged(rec) && rules_of(rec)->frame->access_status == 401;
   return is_refused(aTHX_ rec) && !is_about_user ? 403 : OK;
 }
@@ -232,7 +236,7 @@ static int check_user(pTHX_ mehari_rec *rec)
     return status;
   if (is_judged(rec) && judged)
     return judged == 401 ? refuse_user(aTHX_ rec) : judged;
-  /* A merged place without settings for Perl does not tell whether it requires a user. */
+  /* The result for a merged place does not tell whether the place requires a user. */
   bool asks_who = mehari_settings_text(aTHX_ rec->settings, "auth_type");
   if (!are_the_clients(aTHX_ rec) && (asks_who || rec->merged.frame))
     return refuse_user(aTHX_ rec);
@@ -253,7 +257,7 @@ static int check_rights(pTHX_ mehari_rec *rec)
     return judged ? judged : are_the_clients(aTHX_ rec) ? OK : refuse_user(aTHX_ rec);
   if (!mehari_settings_text(aTHX_ rec->settings, "requirement"))
     return asks_who ? 500 : DECLINED;
-  if (mehari_verdict_on(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)) == MEHARI_GRANTED)
+  if (mehari_requirement_verdict(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)) == MEHARI_GRANTED)
     return OK;
   if (!asks_who)
     return 403;
@@ -264,7 +268,7 @@ static int check_rights(pTHX_ mehari_rec *rec)
 int mehari_rec_check(pTHX_ mehari_rec *rec, int phase)
 {
   if (rec->is_unmerged) {
-    log_refusal(aTHX_ rec, "a location that location_merge has not found lets nobody in");
+    log_refusal(aTHX_ rec, "location_merge did not find its location: access is refused");
     return 403;
   }
   switch (phase) {

@@ -7,9 +7,9 @@
 #include "mailbox/wire.h"
 #include "request/record.h"
 
-/* Admitted connections, by their number and the server of the handlers, for the most recent
- * ones. A refused connection is checked again for each request, so another request is no way in.
- */
+/* The most recent admitted connections, by their number and the server of the handlers. A
+ * refused connection is checked again for each request, so a further request cannot bypass the
+ * check. */
 static struct { uint64_t connection; uint16_t server; } let_in[1024];
 
 static int admit(pTHX_ mehari_rec *rec)

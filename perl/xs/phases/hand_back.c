@@ -1,5 +1,5 @@
-/* Hands a request back to the front: a MEHARI_RECORD_PASS with the status or the place, the type
- * and the header lines. */
+/* Hands a request back to the front by a MEHARI_RECORD_PASS. The record has the status or the
+ * place, the type and the header lines. */
 #include "phases/phases.h"
 #include "api/api.h"
 #include "interpreter/interpreter.h"
@@ -47,7 +47,17 @@ static void add_text(pTHX_ SV *payload, char kind, mehari_rec *rec, int which)
   add_part(payload, kind, text, length);
 }
 
-/* Adds the place if it differs from the front's route: a file, or a path without a file. */
+bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec)
+{
+  mehari_text file = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
+  SV *handler = rec->texts[MEHARI_REC_HANDLER];
+  if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) || file.length < 6 || !memEQ(file.at, "proxy:", 6))
+    return false;
+  return rec->numbers[MEHARI_NUMBER_PROXYREQ] > 0 || (handler && strEQ(SvPV_nolen(handler), "proxy-server"));
+}
+
+/* Adds the place of the response if it differs from the front's route: a file, or a path without
+ * a file. */
 static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 {
   struct stat found;
@@ -55,6 +65,10 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
     return;
   mehari_text text = mehari_text_of(aTHX_ file);
+  if (mehari_rec_is_proxied(aTHX_ rec)) {
+    add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
+    return;
+  }
   /* The front sends the file of the path if a handler has declined. */
   U8 task = rec->job.frame->task;
   bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
@@ -87,7 +101,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
   SvCUR_set(pairs, 0);
   for (int i = 0; i < variables->count; i++) {
     const mehari_entry *entry = &variables->entries[i];
-    if (!mehari_rec_came_with(&rec->came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
+    if (!mehari_rec_had_variable(&rec->came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
       add_pair(pairs, entry);
   }
   if (SvCUR(pairs))
@@ -110,7 +124,7 @@ static void add_request(pTHX_ SV *payload, mehari_rec *rec)
 
 #define TEXT_TYPE "text/html; charset=iso-8859-1"
 
-/* Whether a later handler may look at the outcome. */
+/* Whether a handler of a later phase may read the outcome. */
 static bool wants_outcome(mehari_rec *rec)
 {
   bool cleans = false;
@@ -166,23 +180,31 @@ bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
   return true;
 }
 
-/* A record that would be too long is refused. */
+/* Refuses a record that would be too long. */
 static void refuse_to_hand_back(pTHX_ mehari_rec *rec, int status)
 {
   mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
-  mehari_logf(MEHARI_LOG_ERROR, "%.*s: what handlers have set for the answer %d (headers, text, type, path) is larger than %u bytes together",
+  mehari_logf(MEHARI_LOG_ERROR, "%.*s: the handlers' headers, text, type and path for status %d are larger than %u bytes together",
               uri.length > 200 ? 200 : (int)uri.length, uri.at, status ? status : 200, MEHARI_RECORD_LIMIT);
   rec->listens = false;
   rec->status = 500;
   mehari_output_error(500);
 }
 
-/* The front responds: with the page of a status, or by itself (0). */
+/* Lets the front respond: with the page of a status, or as it decides itself (0). */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
 {
   SV *payload = newSVpvs_flags("", SVs_TEMP);
+  /* Nothing but the filtered body may reach a program or back end, and there is none. */
+  if (!status && !rec->redirect && mehari_input_refused && !(rec->job.frame->flags & MEHARI_FLAG_FILE)) {
+    mehari_output_error(500);
+    return;
+  }
+  bool fetches = !status && !rec->redirect && mehari_rec_fetches(rec);
   mehari_head_clear(&mehari_response);
-  mehari_rec_add_error_head(rec, status);
+  /* What filters make of the answer has the handlers' fields anyway. */
+  if (!fetches)
+    mehari_rec_add_error_head(rec, status);
   if (mehari_response.length)
     add_part(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
   if (status) {
@@ -204,14 +226,18 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     const char *text = SvPV(rec->redirect, length);
     add_part(payload, MEHARI_PASS_TARGET, text, length);
   }
-  rec->listens = !rec->redirect && wants_outcome(rec);
+  rec->listens = fetches || (!rec->redirect && wants_outcome(rec));
   if (rec->listens) {
-    rec->answers = mehari_answers();
+    rec->answers = mehari_answer_count();
     add_part(payload, MEHARI_PASS_LISTENS, "", 0);
   }
-  mehari_rec_tell_user(aTHX_ mehari_rec_answering());
+  mehari_rec_report_user(aTHX_ mehari_rec_of_head());
   if (SvCUR(payload) > MEHARI_RECORD_LIMIT) {
     refuse_to_hand_back(aTHX_ rec, status);
+    return;
+  }
+  if (fetches) {
+    mehari_rec_fetch(aTHX_ rec, payload);
     return;
   }
   /* A place chosen for an error page is sent with the error's status. */
@@ -220,9 +246,9 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
 }
 
-/* ---- what came of it ---- */
+/* ---- the outcome ---- */
 
-static mehari_text line_of(mehari_text *rest)
+mehari_text mehari_first_line(mehari_text *rest)
 {
   const char *stop = memchr(rest->at, '\n', rest->length);
   STRLEN length = stop ? (STRLEN)(stop - rest->at) : rest->length;
@@ -232,7 +258,7 @@ static mehari_text line_of(mehari_text *rest)
   return line;
 }
 
-static void hear_line(pTHX_ mehari_rec *rec, mehari_text line)
+void mehari_rec_hear_line(pTHX_ mehari_rec *rec, mehari_text line)
 {
   const char *colon = memchr(line.at, ':', line.length);
   if (!colon)
@@ -247,31 +273,32 @@ static void hear_line(pTHX_ mehari_rec *rec, mehari_text line)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, newSVpvn_flags(value.at, value.length, SVs_TEMP));
 }
 
-/* From here on the request's status, bytes and head are those of the front's response. */
-static void adopt(pTHX_ mehari_rec *rec, const mehari_told *told)
+/* Adopts the outcome: from here on the request's status, bytes and head are those of the front's
+ * response. */
+static void adopt(pTHX_ mehari_rec *rec, const mehari_response_outcome *outcome)
 {
-  mehari_text rest = told->head;
-  rec->status = told->status;
-  rec->is_told = true;
-  rec->bytes_told = told->bytes;
+  mehari_text rest = outcome->head;
+  rec->status = outcome->status;
+  rec->has_outcome = true;
+  rec->bytes_of_front = outcome->bytes;
   if (!rest.length)
     return;
   mehari_table_clear(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT));
-  mehari_text line = line_of(&rest);
+  mehari_text line = mehari_first_line(&rest);
   if (line.length > 9 && memEQ(line.at, "HTTP/", 5))
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_STATUS_LINE, newSVpvn_flags(line.at + 9, line.length - 9, SVs_TEMP));
   else
-    hear_line(aTHX_ rec, line);
+    mehari_rec_hear_line(aTHX_ rec, line);
   while (rest.length)
-    hear_line(aTHX_ rec, line_of(&rest));
+    mehari_rec_hear_line(aTHX_ rec, mehari_first_line(&rest));
 }
 
-void mehari_rec_hear(pTHX_ mehari_rec *rec)
+void mehari_rec_receive_outcome(pTHX_ mehari_rec *rec)
 {
-  mehari_told told;
+  mehari_response_outcome outcome;
   mehari_rec *last = rec;
   while (last->next)
     last = last->next;
-  if (last->listens && mehari_hear(last->answers, &told))
-    adopt(aTHX_ last, &told);
+  if (last->listens && mehari_receive_outcome(last->answers, &outcome))
+    adopt(aTHX_ last, &outcome);
 }

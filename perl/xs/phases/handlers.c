@@ -11,23 +11,23 @@
 
 const char *mehari_phase_now;
 
-static HV *resolved; /* handler as configured => [code] or [code, invocant] */
+static HV *resolved; /* the handler as configured => [code] or [code, invocant] */
 
 typedef struct {
   SV *handler; /* a name, or code */
   mehari_rec *rec;
-  bool of_connection; /* which is what it is called with */
+  bool of_connection; /* whether the handler gets the connection as its argument */
   IV returned;
 } handler_call;
 
-/* The package was unloaded in order to be loaded again (Apache2::Reload). */
+/* Whether the code's package was unloaded in order to be loaded again (Apache2::Reload). */
 static bool is_gone(SV *code)
 {
   CV *sub = (CV *)SvRV(code);
   return SvTYPE((SV *)sub) == SVt_PVCV && !CvISXSUB(sub) && !CvROOT(sub);
 }
 
-/* Only the first use of a name runs Perl here. NULL: $@ has the reason. */
+/* Resolves a name. Only its first use runs Perl. NULL: $@ has the reason. */
 static AV *resolve(pTHX_ SV *name)
 {
   STRLEN length;
@@ -63,7 +63,7 @@ SV *mehari_handler_code(pTHX_ SV *handler)
   return pair ? AvARRAY(pair)[0] : handler;
 }
 
-/* mod_perl leaves the reason where an error document can find it. */
+/* Leaves the reason where an error document can find it, as mod_perl does. */
 static void note_error(pTHX_ mehari_rec *rec)
 {
   static const mehari_text name = {"error-notes", 11};
@@ -100,7 +100,7 @@ static void call_handler(pTHX_ void *argument)
   SV *result = count ? POPs : &PL_sv_undef;
   PUTBACK;
   if (SvTRUE(ERRSV)) {
-    this->returned = mehari_form_blame(aTHX);
+    this->returned = mehari_form_error_status(aTHX);
     mehari_log_exception(aTHX_ mehari_phase_now);
     note_error(aTHX_ this->rec);
   } else
@@ -132,7 +132,7 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
   const char *before = mehari_phase_now;
   int status = DECLINED;
   mehari_phase_now = mehari_phases[phase].name;
-  /* Read again each time, because a handler may push others to its own phase. */
+  /* The list is read again each time, because a handler may push others to its own phase. */
   for (SSize_t i = 0; i <= av_top_index(mehari_rec_handlers(rec, phase)); i++) {
     SV **handler = av_fetch(mehari_rec_handlers(rec, phase), i, 0);
     if (!handler)

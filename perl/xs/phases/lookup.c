@@ -2,7 +2,7 @@
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* Fields of the client, which stay the same under another path. */
+/* Whether a text is about the client. Such texts stay the same under another path. */
 static bool is_the_clients(int text, bool is_same)
 {
   switch (text) {
@@ -43,7 +43,8 @@ static void put_pairs(writer *into, mehari_pair *pairs, const mehari_job *from, 
   }
 }
 
-/* Texts of a frame may overlap, so together they may be longer than the frame. */
+/* The length of all pairs. The texts of a frame may overlap, so together they may be longer than
+ * the frame. */
 static size_t length_of_pairs(const mehari_job *of, const mehari_pair *pairs, int count)
 {
   size_t length = 0;

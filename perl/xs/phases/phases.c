@@ -39,8 +39,9 @@ bool mehari_rec_option(mehari_rec *rec, U8 option)
   return option != MEHARI_OPTION_PARSE_HEADERS && is_perl_script(aTHX_ rec);
 }
 
-/* Whether Perl's response handlers run, because the front or an earlier handler says so. */
-bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task)
+/* Whether Perl's response handlers run: by the front's proposal, or because an earlier handler
+ * said so. */
+bool mehari_rec_runs_in_perl(pTHX_ mehari_rec *rec, U8 task)
 {
   if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
     return (is_set_to(aTHX_ rec, "modperl") || is_set_to(aTHX_ rec, "perl-script")) && mehari_rec_handlers(rec, MEHARI_PHASE_RESPONSE);
@@ -55,7 +56,7 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
   if (!target.length || *target.at != '/' || mehari_rec_error(rec))
     return false;
   mehari_request *frame = mehari_lookup(rec, &(mehari_question){.target = target});
-  if (!frame || !mehari_is_of_a_worker(frame)) {
+  if (!frame || !mehari_is_for_interpreter(frame)) {
     Safefree(frame);
     return false;
   }
@@ -63,7 +64,7 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
   return true;
 }
 
-/* Statuses that Apache knows. Any other return value of a handler is not a status. */
+/* Whether Apache knows the status. Any other return value of a handler is not a status. */
 static bool is_status(int status)
 {
   static const struct { short from, to; } known[] = {
@@ -76,7 +77,7 @@ static bool is_status(int status)
   return false;
 }
 
-/* As Apache: the refusal of a method names those that handlers allow. */
+/* As in Apache, the refusal of a method names the methods that handlers allow. */
 static void name_allowed(mehari_rec *rec)
 {
   static const char *const names[] = {"GET", "PUT", "POST", "DELETE", "CONNECT", "OPTIONS", NULL, "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"};
@@ -111,7 +112,7 @@ void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
     return;
   }
   if (!is_status(status)) {
-    mehari_logf(MEHARI_LOG_ERROR, "a handler answered %d, which is no status: 500", status);
+    mehari_logf(MEHARI_LOG_ERROR, "a handler returned %d, which is not a status: 500", status);
     status = 500;
     died = true;
   }
@@ -120,7 +121,7 @@ void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
   if (mehari_output_sent())
     died ? mehari_output_error(status) : mehari_output_end(aTHX);
   else if (status == 304) {
-    /* No page, but the handler's fields about the client's version. */
+    /* The response has no page, but it has the handler's fields about the client's version. */
     mehari_output_discard();
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, &PL_sv_undef);
     mehari_output_end(aTHX);
@@ -147,7 +148,7 @@ static void export_text(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_environment_set(aTHX_ (mehari_text){name, strlen(name)}, mehari_text_of(aTHX_ rec->texts[which]));
 }
 
-/* The user, and `subprocess_env` as the handlers before the response left it. */
+/* Exports the user, and `subprocess_env` as the handlers before the response left it. */
 void mehari_rec_export_variables(pTHX_ mehari_rec *rec)
 {
   mehari_environment_set_early(aTHX);
@@ -203,7 +204,11 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
     return true;
   mehari_rec_restate(aTHX_ rec);
   mehari_filters_begin(aTHX_ rec);
-  if (mehari_rec_is_perls(aTHX_ rec, task)) {
+  if (mehari_rec_is_proxied(aTHX_ rec)) {
+    mehari_rec_hand_back(aTHX_ rec, 0);
+    return true;
+  }
+  if (mehari_rec_runs_in_perl(aTHX_ rec, task)) {
     run_handlers(aTHX_ rec);
     return true;
   }
@@ -236,7 +241,7 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
 
 /* ---- after the response ---- */
 
-/* A function of `$r->pool->cleanup_register` and its argument. */
+/* Calls a function of `$r->pool->cleanup_register` with its argument. */
 static void call_cleanup(pTHX_ void *argument)
 {
   SV **pair = argument;
@@ -269,7 +274,8 @@ void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec)
   mehari_phase_now = before;
 }
 
-/* As in Apache: one log line per client's request, however the server redirected it. */
+/* Whether this record's Log handlers run. As in Apache, a client's request has one log line,
+ * even after redirects by the server. */
 bool mehari_rec_logs(mehari_rec *rec)
 {
   return mehari_rec_is_initial(rec) && mehari_rec_handlers(rec, MEHARI_PHASE_LOG);
@@ -287,7 +293,7 @@ static void clean_up(pTHX_ mehari_rec *rec)
   mehari_rec_run_cleanups(aTHX_ rec);
 }
 
-/* Runs after the client has the response. */
+/* Runs the phases after the client has got the response. */
 static void after_response(pTHX_ mehari_rec *rec)
 {
   mehari_rec *last = rec;
@@ -298,7 +304,7 @@ static void after_response(pTHX_ mehari_rec *rec)
     return;
   mehari_ring_publish();
   mehari_mailbox_state(MEHARI_STATE_CLEANUP);
-  mehari_rec_hear(aTHX_ rec);
+  mehari_rec_receive_outcome(aTHX_ rec);
   if (logs)
     mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
   for (; last != rec; last = last->prev)
@@ -318,7 +324,7 @@ bool mehari_phases_serve(pTHX)
     status = mehari_rec_prepare(aTHX_ rec);
     mehari_rec_close_phases(aTHX_ rec);
     if (!mehari_output_is_complete())
-      mehari_rec_tell_user(aTHX_ rec);
+      mehari_rec_report_user(aTHX_ rec);
   }
   if (status == DECLINED)
     begun = mehari_rec_respond(aTHX_ rec);

@@ -5,22 +5,30 @@
 
 enum { OK = 0, DECLINED = -1, DONE = -2 };
 
-void mehari_phase_check_output(pTHX_ const char *method); /* croaks before the response phase */
-extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
-bool mehari_phases_serve(pTHX); /* false: not begun */
+/* Croaks in a phase before the response. */
+void mehari_phase_check_output(pTHX_ const char *method);
+/* The directive of the handler that runs; NULL: no handler runs. */
+extern const char *mehari_phase_now;
+bool mehari_phases_serve(pTHX); /* false: the request was not begun */
 /* Sub-requests and internal redirects. A sub-request passes its phases up to the response when
  * it is made. */
-mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method); /* NULL: refused by the front */
-int mehari_rec_run(pTHX_ mehari_rec *sub); /* its body follows what was printed; OK or a status */
-void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status); /* another answers; status: why, 0 for no error */
-SV *mehari_handler_code(pTHX_ SV *handler); /* what a handler's name stands for; the name when that is not to be found */
-void mehari_rec_fail(pTHX_ int status); /* the current request answers this status instead of what was printed */
-int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
-SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; belongs to the record */
+/* NULL: the front refused it. */
+mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method);
+/* Sends its body behind the printed output; returns OK or a status. */
+int mehari_rec_run(pTHX_ mehari_rec *sub);
+/* Lets another resource respond; `status`: the error's, or 0. */
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status);
+/* The code of a handler's name; the name itself if no code is found. */
+SV *mehari_handler_code(pTHX_ SV *handler);
+/* The current request gets this status in place of the printed output. */
+void mehari_rec_fail(pTHX_ int status);
+/* The last handler's result: OK 0, DECLINED -1, DONE -2, or a status. */
+int mehari_run_phase(pTHX_ mehari_rec *rec, int phase);
+SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; the record owns it */
 /* Runs the handlers of every server. Returns NULL, or the reason of a refusal. */
 const char *mehari_run_server_phase(pTHX_ int phase);
 
-/* A handler has set this text (MEHARI_REC_*). */
+/* Whether a handler has set this text (MEHARI_REC_*). */
 static inline bool mehari_is_changed(const mehari_rec *rec, int which) { return rec->changed & (1u << which); }
 
 static inline mehari_text mehari_text_of(pTHX_ SV *sv)
@@ -31,7 +39,7 @@ static inline mehari_text mehari_text_of(pTHX_ SV *sv)
   return text;
 }
 
-static inline bool mehari_is_of_a_worker(const mehari_request *frame)
+static inline bool mehari_is_for_interpreter(const mehari_request *frame)
 {
   return frame->task == MEHARI_TASK_HANDLER || frame->task == MEHARI_TASK_REGISTRY || frame->task == MEHARI_TASK_PERLRUN;
 }
@@ -40,10 +48,12 @@ static inline bool mehari_is_of_a_worker(const mehari_request *frame)
  * status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec);
 int mehari_rec_admit(pTHX_ mehari_rec *rec);
-/* `$r->location_merge`: from here on that location's settings apply. False: there is none, and
- * everybody is refused. */
+/* `$r->location_merge`: from here on the settings of that location apply. False: the location
+ * does not exist, and access is refused to everybody. */
 bool mehari_rec_merge(pTHX_ mehari_rec *rec, mehari_text location);
-int mehari_rec_check(pTHX_ mehari_rec *rec, int phase); /* `$r->run_access_checker` and its like: Perl's handlers, and what the configuration says */
+/* `$r->run_access_checker` and its relatives: Perl's handlers, and the rules of the
+ * configuration. */
+int mehari_rec_check(pTHX_ mehari_rec *rec, int phase);
 
 /* subrequests.c: the nesting depth of sub-requests. Those of filters have no record between
  * them. */
@@ -52,13 +62,14 @@ extern int mehari_subrequests_running;
 /* redirects.c: the status of the error whose page this record answers; 0: none. */
 int mehari_rec_error(const mehari_rec *rec);
 /* The request before an internal redirect (`$r->prev`). NULL: the client's own request. */
-mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec);
-/* The client's own request: neither part of another one nor redirected. */
+mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec);
+/* Whether this is the client's own request: neither part of another request nor a redirected
+ * one. */
 bool mehari_rec_is_initial(const mehari_rec *rec);
 
 /* requirement.c: evaluates `Require` for a user, or (NULL) without one. No requirement grants. */
 typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
-mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user);
+mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user);
 
 /* connections.c. DECLINED: continue with the request's phases. DONE: the connection is over.
  * Otherwise a status. */
@@ -66,26 +77,37 @@ void mehari_connections_boot(pTHX);
 int mehari_connection_serve(pTHX_ mehari_rec *rec);
 
 /* phases.c */
-bool mehari_rec_logs(mehari_rec *rec); /* its Log handlers run once it is answered */
+bool mehari_rec_logs(mehari_rec *rec); /* whether its Log handlers run after the response */
 bool mehari_rec_cleans_up(mehari_rec *rec);
-bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: not begun */
+bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: the request was not begun */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
-bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task);
+bool mehari_rec_runs_in_perl(pTHX_ mehari_rec *rec, U8 task);
 void mehari_rec_open_environment(pTHX_ mehari_rec *rec);
 void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 
 /* hand_back.c */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
-bool mehari_rec_send_file(pTHX_ mehari_rec *rec); /* through its output filters; false: it has none, or is no such file */
-void mehari_rec_hear(pTHX_ mehari_rec *rec); /* what became of it, where the front was told that somebody asks */
+/* Sends the file through its output filters; false: it has no filters, or the path is no such
+ * file. */
+bool mehari_rec_send_file(pTHX_ mehari_rec *rec);
+/* Receives the outcome, if the front was told that the worker waits for it. */
+void mehari_rec_receive_outcome(pTHX_ mehari_rec *rec);
+void mehari_rec_hear_line(pTHX_ mehari_rec *rec, mehari_text line); /* a header line of the front's response */
+mehari_text mehari_first_line(mehari_text *rest); /* without its end; the rest begins behind it */
 
-void mehari_rec_tell_user(pTHX_ mehari_rec *rec); /* user.c */
+bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec); /* a handler has named a back end: $r->filename("proxy:URL") */
+
+/* fetch.c: the front answers, and Perl's filters process the answer. */
+bool mehari_rec_fetches(mehari_rec *rec); /* filters wait for what the front answers, or have changed the body */
+void mehari_rec_fetch(pTHX_ mehari_rec *rec, SV *payload); /* the parts of a MEHARI_RECORD_PASS */
+
+void mehari_rec_report_user(pTHX_ mehari_rec *rec); /* user.c */
 
 /* redirects.c. Whether the limit of redirects and sub-requests is reached. `how` describes the
  * next one for the log. */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
-/* Another frame answers. status: the reason, 0 for no error. */
+/* Continues with another frame. `status`: the error's, or 0. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
 
 #endif

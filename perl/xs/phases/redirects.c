@@ -4,14 +4,14 @@
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* As in Apache: the next request gets the handlers' variables with the prefix REDIRECT_. */
+/* The next request gets the handlers' variables with the prefix REDIRECT_, as in Apache. */
 static void inherit_variables(pTHX_ mehari_rec *rec, int status)
 {
   mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   char name[256], digits[12];
   for (int i = 0; i < from->count; i++) {
     STRLEN length = MEHARI_FORMAT(name, "REDIRECT_%s", from->entries[i].name);
-    if (length < sizeof name - 1) /* a longer one is cut off */
+    if (length < sizeof name - 1) /* a longer name is cut */
       mehari_table_set(into, (mehari_text){name, length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
   }
   STRLEN length = MEHARI_FORMAT(digits, "%d", status ? status : 200);
@@ -61,9 +61,9 @@ static mehari_text variable(const mehari_rec *rec, const char *name)
   return (mehari_text){"", 0};
 }
 
-/* The previous request. Another worker may have served it, so its record is rebuilt from the
- * REDIRECT_ variables. */
-mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec)
+/* Returns the previous request. Another worker may have served it, so its record is rebuilt from
+ * the REDIRECT_ variables. */
+mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec)
 {
   mehari_text query, path = variable(rec, "REDIRECT_URL");
   if (rec->prev || rec->recalled || !path.length || !rec->job.frame->redirect_status)
@@ -82,7 +82,7 @@ mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec)
   return rec->recalled;
 }
 
-/* The request continues as another one. For `rec` only its log and cleanup remain. */
+/* Continues the request as another one. For `rec` only its log and cleanup remain. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
 {
   mehari_rec *next = mehari_rec_new(aTHX_ frame);
@@ -90,7 +90,7 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   next->prev = rec;
   rec->next = next;
   next->status = status;
-  if (!status) { /* the request goes on with its body; the page of an error has none */
+  if (!status) { /* only a redirect without an error keeps the body */
     next->job.body = mehari_now.body;
     next->job.body_length = mehari_now.body_length;
     next->job.body_file = mehari_now.body_file;

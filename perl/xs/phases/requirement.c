@@ -1,8 +1,9 @@
 /* Evaluates `Require` if Perl sets the user: the configuration's lines
- * (server/config/src/access/told.rs), with the front's results for the other parts.
+ * (server/config/src/access/worker_encoding.rs), with the front's results for the parts that need
+ * no user.
  *
- * The results are those of the front: granted, denied, depends on the user, neutral, and not
- * about this method. */
+ * The results are the same as the front's: granted, denied, depends on the user, neutral, and
+ * not for this method. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "interpreter/interpreter.h"
@@ -30,7 +31,7 @@ static mehari_text line_of(mehari_text *rest)
   return line;
 }
 
-/* The text behind the word. False: it is another word. */
+/* Returns the text behind the word. False: the line begins with another word. */
 static bool behind(mehari_text line, const char *word, mehari_text *rest)
 {
   STRLEN length = strlen(word);
@@ -74,7 +75,7 @@ static SV *text_of_file(pTHX_ const char *name)
   return text;
 }
 
-/* Whether one of the groups has the user: lines `group: user user`. */
+/* Whether the user is in one of the groups. Their lines are `group: user user`. */
 static bool is_member(pTHX_ const reading *at, mehari_text groups)
 {
   if (!at->group_file)
@@ -108,7 +109,8 @@ static int known(const reading *at, mehari_text which)
 
 static int verdict(pTHX_ reading *at);
 
-/* Joins several results: a decision wins, then the need for a user, then the weaker ones. */
+/* Joins several results. A deciding result wins, then the need for a user, then the weaker
+ * result. */
 static int several(pTHX_ reading *at, int count, int deciding, int weaker)
 {
   int all = SILENT;
@@ -209,7 +211,7 @@ static int verdict(pTHX_ reading *at)
   else if (behind(line, "all", &words))
     found = several(aTHX_ at, number(words), DENIED, GRANTED);
   else if (behind(line, "limit", &words)) {
-    /* An unknown part admits nobody. */
+    /* A part that is unknown here admits nobody. */
     int inner = verdict(aTHX_ at), is_meant = known(at, words);
     found = number(words) >= MOST ? DENIED : is_meant == GRANTED ? inner : SILENT;
   }
@@ -217,7 +219,7 @@ static int verdict(pTHX_ reading *at)
   return found;
 }
 
-mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user)
+mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user)
 {
   SV *groups = mehari_settings_text(aTHX_ rec->settings, "group_file");
   reading at = {

@@ -8,10 +8,10 @@ typedef struct {
   int phase;
   uint32_t server;
   SV *handler;
-  SV *refusal; /* undef: none */
+  SV *refusal; /* the reason of a refusal; undef: none */
 } server_call;
 
-/* In Perl, because no request runs this. */
+/* Calls a handler in Perl. The cost does not matter, because no request runs this. */
 static void call_server_handler(pTHX_ void *argument)
 {
   server_call *this = argument;

@@ -26,7 +26,7 @@ const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
 
 int mehari_phase_named(const char *name, STRLEN length)
 {
-  /* mod_perl 1's name, and two names whose meaning depends on their place. */
+  /* Accepts mod_perl 1's name, and two names whose meaning depends on their place. */
   if (length == 11 && memEQ(name, "PerlHandler", 11))
     return MEHARI_PHASE_RESPONSE;
   if (length == 15 && memEQ(name, "PerlInitHandler", 15))
@@ -37,7 +37,7 @@ int mehari_phase_named(const char *name, STRLEN length)
   return -1;
 }
 
-/* The next NUL-ended part of a text; false when there is none. */
+/* Takes the next NUL-ended part of a text. False: there is none. */
 static bool part(mehari_text *text, mehari_text *into)
 {
   const char *end = memchr(text->at, '\0', text->length);
@@ -129,7 +129,7 @@ const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text)
 static mehari_settings **servers;
 static uint32_t server_count;
 
-void mehari_server_told(pTHX_ uint32_t number, mehari_text text)
+void mehari_server_set_settings(pTHX_ uint32_t number, mehari_text text)
 {
   if (number > UINT16_MAX)
     return;

@@ -12,11 +12,13 @@ enum {
   MEHARI_PHASE_POST_CONFIG, MEHARI_PHASE_COUNT
 };
 typedef struct {
-  const char *name; /* of its directive; what ModPerl::Util::current_callback answers */
-  bool runs_all;    /* until one answers neither OK nor DECLINED; else until one does not decline */
+  const char *name; /* the directive's name, which ModPerl::Util::current_callback returns */
+  /* Whether handlers run until one returns neither OK nor DECLINED; otherwise until one does not
+   * return DECLINED. */
+  bool runs_all;
 } mehari_phase_row;
 extern const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT];
-int mehari_phase_named(const char *name, STRLEN length); /* -1: there is none */
+int mehari_phase_named(const char *name, STRLEN length); /* -1: no phase has the name */
 
 /* `PerlOptions` of a location; server/config/src/phase.rs has the same. */
 enum { MEHARI_OPTION_PARSE_HEADERS = 1, MEHARI_OPTION_SETUP_ENV = 2, MEHARI_OPTION_GLOBAL_REQUEST = 4, MEHARI_OPTION_MERGE_HANDLERS = 8 };
@@ -24,21 +26,25 @@ enum { MEHARI_OPTION_PARSE_HEADERS = 1, MEHARI_OPTION_SETUP_ENV = 2, MEHARI_OPTI
 typedef struct {
   uint32_t id;
   AV *handlers[MEHARI_PHASE_COUNT]; /* names as configured; NULL: none */
-  AV *variables;                    /* PerlSetVar, PerlAddVar: name, value, name, value ... ; NULL: none */
-  AV *containers;                   /* of custom directives, the outermost first: number, line of a .htaccess or "", number ...; NULL: none */
-  HV *texts;                        /* "location" and the like; NULL: none */
-  HV *documents;                    /* ErrorDocument: status => path of this server; NULL: none */
+  AV *variables; /* PerlSetVar and PerlAddVar as name, value, name, value ...; NULL: none */
+  /* Custom directives, the outermost first, as number, line of a .htaccess or "", number ...;
+   * NULL: none. */
+  AV *containers;
+  HV *texts; /* "location" and others; NULL: none */
+  HV *documents; /* ErrorDocument: status => path of this server; NULL: none */
   U8 options_on, options_off;
-  bool is_changed[MEHARI_PHASE_COUNT]; /* of a server: handlers are not as configured any more */
-  bool runs_phases; /* handlers of other phases than the response */
+  /* Of a server: whether code has changed the configured handlers. */
+  bool is_changed[MEHARI_PHASE_COUNT];
+  bool runs_phases; /* whether a phase other than the response has handlers */
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
 const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text); /* NULL: an empty text */
-/* The servers of the configuration by number; 0 is the main server. Known before anything is
- * preloaded. `$s->push_handlers` may change their handlers during the start. */
-void mehari_server_told(pTHX_ uint32_t number, mehari_text text);
+/* The servers of the configuration by number. Number 0 is the main server. They are known before
+ * the first preload. During the start `$s->push_handlers` may change their handlers. */
+void mehari_server_set_settings(pTHX_ uint32_t number, mehari_text text);
 uint32_t mehari_server_count(void);
 mehari_settings *mehari_server(uint32_t number); /* NULL: there is none */
-SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name); /* NULL: not said */
+/* NULL: the text is not set. */
+SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name);
 
 #endif

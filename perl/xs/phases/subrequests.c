@@ -1,4 +1,4 @@
-/* Requests within a request: the front resolves them, the phases admit them, and their body
+/* Requests within a request. The front resolves them, the phases admit them, and their body
  * follows the printed output. */
 #include "phases/phases.h"
 #include "phases/settings.h"
@@ -30,7 +30,7 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   return sub;
 }
 
-/* A file within a response: its bytes. */
+/* Prints the bytes of a file into the response. */
 static int print_file(pTHX_ mehari_rec *rec)
 {
   char window[16384];
@@ -51,7 +51,7 @@ static int print_file(pTHX_ mehari_rec *rec)
   return OK;
 }
 
-/* Whether it needs a process, as the front would start one. */
+/* Whether the response needs a process, which the front would start for a client's request. */
 static bool is_program(const mehari_rec *rec)
 {
   const mehari_request *frame = rec->job.frame;
@@ -65,14 +65,14 @@ static int run_program(pTHX_ mehari_rec *sub)
     return 404;
   mehari_environment_begin(aTHX);
   mehari_rec_export_variables(aTHX_ sub);
-  return mehari_program_within(aTHX_ SvPV_nolen(file));
+  return mehari_program_run_subrequest(aTHX_ SvPV_nolen(file));
 }
 
 static int run_within(pTHX_ mehari_rec *sub)
 {
   U8 task = sub->job.frame->task;
   mehari_rec_restate(aTHX_ sub);
-  if (mehari_rec_is_perls(aTHX_ sub, task)) {
+  if (mehari_rec_runs_in_perl(aTHX_ sub, task)) {
     mehari_rec_open_environment(aTHX_ sub);
     int status = mehari_run_phase(aTHX_ sub, MEHARI_PHASE_RESPONSE);
     return status == DECLINED ? print_file(aTHX_ sub) : status == DONE ? OK : status;
@@ -90,7 +90,7 @@ static int run_within(pTHX_ mehari_rec *sub)
   case MEHARI_TASK_FRONT:
     return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);
   case MEHARI_TASK_PSGI:
-    sub->status = mehari_psgi_within(aTHX);
+    sub->status = mehari_psgi_run_subrequest(aTHX);
     return OK;
   default:
     return 500;
@@ -101,8 +101,8 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
 {
   mehari_rec *before = mehari_rec_now;
   const char *phase = mehari_phase_now;
-  bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_of_a_worker(before->job.frame);
-  bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_is_perls(aTHX_ sub, sub->job.frame->task));
+  bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_for_interpreter(before->job.frame);
+  bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_runs_in_perl(aTHX_ sub, sub->job.frame->task));
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
   int running = mehari_subrequests_running++;

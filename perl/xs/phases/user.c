@@ -13,11 +13,11 @@ static bool is_known_to_front(mehari_rec *rec, mehari_text user)
 
 static bool is_tellable(mehari_text text) { return text.length && text.length <= LONGEST && !memchr(text.at, 0, text.length); }
 
-/* Before the response: once, and again only for another user. */
-void mehari_rec_tell_user(pTHX_ mehari_rec *rec)
+/* Tells the front the user before the response, once for each user that a handler sets. */
+void mehari_rec_report_user(pTHX_ mehari_rec *rec)
 {
   SV *said = rec->texts[MEHARI_REC_USER];
-  if (!mehari_is_changed(rec, MEHARI_REC_USER) || !said || (rec->user_told && sv_eq(rec->user_told, said)))
+  if (!mehari_is_changed(rec, MEHARI_REC_USER) || !said || (rec->user_reported && sv_eq(rec->user_reported, said)))
     return;
   mehari_text user = mehari_text_of(aTHX_ said), type = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_AUTH_TYPE]);
   if (!is_tellable(user) || is_known_to_front(rec, user))
@@ -26,6 +26,6 @@ void mehari_rec_tell_user(pTHX_ mehari_rec *rec)
     type.length = 0;
   mehari_text parts[] = {type, user};
   mehari_ring_put(MEHARI_RECORD_USER, type.length, parts, 2);
-  SvREFCNT_dec(rec->user_told);
-  rec->user_told = newSVpvn(user.at, user.length);
+  SvREFCNT_dec(rec->user_reported);
+  rec->user_reported = newSVpvn(user.at, user.length);
 }

@@ -1,8 +1,9 @@
 /* The rung `fork`: one process per request, forked from a template that has compiled the script.
  *
- * The worker asks the zygote for a template of each script (the zygote is clean, while the
- * worker may have run anything), keeps the most recent ones, and orders a child per request. The
- * child answers through the worker's own mailbox, and the worker waits for its end. */
+ * The worker asks the zygote for a template of each script, because the zygote is clean, while
+ * any script may have run in the worker. The worker keeps the most recent templates and orders a
+ * child for each request. The child answers through the worker's own mailbox, and the worker
+ * waits for the child's end. */
 #include "process/process.h"
 #include "response/response.h"
 #include "script/script.h"
@@ -40,12 +41,12 @@ static void drop_template(template *this)
 {
   if (this->alive) {
     mehari_descriptor_release(this->socket);
-    close(this->socket); /* it reads its end and ends */
+    close(this->socket); /* the template reads the end of the socket and exits */
   }
   this->alive = false;
 }
 
-/* The zygote forks it. It gets our mailbox and its end of a socket. */
+/* Asks the zygote to fork a template, which gets our mailbox and its end of a socket. */
 static bool ask_zygote(const char *file, uint64_t mark, int to_rewind, int socket)
 {
   mehari_wanted wanted = {getpid(), to_rewind, mark};
@@ -101,8 +102,8 @@ int mehari_fork_manner(const mehari_request *frame)
   return frame->flags & MEHARI_FLAG_WHERE_ROOM ? MEHARI_TO_REWIND_WHERE_ROOM : MEHARI_TO_REWIND;
 }
 
-/* A file with the request as the handlers have changed it, which only this process knows. -1: no
- * room for one. */
+/* Makes a file with the request as the handlers have changed it, because only this process has
+ * it. -1: there is no room for a file. */
 static int file_of_frame(void)
 {
   const mehari_request *frame = mehari_now.frame;
@@ -136,7 +137,7 @@ static bool send_order(const template *this, bool to_its_end)
   if (now.carries_frame) {
     frame = file_of_frame();
     if (frame < 0) {
-      mehari_logf(MEHARI_LOG_ERROR, "what handlers have made of the request cannot be given to its process: %s", strerror(errno));
+      mehari_logf(MEHARI_LOG_ERROR, "the request as changed by handlers cannot be passed to its process: %s", strerror(errno));
       return false;
     }
     files[count++] = frame;
@@ -147,7 +148,7 @@ static bool send_order(const template *this, bool to_its_end)
   return sent;
 }
 
-/* The child has ended: completes the missing parts of its response. */
+/* Completes the missing parts of a response after the child's end. */
 static void complete(const char *file, pid_t child, int status)
 {
   uint32_t progress = atomic_load(mehari_mailbox_progress());
@@ -163,7 +164,7 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
-/* Nobody may see the child end, so it must not write to the ring beside us. */
+/* Kills the child. Its end may stay unreported, so it must not write to the ring beside us. */
 static void end_child(void)
 {
   pid_t child = atomic_load(mehari_mailbox_child());
@@ -174,7 +175,8 @@ static void end_child(void)
     usleep(1000);
 }
 
-/* The end of a child that was killed while exiting is reported twice. */
+/* Waits for the report of the child's end. A child that was killed while it exited is reported
+ * twice. */
 static bool wait_for_end(template *this, mehari_ending *ending)
 {
   ssize_t got;
@@ -184,7 +186,7 @@ static bool wait_for_end(template *this, mehari_ending *ending)
   return got == sizeof *ending;
 }
 
-/* The child may have served more requests with the mailbox than the ordered one. */
+/* Takes the mailbox back. The child may have served more requests with it than the ordered one. */
 static void take_mailbox_back(const mehari_ending *ending)
 {
   const mehari_request *frame = ending->frame ? mehari_mailbox_frame(ending->frame) : NULL;
@@ -215,7 +217,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   bool ended = false;
   uint64_t finished = mehari_mailbox_finished();
   atomic_store(mehari_mailbox_child(), 0);
-  /* A template that died before it started the request has done nothing, so another one serves
+  /* A template that died before it started the request has had no effect, so another one serves
    * the request. */
   for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
     template *this = find_template(file, mehari_mark(&now), mehari_fork_manner(mehari_now.frame));
@@ -232,7 +234,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
       end_child();
       drop_template(this);
       if (mehari_mailbox_finished() != finished)
-        _exit(73); /* the child had the mailbox: nobody knows which requests it has taken */
+        _exit(73); /* the child had the mailbox, so the taken requests are unknown */
     }
   }
   if (ended)

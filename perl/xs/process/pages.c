@@ -1,7 +1,7 @@
 /* Puts the zygote's memory into large pages. Each fork copies the page table, and each exit
- * takes it down entry by entry and page by page, on cache lines that all processes share: half
- * of a request on the rung `fork`. A large page is one entry. If a process has written into it,
- * its pages are still handled in runs. */
+ * frees it entry by entry and page by page, on cache lines that all processes share. On the rung
+ * `fork` this takes half of a request's time. A large page is a single entry. If a process has
+ * written to a large page, its pages are still handled in runs. */
 #include "process/process.h"
 #include <errno.h>
 #include <stdio.h>
@@ -18,14 +18,15 @@ static uint64_t round_up(uint64_t address)
   return (address + LARGE - 1) & ~(LARGE - 1);
 }
 
-/* Memory that is allocated from now on begins with a large page. */
+/* Makes memory that is allocated from now on begin with a large page. */
 void mehari_pages_align(void)
 {
   uint64_t end = (uintptr_t)sbrk(0);
   sbrk((intptr_t)(round_up(end) - end));
 }
 
-/* False: the kernel cannot do it. If a page is unavailable now, the next is still tried. */
+/* Returns false if the kernel has no large pages. If only this page is unavailable now, the next
+ * one is still tried. */
 static bool enlarge(uint64_t from, uint64_t to)
 {
   for (uint64_t at = round_up(from); at + LARGE <= to; at += LARGE)
@@ -34,7 +35,7 @@ static bool enlarge(uint64_t from, uint64_t to)
   return true;
 }
 
-/* Called once after everything has loaded, before other processes share the memory. */
+/* Called once after all modules are loaded, before other processes share the memory. */
 void mehari_pages_enlarge(void)
 {
   FILE *maps = fopen("/proc/self/maps", "re");

@@ -1,8 +1,7 @@
 /* A template of the rung `fork`: the zygote forks this process, which compiles one script in a
  * clean interpreter and keeps a child ready for the next order.
  *
- * If compiling a script has effects (BEGIN blocks, local modules), they belong to the request.
- * The child compiles such a script, and a trial compilation ends before the first effect. */
+ * The child compiles a script whose compilation has effects (compilation.c). */
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -26,8 +25,10 @@ static struct stat orders_identity;
 static pid_t template_pid;
 static uint64_t made_from;  /* the mark of the script's file */
 static int manner;          /* MEHARI_TO_* */
-static bool rewinds;        /* its child serves more than one request */
-static const char *as_fork; /* why it does not though it is to; NULL: it is not to, or does */
+static bool rewinds; /* whether its child serves more than one request */
+/* The reason for which a child serves only one request although it should serve more; NULL: no
+ * reason. */
+static const char *as_fork;
 
 /* The descriptors of an order. -1: absent. */
 typedef struct {
@@ -54,52 +55,19 @@ static bool receive_order(mehari_order *order, order_files *files)
   return true;
 }
 
-static void load_modules(pTHX_ void *file)
-{
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  mXPUSHp(file, strlen(file));
-  PUTBACK;
-  call_pv("Mehari::Zygote::load_what_a_script_uses", G_VOID | G_DISCARD | G_EVAL);
-  FREETMPS;
-  LEAVE;
-}
-
-/* Compiles in a process that is thrown away. True: compiling only defined things. */
-static bool compiles_purely(pTHX_ const char *file)
-{
-  pid_t trial = fork();
-  if (!trial) {
-    int status;
-    mehari_in_child = true;
-    mehari_may_have_spawned = false;
-    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1); /* the file below is the template's, too */
-    mehari_errors_quiet(true);
-    mehari_purity_try();
-    mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
-    bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_purity_holds() && mehari_purity_of_modules(aTHX);
-    _exit(pure ? 0 : 1);
-  }
-  int status = 1;
-  while (trial > 0 && waitpid(trial, &status, 0) < 0 && errno == EINTR)
-    ;
-  return status == 0;
-}
-
-#define USELESS 3 /* children in a row that served one request only */
+#define USELESS 3 /* so many children in a row served only one request */
 
 /* The state that survives a rewind, and what the template must know about the request of a child
  * that can no longer report it. */
 static struct {
   _Atomic uint32_t phase;
   _Atomic uint64_t order;
-  _Atomic uint32_t frame;       /* of the request; 0: none is owed an answer */
-  _Atomic bool done;            /* the DONE of the last request is out */
+  _Atomic uint32_t frame; /* the frame of the request; 0: no request waits for an answer */
+  _Atomic bool done; /* the DONE of the last request was sent */
   _Atomic bool is_lent;         /* the child has the worker's mailbox */
-  _Atomic bool used_descriptor; /* what is in the file below is not for the next */
-  _Atomic bool told_rung;       /* the log has been told why it runs as on the rung `fork` */
+  _Atomic bool used_descriptor; /* the file below is not for the next request */
+  /* The log has the reason for which the script runs as on the rung `fork`. */
+  _Atomic bool has_logged_rung;
   mehari_taken taken;
 } *turn;
 enum { WAITS, WORKS, HAS_ANSWERED };
@@ -124,11 +92,11 @@ static bool tell_end(pid_t child, int status)
   return tell((mehari_ending){.child = child, .status = status, .done = atomic_load(&turn->done), .frame = atomic_load(&turn->frame)});
 }
 
-static bool to_its_end; /* of the request this child serves */
-static bool serves;     /* this is the child, and a script runs or has run in it */
+static bool to_its_end; /* whether the child sends DONE for its request */
+static bool serves; /* whether this is the child, and a script runs or has run in it */
 
-/* A script may have closed a descriptor that it did not open, and opened another under its
- * number. */
+/* Whether the descriptor of the orders is still ours. A script may have closed a descriptor that
+ * it did not open, and opened another one under its number. */
 static bool orders_are_ours(void)
 {
   struct stat now;
@@ -141,7 +109,8 @@ void mehari_template_child_forked(void)
     close(orders);
 }
 
-/* The refusal is news if the configuration names the rung. */
+/* The log level of a refusal. A refusal is worth a warning only if the configuration names the
+ * rung. */
 static int level_of_refusal(void) { return manner == MEHARI_TO_REWIND ? MEHARI_LOG_NOTICE : MEHARI_LOG_INFO; }
 
 /* Reports the rung to the front, and to the log if it is not the requested rung. */
@@ -149,11 +118,11 @@ static void tell_rung(void)
 {
   mehari_text file = mehari_request_text(MEHARI_TEXT_TASK);
   if (rewinds)
-    mehari_rewind_tell(file);
-  if (!as_fork || atomic_exchange(&turn->told_rung, true))
+    mehari_rewind_report(file);
+  if (!as_fork || atomic_exchange(&turn->has_logged_rung, true))
     return;
   mehari_logf(level_of_refusal(), "%.*s: runs as on the rung `fork`: %s", (int)file.length, file.at, as_fork);
-  mehari_rewind_tell_refusal(file, as_fork);
+  mehari_rewind_report_refusal(file, as_fork);
 }
 
 void mehari_template_child_leaves(pTHX)
@@ -192,7 +161,7 @@ static void obey(void)
   to_its_end = order.to_its_end;
   atomic_store(&turn->order, order.number);
   turn->taken = order.taken;
-  /* The worker holds a body's file until the end of the order. */
+  /* The worker keeps a body's file until the end of the order, so the mailbox is not lent then. */
   atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
   begin_work(order.frame);
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
@@ -201,7 +170,7 @@ static void obey(void)
   mehari_mailbox_map_body();
 }
 
-/* Whether the worker would give the request to this process too. */
+/* Whether the worker would give the request to this process. */
 static bool is_for_us(const mehari_request *frame, const char *file)
 {
   struct stat now;
@@ -212,8 +181,8 @@ static bool is_for_us(const mehari_request *frame, const char *file)
   return frame->file_mark ? frame->file_mark == made_from : stat(file, &now) == 0 && S_ISREG(now.st_mode) && mehari_mark(&now) == made_from;
 }
 
-/* Takes the next request from the lent mailbox. False: it is for another script, or the worker
- * must end; the worker has its mailbox back. */
+/* Takes the next request from the lent mailbox. False: the request is for another script, or the
+ * worker must end. The worker then has its mailbox back. */
 static bool take_from_mailbox(const char *file)
 {
   const mehari_request *frame;
@@ -231,14 +200,14 @@ static bool take_from_mailbox(const char *file)
   return true;
 }
 
-/* The script's process group contains only its own processes. */
+/* Starts a process group for the script's own processes. */
 static void lead_group(void) { setpgid(0, 0); }
 
-/* The child waits for a request and serves it. A rewound child returns to the waiting point. */
+/* Waits for a request and serves it. A rewound child returns to the point of waiting. */
 static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template nobody sees it end */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template the child's end would stay unnoticed */
   if (rewinds) {
     lead_group();
     mehari_rewind_begin(aTHX);
@@ -253,7 +222,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
   mehari_program_run(aTHX_ script, file);
 }
 
-/* No process is available: the request fails, and the next one tries again. */
+/* Lets the request fail, because no process is available. The next request tries again. */
 static void refuse_request(void)
 {
   mehari_order order;
@@ -270,24 +239,25 @@ static void refuse_request(void)
   tell_end(-1, -1);
 }
 
-/* A process that must be replaced after each request is better forked for each. */
+/* Judges how a child ended. If the process must be replaced after each request, a fork for each
+ * request is cheaper. */
 static void judge_end(const char *file)
 {
   static int useless;
-  const char *why = mehari_rewind_spoiled();
-  useless = mehari_rewind_was_of_use() ? 0 : useless + 1;
+  const char *why = mehari_rewind_refusal();
+  useless = mehari_rewind_has_rewound() ? 0 : useless + 1;
   if (useless < USELESS && !mehari_rewind_was_refused())
     return;
   rewinds = false;
   as_fork = why ? why : "it ends its process";
   if (why)
     return;
-  /* The next process would report the same. */
-  atomic_store(&turn->told_rung, true);
+  /* The next process would report the same reason. */
+  atomic_store(&turn->has_logged_rung, true);
   mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", file, as_fork);
 }
 
-/* The child exists before its request, so no request waits for the fork. */
+/* Keeps a child ready. The child exists before its request, so no request waits for the fork. */
 static void keep_child(pTHX_ mehari_script *script, const char *file)
 {
   int status = -1;
@@ -305,7 +275,7 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
     ;
   uint32_t phase = atomic_load(&turn->phase);
   if (phase == WAITS && !status)
-    _exit(0); /* the worker wants no more of this script */
+    _exit(0); /* the worker needs this script's template no more */
   if (phase == WORKS || atomic_load(&turn->is_lent)) {
     atomic_store(mehari_mailbox_child(), 0);
     tell_end(child, status);
@@ -314,15 +284,6 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
     mehari_output_fresh_descriptor();
   if (rewinds)
     judge_end(file);
-}
-
-/* Math::Random::Secure keeps one generator and does not notice a fork, so each request makes its
- * own. */
-static void forget_shared_generator(pTHX)
-{
-  SV *generator = get_sv("Math::Random::Secure::RNG", 0);
-  if (generator)
-    sv_setsv(generator, &PL_sv_undef);
 }
 
 void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
@@ -339,19 +300,7 @@ void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, co
   mehari_descriptor_claim(mehari_front_socket);
   made_from = wanted->mark;
   manner = wanted->to_rewind;
-  mehari_enter_directory(NULL);
-  mehari_enter_directory(file);
-  mehari_set_program_name(aTHX_ file);
-  mehari_cgi_outside_mod_perl(aTHX);
-  mehari_script *script = NULL;
-  int ignored;
-  if (compiles_purely(aTHX_ file))
-    script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
-  else
-    mehari_guard(aTHX_ load_modules, (void *)file, NULL);
-  forget_shared_generator(aTHX);
-  mehari_environment_reserve(aTHX);
-  mehari_destructors_note(aTHX);
+  mehari_script *script = mehari_compilation_open(aTHX_ file, NULL);
   if (manner != MEHARI_TO_FORK) {
     as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
     rewinds = !as_fork;

@@ -1,7 +1,7 @@
 /* Detects a script's changes of its process through subs of libraries: descriptors by number,
  * timers, the signal mask, limits, the process itself. The subs are wrapped when their library
- * is loaded, so other requests pay nothing. Changes are undone after the request, or the worker
- * retires. */
+ * is loaded, so requests without the library pay nothing. After the request the changes are
+ * undone, or the worker retires. */
 #include "process/process.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -57,7 +57,7 @@ static bool all_are_there(void)
 static struct {
   const char *name;
   unsigned touches;
-  int number; /* the argument that names a descriptor it closes; -1: none */
+  int number; /* the argument that names the descriptor to close; -1: none */
   CV *code;
   XSUBADDR_t original;
 } subs[] = {
@@ -78,7 +78,8 @@ static struct {
   {"threads::create", MEHARI_TOUCHED_THREADS, -1, NULL, NULL},
 };
 
-/* To the script our descriptors are not open, as in a fresh process. */
+/* Whether an argument names a descriptor of ours. For the script it is not open, as in a fresh
+ * process. */
 static bool names_own(pTHX_ int argument)
 {
   SSize_t count;
@@ -86,7 +87,8 @@ static bool names_own(pTHX_ int argument)
   return argument >= 0 && argument < count && is_own(SvIV(arguments[argument]));
 }
 
-/* In a thread the sub is a copy, recognised by its name. */
+/* Whether the running sub is this one. In a thread the sub is a copy, which is recognised by its
+ * name. */
 static bool is_sub(pTHX_ size_t at, CV *code)
 {
   return mehari_in_thread(aTHX) ? get_cv(subs[at].name, 0) == code : subs[at].code == code;
@@ -113,7 +115,7 @@ static void watched(pTHX_ CV *code)
   subs[at].original(aTHX_ code);
 }
 
-/* Called when a file has been loaded, because it may define one of the wrapped subs. */
+/* Called after a file was loaded, because it may define one of the wrapped subs. */
 void mehari_watch_loaded(pTHX)
 {
   for (size_t i = 0; i < C_ARRAY_LENGTH(subs); i++) {
@@ -162,7 +164,7 @@ static void retire(const char *why)
   mehari_retire = true;
 }
 
-/* The layers restore descriptors 0, 1 and 2 and must be told first. */
+/* Undoes the changes. The layers restore descriptors 0, 1 and 2 and must be told first. */
 void mehari_watch_put_back(void)
 {
   if (mehari_touched & MEHARI_TOUCHED_MASK)

@@ -19,17 +19,17 @@
 
 bool mehari_retire;
 
-/* State that scripts change unintentionally, as it was at the worker's start. */
+/* State that scripts change without intention, as it was at the worker's start. */
 static struct {
   mehari_hooks hooks;
   U8 warnings;
   mode_t mask;
-  SV *signals[SIG_SIZE]; /* copies: what they hold, not where */
+  SV *signals[SIG_SIZE]; /* copies of the handlers */
   AV *include; /* @INC */
 } at_start;
 
-/* `$,` `$"` `$;`: their globs are kept, because looking them up each time would cost more than
- * the rest. */
+/* `$,` `$"` `$;`: their globs are kept, because a lookup for each request would cost more than
+ * the rest of the restoration. */
 static struct {
   const char *name, *value;
   STRLEN length;
@@ -38,7 +38,7 @@ static struct {
 
 static void remember_state(pTHX)
 {
-  mehari_hooks_see(aTHX_ & at_start.hooks);
+  mehari_hooks_read(aTHX_ & at_start.hooks);
   at_start.warnings = PL_dowarn;
   at_start.mask = umask(022);
   umask(at_start.mask);
@@ -51,7 +51,8 @@ static void remember_state(pTHX)
     at_start.signals[i] = mehari_signal_handler(aTHX_ i) ? newSVsv(mehari_signal_handler(aTHX_ i)) : NULL;
 }
 
-/* Folders, except the code and objects that @INC may also contain. */
+/* Compares entries of @INC. Code and objects, which @INC may also contain, count as equal only
+ * if they are the same. */
 static bool is_same_text(pTHX_ SV *now, SV *before)
 {
   if (!now)
@@ -81,16 +82,19 @@ static void restore_include(pTHX)
     av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
 }
 
-/* Without an earlier handler the signal's element is deleted, and perl forgets the handler. */
+/* Restores a signal's handler. If there was none before, the element is deleted, so that perl
+ * forgets the handler. It is made again, because in a new perl every signal has an element. */
 static void restore_signal(pTHX_ const char *name, SV *before)
 {
   HV *handlers = get_hv("SIG", GV_ADD);
-  SV **slot = before ? hv_fetch(handlers, name, strlen(name), 1) : NULL;
-  if (slot) {
-    sv_setsv(*slot, before);
-    SvSETMAGIC(*slot);
-  } else
+  if (!before)
     (void)hv_delete(handlers, name, strlen(name), G_DISCARD);
+  SV **slot = hv_fetch(handlers, name, strlen(name), 1);
+  if (!slot)
+    return;
+  sv_setsv(*slot, before ? before : &PL_sv_undef);
+  if (before)
+    SvSETMAGIC(*slot);
 }
 
 static void restore_signals(pTHX)
@@ -134,7 +138,7 @@ static void restore_separators(pTHX)
   }
 }
 
-/* A tie would give the next request's variable to the script. */
+/* Removes a tie, which would pass the next request's variable to the script. */
 static void untie(pTHX_ SV *variable)
 {
   if (variable && SvRMAGICAL(variable) && mg_find(variable, PERL_MAGIC_tied))
@@ -179,7 +183,7 @@ static void serve(pTHX)
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
   if (mehari_task_is_program(mehari_now.frame->task) && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
-    /* The child does everything. */
+    /* The child serves the whole request. */
     mehari_forked served = mehari_fork_serve(true);
     if (served == MEHARI_FORK_DONE)
       mehari_mailbox_forget();
@@ -221,7 +225,7 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
   mehari_touched = 0;
 }
 
-/* The end of a worker: its handlers, then the END blocks of modules. */
+/* Ends a worker: runs its handlers, then the END blocks of modules. */
 static void leave(pTHX) __attribute__((noreturn));
 static void leave(pTHX)
 {

@@ -29,7 +29,7 @@ typedef struct {
 
 static int control_socket = -1;
 static int stem = -1; /* our end of the socket on which workers ask for templates */
-static int ends = -1; /* tells when a child has ended */
+static int ends = -1; /* the descriptor that reports the end of a child */
 
 static void report(uint32_t kind, uint32_t slot, pid_t pid, int status, const char *text, size_t length)
 {
@@ -41,6 +41,8 @@ static void report(uint32_t kind, uint32_t slot, pid_t pid, int status, const ch
   if (send(control_socket, &out, sizeof out.head + length, MSG_NOSIGNAL) < 0)
     _exit(0);
 }
+
+void mehari_zygote_report(const mehari_control *head, const char *text) { report(head->kind, head->slot, head->pid, head->status, text, head->length); }
 
 static bool receive(int socket, message *in)
 {
@@ -132,11 +134,11 @@ static void learn_server(pTHX_ message *in)
   SV *whole = gather(aTHX_ in);
   if (!whole)
     return;
-  mehari_server_told(aTHX_ in->head.slot, (mehari_text){SvPVX(whole), SvCUR(whole)});
+  mehari_server_set_settings(aTHX_ in->head.slot, (mehari_text){SvPVX(whole), SvCUR(whole)});
   SvREFCNT_dec(whole);
 }
 
-/* For Apache2::Directive. */
+/* Takes the configuration as it was read, for Apache2::Directive. */
 static void learn_tree(pTHX_ message *in)
 {
   SV *whole = gather(aTHX_ in);
@@ -144,7 +146,7 @@ static void learn_tree(pTHX_ message *in)
     (void)hv_stores(get_hv("Mehari::Server::fact", GV_ADD), "tree", whole);
 }
 
-/* Everything has loaded: runs the handlers that may still refuse. */
+/* Runs the handlers that may still refuse, after everything has loaded. */
 static void run_last_phases(pTHX)
 {
   static const int phases[] = {MEHARI_PHASE_OPEN_LOGS, MEHARI_PHASE_POST_CONFIG};
@@ -156,7 +158,7 @@ static void run_last_phases(pTHX)
 }
 
 /* Reports the handlers that start-up code pushed. The front merges them with the configured
- * ones. Code is named by its place. */
+ * handlers. A code reference is named by its place in the file. */
 static void report_pushed(pTHX)
 {
   for (uint32_t number = 0; number < mehari_server_count(); number++)
@@ -177,7 +179,7 @@ static void report_pushed(pTHX)
     }
 }
 
-/* The files `--watch` looks at. */
+/* Reports the files that `--watch` watches. */
 static void report_loaded(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);
@@ -201,8 +203,8 @@ static void report_loaded(pTHX_ void *argument)
 
 /* ---- workers ---- */
 
-/* The pids of workers, whose ends the front must know. Templates end with their worker, so
- * nobody needs to know. */
+/* The process numbers of workers, whose ends the front must know. The end of a template is not
+ * reported, because a template ends with its worker. */
 static pid_t *workers;
 static int worker_count;
 
@@ -278,14 +280,27 @@ static void fork_worker(pTHX_ message *in, int bell, int bell_event)
   report(MEHARI_CONTROL_FORKED, in->head.slot, worker, 0, reason, strlen(reason));
 }
 
+/* Its process needs the control socket for the answer. */
+static void fork_explainer(pTHX_ message *in, int bell, int bell_event)
+{
+  SV *file = gather(aTHX_ in);
+  if (!file)
+    return;
+  PerlIO_flush((PerlIO *)NULL);
+  mehari_explanation_fork(aTHX_ SvPV_nolen(file), in->head.slot, (int[]){control_socket, stem, ends, mehari_stem_socket, bell, bell_event}, 6);
+  mehari_in_child = false;
+  SvREFCNT_dec(file);
+}
+
 static void reap(void)
 {
   int status;
   pid_t worker;
   while ((worker = waitpid(-1, &status, WNOHANG)) > 0)
-    if (!forget_worker(worker))
-      mehari_pictures_leave(worker);
-    else
+    if (!forget_worker(worker)) {
+      mehari_pictures_release(worker);
+      mehari_explanation_ended(worker, status);
+    } else
       report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
 }
 
@@ -297,7 +312,8 @@ static bool is_worker(pid_t process)
   return false;
 }
 
-/* Children of the rung `fork` lead their own groups. Their parents are in their worker's group. */
+/* Kills the processes of the rung `fork`, which lead their own groups. Their parents are in
+ * their worker's group. */
 static void kill_groups_below(void)
 {
   DIR *all = opendir("/proc");
@@ -320,7 +336,8 @@ static void kill_groups_below(void)
     closedir(all);
 }
 
-/* The front has ended. Idle workers notice it themselves, but a busy one may never look. */
+/* Ends the zygote after the front has ended. Idle workers notice the front's end themselves, but
+ * a busy worker may never look. */
 static void leave(void) __attribute__((noreturn));
 static void leave(void)
 {
@@ -336,7 +353,8 @@ static void unwind(pTHX_ void *argument)
   my_exit(0);
 }
 
-/* Signals that the server's starter ignores (nohup) must not be ignored in scripts. */
+/* Restores the default of signals that the server's starter ignores (nohup), because scripts
+ * expect it. */
 static void heed_signals(void)
 {
   static const int heeded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
@@ -404,6 +422,9 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       report_pushed(aTHX);
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
+      break;
+    case MEHARI_CONTROL_EXPLAIN:
+      fork_explainer(aTHX_ &in, bell, bell_event);
       break;
     case MEHARI_CONTROL_FORK:
       fork_worker(aTHX_ &in, bell, bell_event);

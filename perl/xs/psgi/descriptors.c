@@ -36,7 +36,8 @@ XS_INTERNAL(send_descriptors)
   XSRETURN_EMPTY;
 }
 
-/* receive($socket): the descriptors of one message; none if the other side has ended. */
+/* receive($socket): the descriptors of one message. An empty list means that the other side has
+ * ended. */
 XS_INTERNAL(receive_descriptors)
 {
   dXSARGS;
@@ -65,7 +66,7 @@ XS_INTERNAL(receive_descriptors)
   PUTBACK;
 }
 
-/* end_with_parent(): TERM when the process that started this one ends. */
+/* end_with_parent(): this process gets TERM when its parent ends. */
 XS_INTERNAL(end_with_parent)
 {
   dXSARGS;

@@ -14,8 +14,8 @@ typedef struct {
   SV *key;
   U32 hash;
   SV *value;
-  UV request; /* the last that set it */
-  UV seen;    /* the last after which it was still there */
+  UV request; /* the last request that set the variable */
+  UV seen; /* the last request after which the variable was still there */
 } slot;
 
 enum {
@@ -30,14 +30,15 @@ static const char *const texts[NAMES] = {
   "psgix.informational",
 };
 static slot slots[NAMES];
-static SV *errors, *informational; /* referents */
+static SV *errors, *informational; /* the things to which the references in the hash point */
 
-#define FIELDS 128 /* as many as environment/names.c knows names of; the others are stored without a slot */
+/* As many as the names that environment/names.c knows; other fields are stored without a slot. */
+#define FIELDS 128
 static slot fields[FIELDS];
 static int field_count;
 
-/* The slot of a shared key, by the address of its text. A power of two, less than half used, so
- * that a search ends. */
+/* The slot of a shared key, found by the address of its text. The number of places is a power of
+ * two. Less than half of them are used, so that each search ends. */
 #define PLACES 512
 _Static_assert(2 * (NAMES + FIELDS) <= PLACES, "a search for a place may not end");
 static slot *places[PLACES];
@@ -101,7 +102,7 @@ static void store_number(pTHX_ HV *into, int which, UV number)
     store(aTHX_ into, &slots[which], newSVuv(number));
 }
 
-/* The application may change the values, so each request has its own. */
+/* Stores a truth value. The application may change it, so each request has its own. */
 static void store_truth(pTHX_ HV *into, int which, bool truth)
 {
   if (truth)
@@ -110,7 +111,7 @@ static void store_truth(pTHX_ HV *into, int which, bool truth)
     store_bytes(aTHX_ into, &slots[which], "", 0);
 }
 
-/* A reference. A kept one still refers to the same thing, or to nothing. */
+/* Stores a reference. A kept reference still points to the same thing, or to nothing. */
 static void store_reference(pTHX_ HV *into, int which, SV *referent)
 {
   SV *value = slots[which].value;
@@ -120,7 +121,7 @@ static void store_reference(pTHX_ HV *into, int which, SV *referent)
     sv_setsv(value, sv_2mortal(newRV_inc(referent)));
 }
 
-/* Each request seems to have its own handle. */
+/* Stores the handle of the body. Each request seems to have its own handle. */
 static void store_input(pTHX_ HV *into)
 {
   SV *input = mehari_psgi_input(aTHX);
@@ -136,8 +137,8 @@ static SV *version(pTHX)
   return newRV_noinc((SV *)pair);
 }
 
-/* RFC 3875 section 4.1.16 knows only HTTP/1. Applications compare with "HTTP/1.1" and mean "not
- * 1.0". */
+/* Stores SERVER_PROTOCOL. RFC 3875 section 4.1.16 knows only HTTP/1. Applications compare the
+ * value with "HTTP/1.1" to exclude HTTP/1.0. */
 static void store_protocol(pTHX_ HV *into)
 {
   mehari_text value = mehari_request_text(MEHARI_TEXT_PROTOCOL);
@@ -155,7 +156,7 @@ static slot *field_slot(SV *key, U32 hash)
   return *place;
 }
 
-/* RFC 9110 5.3, and for cookies RFC 9113 8.2.3. */
+/* Appends a further value of a field (RFC 9110 section 5.3; for cookies RFC 9113 section 8.2.3). */
 static void append(pTHX_ SV *held, mehari_text field, mehari_text value)
 {
   bool is_cookie = field.length == 6 && !strncasecmp(field.at, "Cookie", 6);
@@ -166,7 +167,7 @@ static void append(pTHX_ SV *held, mehari_text field, mehari_text value)
   sv_catpvn(held, value.at, value.length);
 }
 
-/* A repeated field is one value. */
+/* Stores a field. The values of a repeated field become one value. */
 static void store_field(pTHX_ HV *into, mehari_text field, mehari_text value)
 {
   U32 hash = 0;
@@ -194,7 +195,7 @@ static void store_fields(pTHX_ HV *into)
   }
 }
 
-/* The body is complete, so its length is known, whatever its framing. */
+/* Stores CONTENT_LENGTH. The body is complete, so its length is known even if it came in chunks. */
 static void store_content_length(pTHX_ HV *into)
 {
   if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || slots[CONTENT_LENGTH].request == mehari_psgi_serial)
@@ -217,7 +218,8 @@ static void store_text_of_handlers(pTHX_ HV *into, mehari_rec *rec, int which, c
     (void)hv_store(into, name, strlen(name), newSVsv(rec->texts[which]), 0);
 }
 
-/* `subprocess_env` as the handlers of earlier phases left it, except the request's own values. */
+/* Stores `subprocess_env` as the handlers of earlier phases left it, except the request's own
+ * values. */
 static void store_table(HV *into, const mehari_table *table)
 {
   dTHX;
@@ -247,7 +249,7 @@ static void forget_values(void)
     fields[i].value = NULL;
 }
 
-/* Removes the earlier request's elements that this one lacks. */
+/* Removes the elements of the earlier request that this request lacks. */
 static void drop_stale(pTHX_ HV *from, slot *all, int count)
 {
   for (int i = 0; i < count; i++)
@@ -308,8 +310,8 @@ HV *mehari_psgi_environment(pTHX)
 
 /* ---- after the request ---- */
 
-/* Whether nobody else holds it, and only its elements would outlive the request: no iterator,
- * weak reference (SvOOK), class, tie or locked key. */
+/* Whether only we hold the hash, and only its elements would outlive the request: it has no
+ * iterator, weak reference (SvOOK), class, tie or locked key. */
 static bool is_ours_alone(pTHX_ HV *hash)
 {
   return SvREFCNT(hash) == 1 && !SvOOK(hash) && !SvMAGICAL(hash) && !SvOBJECT(hash) && !SvREADONLY(hash) && !HvPLACEHOLDERS_get(hash);
@@ -355,7 +357,7 @@ static bool is_untouched(const slot *this, SV *value)
   return !SvROK(value);
 }
 
-/* The application may have deleted it. */
+/* Forgets the values that the application has deleted. */
 static void forget_unseen(slot *all, int count)
 {
   for (int i = 0; i < count; i++)

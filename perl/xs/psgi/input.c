@@ -11,11 +11,11 @@
 
 typedef struct {
   struct _PerlIO base;
-  UV serial; /* of the request it reads */
+  UV serial; /* the serial number of the request that it reads */
   size_t position;
 } reader;
 
-static GV *handle_gv; /* ours to use again */
+static GV *handle_gv; /* the handle for the next request, if it was not kept */
 static HV *class;
 
 static reader *reader_of(PerlIO *handle) { return (reader *)PerlIOBase(handle); }
@@ -66,7 +66,7 @@ static IV layer_fill(pTHX_ PerlIO *handle)
 static IV layer_seek(pTHX_ PerlIO *handle, Off_t offset, int whence)
 {
   reader *this = reader_of(handle);
-  Off_t target = mehari_sought(offset, whence, this->position, length_of(this));
+  Off_t target = mehari_seek_position(offset, whence, this->position, length_of(this));
   if (target < 0) {
     SETERRNO(EINVAL, LIB_INVARG);
     return -1;

@@ -23,7 +23,7 @@ void mehari_psgi_check(pTHX_ UV serial)
     croak("the request this belongs to has ended");
 }
 
-/* The body of the XSUB. */
+/* The body of the XSUB that serves one request. */
 void mehari_psgi_serve_one(pTHX)
 {
   SV *code = mehari_psgi_app(aTHX_ mehari_request_text(MEHARI_TEXT_TASK));
@@ -162,7 +162,7 @@ void mehari_psgi_serve(pTHX)
   mehari_psgi_input_end(aTHX);
 }
 
-int mehari_psgi_within(pTHX)
+int mehari_psgi_run_subrequest(pTHX)
 {
   void (*fill_head)(pTHX) = mehari_output_fill_head;
   bool aside = mehari_stdout_aside;

@@ -21,7 +21,7 @@ static SV *element(pTHX_ AV *list, SSize_t at)
   return *found;
 }
 
-/* Describes what an application returned instead of the expected value. */
+/* Describes the value that an application returned in place of the expected one. */
 static const char *describe(pTHX_ SV *given)
 {
   if (!SvOK(given))
@@ -62,7 +62,7 @@ static bool is_plain(SV *value)
 
 /* ---- status and headers ---- */
 
-static bool framed; /* by the headers last taken */
+static bool framed; /* whether the last headers frame the body */
 
 static void take_status(pTHX_ SV *value)
 {
@@ -79,7 +79,7 @@ static AV *list_of(pTHX_ SV *value, const char *what)
   return (AV *)SvRV(value);
 }
 
-/* An application that frames its body knows its length. */
+/* Whether a header frames the body. An application that frames its body knows the length. */
 static bool is_framing(mehari_text name)
 {
   return (name.length == 14 && !strncasecmp(name.at, "Content-Length", 14)) || (name.length == 17 && !strncasecmp(name.at, "Transfer-Encoding", 17));
@@ -100,10 +100,10 @@ static void take_headers(pTHX_ mehari_head *head, SV *value)
   }
 }
 
-/* RFC 9110 6.4.1. */
+/* Whether the status allows a body (RFC 9110 section 6.4.1). */
 static bool may_have_body(void) { return mehari_response.status != 204 && mehari_response.status != 304; }
 
-/* The front drops the body of a response to HEAD and checks its length. */
+/* Whether the method is HEAD. The front then drops the body and checks its length. */
 static bool is_head(void) { return mehari_now.frame->flags & MEHARI_FLAG_HEAD; }
 
 /* ---- bodies ---- */
@@ -128,7 +128,8 @@ static bool all_plain(pTHX_ AV *parts)
   return true;
 }
 
-/* A body of more than one record would be sent in chunks. */
+/* Adds the length of a body that needs more than one record. Without it the body would be sent
+ * in chunks. */
 static void add_length(size_t length)
 {
   if (framed || length < MEHARI_RECORD_LIMIT / 2)
@@ -152,7 +153,8 @@ static void write_parts(pTHX_ AV *parts)
     mehari_output_write(SvPVX(AvARRAY(parts)[i]), SvCUR(AvARRAY(parts)[i]));
 }
 
-/* A handle, or an object with getline: rare, so it is handled in Perl. */
+/* Sends a body from a handle, or from an object with getline. This is rare, so Perl code does
+ * it. */
 static void call_perl(pTHX_ const char *sub, SV *argument)
 {
   dSP;

@@ -22,7 +22,7 @@ XS_INTERNAL(load)
     croak("Mehari::PSGI::load takes a file");
   mehari_text file;
   file.at = SvPV(ST(0), file.length);
-  /* The application may move the stack, so its place is read afterwards. */
+  /* The application may move the stack, so the stack's place is read afterwards. */
   SV *code = mehari_psgi_app(aTHX_ file);
   ST(0) = code;
   XSRETURN(1);
@@ -67,7 +67,7 @@ XS_INTERNAL(put)
 static void check_writer(pTHX_ SV *self)
 {
   if (!SvROK(self) || !sv_derived_from(self, "Mehari::PSGI::Writer"))
-    croak("argument is no writer");
+    croak("argument is not a writer");
   mehari_psgi_check(aTHX_ SvUV(SvRV(self)));
 }
 
@@ -76,7 +76,7 @@ XS_INTERNAL(writer_write)
   dXSARGS;
   PERL_UNUSED_VAR(cv);
   if (items != 2)
-    croak("a writer's write takes one part of the body");
+    croak("`write` of a writer takes one part of the body");
   check_writer(aTHX_ ST(0));
   if (mehari_psgi_now != MEHARI_PSGI_STREAMING)
     croak("the writer is closed");
@@ -89,7 +89,7 @@ XS_INTERNAL(writer_close)
   dXSARGS;
   PERL_UNUSED_VAR(cv);
   if (items != 1)
-    croak("a writer's close takes nothing");
+    croak("`close` of a writer takes no argument");
   check_writer(aTHX_ ST(0));
   mehari_psgi_now = MEHARI_PSGI_ANSWERED;
   XSRETURN_EMPTY;

@@ -12,7 +12,7 @@
 
 mehari_rec *mehari_rec_now;
 
-static mehari_rec served; /* the request the front sent: the record is the same for all, one at a time */
+static mehari_rec served; /* the record of each request from the front; only one exists at a time */
 static mehari_rec *newest;
 static UV serial;
 static HV *request_stash;
@@ -56,7 +56,7 @@ void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
   rec->settings = mehari_settings_find(aTHX_ frame->settings_id, mehari_job_text(&rec->job, frame->text[MEHARI_TEXT_SETTINGS]));
   for (size_t i = 0; i < C_ARRAY_LENGTH(of_the_path); i++)
     forget_text(aTHX_ rec, of_the_path[i]);
-  /* The earlier frame may be read up to here. */
+  /* Until this point the earlier frame may be read. */
   Safefree(rec->own_frame);
   rec->own_frame = frame;
   if (rec == mehari_rec_now)
@@ -83,7 +83,7 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec)
   return rec->object;
 }
 
-/* The name of the method or sub that the current operator calls. NULL: unknown. */
+/* The name of the method or sub that is being called. NULL: unknown. */
 static const char *called(pTHX)
 {
   if (!PL_op || PL_op->op_type != OP_ENTERSUB || !(PL_op->op_flags & OPf_KIDS))
@@ -104,7 +104,7 @@ static const char *called(pTHX)
 mehari_rec *mehari_rec_of(pTHX_ SV *self)
 {
   SV *inner = SvROK(self) ? SvRV(self) : self;
-  if (SvROK(self) && SvTYPE(inner) == SVt_PVHV) { /* a subclass that wraps one */
+  if (SvROK(self) && SvTYPE(inner) == SVt_PVHV) { /* a subclass that wraps an object */
     SV **held = hv_fetchs((HV *)inner, "r", 0);
     if (!held)
       held = hv_fetchs((HV *)inner, "_r", 0);
@@ -118,12 +118,12 @@ mehari_rec *mehari_rec_of(pTHX_ SV *self)
     croak("argument is not an Apache2::RequestRec object");
   UV wanted = SvUV(inner);
   if (mehari_in_thread(aTHX))
-    croak("this Apache2::RequestRec object is of the thread that serves its request, not of one that a script has started");
+    croak("this Apache2::RequestRec object belongs to the thread that serves its request, not to a script's thread");
   if (mehari_serving)
     for (mehari_rec *rec = newest; rec; rec = rec->older)
       if (rec->serial == wanted)
         return rec;
-  croak("this Apache2::RequestRec object is of a request that has ended");
+  croak("the request of this Apache2::RequestRec object has ended");
 }
 
 /* ---- tables ---- */
@@ -142,8 +142,8 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   bool waits = which == MEHARI_TABLE_SUBPROCESS_ENV && rec->is_early;
   for (int i = waits ? job->frame->set_env_count : 0; i < count; i++) {
     mehari_text name = mehari_job_text(job, pairs[i].name), value = mehari_job_text(job, pairs[i].value);
-    /* A repeated field is one value, as in Apache. Cookies have another separator (RFC 9113
-     * section 8.2.3). */
+    /* The values of a repeated field become one value, as in Apache. Cookies have another
+     * separator (RFC 9113 section 8.2.3). */
     if (which == MEHARI_TABLE_HEADERS_IN)
       mehari_table_merge(held->table, name, value, name.length == 6 && !strncasecmp(name.at, "Cookie", 6) ? "; " : ", ");
     else
@@ -197,7 +197,7 @@ int mehari_rec_phase(pTHX_ SV *name)
   const char *text = SvPV(name, length);
   int phase = mehari_phase_named(text, length);
   if (phase < 0)
-    croak("there are no handlers called `%s`", text);
+    mehari_logf(MEHARI_LOG_WARN, "there are no handlers called `%s`", text); /* mod_perl says nothing at all */
   return phase;
 }
 
@@ -208,9 +208,11 @@ static void push_one(pTHX_ AV *list, SV *handler)
   av_push(list, newSVsv(handler));
 }
 
-void mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew)
+bool mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew)
 {
   int phase = mehari_rec_phase(aTHX_ name);
+  if (phase < 0)
+    return false;
   AV *list = mehari_rec_own_handlers(aTHX_ rec, phase);
   if (anew)
     av_clear(list);
@@ -219,6 +221,7 @@ void mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew)
       push_one(aTHX_ list, AvARRAY((AV *)SvRV(handlers))[i]);
   else if (SvOK(handlers) || !anew)
     push_one(aTHX_ list, handlers);
+  return true;
 }
 
 /* ---- the end ---- */
@@ -229,7 +232,7 @@ static void forget(pTHX_ SV **held)
   *held = NULL;
 }
 
-/* A table that nobody kept is used again. */
+/* Keeps a table for the next request, if no other reference to it exists. */
 static void forget_table(pTHX_ mehari_held_table *held)
 {
   held->is_filled = false;
@@ -260,7 +263,7 @@ static void clear(pTHX_ mehari_rec *rec)
   Zero(rec->numbers, MEHARI_NUMBER_COUNT, IV);
   forget(aTHX_ (SV **)&rec->documents);
   forget(aTHX_ &rec->redirect);
-  forget(aTHX_ &rec->user_told);
+  forget(aTHX_ &rec->user_reported);
   Safefree((mehari_request *)rec->merged.frame);
   Zero(&rec->merged, 1, mehari_job);
   mehari_rec_forget_restated(rec);
@@ -268,7 +271,7 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->own_frame = NULL;
   rec->changed = 0;
   rec->status = 0;
-  rec->is_admitted = rec->is_early = rec->is_unmerged = rec->listens = rec->is_told = false;
+  rec->is_admitted = rec->is_early = rec->is_unmerged = rec->listens = rec->has_outcome = false;
 }
 
 void mehari_request_drop(pTHX)
@@ -288,7 +291,7 @@ void mehari_request_drop(pTHX)
   newest = mehari_rec_now = NULL;
   mehari_form_forget(aTHX);
   SV *object = served.object;
-  /* An object that nobody kept is used again, because it contains only its number. */
+  /* An object without other references is used again, because it contains only its number. */
   if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1 || SvSTASH(SvRV(object)) != request_stash))
     forget(aTHX_ &served.object);
   else if (object)
@@ -298,8 +301,9 @@ void mehari_request_drop(pTHX)
   clear(aTHX_ &served);
 }
 
-/* The record with the head: for a sub-request that of its main request. */
-mehari_rec *mehari_rec_answering(void)
+/* Returns the record that makes the head of the response. For a sub-request this is its main
+ * request's record. */
+mehari_rec *mehari_rec_of_head(void)
 {
   mehari_rec *rec = mehari_rec_now ? mehari_rec_now : &served;
   while (rec->main)

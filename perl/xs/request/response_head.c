@@ -5,7 +5,7 @@
 #include "response/head.h"
 #include "response/response.h"
 
-/* Adds the fields called `only`, or all. */
+/* Adds the fields with the name `only`, or all fields. */
 static void add_pairs(const mehari_table *table, const char *only)
 {
   for (int i = 0; table && i < table->count; i++) {
@@ -24,7 +24,7 @@ static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
-/* content_type and content_encoding replace a field of that name, as in Apache. */
+/* Adds content_type and content_encoding. Each replaces a field of its name, as in Apache. */
 static void add_own_lines(pTHX_ mehari_rec *rec)
 {
   static const struct {
@@ -47,28 +47,43 @@ static void add_tables(mehari_rec *rec)
   add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 
+/* The words of `$r->status_line`. */
+static void add_reason(pTHX_ mehari_rec *rec)
+{
+  STRLEN length;
+  SV *line = mehari_is_changed(rec, MEHARI_REC_STATUS_LINE) ? rec->texts[MEHARI_REC_STATUS_LINE] : NULL;
+  const char *text = line && SvOK(line) ? SvPV(line, length) : NULL;
+  if (text)
+    mehari_head_add_reason(&mehari_response, text, length);
+}
+
 void mehari_request_fill_head(pTHX)
 {
-  mehari_rec *rec = mehari_rec_answering();
-  mehari_rec_tell_user(aTHX_ rec);
+  mehari_rec *rec = mehari_rec_of_head();
+  mehari_rec_report_user(aTHX_ rec);
   mehari_response.status = rec->status;
   add_tables(rec);
   add_own_lines(aTHX_ rec);
+  add_reason(aTHX_ rec);
 }
 
 void mehari_request_complete_head(pTHX)
 {
-  mehari_rec *rec = mehari_rec_answering();
-  mehari_rec_tell_user(aTHX_ rec);
+  mehari_rec *rec = mehari_rec_of_head();
+  mehari_rec_report_user(aTHX_ rec);
   if (!mehari_response.status)
     mehari_response.status = rec->status;
   add_tables(rec);
+  add_reason(aTHX_ rec);
 }
 
-/* A page of the front has its own type and length. Of the handlers' fields it gets those for
- * errors, and a redirect's Location. */
+/* Adds the lines for a page that the front makes, which has its own type and length. Of the
+ * handlers' fields it gets those for errors, and the Location of a redirect. */
 void mehari_rec_add_error_head(mehari_rec *rec, int status)
 {
+  dTHX;
+  if (status)
+    add_reason(aTHX_ rec);
   if (!status)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
   else if (status >= 300 && status < 400)

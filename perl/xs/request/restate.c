@@ -1,8 +1,9 @@
-/* Writes a request as handlers have changed it: %ENV, a PSGI application's environment, CGI
- * programs and back ends see the fields that handlers have set, and none that they have removed.
+/* Writes a request as handlers have changed it. %ENV, a PSGI application's environment, CGI
+ * programs and back ends then see the fields that handlers have set, and not the fields that
+ * they have removed.
  *
- * Called after the phases before the response. All later readers read the frame, so the result
- * is a frame. */
+ * It is called after the phases before the response. All later readers read the frame, so the
+ * result is a frame. */
 #include "request/record.h"
 #include "api/api.h"
 #include "environment/names.h"
@@ -12,7 +13,8 @@
 
 static bool is_text(mehari_text one, const char *at, STRLEN length) { return one.length == length && memEQ(one.at, at, length); }
 
-/* A repeated field or variable is one entry. It then counts as changed, which is harmless. */
+/* Whether a table has the request's own values. A repeated field or variable is one entry in the
+ * table, so it counts as changed, which is harmless. */
 static bool is_as_it_came(const mehari_held_table *held, const mehari_job *job, const mehari_pair *pairs, int count)
 {
   if (!held->is_filled)
@@ -28,7 +30,7 @@ static bool is_as_it_came(const mehari_held_table *held, const mehari_job *job, 
   return true;
 }
 
-bool mehari_rec_came_with(const mehari_job *job, mehari_text name, mehari_text value)
+bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_text value)
 {
   for (int i = 0; i < job->frame->variable_count; i++)
     if (is_text(mehari_job_text(job, job->variables[i].name), name.at, name.length))
@@ -65,7 +67,7 @@ static size_t size_of(const mehari_table *table)
   return size;
 }
 
-/* A handler's value replaces the request's. */
+/* The text of a handler if there is one, otherwise the request's. */
 static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
 {
   static const struct { int text, set; } known[] = {{MEHARI_TEXT_METHOD, MEHARI_REC_METHOD}, {MEHARI_TEXT_QUERY, MEHARI_REC_ARGS}};
@@ -75,8 +77,8 @@ static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
   return mehari_job_text(&rec->job, rec->job.frame->text[which]);
 }
 
-/* The user, and what handlers have stored in %ENV. A script in this process reads it from the
- * record, another process from its frame. */
+/* The user, and the variables that handlers have stored in %ENV. A script in this process reads
+ * them from the record, another process from its frame. */
 static const mehari_table *further_variables(pTHX_ mehari_rec *rec)
 {
   static const struct { int text; const char *name; } known[] = {{MEHARI_REC_USER, "REMOTE_USER"}, {MEHARI_REC_AUTH_TYPE, "AUTH_TYPE"}};
@@ -137,8 +139,8 @@ static mehari_request *restated(pTHX_ mehari_rec *rec)
   return into.frame;
 }
 
-/* A handler that reads `subprocess_env` finds the field variables there unchanged. They are not
- * its own. */
+/* Removes the variables of fields that came with the request. A handler that reads
+ * `subprocess_env` finds them there, but has not set them. */
 static void forget_echoes(mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;
@@ -166,7 +168,7 @@ void mehari_rec_restate(pTHX_ mehari_rec *rec)
   mehari_job_read(&rec->job, frame);
   if (rec == mehari_rec_now)
     mehari_job_read(&mehari_now, frame);
-  /* The earlier frame may be read up to here. */
+  /* Until this point the earlier frame may be read. */
   Safefree(rec->restated);
   rec->restated = frame;
 }

@@ -14,7 +14,7 @@ static SV *joined(pTHX_ mehari_text first, mehari_text second)
   return text;
 }
 
-/* The file of a handler is the mapped path without its PATH_INFO. */
+/* The file of a handler: the mapped path without its PATH_INFO. */
 static SV *file_name(pTHX_ const mehari_rec *rec)
 {
   mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
@@ -32,7 +32,7 @@ static SV *the_request(pTHX_ const mehari_rec *rec)
   return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
 }
 
-/* The name for `SetHandler`. */
+/* The handler's name, as `SetHandler` has it. */
 static const char *handler_name(const mehari_rec *rec)
 {
   switch (rec->job.frame->task) {
@@ -50,7 +50,7 @@ static const char *handler_name(const mehari_rec *rec)
   }
 }
 
-/* Values that the front passes as variables. */
+/* The value of a variable in which the front passes a text. */
 static mehari_text variable(const mehari_rec *rec, const char *name)
 {
   for (int i = 0; i < rec->job.frame->variable_count; i++) {
@@ -59,6 +59,13 @@ static mehari_text variable(const mehari_rec *rec, const char *name)
       return mehari_job_text(&rec->job, rec->job.variables[i].value);
   }
   return (mehari_text){"", 0};
+}
+
+/* `/path?`: as in Apache, the query is there and empty. */
+static bool has_empty_query(const mehari_rec *rec)
+{
+  mehari_text target = sent(rec, MEHARI_TEXT_TARGET);
+  return target.length && target.at[target.length - 1] == '?';
 }
 
 static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
@@ -73,7 +80,7 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
     return copy(aTHX_ sent(rec, MEHARI_TEXT_PATH_INFO));
   case MEHARI_REC_ARGS:
     text = sent(rec, MEHARI_TEXT_QUERY);
-    return text.length ? copy(aTHX_ text) : NULL;
+    return text.length || has_empty_query(rec) ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_METHOD:
     return copy(aTHX_ sent(rec, MEHARI_TEXT_METHOD));
   case MEHARI_REC_PROTOCOL:
@@ -108,7 +115,7 @@ SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
   return rec->texts[which];
 }
 
-/* Once the response phase has begun, the handler cannot change, because the two kinds have
+/* Refuses a change of the handler after the response phase has begun, because the two kinds have
  * different environments. */
 static void check_switch(pTHX_ mehari_rec *rec, SV *value)
 {
@@ -119,8 +126,25 @@ static void check_switch(pTHX_ mehari_rec *rec, SV *value)
     croak("Can't switch from '%s' to '%s' response handler", old, new);
 }
 
+/* As in Apache, `$r->finfo` is of the file that was found when the path was mapped. */
+static void keep_file_of_finfo(pTHX_ mehari_rec *rec)
+{
+  static const char key[] = "file of finfo";
+  bool is_mapped = mehari_phase_now && mehari_phase_now != mehari_phases[MEHARI_PHASE_POST_READ_REQUEST].name &&
+                   mehari_phase_now != mehari_phases[MEHARI_PHASE_TRANS].name && mehari_phase_now != mehari_phases[MEHARI_PHASE_MAP_TO_STORAGE].name;
+  if (!is_mapped || (rec->slots && hv_exists(rec->slots, key, sizeof key - 1)))
+    return;
+  SV *file = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  if (!rec->slots)
+    rec->slots = newHV();
+  if (file)
+    (void)hv_store(rec->slots, key, sizeof key - 1, newSVsv(file), 0);
+}
+
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
 {
+  if (which == MEHARI_REC_FILENAME)
+    keep_file_of_finfo(aTHX_ rec);
   if (which == MEHARI_REC_HANDLER && mehari_phase_now == mehari_phases[MEHARI_PHASE_RESPONSE].name)
     check_switch(aTHX_ rec, value);
   rec->changed |= 1u << which;

@@ -1,5 +1,5 @@
-/* Header blocks: what a script printed, or an application set, as checked lines. Nothing that
- * could split a response (CR, LF, NUL) or is an invalid name passes. */
+/* Header blocks: the lines that a script printed or an application set, checked. Lines with an
+ * invalid name, or with a CR, LF or NUL that could split the response, are refused. */
 #include "response/head.h"
 #include "mailbox/mailbox.h"
 
@@ -21,7 +21,7 @@ static void append(mehari_head *head, const char *bytes, STRLEN length)
   head->length += length;
 }
 
-/* RFC 9110 token characters. */
+/* Whether a text consists of token characters (RFC 9110 section 5.6.2). */
 static bool is_token(const char *text, STRLEN length)
 {
   static const char allowed[256] = {
@@ -57,7 +57,20 @@ bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, co
   return true;
 }
 
-/* The block ends at LF [CR] LF in any mix, or at once if the text starts with an empty line. */
+void mehari_head_add_reason(mehari_head *head, const char *text, STRLEN length)
+{
+  if (length < 5 || !isDIGIT(text[0]) || !isDIGIT(text[1]) || !isDIGIT(text[2]) || text[3] != ' ')
+    return;
+  for (STRLEN i = 0; i < length; i++)
+    if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+      return;
+  append(head, ":", 1);
+  append(head, text, length);
+  append(head, "\r\n", 2);
+}
+
+/* The length of the header block. It ends at LF [CR] LF, also mixed, or at once if the text
+ * starts with an empty line. */
 STRLEN mehari_head_measure(const char *text, STRLEN length)
 {
   const char *end = text + length, *line = text;
@@ -88,6 +101,7 @@ static bool parse_status(mehari_head *head, const char *value, STRLEN length)
   if (status < 200 || status > 599)
     return false;
   head->status = status;
+  mehari_head_add_reason(head, value, length);
   return true;
 }
 
@@ -116,8 +130,8 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
 {
   const char *colon = memchr(line, ':', length);
   if (!colon) {
-    /* For a script that writes its own status line (`nph-`), the status counts, but the framing
-     * is ours. */
+    /* Of the status line that an `nph-` script writes itself, only the status counts. The
+     * framing is ours. */
     if (length >= 12 && strnEQ(line, "HTTP/1.", 7) && line[8] == ' ')
       return parse_status(head, line + 9, length - 9);
     log_malformed("bad header", line, length);

@@ -8,12 +8,15 @@ typedef struct {
   int status; /* 0: not given */
   char *lines; /* `Name: value\r\n` each */
   STRLEN length, capacity;
-  bool refused; /* a line that must not be sent; already logged */
+  bool refused; /* whether a line must not be sent; the log already has the reason */
 } mehari_head;
 void mehari_head_clear(mehari_head *head);
-/* Drops the lines of that name. */
+/* Drops the lines with this name. */
 void mehari_head_replace(mehari_head *head, const char *name, STRLEN length);
 bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length);
+/* Adds the words of a status (`404 Nothing here`) as a line that begins with a colon. Another text
+ * adds no line. */
+void mehari_head_add_reason(mehari_head *head, const char *text, STRLEN length);
 /* Length of the header block at the start of `text`, with its empty line. 0: incomplete. */
 STRLEN mehari_head_measure(const char *text, STRLEN length);
 /* Parses a script's header block. False: it is invalid, and a log line has the reason. */

@@ -6,28 +6,32 @@
 #define FLUSH_AT 65536u
 
 typedef struct {
-  char *buffer; /* what has been printed and not sent, a printed head first */
+  char *buffer; /* output that was printed and not sent; a printed head comes first */
   size_t filled, capacity;
-  size_t clean; /* of what is buffered behind the head: has been through the output filters */
-  size_t body_bytes; /* sent */
+  size_t clean; /* how many of the buffered body's bytes have passed the output filters */
+  size_t body_bytes; /* bytes of the body that were sent */
+  mehari_pieces pieces; /* of the buffered body that has not passed the filters */
   enum { HEAD_OPEN, HEAD_SENT, HEAD_REFUSED } phase;
 } mehari_outgoing;
 extern mehari_outgoing mehari_out;
 
 void mehari_out_reserve(size_t more);
 void mehari_out_take(const char *bytes, size_t length);
-void mehari_out_drain(void); /* what children and C code wrote to descriptor 1 comes before what is buffered since */
-void mehari_out_pass_on(void); /* sends what is buffered if the head is settled */
-bool mehari_out_filter(bool is_last);
+/* Puts the output that children and C code wrote to descriptor 1 before later output. */
+void mehari_out_drain(void);
+void mehari_out_pass_on(void); /* sends the buffered output if the head is final */
+bool mehari_out_filter(mehari_part_of_body part);
 bool mehari_out_head_fits(void);
-ssize_t mehari_out_settle(void); /* length of the printed head once it is complete and sound; -1 before */
+/* Length of the printed head once it is complete and valid; -1 before. */
+ssize_t mehari_out_settle(void);
 void mehari_out_send_head(void);
 
-/* within.c: a response within another, which gets its body. An error there is its status. */
-bool mehari_out_is_within(void);
-void mehari_out_fail_within(int status);
+/* within.c: a response within another response. The outer one gets the inner body. An error
+ * gives only the status. */
+bool mehari_out_is_nested(void);
+void mehari_out_fail_nested(int status);
 
 /* tap.c: sends the buffered output through the tap. */
-void mehari_out_pour(void);
+void mehari_out_write_to_tap(void);
 
 #endif

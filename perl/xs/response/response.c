@@ -41,7 +41,7 @@ static void put_body(const char *bytes, size_t length)
   }
 }
 
-/* A head is one record. */
+/* Whether the head fits one record, as it must. */
 bool mehari_out_head_fits(void)
 {
   if (mehari_response.length < HEAD_LIMIT - sizeof(uint32_t))
@@ -92,14 +92,21 @@ void mehari_out_send_head(void)
 
 /* Replaces the buffered output by the filters' output. False: a filter died. A printed head is
  * not filtered, and there is no body before its end. */
-bool mehari_out_filter(bool is_last)
+bool mehari_out_filter(mehari_part_of_body part)
 {
+  bool is_last = part == MEHARI_PART_LAST;
   dTHX;
   size_t head = mehari_parse_headers && mehari_out.phase == HEAD_OPEN ? mehari_head_measure(mehari_out.buffer, mehari_out.filled) : 0;
   bool waits = mehari_parse_headers && mehari_out.phase == HEAD_OPEN && !head;
   if (!is_last && (waits || mehari_out.filled == head + mehari_out.clean))
     return true;
-  SV *made = mehari_filter_output(aTHX_ (mehari_text){mehari_out.buffer + head + mehari_out.clean, mehari_out.filled - head - mehari_out.clean}, is_last);
+  size_t from = head + mehari_out.clean;
+  mehari_pieces pieces = {0};
+  for (int i = 0; i < mehari_out.pieces.count; i++)
+    if (mehari_out.pieces.at[i] > from && mehari_out.pieces.at[i] < mehari_out.filled)
+      pieces.at[pieces.count++] = mehari_out.pieces.at[i] - from;
+  mehari_out.pieces.count = 0;
+  SV *made = mehari_filter_output(aTHX_ (mehari_text){mehari_out.buffer + from, mehari_out.filled - from}, &pieces, part);
   if (!made)
     return false;
   mehari_text body = {SvPVX(made), SvCUR(made)};
@@ -112,15 +119,15 @@ bool mehari_out_filter(bool is_last)
   return true;
 }
 
-void mehari_out_pass_on(void)
+static void pass_on(mehari_part_of_body part)
 {
-  if (mehari_out_is_within() || complete)
+  if (mehari_out_is_nested() || complete)
     return;
-  if (mehari_output_gathers && !mehari_out_filter(false)) {
+  if (mehari_output_gathers && !mehari_out_filter(part)) {
     mehari_output_error(500);
     return;
   }
-  /* A filter that holds everything back may still change the head. */
+  /* A filter that holds all output back may still change the head. */
   if (mehari_output_gathers && !mehari_out.clean)
     return;
   size_t skip = 0;
@@ -137,10 +144,32 @@ void mehari_out_pass_on(void)
   mehari_out.filled = mehari_out.clean = 0;
 }
 
+void mehari_out_pass_on(void) { pass_on(MEHARI_PART_MORE); }
+
+static void begin_piece(void)
+{
+  mehari_pieces *pieces = &mehari_out.pieces;
+  size_t last = pieces->count ? pieces->at[pieces->count - 1] : mehari_out.clean;
+  if (mehari_out.filled > last && pieces->count < MOST_PIECES)
+    pieces->at[pieces->count++] = mehari_out.filled;
+}
+
+/* mod_perl's buffer leaves when the next text does not fit, and a text that is larger than the
+ * buffer is a piece of its own. */
+static void divide(size_t next)
+{
+  const mehari_pieces *pieces = &mehari_out.pieces;
+  size_t last = pieces->count ? pieces->at[pieces->count - 1] : mehari_out.clean;
+  if (mehari_out.filled - last + next > MEHARI_BUFFER)
+    begin_piece();
+}
+
 void mehari_out_take(const char *bytes, size_t length)
 {
   if (complete)
     return;
+  if (mehari_output_gathers)
+    divide(length);
   if (mehari_out.filled + length > FLUSH_AT) {
     if (mehari_out.filled)
       mehari_out_pass_on();
@@ -154,6 +183,8 @@ void mehari_out_take(const char *bytes, size_t length)
   mehari_out_reserve(length);
   mehari_bytes(mehari_out.buffer + mehari_out.filled, bytes, length);
   mehari_out.filled += length;
+  if (mehari_output_gathers && length > MEHARI_BUFFER)
+    begin_piece();
   if (mehari_out.filled > FLUSH_AT)
     mehari_out_pass_on();
 }
@@ -185,7 +216,7 @@ void mehari_output_write(const char *bytes, size_t length)
   mehari_bytes(mehari_out.buffer + mehari_out.filled, bytes, length);
   mehari_out.filled += length;
   if (mehari_out.filled > FLUSH_AT)
-    mehari_out_pour();
+    mehari_out_write_to_tap();
 }
 
 static bool detached;
@@ -194,21 +225,22 @@ void mehari_output_detach(void) { detached = true; }
 void mehari_output_flush(void)
 {
   if (mehari_in_child || mehari_tap_is_open()) {
-    mehari_out_pour();
+    mehari_out_write_to_tap();
     return;
   }
   if (!mehari_serving)
     return;
-  mehari_out_pass_on();
+  pass_on(MEHARI_PART_FLUSHED);
   mehari_ring_publish();
 }
 
 bool mehari_output_sent(void) { return mehari_out.phase == HEAD_SENT; }
 size_t mehari_output_bytes(void) { return mehari_out.body_bytes + mehari_out.filled; }
+size_t mehari_output_bytes_sent(void) { return complete ? mehari_output_bytes() : mehari_out.body_bytes; }
 bool mehari_output_has_body(pTHX)
 {
   mehari_stdout_flush(aTHX);
-  if (mehari_tap_is_open()) { /* the front has seen it, and decides */
+  if (mehari_tap_is_open()) { /* the front has seen the response through the tap, and decides */
     mehari_output_spill();
     return mehari_out.phase == HEAD_SENT;
   }
@@ -230,13 +262,13 @@ static void finish(void)
   atomic_store(mehari_mailbox_progress(), 2);
 }
 
-/* A request has one response. Later output is not sent. */
+/* Ends the response with an error. A request has one response, so later output is not sent. */
 void mehari_output_error(int status)
 {
   dTHX;
   mehari_out.filled = 0;
-  if (mehari_out_is_within()) {
-    mehari_out_fail_within(status);
+  if (mehari_out_is_nested()) {
+    mehari_out_fail_nested(status);
     return;
   }
   if (complete)
@@ -267,6 +299,15 @@ void mehari_output_pass(int status, const char *parts, size_t length)
   atomic_store(mehari_mailbox_progress(), 2);
 }
 
+void mehari_output_leave_to_front(void)
+{
+  complete = true;
+  mehari_output_gathers = false;
+  mehari_out.filled = 0;
+  mehari_out.phase = HEAD_SENT;
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
 static void finish_at_once(size_t skip)
 {
   uint32_t lines = mehari_response.length;
@@ -278,13 +319,13 @@ static void finish_at_once(size_t skip)
   mehari_out.filled = 0;
 }
 
-/* The head is sent, or comes through the tap as the body does. */
+/* Ends a response whose head is sent, or comes through the tap as the body does. */
 static void end_tapped(pTHX)
 {
   if (mehari_parse_headers || mehari_out.phase != HEAD_OPEN)
     mehari_output_spill();
   else
-    mehari_out_pour();
+    mehari_out_write_to_tap();
   mehari_tap_close(aTHX);
   if (mehari_out.phase == HEAD_REFUSED)
     mehari_output_error(500);
@@ -295,11 +336,11 @@ static void end_tapped(pTHX)
 void mehari_output_end(pTHX)
 {
   mehari_stdout_flush(aTHX);
-  if (mehari_out_is_within() || complete)
+  if (mehari_out_is_nested() || complete)
     return;
   if (mehari_output_gathers) {
     mehari_out_drain();
-    bool lives = !complete && mehari_out_filter(true);
+    bool lives = !complete && mehari_out_filter(MEHARI_PART_LAST);
     mehari_output_gathers = false;
     if (!lives) {
       if (!complete)
@@ -346,6 +387,7 @@ void mehari_output_begin(pTHX)
   mehari_out.phase = HEAD_OPEN;
   complete = mehari_output_gathers = false;
   mehari_out.filled = mehari_out.clean = 0;
+  mehari_out.pieces.count = 0;
   mehari_out.body_bytes = 0;
   detached = mehari_now.frame->task == MEHARI_TASK_HANDLER;
   mehari_parse_headers = mehari_now.frame->flags & MEHARI_FLAG_PARSE_HEADERS;

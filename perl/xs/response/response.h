@@ -5,33 +5,47 @@
 #include "response/head.h"
 
 extern mehari_head mehari_response;
-extern bool mehari_stdout_aside;  /* what is printed is no part of the response, but for the log */
-extern bool mehari_output_gathers; /* the body goes through filters before it is sent */
-extern bool mehari_parse_headers; /* what is printed starts with the header block */
-void mehari_output_open(pTHX);    /* once a worker */
-void mehari_output_begin(pTHX);   /* each request */
+extern bool mehari_stdout_aside; /* printed output goes to the log and not to the response */
+extern bool mehari_output_gathers; /* the body passes filters before it is sent */
+extern bool mehari_parse_headers; /* printed output starts with the header block */
+void mehari_output_open(pTHX); /* called once per worker */
+void mehari_output_begin(pTHX); /* called for each request */
 void mehari_output_write(const char *bytes, size_t length);
-void mehari_output_flush(void);   /* to the client, if the head is complete */
-void mehari_output_share(pTHX);   /* somebody else is about to write on descriptor 1 */
-void mehari_output_spill(void);   /* to descriptor 1, which is shared */
-void mehari_output_detach(void);  /* children that live on are not waited for */
-bool mehari_output_is_complete(void); /* the response is: nothing more can be added */
+void mehari_output_flush(void); /* sends output to the client, if the head is complete */
+void mehari_output_share(pTHX); /* called before another process writes to descriptor 1 */
+void mehari_output_spill(void); /* writes output to descriptor 1, which is shared */
+void mehari_output_detach(void); /* children that outlive the script are not awaited */
+bool mehari_output_is_complete(void); /* whether the response is complete: nothing can be added */
 /* A response within the response: its body is sent in the outer one, its head is dropped. */
 void mehari_output_enter(pTHX_ bool parse_headers);
 struct mehari_rec;
-int mehari_output_leave(pTHX_ struct mehari_rec *sub); /* 0, or the status it ended with */
-bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
+/* Returns 0, or the status with which it ended. */
+int mehari_output_leave(pTHX_ struct mehari_rec *sub);
+bool mehari_output_sent(void); /* whether the head was sent, so that the status is final */
+/* A body in the pieces in which mod_perl's buffer would pass it to output filters: where each piece
+ * but the first begins. Behind the last of them everything is one piece. */
+enum { MEHARI_BUFFER = 8192, MOST_PIECES = 64 };
+typedef struct {
+  int count;
+  size_t at[MOST_PIECES];
+} mehari_pieces;
+typedef enum { MEHARI_PART_MORE, MEHARI_PART_FLUSHED, MEHARI_PART_LAST } mehari_part_of_body;
 size_t mehari_output_bytes(void);
-bool mehari_output_has_body(pTHX); /* something of the body was printed */
-void mehari_output_discard(void); /* what is buffered and not sent */
+size_t mehari_output_bytes_sent(void); /* without bytes that wait to be flushed */
+bool mehari_output_has_body(pTHX); /* whether a part of the body was printed */
+void mehari_output_discard(void); /* drops buffered output that was not sent */
 void mehari_output_end(pTHX);     /* completes the response */
 /* The front responds: see MEHARI_RECORD_PASS. */
 void mehari_output_pass(int status, const char *parts, size_t length);
-void mehari_output_error(int status); /* an empty response of this status, or a broken end when the head is sent */
-void mehari_output_reset_handles(pTHX); /* layers, flags, selected handle: as at the start */
+/* The front has responded after all. */
+void mehari_output_leave_to_front(void);
+/* An empty response with this status; a broken end if the head was sent. */
+void mehari_output_error(int status);
+/* Resets layers, flags and the selected handle to their state at the start. */
+void mehari_output_reset_handles(pTHX);
 void mehari_output_fresh_descriptor(void);
 extern bool mehari_may_have_spawned;
-/* Called when the head is about to be settled and was not printed: fills mehari_response. */
+/* Called when the head becomes final and was not printed. It fills mehari_response. */
 extern void (*mehari_output_fill_head)(pTHX);
 
 #endif

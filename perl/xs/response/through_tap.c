@@ -1,5 +1,5 @@
-/* The response through the tap (stdio/tap.c): all output goes there once a child process may
- * print too. */
+/* The response through the tap (stdio/tap.c): once a child process may print too, all output
+ * goes through the tap. */
 #include "response/head.h"
 #include "response/outgoing.h"
 #include "response/response.h"
@@ -7,8 +7,9 @@
 #include "request/record.h"
 #include "stdio/standard.h"
 
-/* Printed output goes through the tap. A head that $r makes goes through the ring before it. */
-void mehari_out_pour(void)
+/* Sends printed output through the tap. If $r makes the head, the head has gone through the ring
+ * before. */
+void mehari_out_write_to_tap(void)
 {
   if (!mehari_in_child && mehari_tap_is_open() && !mehari_parse_headers && mehari_out.phase == HEAD_OPEN) {
     mehari_out_settle();
@@ -32,7 +33,7 @@ void mehari_output_spill(void)
   mehari_out.filled = 0;
 }
 
-/* The head as it would be now. The front needs it if a child fills the pipe first. */
+/* Announces the head as it would be now. The front needs it if a child fills the pipe first. */
 static void announce_tap(pTHX)
 {
   if (mehari_out.phase == HEAD_OPEN && !mehari_parse_headers && mehari_output_fill_head)

@@ -13,10 +13,10 @@ typedef struct outer {
   mehari_head head;
 } outer;
 static outer *around;
-static int status_within; /* what the one within ended with */
+static int status_within; /* the status with which the inner response ended */
 
-bool mehari_out_is_within(void) { return around; }
-void mehari_out_fail_within(int status) { status_within = status; }
+bool mehari_out_is_nested(void) { return around; }
+void mehari_out_fail_nested(int status) { status_within = status; }
 
 void mehari_output_enter(pTHX_ bool parse_headers)
 {
@@ -35,7 +35,7 @@ void mehari_output_enter(pTHX_ bool parse_headers)
 static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
 {
   SV *made = newSVpvn(printed.at, printed.length);
-  if (!mehari_filter_within(aTHX_ sub, made)) {
+  if (!mehari_filter_subrequest(aTHX_ sub, made)) {
     status_within = 500;
     SvREFCNT_dec(made);
     return;
@@ -43,7 +43,7 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
   mehari_text body = {SvPVX(made), SvCUR(made)};
   if (mehari_output_gathers && !around && sub->filtered_from != 1) {
     mehari_rec_enter(sub->main);
-    if (!mehari_out_filter(false))
+    if (!mehari_out_filter(MEHARI_PART_MORE))
       status_within = 500;
     mehari_rec_enter(sub);
     mehari_out_reserve(body.length);
@@ -57,7 +57,8 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
   SvREFCNT_dec(made);
 }
 
-/* A body within another passes its own filters, and those of the outer one from a place on. */
+/* Ends a response within another. Its body passes its own filters, and then the outer response's
+ * filters from a place on. */
 int mehari_output_leave(pTHX_ mehari_rec *sub)
 {
   mehari_stdout_flush(aTHX);

@@ -1,8 +1,9 @@
-/* The memory of all pictures that a zygote's templates have: a table that the zygote shares with them. A template enters
- * its picture there; the zygote takes it out when the template has ended, however it did.
+/* Limits the memory of all pictures that a zygote's templates have, by a table that the zygote
+ * shares with them. A template enters its picture in the table. The zygote removes the entry
+ * when the template has ended in any way.
  *
- * The rung `auto` is nobody's wish for a picture: it gets one only while the table says that there is room.
- */
+ * A script on the rung `auto` has no claim to a picture: it gets one only while the table says
+ * that there is room. */
 #include "rewind/rewind.h"
 #include "rewind/state.h"
 #include <stdatomic.h>
@@ -33,7 +34,7 @@ static uint64_t pages_of_all(void)
   return pages;
 }
 
-bool mehari_pictures_enter(uint32_t pages, uint64_t most)
+bool mehari_pictures_reserve(uint32_t pages, uint64_t most)
 {
   if (!pictures || pages > most || pages_of_all() > most - pages)
     return false;
@@ -47,7 +48,7 @@ bool mehari_pictures_enter(uint32_t pages, uint64_t most)
   return false;
 }
 
-void mehari_pictures_leave(pid_t template)
+void mehari_pictures_release(pid_t template)
 {
   for (int i = 0; pictures && i < PICTURES; i++)
     if (atomic_load(&pictures[i].template) == template) {

@@ -1,6 +1,6 @@
-/* The descriptors of a rewound process. Those of the picture are known one by one, and any other
- * is closed after the request. Two cheap numbers (the count, and the lowest free number) tell
- * whether there is any other. */
+/* The descriptors of a rewound process. The descriptors of the picture are known one by one, and
+ * any other descriptor is closed after the request. Two cheap numbers (the count, and the lowest
+ * free number) tell whether there is another. */
 #include "rewind/state.h"
 #include "process/process.h"
 #include <dirent.h>
@@ -24,7 +24,8 @@ static int open_of_process(const char *name, int flags)
   return high;
 }
 
-/* A descriptor with a living other end, or with unknown state, cannot be rewound. */
+/* Whether a descriptor can be rewound. It cannot if its other end is alive or its state is
+ * unknown. */
 static bool can_be_rewound(int file, const struct stat *about)
 {
   if (file < 3 || mehari_descriptor_is_own(file) || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode))
@@ -32,7 +33,7 @@ static bool can_be_rewound(int file, const struct stat *about)
   return S_ISCHR(about->st_mode) && major(about->st_rdev) == 1; /* /dev/null, /dev/urandom and the like */
 }
 
-/* Not the server's: a library's, which the script may use and close. */
+/* Whether the descriptor is a library's and not the server's. The script may use and close it. */
 static bool is_foreign(int file) { return file > 2 && !mehari_descriptor_is_own(file); }
 
 static const char *know(mehari_rewind *rewind, int file)
@@ -93,7 +94,7 @@ static const char *know_all(mehari_rewind *rewind)
   return refusal;
 }
 
-/* A copy of each of the first three is among the known ones. */
+/* Finds copies of the first three descriptors among the known ones. */
 static void find_spares(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->known_count && rewind->known[i].number < 3; i++)
@@ -136,7 +137,7 @@ static bool is_there(const mehari_known_file *this)
   return KERNEL(SYS_fstat, this->number, &now) == 0 && now.st_dev == this->device && now.st_ino == this->inode;
 }
 
-/* Those that a request often closes or replaces. */
+/* Restores the descriptors that a request often closes or replaces. */
 static void put_back_replaced(mehari_rewind *rewind)
 {
   for (uint32_t i = 0; i < rewind->known_count; i++) {
@@ -144,7 +145,7 @@ static void put_back_replaced(mehari_rewind *rewind)
     if ((this->number > 2 && this->spare < 0) || is_there(this))
       continue;
     if (this->spare < 0 || KERNEL(SYS_dup3, this->spare, this->number, this->flags) < 0 || !is_there(this))
-      mehari_rewind_spoil(rewind, "it closed a standard descriptor of the process");
+      mehari_rewind_refuse(rewind, "it closed a standard descriptor of the process");
   }
 }
 
@@ -177,12 +178,12 @@ void mehari_rewind_put_back_files(mehari_rewind *rewind)
   if (count != rewind->file_count || !count || lowest != rewind->lowest_free || rewind->doubtful_files) {
     close_strangers(rewind);
     if (!are_all_there(rewind))
-      mehari_rewind_spoil(rewind, "it closed descriptors that are not its own");
+      mehari_rewind_refuse(rewind, "it closed descriptors that are not its own");
   }
   rewind->doubtful_files = false;
   for (uint32_t i = 0; i < rewind->known_count; i++)
     if (rewind->known[i].offset >= 0)
       KERNEL(SYS_lseek, rewind->known[i].number, rewind->known[i].offset, SEEK_SET);
   if (KERNEL(SYS_fchdir, rewind->home) < 0)
-    mehari_rewind_spoil(rewind, "its folder cannot be entered again");
+    mehari_rewind_refuse(rewind, "its folder cannot be entered again");
 }

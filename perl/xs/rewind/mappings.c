@@ -1,6 +1,6 @@
-/* The memory map of a rewound process: the picture's ranges, and the restoration of a changed
- * map. Two numbers of /proc/self/statm show a change: the size of all mappings, and that of
- * private writable ones. /proc/self/maps is read only if one differs. */
+/* The memory map of a rewound process: reads the picture's ranges, and restores a changed map.
+ * Two numbers of /proc/self/statm show a change: the size of all mappings, and the size of
+ * private writable mappings. /proc/self/maps is read only if one of them differs. */
 #include "rewind/state.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -37,7 +37,8 @@ static bool add_range(mehari_rewind *rewind, const line *this)
 {
   uint64_t start = this->start, pages;
   if (rewind->stack_floor > this->start && rewind->stack_floor < this->end)
-    start = rewind->stack_floor; /* what is below is dead, and must be able to grow */
+    /* Memory below the floor is unused, and the stack must be able to grow into it. */
+    start = rewind->stack_floor;
   pages = (this->end - start) / MEHARI_PAGE;
   if (rewind->range_count == MEHARI_REWIND_RANGES || pages > MEHARI_REWIND_PAGES - rewind->pages)
     return false;
@@ -114,12 +115,12 @@ static void read_sizes(mehari_rewind *rewind, uint64_t *size, uint64_t *data)
   *data = mehari_proc_number(&at, 10);
 }
 
-void mehari_rewind_see_sizes(mehari_rewind *rewind)
+void mehari_rewind_note_sizes(mehari_rewind *rewind)
 {
   read_sizes(rewind, &rewind->vm_size, &rewind->vm_data);
 }
 
-/* The stack has grown below its floor, which is not part of the picture. */
+/* Whether a range is the part of the stack below its floor, which is not part of the picture. */
 static bool is_stack(const mehari_rewind *rewind, uint64_t start, uint64_t end)
 {
   return end == rewind->stack_floor && start < end;
@@ -141,7 +142,8 @@ static void take_strangers_away(mehari_rewind *rewind, const line *this)
     KERNEL(SYS_munmap, covered, this->end - covered);
 }
 
-/* The stack may have grown: empties that part, which is known from now on. In pages. */
+/* Empties the part into which the stack may have grown. From now on this part is known. Returns
+ * its pages. */
 static uint64_t empty_stack(mehari_rewind *rewind, const line *this)
 {
   uint64_t grown = 0;
@@ -167,7 +169,7 @@ static void repair(mehari_rewind *rewind)
   line this;
   rewind->repairs++;
   if (!read_maps(rewind)) {
-    mehari_rewind_spoil(rewind, "it made more mappings than can be looked through");
+    mehari_rewind_refuse(rewind, "it made more mappings than can be looked through");
     return;
   }
   while (next_line(&at, &this))
@@ -179,16 +181,16 @@ static void repair(mehari_rewind *rewind)
       take_strangers_away(rewind, &this);
   if (sizes_are_as_before(rewind))
     return;
-  /* Something is missing or no longer writable. */
+  /* A part of the map is missing or no longer writable. */
   if (!mehari_rewind_map_picture(rewind) || !sizes_are_as_before(rewind))
-    mehari_rewind_spoil(rewind, "it changed the memory map");
+    mehari_rewind_refuse(rewind, "it changed the memory map");
 }
 
 void mehari_rewind_put_back_mappings(mehari_rewind *rewind)
 {
   uint64_t brk = KERNEL(SYS_brk, 0);
   if (brk != rewind->brk && (brk < rewind->brk || (uint64_t)KERNEL(SYS_brk, rewind->brk) != rewind->brk))
-    mehari_rewind_spoil(rewind, "it moved the end of the heap where it cannot be moved back from");
+    mehari_rewind_refuse(rewind, "it moved the end of the heap where it cannot be moved back from");
   if (!rewind->spoiled[0] && !sizes_are_as_before(rewind))
     repair(rewind);
 }

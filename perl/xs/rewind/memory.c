@@ -1,12 +1,13 @@
-/* Memory put back as it is in the picture. Two ideas make that cheap:
+/* Restores memory as it is in the picture. Two ideas make this cheap:
  *
- * - Hot pages: one that was found written twice is not tracked any more but copied back each time, which costs a tenth
- *   of finding it. One that stays the same for long is tracked again.
- * - The gate: a page that is not hot cannot be written without a page fault, and the kernel counts those. While their
- *   number is what it was after the last rewind nothing but hot pages has been written, and nobody has to look.
+ * - Hot pages: a page that was found written twice is no longer tracked but copied back each
+ * time. This costs a tenth of finding the page. A page that stays unchanged for long is tracked
+ * again.
+ * - The gate: a page that is not hot cannot be written without a page fault, and the kernel
+ * counts page faults. While the count is the same as after the last rewind, only hot pages have
+ * been written, and no search is needed.
  *
- * Everything here runs on the stack aside.
- */
+ * All functions here run on the stack aside. */
 #include "rewind/state.h"
 #include <string.h>
 #include <sys/mman.h>
@@ -14,10 +15,11 @@
 #include <sys/syscall.h>
 
 #define BLOCK (sizeof ((mehari_rewind *)0)->entries / sizeof(uint64_t))
-#define COOL_EVERY 64 /* rewinds between two looks at hot pages that may be so no more */
-#define COOL_AFTER 4  /* such looks in a row that found the page as it was */
+#define COOL_EVERY 64 /* rewinds between two checks whether hot pages are still written */
+#define COOL_AFTER 4 /* so many checks in a row found the page unchanged */
 
-/* A fault that is tried twice, or reads from swap, counts as a major one. */
+/* The count of page faults. A fault that is tried twice, or that reads from swap, counts as a
+ * major one. */
 static uint64_t faults_so_far(void)
 {
   struct rusage usage;
@@ -25,7 +27,8 @@ static uint64_t faults_so_far(void)
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* The page is this process's own: a private mapping's copy, in memory or swapped out. */
+/* Whether the page is this process's own: the copy of a private mapping, in memory or swapped
+ * out. */
 static bool was_written(uint64_t entry)
 {
   bool present = entry >> 63 & 1, swapped = entry >> 62 & 1, of_file = entry >> 61 & 1;
@@ -43,7 +46,7 @@ static void each_written(mehari_rewind *rewind, see_page see)
       uint64_t count = pages - done < BLOCK ? pages - done : BLOCK;
       long got = KERNEL(SYS_pread64, rewind->pagemap, rewind->entries, count * sizeof(uint64_t), (range->start / MEHARI_PAGE + done) * sizeof(uint64_t));
       if (got < (long)sizeof(uint64_t)) {
-        mehari_rewind_spoil(rewind, "pagemap cannot be read");
+        mehari_rewind_refuse(rewind, "pagemap cannot be read");
         return;
       }
       for (uint64_t k = 0; k < got / sizeof(uint64_t); k++)
@@ -69,7 +72,7 @@ static const char *own_copy(mehari_rewind *rewind, uint32_t page)
   return rewind->own[low];
 }
 
-/* NULL: zeros. */
+/* The contents of a page in the picture. NULL: zeros. */
 static const char *contents(mehari_rewind *rewind, uint32_t page)
 {
   if (rewind->state[page] & MEHARI_PAGE_OWN)
@@ -113,7 +116,7 @@ static void list_runs(mehari_rewind *rewind)
 static bool heat(mehari_rewind *rewind, uint32_t page)
 {
   if (rewind->hot_count == MEHARI_REWIND_HOT) {
-    mehari_rewind_spoil(rewind, "its requests write to more memory than is worth copying back");
+    mehari_rewind_refuse(rewind, "its requests write to more memory than is worth copying back");
     return false;
   }
   rewind->state[page] |= MEHARI_PAGE_HOT;
@@ -134,7 +137,7 @@ static void copy_run(mehari_rewind *rewind, const mehari_run *run)
     memcpy(to, from, run->length);
     return;
   }
-  /* The kernel writes there when it likes. */
+  /* The kernel writes there at any time. */
   uint64_t before = rewind->rseq - run->to, after = before + rewind->rseq_length;
   memcpy(to, from, before);
   memcpy(to + after, from + after, MEHARI_PAGE - after);
@@ -145,7 +148,7 @@ static void copy_run(mehari_rewind *rewind, const mehari_run *run)
 static void drop(mehari_rewind *rewind, uint64_t at)
 {
   if (KERNEL(SYS_madvise, at, MEHARI_PAGE, MADV_DONTNEED) < 0)
-    mehari_rewind_spoil(rewind, "it has locked its memory");
+    mehari_rewind_refuse(rewind, "it has locked its memory");
 }
 
 static void see_cold(mehari_rewind *rewind, uint32_t page, uint64_t at)
@@ -155,7 +158,7 @@ static void see_cold(mehari_rewind *rewind, uint32_t page, uint64_t at)
     return;
   rewind->cold++;
   if (state & MEHARI_PAGE_WARM && heat(rewind, page))
-    return; /* copied back with the others */
+    return; /* is copied back with the other hot pages */
   rewind->state[page] |= MEHARI_PAGE_WARM;
   drop(rewind, at);
 }
@@ -227,7 +230,7 @@ void mehari_rewind_put_back_memory(mehari_rewind *rewind)
   wipe(rewind);
   if (rewind->compares)
     compare(rewind);
-  /* Hot pages are there: to copy them back faults nowhere. */
+  /* Hot pages are in memory, so copying them back causes no fault. */
   if (looks || cools || rewind->compares)
     rewind->faults = faults_so_far();
 }
@@ -237,7 +240,7 @@ void mehari_rewind_put_back_memory(mehari_rewind *rewind)
 static void see_own(mehari_rewind *rewind, uint32_t page, uint64_t at)
 {
   if (rewind->own_count == MEHARI_REWIND_OWN) {
-    mehari_rewind_spoil(rewind, "the template went on writing after the picture");
+    mehari_rewind_refuse(rewind, "the template went on writing after the picture");
     return;
   }
   memcpy(rewind->own[rewind->own_count], (const char *)at, MEHARI_PAGE);
@@ -246,8 +249,9 @@ static void see_own(mehari_rewind *rewind, uint32_t page, uint64_t at)
   heat(rewind, page);
 }
 
-/* What was written since the template's picture (its fork wrote, too) is copied, and hot from the start. */
-void mehari_rewind_see_difference(mehari_rewind *rewind)
+/* Copies the pages that were written since the template's picture (its fork wrote, too). They
+ * are hot from the start. */
+void mehari_rewind_note_difference(mehari_rewind *rewind)
 {
   each_written(rewind, see_own);
   list_runs(rewind);

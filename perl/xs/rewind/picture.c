@@ -12,12 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A script may enlarge a mapping of malloc, so the file must have data behind it. */
+/* The size of the file behind a mapping's data. A script may enlarge a mapping of malloc, so the
+ * file must continue there. */
 #define SLACK (UINT64_C(1) << 32)
 
-/* `wf`, `dp`: memory that is empty after a fork, or at any time. Libraries with random state
- * there (glibc's getrandom and others) take an empty page for a fork and start again, as they
- * must after a rewind. */
+/* Whether a mapping has one of these flags. `wf`, `dp`: the memory is empty after a fork, or at
+ * any time. Libraries with random state there (glibc's getrandom and others) take an empty page
+ * for a sign of a fork and start again, as they must after a rewind. */
 static bool has_flag(const char *flags, const char *end, const char *wanted)
 {
   const char *found = memmem(flags, end - flags, wanted, strlen(wanted));
@@ -64,10 +65,10 @@ static const char *make_file(mehari_rewind *rewind, uint64_t size)
   return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
 }
 
-/* From here on the memory map stays unchanged. */
+/* Prepares the picture. From here on the memory map stays unchanged. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind)
 {
-  /* The frames of later calls lie above the floor, and the stack grows below it. */
+  /* The frames of later calls lie above the floor. Below it the stack grows. */
   rewind->stack_floor = ((uint64_t)__builtin_frame_address(0) & ~(MEHARI_PAGE - 1)) - 15 * MEHARI_PAGE;
   volatile char *below = (char *)rewind->stack_floor - 2 * MEHARI_PAGE;
   *below = 0;
@@ -76,10 +77,10 @@ const char *mehari_rewind_lay_out(mehari_rewind *rewind)
     return "/proc/self cannot be read";
   if (!mehari_rewind_read_ranges(rewind))
     return "there is more memory than a picture can hold";
-  if (!mehari_pictures_enter(rewind->pages, rewind->most_pages))
+  if (!mehari_pictures_reserve(rewind->pages, rewind->most_pages))
     return "there is no room for its picture beside those of other scripts";
   const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
-  /* The file's own mapping is shared, so it is not among these. */
+  /* The file's own mapping is shared, so the ranges do not include it. */
   if (!refusal && !mehari_rewind_read_ranges(rewind))
     refusal = "the memory map cannot be read";
   close(rewind->maps);
@@ -123,7 +124,7 @@ void mehari_rewind_take(mehari_rewind *rewind)
 {
   copy_memory(rewind);
   if (!seal(rewind))
-    mehari_rewind_spoil(rewind, "the memory file cannot be sealed");
+    mehari_rewind_refuse(rewind, "the memory file cannot be sealed");
   else if (!mehari_rewind_map_picture(rewind))
-    mehari_rewind_spoil(rewind, "the picture cannot be mapped");
+    mehari_rewind_refuse(rewind, "the picture cannot be mapped");
 }

@@ -2,7 +2,7 @@
 #include "rewind/state.h"
 #include <sys/syscall.h>
 
-long mehari_kernel(long number, long a, long b, long c, long d, long e, long f)
+long mehari_system_call(long number, long a, long b, long c, long d, long e, long f)
 {
 #ifdef __x86_64__
   long result;
@@ -57,7 +57,7 @@ const char *mehari_proc_skip(const char *at, int words)
   return at;
 }
 
-void mehari_rewind_spoil(mehari_rewind *rewind, const char *why)
+void mehari_rewind_refuse(mehari_rewind *rewind, const char *why)
 {
   if (rewind->spoiled[0])
     return;

@@ -1,6 +1,6 @@
-/* The kernel's state of a process besides its memory and its descriptors: restored after a
- * request, or the reason why the process ends. State that is cheap to set is set without a
- * check. */
+/* The kernel's state of a process besides memory and descriptors. After a request it is
+ * restored, or it gives the reason for which the process ends. State that is cheap to set is set
+ * without a check. */
 #include "rewind/state.h"
 #include <errno.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ static bool see_standing(mehari_rewind *rewind, mehari_standing *into)
   return true;
 }
 
-void mehari_rewind_see_process(mehari_rewind *rewind)
+void mehari_rewind_note_process(mehari_rewind *rewind)
 {
   KERNEL(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &rewind->signal_mask, 8);
   rewind->mode_mask = KERNEL(SYS_umask, 022);
@@ -60,13 +60,13 @@ void mehari_rewind_see_process(mehari_rewind *rewind)
       rewind->caught |= bit(signal);
   }
   if (!see_standing(rewind, &rewind->standing))
-    mehari_rewind_spoil(rewind, "/proc/self/stat cannot be read");
+    mehari_rewind_refuse(rewind, "/proc/self/stat cannot be read");
 }
 
 /* ---- put back ---- */
 
-/* /proc shows only the first 31 signals. `doubtful_signals` covers perl's %SIG changes of the
- * others. */
+/* Restores the handlers of signals. /proc shows only the first 31 signals. `doubtful_signals`
+ * has perl's %SIG changes of the others. */
 static void put_back_handlers(mehari_rewind *rewind, const mehari_standing *now)
 {
   uint64_t changed = (now->ignored ^ rewind->standing.ignored) | (now->caught ^ rewind->standing.caught) | rewind->caught | rewind->doubtful_signals;
@@ -92,7 +92,7 @@ static void stop_timers(mehari_rewind *rewind)
   for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++)
     KERNEL(SYS_setitimer, which, &none, NULL);
   if (rewind->timers >= 0 && KERNEL(SYS_pread64, rewind->timers, &any, 1, 0) > 0)
-    mehari_rewind_spoil(rewind, "it left a timer");
+    mehari_rewind_refuse(rewind, "it left a timer");
 }
 
 static void reap_children(mehari_rewind *rewind)
@@ -102,7 +102,7 @@ static void reap_children(mehari_rewind *rewind)
     child = KERNEL(SYS_wait4, -1, NULL, WNOHANG | __WALL, NULL);
   while (child > 0);
   if (child != -ECHILD)
-    mehari_rewind_spoil(rewind, "it left a process that runs on");
+    mehari_rewind_refuse(rewind, "it left a process that runs on");
 }
 
 static void hold_against(mehari_rewind *rewind, const mehari_standing *now)
@@ -110,14 +110,14 @@ static void hold_against(mehari_rewind *rewind, const mehari_standing *now)
   const mehari_standing *then = &rewind->standing;
   uint32_t users[6];
   if (now->threads != then->threads)
-    mehari_rewind_spoil(rewind, "it left threads");
+    mehari_rewind_refuse(rewind, "it left threads");
   if (now->session != then->session || now->group != then->group)
-    mehari_rewind_spoil(rewind, "it changed its session or process group");
+    mehari_rewind_refuse(rewind, "it changed its session or process group");
   if (now->priority != then->priority)
-    mehari_rewind_spoil(rewind, "it changed its priority");
+    mehari_rewind_refuse(rewind, "it changed its priority");
   see_users(users);
   if (memcmp(users, rewind->users, sizeof users) != 0)
-    mehari_rewind_spoil(rewind, "it changed its user");
+    mehari_rewind_refuse(rewind, "it changed its user");
 }
 
 void mehari_rewind_put_back_process(mehari_rewind *rewind)
@@ -127,7 +127,7 @@ void mehari_rewind_put_back_process(mehari_rewind *rewind)
   stop_timers(rewind);
   reap_children(rewind);
   if (!see_standing(rewind, &now)) {
-    mehari_rewind_spoil(rewind, "/proc/self/stat cannot be read");
+    mehari_rewind_refuse(rewind, "/proc/self/stat cannot be read");
     return;
   }
   hold_against(rewind, &now);

@@ -1,10 +1,10 @@
-/* Detects that a request reads its process number, which cannot be rewound. The number is the
- * same for many requests here, and old scripts make names of files and sessions from `time .
- * $$`. A script that reads it gets a process per request from then on, so no two of its requests
- * see the same number.
+/* Detects that a request reads its process number, which cannot be rewound. Here many requests
+ * have the same process number, and old scripts make names of files and sessions from `time .
+ * $$`. A script that reads the number gets a process for each request from then on, so no two of
+ * its requests see the same number.
  *
- * Comparing the number only detects a forked child, so it is harmless. Perl's own modules and
- * those of the list compare it when they keep it. */
+ * A comparison of the number only detects a forked child, so it is harmless. Perl's own modules,
+ * and the modules of the list, keep the number only for such comparisons. */
 #include "mehari.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"
@@ -55,7 +55,7 @@ static int pid_is_read(pTHX_ SV *value, MAGIC *magic)
     return 0;
   char why[sizeof own->spoiled];
   snprintf(why, sizeof why, "it asks for the number of its process at %.100s line %lu", file ? file : "?", PL_curcop ? (unsigned long)CopLINE(PL_curcop) : 0);
-  mehari_rewind_spoil(own, why);
+  mehari_rewind_refuse(own, why);
   own->refused = true;
   return 0;
 }

@@ -21,7 +21,7 @@
 #endif
 
 static mehari_rewind *own;
-static SV *handlers[SIG_SIZE]; /* of %SIG, at the picture */
+static SV *handlers[SIG_SIZE]; /* handlers of %SIG at the time of the picture */
 
 /* ---- the template ---- */
 
@@ -58,12 +58,14 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   refusal = mehari_rewind_lay_out(own);
   if (refusal)
     return refusal;
-  mehari_rewind_aside(mehari_rewind_take, own);
+  mehari_rewind_on_own_stack(mehari_rewind_take, own);
   return own->spoiled[0] ? own->spoiled : NULL;
 }
 
-const char *mehari_rewind_spoiled(void) { return own->spoiled[0] ? own->spoiled : NULL; }
-bool mehari_rewind_was_of_use(void) { return own->rewinds > 0; }
+const char *mehari_rewind_examine(void) { return mehari_rewind_open_files(own); }
+uint32_t mehari_rewind_pages(void) { return own->pages; }
+const char *mehari_rewind_refusal(void) { return own->spoiled[0] ? own->spoiled : NULL; }
+bool mehari_rewind_has_rewound(void) { return own->rewinds > 0; }
 bool mehari_rewind_was_refused(void) { return own->refused; }
 
 /* ---- its child ---- */
@@ -90,7 +92,7 @@ static void see_rseq(void)
     return;
   own->rseq = (uint64_t)(uintptr_t)__builtin_thread_pointer() + __rseq_offset;
   own->rseq_length = __rseq_size > 32 ? __rseq_size : 32;
-  /* Its page belongs to this process from the start. */
+  /* The page belongs to this process from the start. */
   struct rseq *area = (struct rseq *)own->rseq;
   *(volatile uint64_t *)&area->rseq_cs = 0;
 #endif
@@ -105,7 +107,7 @@ static void tell(mehari_text file, const char *text)
     mehari_ring_put(MEHARI_RECORD_RUNG, 0, parts, 2);
 }
 
-void mehari_rewind_tell(mehari_text file)
+void mehari_rewind_report(mehari_text file)
 {
   char text[512];
   uint64_t count = own->rewinds + 1;
@@ -116,7 +118,7 @@ void mehari_rewind_tell(mehari_text file)
   tell(file, text);
 }
 
-void mehari_rewind_tell_refusal(mehari_text file, const char *why)
+void mehari_rewind_report_refusal(mehari_text file, const char *why)
 {
   char text[512];
   snprintf(text, sizeof text, "\tfork\t0\t0\t0\t0\t0\t%s", why);
@@ -126,7 +128,7 @@ void mehari_rewind_tell_refusal(mehari_text file, const char *why)
 static void give_up(const char *why) __attribute__((noreturn));
 static void give_up(const char *why)
 {
-  mehari_rewind_spoil(own, why);
+  mehari_rewind_refuse(own, why);
   own->refused = true;
   _exit(1);
 }
@@ -140,7 +142,7 @@ static void report_wrong_pages(void)
   give_up("its memory was not put back");
 }
 
-/* Returns once, and then after each request. */
+/* Starts the serving of requests. It returns once, and again after each request. */
 void mehari_rewind_begin(pTHX)
 {
   reset();
@@ -155,9 +157,9 @@ void mehari_rewind_begin(pTHX)
   for (int i = 0; i < SIG_SIZE; i++)
     handlers[i] = mehari_signal_handler(aTHX_ i);
   see_rseq();
-  mehari_rewind_see_process(own);
-  mehari_rewind_see_sizes(own);
-  mehari_rewind_mark(own, mehari_rewind_see_difference);
+  mehari_rewind_note_process(own);
+  mehari_rewind_note_sizes(own);
+  mehari_rewind_mark(own, mehari_rewind_note_difference);
   if (own->spoiled[0])
     give_up(own->spoiled);
   report_wrong_pages();
@@ -189,13 +191,13 @@ static void put_back(mehari_rewind *this)
 
 void mehari_rewind_end(pTHX)
 {
-  if (getpid() != own->child) /* a process that the script made without our knowledge */
+  if (getpid() != own->child) /* a process that the script made without the server's knowledge */
     _exit(0);
   if (mehari_touched & (MEHARI_TOUCHED_PROCESS | MEHARI_TOUCHED_LIMITS))
-    mehari_rewind_spoil(own, "it changed limits or the standing of its process, or called the kernel itself");
+    mehari_rewind_refuse(own, "it changed limits or the standing of its process, or called the kernel itself");
   if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS)
     own->doubtful_files = true;
   see_handlers(aTHX);
-  mehari_rewind_aside(put_back, own);
+  mehari_rewind_on_own_stack(put_back, own);
   _exit(1);
 }

@@ -4,17 +4,23 @@
 
 #include "mehari.h"
 
-/* In the template, with all compiled; NULL, or why it cannot be. `where_room`: not if the pictures fill their memory. */
+/* Called in the template after compiling. Returns NULL, or the reason for which the process
+ * cannot be rewound. `where_room`: refuse if the pictures fill their memory. */
 const char *mehari_rewind_open(pTHX_ bool where_room);
-void mehari_rewind_begin(pTHX);       /* in the child: comes back once, and then after each request */
-void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* after a request's answer */
-void mehari_rewind_tell(mehari_text file); /* the front, now and then, before a request's DONE */
-void mehari_rewind_tell_refusal(mehari_text file, const char *why);
-const char *mehari_rewind_spoiled(void); /* why the child ended; NULL: it did not do so for a rewind's sake */
-bool mehari_rewind_was_of_use(void);     /* it has been rewound at least once */
-bool mehari_rewind_was_refused(void);    /* nor can the next one be */
+const char *mehari_rewind_examine(void); /* after `open`: NULL, or why the child could not be rewound */
+uint32_t mehari_rewind_pages(void);      /* of the picture */
+/* Called in the child; returns once, and again after each request. */
+void mehari_rewind_begin(pTHX);
+void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* called after a request's response */
+/* Reports to the front now and then, before a request's DONE. */
+void mehari_rewind_report(mehari_text file);
+void mehari_rewind_report_refusal(mehari_text file, const char *why);
+/* The reason for which the child ended; NULL: the rewind is not the reason. */
+const char *mehari_rewind_refusal(void);
+bool mehari_rewind_has_rewound(void); /* whether the child has been rewound at least once */
+bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewound either */
 /* budget.c: in the zygote. */
-void mehari_pictures_open(void); /* before it forks */
-void mehari_pictures_leave(pid_t template); /* which has ended */
+void mehari_pictures_open(void); /* called before the zygote forks */
+void mehari_pictures_release(pid_t template); /* called after the template has ended */
 
 #endif

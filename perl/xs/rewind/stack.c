@@ -1,13 +1,14 @@
-/* The stack aside: the code that restores a process's stack cannot run on it. This file has the
- * only lines of assembly. On other processors `mehari_rewind_is_possible` is false. */
+/* The stack aside. A process's stack cannot be restored by code that runs on it, so the
+ * restoring code has a stack of its own. Only this file has lines of assembly. On other
+ * processors `mehari_rewind_is_possible` is false. */
 #include "rewind/state.h"
 
 #ifdef __x86_64__
 
-__attribute__((noinline)) void mehari_rewind_aside(void (*work)(mehari_rewind *), mehari_rewind *rewind)
+__attribute__((noinline)) void mehari_rewind_on_own_stack(void (*work)(mehari_rewind *), mehari_rewind *rewind)
 {
   char *top = rewind->stack + sizeof rewind->stack;
-  /* rbx survives the call. */
+  /* The register rbx keeps its value during the call. */
   __asm__ volatile("mov %%rsp, %%rbx\n\t"
                    "mov %[top], %%rsp\n\t"
                    "call *%[work]\n\t"
@@ -18,7 +19,7 @@ __attribute__((noinline)) void mehari_rewind_aside(void (*work)(mehari_rewind *)
                      "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
-/* The rounding mode and the like, which POSIX::fesetround changes. */
+/* Saves the rounding mode and similar state, which POSIX::fesetround changes. */
 static void see_float(mehari_rewind *rewind)
 {
   __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(rewind->mxcsr), "=m"(rewind->control_word));
@@ -31,19 +32,20 @@ static void put_back_float(mehari_rewind *rewind)
 
 #else
 
-void mehari_rewind_aside(void (*work)(mehari_rewind *), mehari_rewind *rewind) { work(rewind); }
+void mehari_rewind_on_own_stack(void (*work)(mehari_rewind *), mehari_rewind *rewind) { work(rewind); }
 static void see_float(mehari_rewind *rewind) { (void)rewind; }
 static void put_back_float(mehari_rewind *rewind) { (void)rewind; }
 
 #endif
 
-/* The callee-saved registers are in this frame, and the frame is in the picture. */
+/* Saves the place to which each rewind returns. The callee-saved registers are in this frame,
+ * and the frame is in the picture. */
 __attribute__((noinline)) bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *))
 {
   see_float(rewind);
   if (__builtin_setjmp(rewind->back))
     return true;
-  mehari_rewind_aside(work, rewind);
+  mehari_rewind_on_own_stack(work, rewind);
   return false;
 }
 

@@ -27,31 +27,31 @@
 /* Writable private memory of the picture. */
 typedef struct {
   uint64_t start, end;
-  uint32_t first; /* the number of its first page in the picture */
+  uint32_t first; /* the number of the range's first page in the picture */
   int protection;
 } mehari_range;
 
 /* Neighbouring hot pages, copied back in one go. */
 typedef struct {
-  uint64_t to, from, length; /* from 0: zeros */
+  uint64_t to, from, length; /* from 0: the contents are zeros */
 } mehari_run;
 
 enum {
   MEHARI_PAGE_ZERO = 1, /* zeros in the picture */
   MEHARI_PAGE_WARM = 2, /* was found written once */
-  MEHARI_PAGE_HOT = 4,  /* not tracked any more, copied back each time */
-  MEHARI_PAGE_OWN = 8   /* differs from the template's picture: its copy is in `own` */
+  MEHARI_PAGE_HOT = 4, /* no longer tracked; copied back each time */
+  MEHARI_PAGE_OWN = 8 /* differs from the template's picture: the copy is in `own` */
 };
 
 typedef struct {
   int number;
-  int spare; /* a copy, where a library may close it and open it anew; -1: none */
+  int spare; /* a copy for a descriptor that a library may close and open again; -1: none */
   int flags; /* O_CLOEXEC or none */
   uint64_t device, inode;
-  int64_t offset; /* of a file that can be read; -1: none */
+  int64_t offset; /* the offset of a readable file; -1: none */
 } mehari_known_file;
 
-/* As the kernel takes it. */
+/* A signal's action in the kernel's form. */
 typedef struct {
   uint64_t handler, flags, restorer, mask;
 } mehari_disposition;
@@ -63,22 +63,22 @@ typedef struct {
 } mehari_standing;
 
 typedef struct {
-  /* The template's. */
+  /* The template's part. */
   int picture;        /* the memory file */
   const char *image;  /* its contents, read-only */
   uint32_t range_count, mapping_count, pages, wiped_count;
   uint64_t brk, stack_floor;
-  uint64_t arguments; /* the page of the command line: to the kernel that must be no file's */
-  bool compares;      /* all memory, after every rewind */
-  uint64_t most_pages; /* of all pictures, this one with them */
+  uint64_t arguments; /* the page of the command line, which must not belong to a file */
+  bool compares; /* whether all memory is compared after every rewind */
+  uint64_t most_pages; /* the limit of the pages of all pictures */
   mehari_range ranges[MEHARI_REWIND_RANGES];
-  mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and so does a rewind */
+  mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and a rewind too */
   struct { uint64_t start, end; } mappings[MEHARI_REWIND_MAPPINGS];
 
-  /* The child's, before its first request. */
+  /* The child's part, set before its first request. */
   pid_t child;
   int pagemap, statm, stat, maps, timers, files, home;
-  uint64_t rseq, rseq_length; /* written by the kernel when it likes */
+  uint64_t rseq, rseq_length; /* memory that the kernel writes at any time */
   void *back[5];
   uint32_t mxcsr;
   uint16_t control_word;
@@ -87,20 +87,20 @@ typedef struct {
   mehari_standing standing;
   mehari_disposition dispositions[MEHARI_REWIND_SIGNALS];
   uint64_t caught; /* all signals with a handler */
-  uint64_t doubtful_signals; /* the script had handlers of its own for these */
+  uint64_t doubtful_signals; /* the script had its own handlers for these signals */
   mehari_known_file known[MEHARI_REWIND_FILES];
   uint32_t known_count, lowest_free, own_count;
-  uint64_t file_count; /* as the kernel counts; 0: it does not */
+  uint64_t file_count; /* the kernel's count; 0: the kernel does not count */
 
-  /* While requests are served. */
+  /* Changes while requests are served. */
   uint32_t hot_count, run_count;
   uint64_t faults, rewinds, looks, cold, repairs;
-  uint32_t replaced;         /* processes that ended for one of their requests */
-  char replaced_for[160];    /* why the last of them did */
+  uint32_t replaced; /* processes that ended because of one of their requests */
+  char replaced_for[160]; /* why the last of them ended */
   uint64_t wrong_pages, wrong_at;
-  bool refused;        /* it cannot be rewound, now or later */
-  bool doubtful_files; /* the script dealt with descriptors by number */
-  char spoiled[160];   /* why this process ends after its request; empty: it does not */
+  bool refused; /* whether the process cannot be rewound now or later */
+  bool doubtful_files; /* whether the script used descriptors by their numbers */
+  char spoiled[160]; /* why this process ends after its request; empty: it goes on */
 
   mehari_run runs[MEHARI_REWIND_HOT];
   uint32_t own_page[MEHARI_REWIND_OWN];
@@ -112,15 +112,18 @@ typedef struct {
 } mehari_rewind;
 
 /* stack.c: the stack aside, and the way back. */
-void mehari_rewind_aside(void (*work)(mehari_rewind *), mehari_rewind *rewind);
-bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *)); /* false once `work` is done; true after each return */
-void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn)); /* from the stack aside */
+void mehari_rewind_on_own_stack(void (*work)(mehari_rewind *), mehari_rewind *rewind);
+/* False once `work` is done; true after each return. */
+bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *));
+/* Called on the stack aside. */
+void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn));
 
-/* budget.c: in the template. False: there is no room for a picture of so many pages. */
-bool mehari_pictures_enter(uint32_t pages, uint64_t most);
+/* budget.c, called in the template. False: there is no room for a picture of so many pages. */
+bool mehari_pictures_reserve(uint32_t pages, uint64_t most);
 
 /* picture.c: called in the template, and on the stack aside. */
-const char *mehari_rewind_lay_out(mehari_rewind *rewind); /* NULL, or why it cannot be */
+/* Returns NULL, or the reason for which there can be no picture. */
+const char *mehari_rewind_lay_out(mehari_rewind *rewind);
 void mehari_rewind_take(mehari_rewind *rewind);
 
 #ifdef pTHX /* in the template */
@@ -129,34 +132,37 @@ void mehari_rewind_tidy(pTHX);                             /* tidy.c */
 #endif
 
 /* memory.c: on the stack aside. */
-void mehari_rewind_see_difference(mehari_rewind *rewind);
+void mehari_rewind_note_difference(mehari_rewind *rewind);
 void mehari_rewind_put_back_memory(mehari_rewind *rewind);
 
 /* mappings.c: the memory map. */
-/* False: there is more than the arrays hold. */
+/* Reads the ranges. False: there are more than the arrays hold. */
 bool mehari_rewind_read_ranges(mehari_rewind *rewind);
 bool mehari_rewind_read_mappings(mehari_rewind *rewind);
 bool mehari_rewind_map_picture(mehari_rewind *rewind);
-void mehari_rewind_see_sizes(mehari_rewind *rewind);
+void mehari_rewind_note_sizes(mehari_rewind *rewind);
 void mehari_rewind_put_back_mappings(mehari_rewind *rewind);
 
 /* files.c, process.c */
-const char *mehari_rewind_open_files(mehari_rewind *rewind); /* NULL, or why it cannot be */
+/* Returns NULL, or the reason for which the files cannot be rewound. */
+const char *mehari_rewind_open_files(mehari_rewind *rewind);
 void mehari_rewind_put_back_files(mehari_rewind *rewind);
-void mehari_rewind_see_process(mehari_rewind *rewind);
+void mehari_rewind_note_process(mehari_rewind *rewind);
 void mehari_rewind_put_back_process(mehari_rewind *rewind);
 
 /* proc.c: system calls and texts of /proc without libc. */
 #ifndef SYS_close_range
 #define SYS_close_range 436 /* of all processors; glibc before 2.34 does not name the call */
 #endif
-long mehari_kernel(long number, long a, long b, long c, long d, long e, long f);
+long mehari_system_call(long number, long a, long b, long c, long d, long e, long f);
 #define KERNEL(number, ...) KERNEL_SIX(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define KERNEL_SIX(number, a, b, c, d, e, f, ...) mehari_kernel(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-size_t mehari_proc_read(int file, char *into, size_t size); /* from its start; ends it with a NUL */
-size_t mehari_proc_read_once(int file, char *into, size_t size); /* the same of a text that comes whole: one line */
+#define KERNEL_SIX(number, a, b, c, d, e, f, ...) mehari_system_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* Reads from the start and adds a NUL. */
+size_t mehari_proc_read(int file, char *into, size_t size);
+/* The same for a text of one line, which one read returns whole. */
+size_t mehari_proc_read_once(int file, char *into, size_t size);
 uint64_t mehari_proc_number(const char **at, unsigned base);
 const char *mehari_proc_skip(const char *at, int words);
-void mehari_rewind_spoil(mehari_rewind *rewind, const char *why); /* the first reason counts */
+void mehari_rewind_refuse(mehari_rewind *rewind, const char *why); /* the first reason counts */
 
 #endif

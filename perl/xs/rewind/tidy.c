@@ -8,7 +8,7 @@
 
 #define LARGEST ((size_t)512 << 10)
 
-/* Takes all free places of this size below `top`, and returns the first one above. */
+/* Uses up all free places of this size below `top`, and returns the first place above. */
 static void use_up(size_t size, uintptr_t top)
 {
   for (int count = 0; count < 1000000; count++) {
@@ -22,7 +22,7 @@ static void use_up(size_t size, uintptr_t top)
 
 void mehari_rewind_tidy(pTHX)
 {
-  /* From now on malloc uses only the heap, and freed memory stays there. */
+  /* Makes malloc use only the heap from now on, and keep freed memory there. */
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 20);

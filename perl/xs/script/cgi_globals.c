@@ -25,7 +25,8 @@ static bool is_same(pTHX_ SV *now, SV *before)
   return !SvOK(now) || (SvPOK(now) && SvPOK(before) && sv_eq(now, before));
 }
 
-/* The first stands for all: reloading the module makes every glob again. */
+/* Whether the module's variables are known. The first one stands for all, because reloading the
+ * module makes every glob again. */
 static bool is_known(pTHX_ HV *package)
 {
   SV **first = hv_fetchs(package, "Q", 0);
@@ -57,7 +58,7 @@ static void remember(pTHX_ HV *package)
   }
 }
 
-/* CGI.pm was loaded or reloaded. */
+/* Looks up the variables after CGI.pm was loaded or loaded again. */
 static void install(pTHX)
 {
   load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::CGI"), NULL);
@@ -75,8 +76,8 @@ void mehari_cgi_loaded(pTHX)
   install(aTHX);
 }
 
-/* A script that runs as a CGI program has no $r, whatever CGI.pm found in %ENV when a start-up
- * file loaded it. */
+/* Tells CGI.pm that a script has no $r when it runs as a CGI program. CGI.pm may have seen
+ * another %ENV when a start-up file loaded it. */
 void mehari_cgi_outside_mod_perl(pTHX)
 {
   SV *inside = get_sv("CGI::MOD_PERL", 0);

@@ -8,7 +8,8 @@
 
 enum { PARSE, ADD, UNESCAPE, OWN };
 static const char *const names[OWN] = {"CGI::parse_params", "CGI::add_parameter", "CGI::unescape"};
-static CV *owned[OWN]; /* CGI.pm's; the interpreter of a thread has copies of them in @Mehari::CGI::own */
+/* CGI.pm's own subs; in a thread's interpreter, @Mehari::CGI::own has copies of them. */
+static CV *owned[OWN];
 
 static CV *own(pTHX_ int which)
 {
@@ -24,8 +25,8 @@ static bool is_method(pTHX_ HV *class, const char *name, CV *expected)
   return found && isGV(found) && GvCV(found) == expected;
 }
 
-/* An element that is a reference to a plain array or hash, made if it is missing. NULL: it is
- * something else. */
+/* An element that is a reference to a plain array or hash. It is made if it is missing. NULL:
+ * the element is something else. */
 static SV *container(pTHX_ HV *self, const char *name, STRLEN length, svtype type)
 {
   SV **entry = hv_fetch(self, name, length, 1);
@@ -77,7 +78,8 @@ static void add(pTHX_ AV *order, HV *values, SV *name, SV *value)
     SvREFCNT_dec(value);
 }
 
-/* One piece between separators. For an empty one perl's `split '=', $piece, 2` returns nothing. */
+/* Takes one piece between separators. An empty piece is skipped, as perl's `split '=', $piece,
+ * 2` returns nothing for it. */
 static void take(pTHX_ AV *order, HV *values, const char *at, const char *end, bool skips_undefined)
 {
   if (at == end)
@@ -127,7 +129,7 @@ XS(parse_params)
   XSRETURN_EMPTY;
 }
 
-/* CGI.pm's current subs. */
+/* Remembers CGI.pm's current subs. */
 XS(remember_own)
 {
   dXSARGS;

@@ -10,8 +10,9 @@ uint64_t mehari_mark(const struct stat *seen)
 
 static bool is_same_text(mehari_text one, mehari_text other) { return one.length == other.length && memEQ(one.at, other.at, one.length); }
 
-/* The mark belongs to the file that the front found. A handler may have chosen another. */
-bool mehari_front_saw(mehari_text file, uint64_t mark)
+/* Whether the front saw this file under this mark. The mark belongs to the file that the front
+ * found, but a handler may have chosen another file. */
+bool mehari_is_unchanged_since_front(mehari_text file, uint64_t mark)
 {
   if (!mehari_serving || mehari_now.frame->file_mark != mark)
     return false;

@@ -1,5 +1,5 @@
-/* Runs a script as perl itself would: at the top level of main, once, in its own process. For
- * the children of the rung `fork`; nothing of theirs outlives the request. */
+/* Runs a script as perl itself would: at the top level of main, once, in its own process. It
+ * serves the children of the rung `fork`, whose state ends with the request. */
 #include "script/script.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -23,7 +23,7 @@ static void run_as_main(pTHX_ void *argument)
   CALLRUNOPS(aTHX);
 }
 
-/* The sub's last op would pop a call that was never made. */
+/* Ends the program. The sub's own last op would pop a call that was never made. */
 static OP *end_of_program(pTHX)
 {
   PERL_UNUSED_CONTEXT;
@@ -44,16 +44,17 @@ static void run_end_blocks(pTHX)
 
 void mehari_end_program(pTHX_ void *argument)
 {
-  bool due = mehari_may_have_spawned; /* a pipe left open is closed, and its process waited for */
+  /* Perl closes a pipe that the script left open, and waits for its process. */
+  bool due = mehari_may_have_spawned;
   PERL_UNUSED_ARG(argument);
   run_end_blocks(aTHX);
   mehari_stdout_flush(aTHX);
   if (mehari_tap_is_open())
-    mehari_output_spill(); /* comes before what the processes of open pipes say at their end */
+    mehari_output_spill(); /* is printed before the last output of processes at open pipes */
   mehari_leave_main(aTHX);
   if (due || mehari_destructors_due(aTHX)) {
     mehari_give_main_away(aTHX);
-    PL_perl_destruct_level = 0; /* objects end; memory need not */
+    PL_perl_destruct_level = 0; /* objects are destroyed, but their memory need not be freed */
     mehari_destruct(aTHX);
   } else
     PerlIO_flush((PerlIO *)NULL);
@@ -61,7 +62,7 @@ void mehari_end_program(pTHX_ void *argument)
 
 static void set_arguments(pTHX)
 {
-  /* RFC 3875 section 4.4: an indexed query (without `=`) is the command line. */
+  /* An indexed query (without `=`) is the command line (RFC 3875 section 4.4). */
   AV *arguments = get_av("ARGV", GV_ADD);
   av_clear(arguments);
   mehari_text query = mehari_request_text(MEHARI_TEXT_QUERY), method = mehari_request_text(MEHARI_TEXT_METHOD);
@@ -82,7 +83,7 @@ static void set_arguments(pTHX)
   SvREFCNT_dec(word);
 }
 
-/* `#!perl -T` and the like need another perl, which writes to descriptor 1. */
+/* Runs another perl, as `#!perl -T` and similar switches require. It writes to descriptor 1. */
 static void run_own_perl(pTHX_ const char *switches, const char *file)
 {
   mehari_input_spill();
@@ -91,7 +92,8 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
   pid_t child = fork();
   if (!child) {
     const char *perl = SvPV_nolen(get_sv("\030", GV_ADD));
-    execl(perl, perl, switches, file, (char *)NULL); /* one word, as the kernel gives a #! line */
+    /* One argument, as the kernel passes a #! line. */
+    execl(perl, perl, switches, file, (char *)NULL);
     _exit(127);
   }
   int status;
@@ -99,7 +101,7 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
     ;
 }
 
-/* The state of a fresh process: the time, and the request's %ENV, handles and @ARGV. */
+/* Sets the state of a fresh process: the time, and the request's %ENV, handles and @ARGV. */
 static void begin(pTHX)
 {
   mehari_in_child = false;
@@ -137,7 +139,7 @@ static int run_script(pTHX_ mehari_script *script)
   return status;
 }
 
-/* `script` NULL: compiles it here, as part of its request. */
+/* Runs a program. If `script` is NULL, it compiles the program first, as part of the request. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file)
 {
   int status = 0;

@@ -46,17 +46,17 @@ static void copy_output(int from)
       mehari_output_write(window, got);
 }
 
-int mehari_program_within(pTHX_ const char *file)
+int mehari_program_run_subrequest(pTHX_ const char *file)
 {
   struct stat found;
   if (stat(file, &found) < 0 || !S_ISREG(found.st_mode))
     return 404;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) {
-    mehari_logf(MEHARI_LOG_ERROR, "%s: no pipe for it: %s", file, strerror(errno));
+    mehari_logf(MEHARI_LOG_ERROR, "%s: its pipe cannot be made: %s", file, strerror(errno));
     return 500;
   }
-  /* perl runs a script that is not executable. */
+  /* A script that is not executable is run by perl. */
   bool is_executable = access(file, X_OK) == 0;
   char *interpreter = SvPV_nolen(get_sv("\030", GV_ADD)); /* $^X */
   char *own[] = {(char *)file, NULL}, *perls[] = {interpreter, (char *)file, NULL};

@@ -1,25 +1,31 @@
-/* Whether compiling a script does more than define things. Such effects (BEGIN blocks, a `use`
- * with computed arguments) belong to each request, so the script must be compiled for each. */
+/* Decides whether compiling a script does more than define things. Such effects (BEGIN blocks, a
+ * `use` with computed arguments) belong to each request, so the script must be compiled for
+ * each. */
 #include "script/script.h"
 #include "interpreter/perl_internals.h"
 #include <unistd.h>
 
-static bool pure; /* nothing of the script's own has run: no BEGIN block, no `use` with anything to work out */
+/* Whether no code of the script has run: no BEGIN block, and no `use` with computed arguments. */
+static bool pure;
 
 static bool on_trial;
+static uint32_t *first_effect; /* receives the line of the first effect; NULL: nobody wants it */
 static OP *(*perl_require)(pTHX), *(*perl_do_file)(pTHX);
 
 bool mehari_purity_holds(void) { return pure; }
 
-/* A trial compilation stops at the first effect: the question is answered. */
-static void lose_purity(void)
+/* Notes an effect. A trial compilation stops at the first one, because the question is answered. */
+static void lose_purity(pTHX)
 {
   pure = false;
-  if (on_trial)
-    _exit(1);
+  if (!on_trial)
+    return;
+  if (first_effect)
+    *first_effect = CopLINE(PL_curcop);
+  _exit(1);
 }
 
-/* The result of one of our subs. If it dies, false. */
+/* Calls one of our subs for a truth value. A sub that dies means false. */
 static bool is_so(pTHX_ const char *sub, SV *argument)
 {
   dSP;
@@ -52,17 +58,18 @@ static OP *load(pTHX_ OP *(*perl)(pTHX))
 {
   dSP;
   if (!may_load(aTHX_ TOPs))
-    lose_purity();
+    lose_purity(aTHX);
   return perl(aTHX);
 }
 
 static OP *run_require(pTHX) { return load(aTHX_ perl_require); }
 static OP *run_do_file(pTHX) { return load(aTHX_ perl_do_file); }
 
-/* This process compiles a script only to see whether that has effects. */
-void mehari_purity_try(void)
+/* Makes this process a trial: it compiles a script only to see whether that has effects. */
+void mehari_purity_try(uint32_t *effect)
 {
   on_trial = true;
+  first_effect = effect;
   mehari_replace_operator(OP_REQUIRE, run_require, &perl_require);
   mehari_replace_operator(OP_DOFILE, run_do_file, &perl_do_file);
 }
@@ -134,17 +141,17 @@ static bool is_word(const char *word, STRLEN length, const char *wanted)
   return strlen(wanted) == length && memEQ(word, wanted, length);
 }
 
-/* A word of the script that may be a keyword has been read. */
+/* Judges a word of the script that may be a keyword and that perl has just read. */
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length)
 {
   if (!pure)
     return;
   if (is_word(word, length, "BEGIN") || is_word(word, length, "UNITCHECK") || is_word(word, length, "CHECK") || is_word(word, length, "INIT"))
-    lose_purity();
+    lose_purity(aTHX);
   else if (is_word(word, length, "use") || is_word(word, length, "no")) {
     char *end, *rest = mehari_parser_rest(aTHX_ &end);
     if (!is_literal_use(rest, end))
-      lose_purity();
+      lose_purity(aTHX);
   }
 }
 

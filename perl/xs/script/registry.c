@@ -14,7 +14,7 @@
 
 static bool lives_in_cgi_world(void) { return mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD; }
 
-/* The configured handler of the script; several share a rung. */
+/* The configured handler of the script. Several handlers share a rung. */
 static mehari_text handler_name(pTHX)
 {
   AV *handlers = mehari_rec_now ? mehari_rec_handlers(mehari_rec_now, MEHARI_PHASE_RESPONSE) : NULL;
@@ -35,7 +35,8 @@ static bool is_of_mod_perl_1(pTHX)
   return name.length > 8 && memEQ(name.at, "Apache::", 8);
 }
 
-/* mod_perl 1 and mod_perl 2's Prefork classes run a script in its own folder. */
+/* Whether the script runs in its own folder, as under mod_perl 1 and mod_perl 2's Prefork
+ * classes. */
 static bool enters_folder(pTHX)
 {
   mehari_text name = handler_name(aTHX);
@@ -124,15 +125,16 @@ static void call_script(pTHX_ void *argument)
   if (r)
     XPUSHs(r);
   PUTBACK;
-  /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl
-   * writes the message to STDERR and leaves as exit does. `mehari_exit_called` tells the two
-   * apart. */
+  /* Not under G_EVAL, because a script, and CGI::Carp, must not see its `die` inside an eval.
+   * Perl writes the message to STDERR and leaves as exit does. `mehari_exit_called` tells `die`
+   * from `exit`. */
   call_sv((SV *)this->script->code, G_VOID | G_DISCARD);
   FREETMPS;
   LEAVE;
 }
 
-/* A folder is entered by descriptor. Most scripts share one, so the last is kept. */
+/* Enters a script's folder by its descriptor. Most scripts share one folder, so the last
+ * descriptor is kept. */
 void mehari_enter_directory(const char *file)
 {
   static char entered[4096];
@@ -157,14 +159,37 @@ void mehari_enter_directory(const char *file)
 void mehari_set_program_name(pTHX_ const char *file)
 {
   SV *name = GvSVn(gv_fetchpvs("0", GV_ADD | GV_NOTQUAL, SVt_PV));
-  sv_setpv(name, file); /* no magic: the process keeps its title */
+  sv_setpv(name, file); /* set without magic, so the process keeps its title */
 }
 
-/* $0 also names the script while it is compiled, when FindBin reads it. */
+/* Sets $0. FindBin reads it while the script is compiled. */
 static void name_program(pTHX_ mehari_text file)
 {
   SV *name = GvSVn(gv_fetchpvs("0", GV_ADD | GV_NOTQUAL, SVt_PV));
   sv_setpvn(name, file.at, file.length);
+}
+
+static SSize_t count_of_ends(void) { dTHX; return PL_endav ? av_top_index(PL_endav) + 1 : 0; }
+
+/* As in mod_perl, END blocks of the files without a package that the script loads belong to the
+ * script and run at the end of each of its requests. perl puts new blocks first. */
+static void adopt_ends(pTHX_ mehari_script *script, SSize_t known)
+{
+  AV *all = PL_endav, *rest = NULL;
+  SSize_t fresh = count_of_ends() - known;
+  if (fresh <= 0)
+    return;
+  for (SSize_t i = av_top_index(all); i >= 0; i--) {
+    SV *block = AvARRAY(all)[i];
+    HV *package = CvSTASH((CV *)block);
+    AV **into = i < fresh && (package == PL_defstash || package == script->stash) ? &script->ends : &rest;
+    if (!*into)
+      *into = newAV();
+    av_unshift(*into, 1);
+    (void)av_store(*into, 0, SvREFCNT_inc_NN(block));
+  }
+  SvREFCNT_dec((SV *)all);
+  PL_endav = rest;
 }
 
 /* `ephemeral`: the script's globals end with the request. */
@@ -174,10 +199,11 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
   mehari_enter_directory(enters_folder(aTHX) ? script->file : NULL);
   mehari_set_program_name(aTHX_ script->file);
   mehari_script_open_data(aTHX_ script);
-  mehari_hooks_put(aTHX_ & script->hooks);
+  mehari_hooks_restore(aTHX_ & script->hooks);
   if (script->rebind_count)
     mehari_script_rebind(aTHX_ script);
   int exit_status = 0;
+  SSize_t ends = count_of_ends();
   mehari_exit_called = false;
   mehari_outcome outcome = mehari_guard(aTHX_ call_script, &this, &exit_status);
   if (mehari_in_child)
@@ -186,18 +212,19 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
     outcome = MEHARI_DIED;
   if (outcome == MEHARI_DIED)
     mehari_errors_name_script(script->file);
+  adopt_ends(aTHX_ script, ends);
   mehari_call_list(aTHX_ script->ends);
   if (mehari_tap_is_open())
     mehari_pipes_conclude(aTHX_ !ephemeral);
-  /* As in mod_perl: an already printed body is sent; with only a head the response is a clean
-   * 500. */
+  /* As in mod_perl, a body that was already printed is sent. If only a head was printed, the
+   * response is a 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
     mehari_rec_fail(aTHX_ 500);
   } else
     mehari_output_end(aTHX);
 }
 
-/* `status` as mehari_script_compile leaves it. */
+/* Answers for a script that was not run. `status` is what mehari_script_compile leaves. */
 static void answer_without_running(pTHX_ int status)
 {
   if (mehari_in_child)

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The last words declare a sub that nobody calls. They tell the keyword plugin that the whole
- * text was read. */
+/* The end of the wrapped text declares a sub that is never called. Its name tells the keyword
+ * plugin that the whole text was read. */
 #define END_OF_TEXT " Mehari::Unit::end;\n"
 #define FOOTER "\n;}sub" END_OF_TEXT
 
@@ -21,13 +21,15 @@
 static bool compiling, data_found;
 static const char *compiling_name; /* as in its #line */
 static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
-static SV *hook_aside; /* $SIG{__DIE__} of a text that was read to its end and has errors; NULL: perl calls the hook */
-static HV *data_package; /* where __DATA__ stands; __END__ opens the main program's */
+/* $SIG{__DIE__} for a text that was read to its end and has errors; NULL: perl itself calls the
+ * hook. */
+static SV *hook_aside;
+static HV *data_package; /* the package of __DATA__; __END__ opens the main program's */
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
 
-/* The wrapper's BEGIN block calls this: the sub then counts as a file, where `shift` takes from
- * @ARGV and named subs share its lexicals. */
+/* Called in the wrapper's BEGIN block. The sub then counts as a file: `shift` takes from @ARGV,
+ * and named subs share its lexicals. */
 void mehari_script_top_level(pTHX)
 {
   if (compiling)
@@ -44,9 +46,10 @@ static bool is_the_script(pTHX)
   return file && strEQ(file, compiling_name);
 }
 
-/* A perl that runs the script finds the errors of all its lines and then dies, so that $SIG{__DIE__} gets them with the
- * line "Execution of ... aborted". For the text of an eval perl before 5.38 calls no hook, and a later one calls the
- * hook without that line. Here report_failure calls it, for all of them. */
+/* Finishes a text with errors. A perl that runs the script finds the errors of all its lines and
+ * then dies, so $SIG{__DIE__} gets them with the line "Execution of ... aborted". For an eval's
+ * text perl before 5.38 calls no hook, and a later perl calls the hook without that line. In all
+ * versions report_failure calls the hook instead. */
 static void end_of_text(pTHX)
 {
   if (mehari_in_thread(aTHX) || hook_aside || !mehari_parser_has_errors(aTHX))
@@ -68,14 +71,15 @@ static bool is_end_of_text(pTHX_ const char *word, STRLEN length)
 {
   if (!compiling || length != 3 || memNE(word, "sub", 3))
     return false;
-  const STRLEN wanted = sizeof END_OF_TEXT - 1, added = 2; /* perl puts "\n;" behind the text of an eval */
+  /* Perl appends "\n;" to the text of an eval. */
+  const STRLEN wanted = sizeof END_OF_TEXT - 1, added = 2;
   char *end, *at = mehari_parser_rest(aTHX_ &end);
   STRLEN rest = end - at;
   return rest >= wanted && rest <= wanted + added && memEQ(at, END_OF_TEXT, wanted);
 }
 
-/* Perl calls this for every word that may be a keyword. Only here can a real __END__ or __DATA__
- * be distinguished from one in a here-document or a hash key. */
+/* The keyword plugin: perl calls it for every word that may be a keyword. Only here can a real
+ * __END__ or __DATA__ be told from one in a here-document or a hash key. */
 static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
   bool is_end = is_end_of_text(aTHX_ word, length);
@@ -120,7 +124,7 @@ static int status_of_error(int error)
 bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status)
 {
   struct stat now;
-  if (mehari_front_saw(file, script->made_from))
+  if (mehari_is_unchanged_since_front(file, script->made_from))
     return true;
   if (stat(script->file, &now) < 0) {
     *status = status_of_error(errno);
@@ -129,8 +133,8 @@ bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int 
   return mehari_mark(&now) == script->made_from;
 }
 
-/* The whole current file. False: `errno` has the reason; 0 means that the file changed
- * meanwhile. */
+/* Reads the whole file. False: `errno` has the reason. 0 means that the file changed during the
+ * read. */
 static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
 {
   struct stat after;
@@ -157,8 +161,8 @@ static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
 
 enum { ATTEMPTS = 10 }; /* to read a file that is being written */
 
-/* A truncated script may be an access check without its end, so only a complete one is run and
- * kept. */
+/* Reads a script's text. Without its end a script might be an access check without its refusal,
+ * so only a complete script is run and kept. */
 static SV *read_text(pTHX_ mehari_script *script, int *status)
 {
   int file = open(script->file, O_RDONLY | O_CLOEXEC);
@@ -327,13 +331,13 @@ static bool adopt_code(pTHX_ mehari_script *script, mehari_manner manner)
 
 /* ---- a compilation that failed ---- */
 
-/* To perl and to CGI::Carp the error is not inside an eval. perl prints its message and leaves
- * as exit does. */
+/* Calls $SIG{__DIE__}. To perl and to CGI::Carp the error is not inside an eval. perl prints its
+ * message and leaves as exit does. */
 static void call_die_hook(pTHX_ void *message)
 {
   dSP;
   SV *hook = PL_diehook;
-  COP place = PL_compiling; /* where it is called from, to whoever asks */
+  COP place = PL_compiling; /* the place of the call, for code that asks */
   CopFILE_set(&place, compiling_name);
   ENTER;
   SAVETMPS;
@@ -349,15 +353,16 @@ static void call_die_hook(pTHX_ void *message)
   LEAVE;
 }
 
-/* Whether perl has given up by itself: in a BEGIN block, at a fatal error, or after too many
- * errors. */
+/* Whether perl itself has ended the compilation: in a BEGIN block, at a fatal error, or after
+ * too many errors. */
 static bool says_it_ended(const char *message)
 {
   return strstr(message, "compilation aborted") || strstr(message, "aborted due to compilation errors") || strstr(message, "has too many errors");
 }
 
-/* A perl that runs the script calls $SIG{__DIE__} with the errors, as its last act. Ours did not, or the hook found
- * itself within an eval and kept silent. What the hook prints is the response. */
+/* Reports the errors of a compilation. A perl that runs the script calls $SIG{__DIE__} with them
+ * as its last act. Ours did not, or the hook was inside an eval and kept silent. Text that the
+ * hook prints is the response. */
 static void report_failure(pTHX_ const char *file, size_t printed_before)
 {
   SV *message = sv_mortalcopy(ERRSV);
@@ -400,11 +405,11 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   data_found = false;
   size_t printed = mehari_output_bytes();
   mehari_hooks before;
-  mehari_hooks_see(aTHX_ & before);
+  mehari_hooks_read(aTHX_ & before);
   mehari_outcome outcome = mehari_guard(aTHX_ compile_source, &this, NULL);
   compiling = false;
   put_hook_back(aTHX);
-  mehari_hooks_keep(aTHX_ & script->hooks, &before);
+  mehari_hooks_keep_changed(aTHX_ & script->hooks, &before);
   script->printed = mehari_output_bytes() != printed;
   if (manner != MEHARI_AS_PROGRAM) {
     script->ends = PL_endav;

@@ -16,21 +16,22 @@ typedef struct {
   SV *die, *warn;
 } mehari_hooks;
 bool mehari_is_same_handler(SV *now, SV *before);
-void mehari_hooks_see(pTHX_ mehari_hooks *hooks); /* as they are now */
-void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* those that changed since; frees `before` */
-void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
+void mehari_hooks_read(pTHX_ mehari_hooks *hooks); /* notes the present hooks */
+/* Keeps the hooks that changed since; frees `before`. */
+void mehari_hooks_keep_changed(pTHX_ mehari_hooks *hooks, mehari_hooks *before);
+void mehari_hooks_restore(pTHX_ const mehari_hooks *hooks);
 void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
 
 /* files.c: files of code. */
 uint64_t mehari_mark(const struct stat *seen);
 /* Whether the front has seen this file of the request under this mark, and the file is unchanged
  * since. */
-bool mehari_front_saw(mehari_text file, uint64_t mark);
+bool mehari_is_unchanged_since_front(mehari_text file, uint64_t mark);
 
 typedef struct mehari_script {
   char *file;
-  uint64_t made_from; /* the file's mark */
-  unsigned mark; /* bytes of a byte order mark before its text */
+  uint64_t made_from; /* the mark of the file */
+  unsigned mark; /* bytes of the byte order mark before the text */
   CV *code;
   HV *stash;
   AV *ends;
@@ -38,11 +39,11 @@ typedef struct mehari_script {
   Off_t data_offset;
   SV *data;
   GV *data_handle;
-  mehari_hooks hooks; /* that its compilation set */
+  mehari_hooks hooks; /* the hooks that the compilation set */
   bool warnings;  /* #! -w */
   bool ends_lines; /* #! -l */
   char *own_perl; /* the switches of a #! line that only a perl of its own can follow */
-  bool printed;  /* compiling it printed, or looked at the world */
+  bool printed; /* whether compiling it printed or read anything outside */
   mehari_rebind *rebinds;
   int rebind_count;
 } mehari_script;
@@ -62,7 +63,7 @@ void mehari_script_rebind(pTHX_ mehari_script *script);
 
 /* cgi_globals.c, cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
-void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
+void mehari_cgi_loaded(pTHX); /* checks whether CGI.pm was loaded, or loaded again */
 void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
@@ -70,8 +71,10 @@ void mehari_cgi_params_boot(pTHX);
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
 bool mehari_purity_holds(void);
-bool mehari_purity_of_modules(pTHX); /* all that is loaded is perl's own, or was before */
-void mehari_purity_try(void); /* from here on what is impure ends this process before it happens */
+bool mehari_purity_of_modules(pTHX); /* whether all newly loaded modules are perl's own */
+/* From here on this process ends before the first effect. The effect's line is written to `effect`,
+ * which may be NULL. */
+void mehari_purity_try(uint32_t *effect);
 
 /* registry.c: the rungs `registry` and `perlrun`. Each serves mehari_now and leaves a response. */
 void mehari_registry_serve(pTHX);
@@ -83,10 +86,10 @@ void mehari_set_program_name(pTHX_ const char *file);
 
 /* program.c: runs a script as perl itself would, once, in its own process. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
-extern bool mehari_is_program; /* this process runs a script as perl itself would */
+extern bool mehari_is_program; /* whether this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
 
 /* program_within.c: 0, or a status. Runs the current sub-request, whose environment is in %ENV. */
-int mehari_program_within(pTHX_ const char *file);
+int mehari_program_run_subrequest(pTHX_ const char *file);
 
 #endif

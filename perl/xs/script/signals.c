@@ -1,21 +1,19 @@
 /* $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp
- * qw(fatalsToBrowser)`). The script is compiled once, but each run must find them as in a new
- * process. */
+ * qw(fatalsToBrowser)`). The script is compiled only once, but each run must find the handlers
+ * as a new process would. */
 #include "script/script.h"
 
 bool mehari_is_same_handler(SV *now, SV *before)
 {
-  if (!now || !before)
-    return now == before;
-  /* Reading an element of %SIG leaves an undefined one, which means the default. */
-  if (!SvOK(now) && !SvOK(before))
-    return true;
+  /* Reading an element of %SIG creates an undefined element. It means the default. */
+  if (!now || !SvOK(now) || !before || !SvOK(before))
+    return (now && SvOK(now)) == (before && SvOK(before));
   if (SvROK(now) || SvROK(before))
     return SvROK(now) && SvROK(before) && SvRV(now) == SvRV(before);
   return SvPOK(now) && SvPOK(before) && SvCUR(now) == SvCUR(before) && memEQ(SvPVX(now), SvPVX(before), SvCUR(now));
 }
 
-void mehari_hooks_see(pTHX_ mehari_hooks *hooks)
+void mehari_hooks_read(pTHX_ mehari_hooks *hooks)
 {
   hooks->die = PL_diehook ? newSVsv(PL_diehook) : NULL;
   hooks->warn = PL_warnhook && PL_warnhook != PERL_WARNHOOK_FATAL ? newSVsv(PL_warnhook) : NULL;
@@ -28,7 +26,7 @@ void mehari_hooks_free(pTHX_ mehari_hooks *hooks)
   hooks->die = hooks->warn = NULL;
 }
 
-/* Unchanged handlers are not the script's. */
+/* Drops a handler that the script has not changed, because it is not the script's. */
 static void drop_same(pTHX_ SV **hook, SV *before)
 {
   if (*hook && mehari_is_same_handler(*hook, before)) {
@@ -37,9 +35,9 @@ static void drop_same(pTHX_ SV **hook, SV *before)
   }
 }
 
-void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before)
+void mehari_hooks_keep_changed(pTHX_ mehari_hooks *hooks, mehari_hooks *before)
 {
-  mehari_hooks_see(aTHX_ hooks);
+  mehari_hooks_read(aTHX_ hooks);
   drop_same(aTHX_ & hooks->die, before->die);
   drop_same(aTHX_ & hooks->warn, before->warn);
   mehari_hooks_free(aTHX_ before);
@@ -54,7 +52,7 @@ static void put(pTHX_ const char *name, SV *value)
   SvSETMAGIC(*slot);
 }
 
-void mehari_hooks_put(pTHX_ const mehari_hooks *hooks)
+void mehari_hooks_restore(pTHX_ const mehari_hooks *hooks)
 {
   put(aTHX_ "__DIE__", hooks->die);
   put(aTHX_ "__WARN__", hooks->warn);

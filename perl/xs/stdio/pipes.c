@@ -1,9 +1,9 @@
-/* Pipes to processes (`open P, "| command"`) that a script leaves open. When perl exits it
- * closes them, and the process's last output belongs to the response. A worker does not exit, so
- * it closes the pipe itself.
+/* Pipes to processes (`open P, "| command"`) that a script leaves open. perl closes them when it
+ * exits, and the process's last output belongs to the response. A worker does not exit, so it
+ * closes such pipes after the request.
  *
- * Under mod_perl a script may keep a pipe for its next requests: such a pipe is flushed and not
- * awaited. */
+ * Under mod_perl a script may keep a pipe for its next requests. Such a pipe is flushed, and its
+ * process is not awaited. */
 #include "stdio/standard.h"
 #include "response/response.h"
 #include "interpreter/perl_internals.h"
@@ -30,7 +30,8 @@ static void keep(pid_t process)
   mehari_output_detach();
 }
 
-/* The descriptor stays with the handle. Closing it waits for the process, as usual. */
+/* Ends a pipe. The descriptor stays with the handle. Closing the handle waits for the process,
+ * as usual. */
 static void end(int file)
 {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -48,7 +49,8 @@ void mehari_pipes_conclude(pTHX_ bool may_keep)
     if (process <= 0 || is_kept(process) || (fcntl(file, F_GETFL) & O_ACCMODE) != O_WRONLY)
       continue;
     if (!flushed) {
-      mehari_stdout_flush(aTHX); /* what the script has printed comes before what a process makes of its pipe */
+      /* The script's printed output comes before the output of processes at its pipes. */
+      mehari_stdout_flush(aTHX);
       if (mehari_tap_is_open())
         mehari_output_spill();
       PerlIO_flush((PerlIO *)NULL);

@@ -80,7 +80,8 @@ static void restore_glob(pTHX_ const mehari_standard *this)
     sv_unmagic((SV *)this->io, PERL_MAGIC_tiedscalar);
 }
 
-/* The script's formats for the handle. Their globs belong to its package, not to the handle. */
+/* Forgets the script's formats for the handle. Their globs belong to its package, not to the
+ * handle. */
 static void forget_formats(IO *io)
 {
   IoTOP_GV(io) = IoFMT_GV(io) = NULL;
@@ -109,8 +110,8 @@ void mehari_standard_restore(pTHX_ mehari_standard *this)
     take_layer_off(aTHX_ this, this->handle);
 }
 
-/* `open STDOUT, ...` keeps the PerlIO and puts the new file on its descriptor, so the script
- * gets a real handle. */
+/* Called after `open STDOUT, ...`. perl has kept the PerlIO and put the new file on its
+ * descriptor. The script now gets a real handle. */
 void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io)
 {
   if (io != this->io)
@@ -134,7 +135,8 @@ IV mehari_standard_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, 
   return code;
 }
 
-/* Not 0: the layer stays. There is nothing below it that `binmode STDOUT, ':pop'` could uncover. */
+/* Keeps the layer by not returning 0. Below it there is no layer that `binmode STDOUT, ':pop'`
+ * could uncover. */
 IV mehari_standard_popped(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_CONTEXT;
@@ -168,7 +170,7 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
   mehari_standard *this = of_handle(old);
   if (!this)
     return NULL;
-  /* A thread closes its handles at its end, so they must be its own. */
+  /* A thread closes its handles at its end, so it must have its own. */
   int file = flags & PERLIO_DUP_CLONE ? fcntl(this->descriptor, F_DUPFD_CLOEXEC, 3) : flags & PERLIO_DUP_FD ? dup(this->descriptor) : this->descriptor;
   return PerlIO_openn(aTHX_ ":unix:perlio", mode(this), file, 0, 0, handle, 0, NULL);
 }

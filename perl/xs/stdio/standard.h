@@ -10,18 +10,21 @@ typedef struct {
   const char *name;
   int descriptor;
   PerlIO_funcs *layer;
-  PerlIO *handle; /* perl's own, with our layer on it; NULL: a script has closed it */
+  PerlIO *handle; /* perl's own handle with our layer on it; NULL: a script has closed it */
   GV *gv;
   GP *gp;
   IO *io;
-  bool replaced; /* the descriptor is no longer what it was */
+  bool replaced; /* whether the descriptor was replaced */
 } mehari_standard;
 
-void mehari_standard_open(pTHX_ mehari_standard *this); /* once a worker */
+void mehari_standard_open(pTHX_ mehari_standard *this); /* called once per worker */
 void mehari_standard_attach(pTHX_ mehari_standard *this);
-void mehari_standard_restore(pTHX_ mehari_standard *this); /* glob, handle and layers; not the descriptor */
-void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io); /* `open` has run on this IO */
-bool mehari_standard_is_elsewhere(pTHX_ const mehari_standard *this); /* the script's handle of that name is its own */
+/* Restores glob, handle and layers; not the descriptor. */
+void mehari_standard_restore(pTHX_ mehari_standard *this);
+/* Called after `open` on this IO. */
+void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io);
+/* Whether the script has replaced the handle of that name by its own. */
+bool mehari_standard_is_elsewhere(pTHX_ const mehari_standard *this);
 
 /* For the tables of the layers. */
 IV mehari_standard_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, PerlIO_funcs *table);
@@ -34,9 +37,10 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
 void mehari_output_reopened(pTHX_ IO *io);
 bool mehari_is_output(PerlIO *handle);
 void mehari_stdout_restore_descriptor(void);
-void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
-void mehari_stdout_share(pTHX); /* others are about to write to descriptor 1 */
-bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
+void mehari_stdout_replaced(void); /* notes that descriptor 1 was replaced; likewise below */
+void mehari_stdout_share(pTHX); /* called before other processes write to descriptor 1 */
+/* Whether anything but the layer has written to descriptor 1. */
+bool mehari_stdout_was_written(void);
 bool mehari_stdout_empty(void);
 void mehari_stdout_begin(pTHX);
 void mehari_stdout_flush(pTHX);
@@ -53,9 +57,9 @@ void mehari_input_spill(void);
 void mehari_input_replaced(void);
 void mehari_input_reopened(pTHX_ IO *io);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
-STRLEN mehari_input_rest(void); /* what is left to be read */
+STRLEN mehari_input_rest(void); /* the length of the unread part */
 /* The target of a seek within `length` bytes. -1: invalid. */
-static inline Off_t mehari_sought(Off_t offset, int whence, Off_t position, Off_t length)
+static inline Off_t mehari_seek_position(Off_t offset, int whence, Off_t position, Off_t length)
 {
   Off_t target;
   if (__builtin_add_overflow(offset, whence == SEEK_SET ? 0 : whence == SEEK_CUR ? position : length, &target))
@@ -69,13 +73,14 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
-void mehari_errors_name_script(const char *file); /* it died: the log says which, if its message did not */
+/* Notes the script that died, for the log; unless its message names it. */
+void mehari_errors_name_script(const char *file);
 void mehari_errors_replaced(void);
 void mehari_errors_reopened(pTHX_ IO *io);
-void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
+void mehari_errors_quiet(bool quiet); /* during a trial: nothing is logged */
 
 /* tap.c: descriptor 1 as a pipe to the front. */
-bool mehari_tap_open(void); /* false: there is none to be had */
+bool mehari_tap_open(void); /* false: no pipe is available */
 bool mehari_tap_is_open(void);
 void mehari_tap_write(const char *bytes, size_t length);
 void mehari_tap_close(pTHX);

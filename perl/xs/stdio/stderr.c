@@ -14,7 +14,7 @@ static PerlIO_funcs layer;
 static mehari_standard errors = {.name = "STDERR", .descriptor = 2, .layer = &layer};
 static int error_file = -1;
 static bool silent;
-static char last[512]; /* the line put last */
+static char last[512]; /* the last line */
 static size_t last_length;
 
 void mehari_errors_quiet(bool quiet) { silent = quiet; }
@@ -32,7 +32,8 @@ static void put_line(void)
   filled = 0;
 }
 
-/* `HASH(0x55d0c8a3f2a8)`, with or without a class before it. */
+/* Whether the text is only a reference such as `HASH(0x55d0c8a3f2a8)`, with or without a class
+ * before it. */
 static bool is_reference(void)
 {
   char text[sizeof last + 1], kind[32];
@@ -58,7 +59,8 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   if (silent)
     return length;
   if (!mehari_serving || mehari_in_child || mehari_standard_is_elsewhere(aTHX_ & errors))
-    return write(2, bytes, length); /* C code writes here still when the script has its STDERR elsewhere */
+    /* C code still writes here when the script has moved its own STDERR. */
+    return write(2, bytes, length);
   const char *next = bytes, *end = next + length;
   while (next < end) {
     const char *feed = memchr(next, '\n', end - next);

@@ -41,7 +41,7 @@ static IV layer_fill(pTHX_ PerlIO *handle)
 
 static IV layer_seek(pTHX_ PerlIO *handle, Off_t offset, int whence)
 {
-  Off_t target = mehari_sought(offset, whence, position, mehari_now.body_length);
+  Off_t target = mehari_seek_position(offset, whence, position, mehari_now.body_length);
   if (target < 0)
     return -1;
   position = target;
@@ -51,7 +51,7 @@ static IV layer_seek(pTHX_ PerlIO *handle, Off_t offset, int whence)
 
 static Off_t layer_tell(pTHX_ PerlIO *handle) { PERL_UNUSED_ARG(handle); return position; }
 
-/* Called for every handle before a child starts. */
+/* Called for every handle before a child process starts. */
 static IV layer_flush(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_ARG(handle);

@@ -16,8 +16,8 @@
 
 bool mehari_stdout_aside, mehari_may_have_spawned;
 
-static int memory_file = -1; /* what descriptor 1 is */
-static off_t drained;        /* bytes of it already taken */
+static int memory_file = -1; /* the file of descriptor 1 */
+static off_t drained; /* how many of its bytes were already taken */
 static bool spilled;
 
 static PerlIO_funcs layer;
@@ -42,7 +42,7 @@ static void log_descriptor(void)
   }
 }
 
-/* True: children wrote data for the response. Data for the log are logged. */
+/* Whether children wrote data for the response. Data for the log are logged here. */
 bool mehari_stdout_has_more(void)
 {
   if (mehari_stdout_aside) {
@@ -62,7 +62,7 @@ ssize_t mehari_stdout_take(char *window, size_t size)
   return got;
 }
 
-/* Layers above ours and C's stdout may hold text back. */
+/* Makes layers above ours, and C's stdout, pass on the text that they hold. */
 void mehari_stdout_flush(pTHX)
 {
   PerlIO *now = output.io && !mehari_perl_has_ended(aTHX) ? IoOFP(output.io) : NULL;
@@ -79,10 +79,11 @@ void mehari_stdout_flush(pTHX)
 
 static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
 {
-  PERL_UNUSED_ARG(handle);
   if (mehari_stdout_aside)
     return PerlIO_write(PerlIO_stderr(), bytes, length);
-  if (mehari_standard_is_elsewhere(aTHX_ & output)) { /* C code writes here still when the script has its STDOUT elsewhere */
+  /* C code still writes here when the script has moved its own STDOUT. Another handle with this
+   * layer is one that a program opened by `:Apache2`. */
+  if (handle == output.handle && mehari_standard_is_elsewhere(aTHX_ & output)) {
     if (IoOFP(output.io) && PerlIOValid(IoOFP(output.io)))
       PerlIO_flush(IoOFP(output.io));
     return write(1, bytes, length);
@@ -91,11 +92,11 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   return length;
 }
 
-/* Before others write to descriptor 1. */
+/* Called before other processes write to descriptor 1. */
 void mehari_stdout_share(pTHX)
 {
   if (output.replaced)
-    return; /* the script's own file: nothing of the response goes there */
+    return; /* the script's own file, to which no part of the response goes */
   if (mehari_stdout_aside && !mehari_in_child) {
     dup2(2, 1);
     output.replaced = true;
@@ -103,8 +104,8 @@ void mehari_stdout_share(pTHX)
     mehari_output_share(aTHX);
 }
 
-/* Perl flushes for three reasons: before a child, before a duplicate, or because the script
- * wants its text sent. The current operator tells which. */
+/* Flushes. Perl flushes for three reasons: before a child, before a duplicate, or because the
+ * script wants its text sent. The current operator tells which of them it is. */
 static IV layer_flush(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_ARG(handle);
@@ -133,7 +134,7 @@ static IV layer_close(pTHX_ PerlIO *handle)
 
 static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags)
 {
-  if (!(flags & PERLIO_DUP_CLONE)) { /* for a thread it was shared before (process/watch.c) */
+  if (!(flags & PERLIO_DUP_CLONE)) { /* for a thread it was already shared (process/watch.c) */
     mehari_may_have_spawned = true;
     mehari_stdout_share(aTHX);
   }
@@ -166,8 +167,8 @@ void mehari_stdout_restore_descriptor(void)
 void mehari_stdout_replaced(void) { output.replaced = true; }
 bool mehari_stdout_was_written(void) { return spilled || lseek(memory_file, 0, SEEK_END) > 0; }
 
-/* Empties the file for the next request. False: another process may still hold it and write to
- * it. */
+/* Empties the file for the next request. False: another process may still hold the file and
+ * write to it. */
 bool mehari_stdout_empty(void) { return !mehari_may_have_spawned && ftruncate(memory_file, 0) == 0; }
 
 void mehari_output_fresh_descriptor(void)
@@ -206,8 +207,8 @@ void mehari_output_reset_handles(pTHX)
   PL_last_in_gv = NULL;
   if (output.replaced)
     mehari_stdout_restore_descriptor();
-  /* A library's child may live on with the memory file open. Its later output must not reach
-   * anybody. */
+  /* A child of a library may live on with the memory file open. No other request may get its
+   * later output. */
   if (mehari_may_have_spawned || spilled)
     mehari_output_fresh_descriptor();
   mehari_may_have_spawned = spilled = false;

@@ -1,17 +1,16 @@
-/* The tap: a pipe in place of descriptor 1, from the moment another writer may exist (a child
- * process, a duplicate of STDOUT) to the end of the response. The front reads the other end:
- * children's output streams, they wait while the client does, and the order is that of the
- * writes, including ours.
+/* The tap: a pipe in place of descriptor 1. It exists from the moment another writer may exist
+ * (a child process, a duplicate of STDOUT) to the end of the response. The front reads the other
+ * end. The output of children is therefore streamed, children wait while the client does, and
+ * all output keeps the order of the writes.
  *
- * The layer (stdout.c) opens it before an operator starts a process. response/response.c writes
- * to it. */
+ * The layer (stdout.c) opens the tap before an operator starts a process. response/response.c
+ * writes to the tap. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,25 +20,13 @@ static struct stat identity;
 
 bool mehari_tap_is_open(void) { return is_open; }
 
-/* The front looks for it when it reads the record that announces it. */
-static bool send_to_front(int reading_end)
-{
-  uint64_t request = mehari_now.frame->request_id;
-  struct iovec bytes = {&request, sizeof request};
-  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
-  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
-  memcpy(CMSG_DATA(&control.header), &reading_end, sizeof(int));
-  return sendmsg(mehari_front_socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof request;
-}
-
 bool mehari_tap_open(void)
 {
   int ends[2];
   if (is_open)
     return true;
-  if (pipe2(ends, O_CLOEXEC) < 0 || !send_to_front(ends[0])) {
-    mehari_logf(MEHARI_LOG_ERROR, "no pipe for what child processes print: %s", strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) < 0 || !mehari_mailbox_send_file(ends[0])) {
+    mehari_logf(MEHARI_LOG_ERROR, "no pipe for the output of child processes: %s", strerror(errno));
     return false;
   }
   close(ends[0]);
@@ -51,7 +38,7 @@ bool mehari_tap_open(void)
   return is_open;
 }
 
-/* Writes to descriptor 1. A client that has left is no reason for the script to die. */
+/* Writes to descriptor 1. A client that has left must not make the script die. */
 void mehari_tap_write(const char *bytes, size_t length)
 {
   static const struct timespec at_once = {0, 0};
@@ -80,7 +67,7 @@ void mehari_tap_write(const char *bytes, size_t length)
   }
 }
 
-/* A duplicate that the script kept would hold the response open, so it now leads nowhere. */
+/* Lets duplicates that the script has kept lead nowhere. They would hold the response open. */
 static void let_go_of_duplicates(void)
 {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -102,7 +89,7 @@ void mehari_tap_close(pTHX)
 {
   if (!is_open)
     return;
-  PL_op = NULL; /* nothing is sent for a child now */
+  PL_op = NULL; /* no child follows this flush */
   PerlIO_flush((PerlIO *)NULL);
   is_open = false;
   mehari_stdout_restore_descriptor();

@@ -1,6 +1,7 @@
 package Apache::Session::Mehari;
 
-# Sessions in Mehari::State: shared by all workers, in one file or in Redis, one process at a time for each session.
+# Sessions in Mehari::State: shared by all workers, in one file or in Redis, one process at a time
+# for each session.
 #
 #     tie my %session, 'Apache::Session::Mehari', $id, { FileName => '/var/lib/site/sessions' };
 #

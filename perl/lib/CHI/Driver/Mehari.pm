@@ -2,10 +2,12 @@ package CHI::Driver::Mehari;
 
 # CHI's caches in Mehari::Cache: shared by all workers, the oldest entries give way.
 #
-#     my $cache = CHI->new(driver => 'Mehari', namespace => 'menus', folder => '/var/cache/site', size => '256M');
+#     my $cache = CHI->new(driver => 'Mehari', namespace => 'menus', folder => '/var/cache/site',
+#     size => '256M');
 #     my $cache = CHI->new(driver => 'Mehari', in => 'redis://127.0.0.1/1');
 #
-# `folder`, `size` and `in` are Mehari::Cache's; without them it is the cache of this user in memory.
+# `folder`, `size` and `in` are Mehari::Cache's; without them it is the cache of this user in
+# memory.
 
 use strict;
 use warnings;

@@ -62,7 +62,7 @@ sub _quoted { return "'" . $_[0] =~ s/([\\'])/\\$1/gr . "'" }
 sub _keep {
     my ($listener, $app, $folder) = @_;
     my $server = getppid;
-    POSIX::setpgid(0, 0); # what a terminal sends is for the server
+    POSIX::setpgid(0, 0); # the terminal's signals are for the server
     Mehari::Descriptors::end_with_parent();
     $0 = 'mehari keeper';
     $SIG{CHLD} = 'IGNORE';

@@ -11,7 +11,7 @@ use Fcntl qw(O_RDWR O_CREAT);
 
 $Apache::ASP::State::DB{'Mehari::State'} = ['.state'];
 
-my %files; # those that are there already: no look at the folder for each object
+my %files; # folders that exist, so that they are not looked up for each object
 
 sub state_of {
     my ($asp, $id, $group) = @_;

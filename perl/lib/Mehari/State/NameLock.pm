@@ -26,7 +26,7 @@ sub of {
 sub held {
     my ($self, $kind) = @_;
     return 0 unless $self->[COUNT];
-    if ($self->[PROCESS] != $$) { # what the parent holds is not ours
+    if ($self->[PROCESS] != $$) { # a lock of the parent process is not ours
         @$self[COUNT, PROCESS] = (0, $$);
         return 0;
     }
@@ -64,7 +64,7 @@ sub give_back {
 
 sub DESTROY {
     my ($self) = @_;
-    my $store = $self->[STORE] or return; # perl is ending
+    my $store = $self->[STORE] or return; # perl is ending, and the store has been destroyed
     my $names = $locks{ $store->id } or return;
     delete $names->{ $self->[NAME] } unless $names->{ $self->[NAME] } && $names->{ $self->[NAME] } != $self;
     $self->[STORE]->lock($self->[NAME], 'u') if $self->[COUNT] && $self->[PROCESS] == $$;

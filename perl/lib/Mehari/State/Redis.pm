@@ -158,7 +158,7 @@ sub is_gone {
     return 1 if $holder eq '';
     my ($client) = $holder =~ /\A([0-9]+):/ or return 0;
     my $known = $self->{connection}->call('CLIENT', 'LIST', 'ID', $client);
-    return 0 if ref $known || $known =~ /\S/; # before Redis 6.2 nobody can tell
+    return 0 if ref $known || $known =~ /\S/; # before Redis 6.2 the holder cannot be found
     $self->script('free', ["mehari:lock:$name"], $holder);
     return 1;
 }

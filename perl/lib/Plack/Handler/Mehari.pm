@@ -76,9 +76,13 @@ sub _program {
     die "Plack::Handler::Mehari: the program `mehari` was looked for in MEHARI_BIN, beside this module and on PATH and not found\n";
 }
 
-# The compiled modules: installed, or built from this file's sources.
+# The compiled modules: installed, or built from this file's sources. As the server, this process
+# finds mod_perl's modules among ours.
 sub _find_perl_side {
-    return if eval { require Mehari };
+    if (eval { require Mehari }) {
+        unshift @INC, dirname($INC{'Mehari.pm'}) . '/Mehari/compat';
+        return;
+    }
     my $reason = $@;
     delete $INC{'Mehari.pm'};
     for my $folder (_folders_above()) {

@@ -1,9 +1,9 @@
 package Mehari::State::Redis::Connection;
 
-# One connection to Redis or Valkey (RESP2), made at the first use and again in each process. `call`
-# sends a command and returns its reply: a byte string, a number, a list as a reference, undef, or a
-# server error as a Mehari::State::Redis::Error. An error of the connection itself dies with one
-# line.
+# One connection to Redis or Valkey (RESP2). Each process connects at its first command. `call`
+# sends a command and returns the reply: a byte string, a number, a reference to a list, undef, or a
+# server error as a Mehari::State::Redis::Error. If the connection itself fails, `call` dies with a
+# message of one line.
 
 use strict;
 use warnings;
@@ -13,12 +13,12 @@ use IO::Handle ();
 use Errno ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-# Seconds for connecting, and for a command with its whole reply; bytes of a reply that earn another
-# second.
+# CONNECT: seconds for connecting. REPLY: seconds for a command with its whole reply. PACE: each
+# PACE bytes of a reply add one second to the limit.
 use constant { CONNECT => 5, REPLY => 10, PACE => 1 << 20 };
 
-# The limits of a reply: bytes of a line and of a string (Redis' own limit), parts of a list,
-# nesting of lists.
+# The limits of a reply: LINE and STRING in bytes (Redis limits a string to 512 MiB itself), PARTS
+# per list, DEPTH of nested lists.
 use constant { LINE => 65_536, STRING => 512 << 20, PARTS => 10_000_000, DEPTH => 4 };
 
 sub new {
@@ -49,7 +49,8 @@ sub call {
     return $reply->[0] if $reply;
     my $problem = $@;
     $self->close;
-    # A restarted server has closed the open connection and started none of our commands.
+    # A server that was restarted has closed the open connection, so it has not run the command. The
+    # command is sent once more over a new connection.
     die $problem if $fresh || $problem !~ /closed the connection/;
     $self->connect;
     return $self->exchange(@words);
@@ -63,7 +64,7 @@ sub close {
 
 sub connect {
     my ($self) = @_;
-    $self->{socket} = undef; # a parent's: it stays open there
+    $self->{socket} = undef; # the parent's socket stays open in the parent
     @$self{qw(buffer process id)} = ('', $$, undef);
     my $problem = 'no address';
     for my $address ($self->addresses) {
@@ -116,7 +117,7 @@ sub exchange {
     $self->{until} = clock_gettime(CLOCK_MONOTONIC) + $self->{patience};
     $self->send($request);
     my $reply = $self->reply;
-    $self->strange if length $self->{buffer}; # it would pass for the next reply
+    $self->strange if length $self->{buffer}; # leftover bytes would count as the next reply
     return $reply;
 }
 
@@ -135,8 +136,8 @@ sub send {
 
 sub broken { die "Mehari::State: Redis at $_[0]{shown} $_[1]\n" }
 
-# Waits until the socket can be written or read. The time covers the whole exchange, so a server
-# that sends single bytes cannot hold the caller.
+# Waits until the socket can be written or read. The time limit covers the whole exchange, so a
+# server that sends single bytes cannot hold the caller.
 sub wait {
     my ($self, $for_write) = @_;
     vec(my $bits = '', fileno $self->{socket}, 1) = 1;
@@ -195,7 +196,7 @@ sub bytes {
     return $bytes;
 }
 
-sub strange { $_[0]->broken('says what is not its protocol') }
+sub strange { $_[0]->broken('sent an invalid reply') }
 
 1;
 

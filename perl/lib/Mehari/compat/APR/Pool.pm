@@ -1,0 +1,217 @@
+package APR::Pool;
+
+# Lifetimes: a pool's end calls what was registered with the pool, the last first. A pool holds no
+# memory, because Perl frees its own.
+
+use strict;
+use warnings;
+use Carp ();
+use Scalar::Util ();
+
+# The parent of all pools, which never ends.
+my $global;
+sub _global { return $global ||= { cleanups => [], children => {}, is_global => 1 } }
+
+# The pool's own part holds cleanups and children; an object is only a handle on it. Objects made
+# from a pool keep it alive.
+sub new {
+    my ($self) = @_;
+    my $parent = ref $self && !$$self->{ended} ? $self : undef;
+    my $pool = _handle(_part($parent ? $$parent : _global()), 1);
+    $$pool->{of} = $parent if $parent && $$parent->{owner};
+    return $pool;
+}
+
+sub _part {
+    my ($parent) = @_;
+    my $part = { cleanups => [], children => {}, parent => $parent };
+    if ($parent && !$parent->{is_global}) {
+        _is_needed($parent) if $parent->{request};
+        $parent->{children}{ 0 + $part } = $part;
+        Scalar::Util::weaken($part->{parent});
+    }
+    return $part;
+}
+
+# `owns`: the pool ends with this object. Pools of requests and connections end with those.
+sub _handle {
+    my ($part, $owns) = @_;
+    my $self = bless \$part, 'APR::Pool';
+    $part->{owner} = Scalar::Util::refaddr($self) if $owns;
+    return $self;
+}
+
+# For the server: the pool of an object that ends by itself.
+sub of_server { return _handle(_part(_global()), 0) }
+
+# For $r->pool: ends after the request. The server learns of the pool when something is registered,
+# because most callers only pass the pool on.
+sub of_request {
+    my ($class, $r) = @_;
+    my $part = { cleanups => [], children => {}, parent => _global(), request => $r };
+    return bless \$part, 'APR::Pool';
+}
+
+sub _is_needed {
+    my ($part) = @_;
+    my $r = delete $part->{request} or return;
+    my $pool = _handle($part, 0);
+    $r->register_cleanup(sub { $pool->destroy });
+    return;
+}
+
+sub _alive {
+    my ($self, $function) = @_;
+    my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;
+    # Nothing was registered with it, and its request may have ended.
+    $part->{ended} = 1 if $part && $part->{request} && !eval { $part->{request}->method; 1 };
+    $part && !$part->{ended} or Carp::croak('invalid pool object (already destroyed?)');
+    return $part;
+}
+
+# cleanup_register($code or name, $argument)
+sub cleanup_register {
+    my ($self, $code, @argument) = @_;
+    my $part = _alive($self, 'cleanup_register');
+    _is_needed($part) if $part->{request};
+    push @{ $part->{cleanups} }, [$code, $argument[0], scalar caller];
+    return;
+}
+
+sub cleanup_for_exec { return }
+
+sub clear { _end(_alive($_[0], 'clear')); return }
+
+# Does nothing for a pool that has ended, or for the parent of all pools.
+sub destroy {
+    my ($self) = @_;
+    my $part = $$self;
+    return if $part->{ended} || $part->{is_global};
+    _end($part);
+    $part->{ended} = 1;
+    delete $part->{of};
+    delete $part->{parent}{children}{ 0 + $part } if $part->{parent};
+    return;
+}
+
+# Children first, then the cleanups, the last registered first. If a cleanup dies, the others still
+# run.
+sub _end {
+    my ($part) = @_;
+    for my $child (values %{ delete $part->{children} || {} }) {
+        _end($child);
+        $child->{ended} = 1;
+        delete $child->{of};
+    }
+    $part->{children} = {};
+    while (my $cleanup = pop @{ $part->{cleanups} }) {
+        my ($code, $argument, $package) = @$cleanup;
+        local $@;
+        eval { _code($code, $package)->($argument); 1 } or warn 'APR::Pool: cleanup died: ', $@;
+    }
+    return;
+}
+
+sub _code {
+    my ($code, $package) = @_;
+    return $code if ref $code;
+    no strict 'refs';
+    my $name = $code =~ /::/ ? $code : defined &{"${package}::$code"} ? "${package}::$code" : "main::$code";
+    return \&$name;
+}
+
+sub parent_get {
+    my $parent = _alive($_[0], 'parent_get')->{parent};
+    return $parent && _handle($parent, 0);
+}
+
+sub is_ancestor {
+    my ($self, $other) = @_;
+    my $part = _alive($self, 'is_ancestor');
+    for (my $at = _alive($other, 'is_ancestor'); $at; $at = $at->{parent}) { return 1 if $at == $part }
+    return 0;
+}
+
+sub tag { my ($self, $tag) = @_; _alive($self, 'tag')->{tag} = $tag; return }
+
+sub DESTROY {
+    my ($self) = @_;
+    my $part = $$self or return;
+    return if $part->{ended} || !$part->{owner} || $part->{owner} != Scalar::Util::refaddr($self);
+    # Otherwise its parent's end destroys it.
+    $self->destroy;
+    return;
+}
+
+1;
+
+__END__
+
+=head1 NAME
+
+APR::Pool - lifetimes with cleanups
+
+=head1 SYNOPSIS
+
+    use APR::Pool ();
+    my $pool = APR::Pool->new;
+    $pool->cleanup_register(sub { print "over: $_[0]\n" }, 'work');
+    undef $pool;    # prints
+
+=head1 DESCRIPTION
+
+A pool calls what was registered when it ends, the last first. C<< $r->pool >> ends after the
+request. A pool that a program has made ends with its object.
+
+=head1 METHODS
+
+=over 4
+
+=item new
+
+A new pool; called on a pool, a child of it, which ends with it.
+
+=item cleanup_register(CODE, [ARGUMENT])
+
+Registers code, or the name of a sub, that is called with the argument.
+
+=item clear
+
+Ends the children and calls the cleanups. The pool stays usable.
+
+=item destroy
+
+Ends the pool. A second call does nothing.
+
+=item parent_get
+
+The pool around it, or undef.
+
+=item is_ancestor(POOL)
+
+Whether the pool is around the other one, or the same.
+
+=item tag(TEXT)
+
+Names the pool.
+
+=item cleanup_for_exec
+
+Does nothing.
+
+=back
+
+=head1 ERRORS
+
+A method of a pool that has ended dies with C<invalid pool object>. A cleanup that dies is a
+warning, and the others still run.
+
+=head1 DIFFERENCES
+
+A pool holds no memory.
+
+=head1 SEE ALSO
+
+L<APR>, L<Apache2::RequestRec>.
+
+=cut

@@ -1,0 +1,98 @@
+package Apache::Util;
+
+# mod_perl 1's helpers for text and time.
+
+use strict;
+use warnings;
+use Apache ();
+use Exporter 'import';
+use Apache2::Util ();
+use APR::Date   ();
+use APR::Util   ();
+
+our @EXPORT_OK   = qw(escape_html escape_uri unescape_uri unescape_uri_info ht_time parsedate size_string validate_password);
+our %EXPORT_TAGS = (all => \@EXPORT_OK);
+
+my %ENTITY = ('<' => '&lt;', '>' => '&gt;', '&' => '&amp;', '"' => '&quot;');
+
+sub escape_html { my ($text) = @_; $text =~ s/([<>&"])/$ENTITY{$1}/g; return $text }
+
+sub escape_uri { return Apache2::Util::escape_path($_[0], undef, 1) }
+
+sub unescape_uri { my ($text) = @_; $text =~ s/%([0-9A-Fa-f]{2})/chr hex $1/ge; return $text }
+
+sub unescape_uri_info { my ($text) = @_; $text =~ tr/+/ /; return unescape_uri($text) }
+
+# ht_time($time, $format, $gmt)
+sub ht_time { return Apache2::Util::ht_time(undef, @_) }
+
+sub parsedate { return APR::Date::parse_http($_[0]) }
+
+# Four characters and a unit, as mod_perl 1 writes a size: '   2k', ' 5.0M'.
+sub size_string {
+    my ($size) = @_;
+    return '   0k' unless $size;
+    return '    -' if $size == -1;
+    return '   1k' if $size < 1024;
+    return sprintf '%4dk', ($size + 512) / 1024 if $size < 1024 ** 2;
+    return sprintf $size < 103_809_024 ? '%4.1fM' : '%4.0fM', $size / 1024 ** 2;
+}
+
+sub validate_password { return APR::Util::password_validate(@_) }
+
+1;
+
+__END__
+
+=head1 NAME
+
+Apache::Util - mod_perl 1's functions for text and time
+
+=head1 SYNOPSIS
+
+    use Apache::Util qw(escape_html ht_time);
+    print escape_html('<a>'), ' ', ht_time(time);
+
+=head1 DESCRIPTION
+
+Every function is exported on request; C<:all> exports all of them.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item escape_html(TEXT)
+
+The text with C<< < >>, C<< > >>, C<&> and C<"> as entities.
+
+=item escape_uri(TEXT), unescape_uri(TEXT), unescape_uri_info(TEXT)
+
+The text with C<%> codes, and back; the last takes C<+> as a blank.
+
+=item ht_time([TIME, [FORMAT, [GMT]]])
+
+As L<Apache2::Util> has it, without a pool.
+
+=item parsedate(TEXT)
+
+Seconds since 1970 of a date of HTTP.
+
+=item size_string(BYTES)
+
+A size as text of four characters.
+
+=item validate_password(PASSWORD, HASH)
+
+Whether the hash was made of the password.
+
+=back
+
+=head1 DIFFERENCES
+
+None is known.
+
+=head1 SEE ALSO
+
+L<Apache2::Util>, L<APR::Date>, L<APR::Util>.
+
+=cut

@@ -1,0 +1,200 @@
+package Apache2::Access;
+
+# The methods of authentication and authorization. The request's settings contain the configuration.
+
+use strict;
+use warnings;
+use Apache2::RequestRec ();
+use MIME::Base64 ();
+
+package Apache2::RequestRec;
+
+use strict;
+use warnings;
+
+my %METHOD;
+@METHOD{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
+$METHOD{HEAD} = 0;
+
+my %UNSAID;
+
+# The configured value, or the one that a setter gave to the rest of the request.
+for my $name (qw(auth_name auth_type)) {
+    no strict 'refs';
+    *$name = sub {
+        my $self  = shift;
+        my $slots = $self->_slots;
+        $slots->{$name} = $_[0] if @_;
+        return $slots->{$name} // $self->_setting($name) // $UNSAID{$name};
+    };
+}
+
+# The values that apply without any configuration.
+BEGIN { %UNSAID = (auth_type => 'none') }
+
+sub _auth_type { my ($self) = @_; my $type = lc $self->auth_type; return $type eq 'none' ? '' : $type }
+
+# Apache2::Const::OPT_*. Without any configuration for Perl the defaults apply.
+sub allow_options { my ($self) = @_; return $self->_setting('options') // 20 }
+
+sub allow_overrides     { return 0 }
+sub allow_override_opts { return 0 }
+
+# Apache2::Const::SATISFY_ALL 0, SATISFY_ANY 1, SATISFY_NOSPEC 2
+sub satisfies { my ($self) = @_; my $said = lc($self->_setting('satisfy') // ''); return $said eq 'any' ? 1 : $said eq 'all' ? 0 : 2 }
+
+sub some_auth_required { my ($self) = @_; return defined $self->_setting('require') ? 1 : 0 }
+
+# The form of mod_perl 1 and Apache 2.2: a list of { requirement => 'valid-user', method_mask => -1
+# }.
+sub requires {
+    my ($self) = @_;
+    my $said = $self->_setting('require') // return;
+    return [map { { requirement => $_, method_mask => -1 } } split /\n/, $said];
+}
+
+# get_basic_auth_pw: returns status and password, and sets the user.
+sub get_basic_auth_pw {
+    my ($self) = @_;
+    my $line = $self->headers_in->get($self->proxyreq == 1 ? 'Proxy-Authorization' : 'Authorization');
+    # A request for a password without a configured AuthType means Basic.
+    $self->auth_type('Basic') unless length $self->_auth_type;
+    return (-1, undef) unless $self->_auth_type eq 'basic';
+    if (!defined $self->auth_name) {
+        $self->log_error('need AuthName: ' . $self->uri);
+        return (500, undef);
+    }
+    if (!defined $line) {
+        $self->note_basic_auth_failure;
+        return (401, undef);
+    }
+    my ($scheme, $rest) = split ' ', $line, 2;
+    if (lc $scheme ne 'basic') {
+        $self->log_error('client used wrong authentication scheme: ' . $self->uri);
+        $self->note_basic_auth_failure;
+        return (401, undef);
+    }
+    my ($user, $password) = split /:/, MIME::Base64::decode_base64($rest // ''), 2;
+    $self->user($user // '');
+    $self->ap_auth_type('Basic');
+    return (0, $password // '');
+}
+
+sub note_auth_failure {
+    my ($self) = @_;
+    return $self->_auth_type eq 'digest' ? $self->note_digest_auth_failure : $self->note_basic_auth_failure;
+}
+
+sub note_basic_auth_failure {
+    my ($self) = @_;
+    return if $self->_auth_type ne 'basic';
+    my $name = ($self->auth_name // '') =~ s/(["\\])/\\$1/gr;
+    $self->err_headers_out->set($self->proxyreq == 1 ? 'Proxy-Authenticate' : 'WWW-Authenticate', qq{Basic realm="$name"});
+    return;
+}
+
+sub note_digest_auth_failure {
+    my ($self) = @_;
+    my $name  = ($self->auth_name // '') =~ s/(["\\])/\\$1/gr;
+    my $nonce = sprintf '%x', time;
+    $self->err_headers_out->set('WWW-Authenticate', qq{Digest realm="$name", nonce="$nonce", algorithm=MD5, qop="auth"});
+    return;
+}
+
+# The server never asks identd.
+sub get_remote_logname { return undef }
+
+# allow_methods($reset, @names): sets the Allow field.
+sub allow_methods {
+    my ($self, $reset, @names) = @_;
+    my $allowed = $reset ? 0 : $self->allowed;
+    for my $name (@names) { $allowed |= 1 << $METHOD{$name} if exists $METHOD{$name} }
+    $self->allowed($allowed);
+    return;
+}
+
+1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Access - authentication and authorization in handlers
+
+=head1 SYNOPSIS
+
+    use Apache2::Access ();
+    use Apache2::Const -compile => qw(OK HTTP_UNAUTHORIZED);
+
+    sub handler {
+        my $r = shift;
+        my ($status, $password) = $r->get_basic_auth_pw;
+        return $status unless $status == Apache2::Const::OK;
+        return Apache2::Const::OK if $r->user eq 'ann' && $password eq 'secret';
+        $r->note_basic_auth_failure;
+        return Apache2::Const::HTTP_UNAUTHORIZED;
+    }
+
+=head1 DESCRIPTION
+
+Loading this module adds methods to L<Apache2::RequestRec>.
+
+=head1 METHODS OF THE REQUEST
+
+=over 4
+
+=item get_basic_auth_pw
+
+Returns a status and the password, and sets C<user>. The status is OK; 401 without or with
+another scheme of Authorization; 500 without an AuthName; DECLINED if AuthType is not Basic.
+Without an AuthType it sets Basic.
+
+=item auth_name([NAME]), auth_type([TYPE])
+
+The values of AuthName and AuthType. A new value holds for this request.
+
+=item note_auth_failure, note_basic_auth_failure, note_digest_auth_failure
+
+Set the field WWW-Authenticate for AuthType, Basic or Digest.
+
+=item requires
+
+An array reference of C<< { requirement => TEXT, method_mask => -1 } >> for the Require lines,
+or nothing.
+
+=item some_auth_required
+
+Whether there is a Require.
+
+=item satisfies
+
+SATISFY_ALL, SATISFY_ANY or SATISFY_NOSPEC.
+
+=item allow_options
+
+The bits of Options, C<OPT_*>.
+
+=item allow_methods(RESET, NAMES)
+
+Adds methods to C<allowed>, or replaces them if RESET is true.
+
+=item allow_overrides, allow_override_opts
+
+Always 0: nothing is told of AllowOverride.
+
+=item get_remote_logname
+
+Always undef: identd is never asked.
+
+=back
+
+=head1 DIFFERENCES
+
+Without a user, a requirement is never met, whatever a PerlAuthzHandler returns: the answer is
+500. F<docs/phases.md>, "Access control", has the rules.
+
+=head1 SEE ALSO
+
+L<Apache2::RequestRec>, L<Apache2::Const>, F<docs/phases.md>.
+
+=cut

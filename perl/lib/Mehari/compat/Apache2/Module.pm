@@ -1,0 +1,201 @@
+package Apache2::Module;
+
+# The server's modules by Apache's names: those that Mehari replaces, and mod_perl.
+
+use strict;
+use warnings;
+use Mehari::Server ();
+
+our $VERSION = '2.000';
+
+my @MODULES = qw(core mod_so http_core mod_access_compat mod_alias mod_auth_basic mod_authn_core mod_authn_file mod_authz_core mod_authz_host
+    mod_authz_user mod_cgi mod_deflate mod_dir mod_env mod_expires mod_headers mod_log_config mod_mime mod_perl mod_proxy mod_rewrite
+    mod_setenvif mod_ssl mod_status);
+my %KNOWN = map { $_ => 1 } @MODULES;
+
+# loaded('mod_rewrite.c'): true if Mehari replaces it. 'Apache2::Status': true if the Perl module is
+# loaded.
+sub loaded {
+    my ($name) = @_;
+    return $KNOWN{ $name =~ s/\.(?:c|so)\z//r } ? 1 : 0 if $name =~ /\.(?:c|so)\z/ || $name =~ /\A(?:core|http_core|mod_\w+)\z/;
+    return exists $INC{ ($name =~ s{::}{/}gr) . '.pm' } ? 1 : 0;
+}
+
+# Perl modules with directives come behind Apache's.
+sub _names { return ((map { "$_.c" } @MODULES), Mehari::Directives->can('modules') ? Mehari::Directives::modules() : ()) }
+
+sub top_module { return _of(0) }
+
+sub find_linked_module {
+    my ($wanted) = @_;
+    my @names = _names();
+    my ($found) = grep { $names[$_] eq $wanted } 0 .. $#names;
+    return defined $found ? _of($found) : undef;
+}
+
+sub _of {
+    my ($index) = @_;
+    my $name = (_names())[$index] // return undef;
+    my $class = $index > $#MODULES ? $name : undef;
+    return bless { index => $index, name => $name, class => $class }, __PACKAGE__;
+}
+
+sub next { my ($self) = @_; return _of($self->{index} + 1) }
+sub name { return $_[0]{name} }
+sub module_index { return $_[0]{index} }
+# The first of the module's commands. `next` returns the others.
+sub cmds {
+    my ($self) = @_;
+    return Mehari::Directives::commands($self->{class}) if $self->{class};
+    return $self->name eq 'mod_perl.c' ? _commands() : undef;
+}
+
+# mod_perl's directives: those for start-up and variables, then those for handlers.
+my @COMMANDS = (
+    ['PerlSwitches',     'ITERATE',  'RSRC_CONF', 'Perl Switches'],
+    ['PerlModule',       'ITERATE',  'RSRC_CONF', 'PerlModule'],
+    ['PerlRequire',      'ITERATE',  'RSRC_CONF', 'PerlRequire'],
+    ['PerlOptions',      'ITERATE',  'OR_ALL',    'Perl Options'],
+    ['PerlSetVar',       'TAKE2',    'OR_ALL',    'PerlSetVar'],
+    ['PerlAddVar',       'ITERATE2', 'OR_ALL',    'PerlAddVar'],
+    ['PerlSetEnv',       'TAKE2',    'OR_ALL',    'PerlSetEnv'],
+    ['PerlPassEnv',      'TAKE1',    'RSRC_CONF', 'PerlPassEnv'],
+    ['<Perl',            'RAW_ARGS', 'RSRC_CONF', 'Perl Code'],
+    (map { ["Perl${_}Handler", 'ITERATE', 'RSRC_CONF', 'Subroutine name'] } qw(OpenLogs PostConfig ChildInit ChildExit PostReadRequest Trans MapToStorage)),
+    (map { ["Perl${_}Handler", 'ITERATE', 'OR_ALL', 'Subroutine name'] } qw(HeaderParser Access Authen Authz Type Fixup Response Log Cleanup InputFilter OutputFilter)),
+);
+
+sub _commands {
+    require Apache2::Command;
+    my $next;
+    for my $said (reverse @COMMANDS) {
+        my %entry;
+        @entry{qw(name args_how req_override errmsg)} = @$said;
+        my $command = Apache2::Command->of(\%entry);
+        $command->{'next in module'} = $next;
+        $next = $command;
+    }
+    return $next;
+}
+
+# The API version of Apache 2.4.
+sub ap_api_major_version { return 20120211 }
+sub ap_api_minor_version { return 0 }
+
+# add($package, \@commands): defines directives of a Perl module for the following lines of the
+# configuration.
+sub add { my ($package, $commands) = @_; require Mehari::Directives; return Mehari::Directives::add($package, $commands) }
+
+# get_config($class, $server, $per_dir): the object of a Perl module's directives, for a location or
+# for the server.
+sub get_config {
+    my ($class, $server, $per_dir) = @_;
+    return undef unless Mehari::Directives->can('config');
+    return Mehari::Directives::config(ref $class || $class, $server, $per_dir);
+}
+
+sub remove_loaded_module { die "Apache2::Module::remove_loaded_module: the server's modules are fixed\n" }
+
+1;
+
+__END__
+
+=head1 NAME
+
+Apache2::Module - directives of a module's own, and the server's modules
+
+=head1 SYNOPSIS
+
+    package My::Words;
+    use Apache2::Module ();
+    use Apache2::Const -compile => qw(OR_ALL TAKE1);
+
+    Apache2::Module::add(__PACKAGE__, [
+        { name => 'MyWord', args_how => 'TAKE1', req_override => 'OR_ALL' },
+    ]);
+
+    sub MyWord { my ($self, $parms, $word) = @_; $self->{word} = $word; return }
+
+    sub handler {
+        my $r = shift;
+        my $own = Apache2::Module::get_config(__PACKAGE__, $r->server, $r->per_dir_config);
+        $r->print($own->{word});
+        return 0;
+    }
+
+=head1 DESCRIPTION
+
+C<PerlLoadModule My::Words> in the configuration loads the module at once, and the lines that
+follow may use its directives.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item add(PACKAGE, COMMANDS)
+
+Defines directives. COMMANDS is a reference to an array of L<Apache2::Command> entries. Dies for
+any other argument and for an entry without a name.
+
+=item get_config(CLASS, SERVER, [PER_DIR_CONFIG])
+
+The object of a module for the sections of a request, or without PER_DIR_CONFIG for a server.
+undef if there is none.
+
+=item loaded(NAME)
+
+For a name such as C<mod_rewrite.c>: whether Mehari has its directives. For the name of a Perl
+module: whether it is loaded.
+
+=item find_linked_module(NAME)
+
+The module of a name such as C<mod_rewrite.c>, or undef.
+
+=item top_module
+
+The first module.
+
+=item ap_api_major_version, ap_api_minor_version
+
+20120211 and 0, the numbers of Apache 2.4.
+
+=item remove_loaded_module
+
+Dies: the modules are fixed.
+
+=back
+
+=head1 METHODS
+
+=over 4
+
+=item next
+
+The next module, or undef.
+
+=item name, module_index
+
+The name with C<.c>, and the number.
+
+=item cmds
+
+The first L<Apache2::Command> of a module. Only mod_perl.c has some.
+
+=back
+
+=head1 CALLBACKS
+
+The module may define DIR_CREATE, DIR_MERGE, SERVER_CREATE and SERVER_MERGE. A callback of a
+directive gets the object of its section, an L<Apache2::CmdParms> and the arguments. C<die> in a
+callback is a problem of the line.
+
+=head1 DIFFERENCES
+
+Callbacks run when the configuration is read and once more in every zygote. The result of
+DIR_MERGE lasts for the request.
+
+=head1 SEE ALSO
+
+L<Apache2::CmdParms>, L<Apache2::Command>, L<Apache2::Directive>, F<docs/phases.md>.
+
+=cut

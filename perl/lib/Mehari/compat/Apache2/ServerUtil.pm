@@ -1,0 +1,242 @@
+package Apache2::ServerUtil;
+
+# The server as a whole.
+
+use strict;
+use warnings;
+use Carp ();
+use POSIX ();
+use Scalar::Util ();
+use Mehari ();
+use Mehari::Server     ();
+use Apache2::ServerRec ();
+use APR::Pool          ();
+
+my @components;
+
+# The main server.
+sub server { return Apache2::ServerRec->main }
+
+# mod_perl reads its configuration twice. Code that waits for the second time finds it here.
+sub restart_count { return 2 }
+
+sub server_root { return Mehari::Server::root() }
+
+# server_root_relative($pool, $path)
+sub server_root_relative {
+    my ($pool, $path) = @_;
+    Carp::croak('Usage: Apache2::ServerUtil::server_root_relative(pool, path)') unless @_;
+    Carp::croak('Apache2::ServerUtil::server_root_relative: p is not of type APR::Pool') if ref $pool && !(Scalar::Util::blessed($pool) && $pool->isa('APR::Pool'));
+    $path = $pool if @_ == 1 && !ref $pool;
+    $path = '' unless defined $path;
+    return $path =~ m{\A/} ? $path : length $path ? server_root() . "/$path" : server_root() . '/';
+}
+
+# The date of the server's modules.
+sub get_server_built { return POSIX::strftime('%Y-%m-%dT%H:%M:%S', gmtime((stat __FILE__)[9] // 0)) }
+
+sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_perl/2.0.12', sprintf('Perl/v%vd', $^V), @components }
+sub get_server_version     { return get_server_description() }
+sub get_server_banner      { return get_server_description() }
+
+# `mehari serve -D NAME`, `Define`, and MODPERL2.
+sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
+
+# The User and Group of the configuration, which the workers have.
+sub user_id  { return $> }
+sub group_id { return 0 + $) }
+
+sub server_shutdown_cleanup_register {
+    my ($code, @argument) = @_;
+    Carp::croak("Can't run 'server_shutdown_cleanup_register' after server startup") if Mehari::Server::is_serving();
+    require Apache2::Process;
+    return Apache2::Process->new->pool->cleanup_register($code, @argument);
+}
+
+package Apache2::ServerRec;
+
+use strict;
+use warnings;
+use Carp ();
+use APR::Table ();
+
+# add_config(\@lines): works only while the configuration is read.
+sub add_config {
+    my ($self, $lines) = @_;
+    Carp::croak("Can't run '\$s->add_config' after server startup") if Mehari::Server::is_serving();
+    require Mehari::Configuration;
+    Mehari::Configuration::add(ref $lines eq 'ARRAY' ? @$lines : $lines);
+    return;
+}
+
+sub add_version_component { my ($self, $component) = @_; push @components, $component; return }
+
+# dir_config of the server: the `PerlSetVar` lines outside of sections.
+sub dir_config {
+    my ($self, $name, @value) = @_;
+    my $table = $self->{dir_config} ||= _variables($self->{number});
+    return $table unless defined $name;
+    my $old = $table->get($name);
+    if (@value) { defined $value[0] ? $table->set($name, $value[0]) : $table->unset($name) }
+    return $old;
+}
+
+sub _variables {
+    my ($number) = @_;
+    my $table = APR::Table::make(undef, 8);
+    my @pairs = Mehari::Server::variables($number);
+    while (my ($name, $value) = splice @pairs, 0, 2) { $table->add($name, $value) }
+    return $table;
+}
+
+# push_handlers($phase => $handler): phases of requests apply to future requests, the others to this
+# server's life (PerlChildInitHandler ...).
+sub push_handlers { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 0) }
+sub set_handlers  { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 1) }
+sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($self->{number}, $phase) }
+
+# The options of whole servers. The configuration says which of them are on.
+my %OPTION = map { ($_ => 1) } qw(None Enable Clone Parent Autoload InheritSwitches MergeHandlers PreConnection ProcessConnection
+    PostReadRequest Trans MapToStorage HeaderParser Access Authen Authz Type Fixup InputFilter OutputFilter Response Log Cleanup
+    ChildInit ChildExit OpenLogs PostConfig);
+
+sub is_perl_option_enabled {
+    my ($self, $name) = @_;
+    $OPTION{$name} or Carp::croak("PerlOptions $name is not a server option");
+    return grep({ $_ eq $name } split / /, Mehari::Server::text($self->{number}, 'perl_options') // '') ? 1 : 0;
+}
+
+# The server accepts any method. A new method's number follows those of HTTP's methods.
+my @methods;
+sub method_register {
+    my ($self, $method) = @_;
+    push @methods, $method unless grep { $_ eq $method } @methods;
+    return number_of_method($method);
+}
+
+# undef: the method was not registered.
+sub number_of_method {
+    my ($method) = @_;
+    my ($index) = grep { $methods[$_] eq $method } 0 .. $#methods;
+    return defined $index ? 27 + $index : undef;
+}
+
+sub error_log2stderr { return }
+
+1;
+
+__END__
+
+=head1 NAME
+
+Apache2::ServerUtil - the server as a whole
+
+=head1 SYNOPSIS
+
+    use Apache2::ServerUtil ();
+    my $s = Apache2::ServerUtil->server;
+    $s->push_handlers(PerlChildInitHandler => sub { warn "worker $$ begins\n"; return 0 });
+    my $file = Apache2::ServerUtil::server_root_relative($s->process->pool, 'conf/my.conf');
+
+=head1 DESCRIPTION
+
+Start-up files use this module most. It also adds methods to L<Apache2::ServerRec>.
+
+=head1 FUNCTIONS
+
+=over 4
+
+=item server
+
+The main server, an Apache2::ServerRec.
+
+=item server_root
+
+The folder of ServerRoot, without a slash at its end.
+
+=item server_root_relative(POOL, [PATH])
+
+The path below ServerRoot; an absolute path unchanged. Dies if POOL is an object of another
+class.
+
+=item restart_count
+
+Always 2: code that waits for the second reading of the configuration runs.
+
+=item get_server_description, get_server_version, get_server_banner
+
+The versions of Mehari and of the mod_perl interface, and the added components.
+
+=item get_server_built
+
+Always the empty text.
+
+=item exists_config_define(NAME)
+
+Whether NAME is defined: by C<mehari serve -D NAME>, by Define, or MODPERL2.
+
+=item user_id, group_id
+
+The numbers of the user and the group of the process.
+
+=item server_shutdown_cleanup_register(CODE, [ARGUMENT])
+
+Registers code with the pool of the server. Dies while a request is served.
+
+=back
+
+=head1 METHODS OF THE SERVER
+
+=over 4
+
+=item add_config(LINES)
+
+Adds lines of configuration, text or an array reference. Dies while a request is served.
+
+=item add_version_component(TEXT)
+
+Adds a text to the description of the server.
+
+=item dir_config([NAME, [VALUE]])
+
+The variables of PerlSetVar outside of sections: an L<APR::Table>, or the value of a name. A new
+value holds for this process.
+
+=item push_handlers(PHASE, HANDLERS), set_handlers(PHASE, HANDLERS)
+
+Adds handlers for future requests or for the phases of the server's life, or replaces them. Call
+them while the server starts.
+
+=item get_handlers(PHASE)
+
+An array reference.
+
+=item is_perl_option_enabled(NAME)
+
+Whether PerlOptions of the server turns on NAME. Dies for a name that is no option of servers.
+
+=item method_register(NAME)
+
+The number of a method of the site's own. The server accepts any method without it.
+
+=item loglevel([NUMBER])
+
+The method of L<Apache2::ServerRec>.
+
+=item error_log2stderr
+
+Does nothing.
+
+=back
+
+=head1 DIFFERENCES
+
+Nothing calls the code of C<server_shutdown_cleanup_register> yet. The description names Mehari
+and not Apache. The configuration is read once for its lines, and C<< <Perl> >> sections run
+again in each zygote.
+
+=head1 SEE ALSO
+
+L<Apache2::ServerRec>, L<Apache2::PerlSections>, F<docs/phases.md>.
+
+=cut

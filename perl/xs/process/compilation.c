@@ -1,0 +1,78 @@
+/* Compiles one script in a process that has run nothing else: a template, or the process that
+ * explains a script.
+ *
+ * If compiling a script has effects (BEGIN blocks, local modules), they belong to the request.
+ * The template's child compiles such a script, and a trial compilation ends before the first
+ * effect. */
+#include "process/process.h"
+#include "environment/environment.h"
+#include "interpreter/interpreter.h"
+#include "response/response.h"
+#include "script/script.h"
+#include "stdio/standard.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void load_modules(pTHX_ void *file)
+{
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  mXPUSHp(file, strlen(file));
+  PUTBACK;
+  call_pv("Mehari::Zygote::load_what_a_script_uses", G_VOID | G_DISCARD | G_EVAL);
+  FREETMPS;
+  LEAVE;
+}
+
+/* Compiles in a process that is thrown away. True: compiling only defined things. */
+static bool compiles_purely(pTHX_ const char *file, uint32_t *effect)
+{
+  pid_t trial = fork();
+  if (!trial) {
+    int status;
+    mehari_in_child = true;
+    mehari_may_have_spawned = false;
+    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1); /* the file below is the template's, too */
+    mehari_errors_quiet(true);
+    mehari_purity_try(effect);
+    mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
+    bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_purity_holds() && mehari_purity_of_modules(aTHX);
+    _exit(pure ? 0 : 1);
+  }
+  int status = 1;
+  while (trial > 0 && waitpid(trial, &status, 0) < 0 && errno == EINTR)
+    ;
+  return status == 0;
+}
+
+/* Math::Random::Secure keeps one generator and does not notice a fork, so each request makes its
+ * own. */
+static void forget_shared_generator(pTHX)
+{
+  SV *generator = get_sv("Math::Random::Secure::RNG", 0);
+  if (generator)
+    sv_setsv(generator, &PL_sv_undef);
+}
+
+mehari_script *mehari_compilation_open(pTHX_ const char *file, uint32_t *effect)
+{
+  mehari_script *script = NULL;
+  int ignored;
+  mehari_enter_directory(NULL);
+  mehari_enter_directory(file);
+  mehari_set_program_name(aTHX_ file);
+  mehari_cgi_outside_mod_perl(aTHX);
+  if (compiles_purely(aTHX_ file, effect))
+    script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
+  else
+    mehari_guard(aTHX_ load_modules, (void *)file, NULL);
+  forget_shared_generator(aTHX);
+  mehari_environment_reserve(aTHX);
+  mehari_destructors_note(aTHX);
+  return script;
+}
