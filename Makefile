@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak install clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual install deb packages clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -68,20 +68,32 @@ fuzz: ## feed the parsers and a live server with broken input (SECONDS=600)
 soak: build ## load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
 	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
 
-# The Perl modules are built at their installed path; a package (DESTDIR) leaves that to the first
-# start.
+manual: build ## write the manual pages and the completions of bash, zsh and fish to target/manual
+	$(RELEASE) manual $(TARGET)/manual
+
+# The Perl modules go into $(PERL)'s own folders (INSTALLDIRS=site, or vendor for a package). Their
+# sources stand below SHARE, for other perls.
+INSTALLDIRS ?= site
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari
 UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
 DOCS  = $(DESTDIR)$(PREFIX)/share/doc/mehari
-install: ## copy the program, its Perl side, units and documents below PREFIX (/usr/local; DESTDIR for a package)
+install: ## copy the program, its Perl side, manual, units and documents below PREFIX (/usr/local; DESTDIR for a package)
 	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
 	install -d $(UNITS) $(DOCS)/docs $(SHARE)/perl
 	for unit in mehari.service mehari.socket; do sed 's|/usr/local/|$(PREFIX)/|g' packaging/systemd/$$unit >$(UNITS)/$$unit && chmod 644 $(UNITS)/$$unit || exit 1; done
 	install -m 644 README.md ARCHITECTURE.md CHANGELOG.md LICENSE packaging/INSTALL.md $(DOCS)
 	install -m 644 docs/*.md $(DOCS)/docs
+	$(RELEASE) manual $(DESTDIR)$(PREFIX)/share
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
-	@if [ -z "$(DESTDIR)" ]; then $(PERL) $(SHARE)/perl/build.pl >/dev/null; fi
+	$(PERL) perl/build.pl --install INSTALLDIRS=$(INSTALLDIRS) $(if $(DESTDIR),DESTDIR="$(abspath $(DESTDIR))")
+
+deb: build ## Debian packages for Debian 12 and 13, each built in a new minimal root, in target/packages (SUITES="bookworm trixie")
+	@packaging/install-needs fresh packages
+	$(PERL) packaging/build-deb $(RELEASE) $(TARGET)/packages $(or $(SUITES),bookworm trixie)
+
+packages: deb ## install, run, upgrade, remove and purge the packages of `make deb` in new minimal Debian roots (SUITES=...)
+	$(PERL) tests/packages $(TARGET)/packages $(or $(SUITES),bookworm trixie)
 
 clean: ## remove what was built
 	$(CARGO) clean

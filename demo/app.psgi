@@ -1,4 +1,5 @@
-# A PSGI application without a framework: a subroutine that takes the environment and returns status, headers and body.
+# A PSGI application without a framework: a subroutine that takes the environment and returns
+# status, headers and body.
 use strict;
 use warnings;
 use utf8;
@@ -9,7 +10,7 @@ use Demo::Page ();
 
 my %PAGES = ('/' => \&overview, '' => \&to_overview, '/stream' => \&stream, '/hello' => \&hello);
 
-# What the application was told, as a page.
+# Returns the request's values as a page.
 sub overview {
     my ($env) = @_;
     my @told = map { [$_, ref $env->{$_} ? ref $env->{$_} : $env->{$_} // 'undef'] } sort grep { !/^HTTP_COOKIE$/ } keys %$env;
@@ -27,7 +28,7 @@ END
     return [200, ['Content-Type' => 'text/html; charset=utf-8', 'Cache-Control' => 'no-store'], [Encode::encode('UTF-8', $html)]];
 }
 
-# The page's links are relative: they need the slash.
+# The links of the page are relative, so its address must end with a slash.
 sub to_overview {
     my ($env) = @_;
     return [301, ['Location' => "$env->{SCRIPT_NAME}/", 'Content-Type' => 'text/plain'], ["The application is at $env->{SCRIPT_NAME}/\n"]];
@@ -38,7 +39,7 @@ sub hello {
     return [200, ['Content-Type' => 'text/plain; charset=utf-8', 'Content-Length' => length $body], [$body]];
 }
 
-# Delayed and streaming: the server calls this with a responder, and gets the body line by line.
+# Delayed and streaming: the server calls this sub with a responder, and gets the body line by line.
 sub stream {
     return sub {
         my ($respond) = @_;

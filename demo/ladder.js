@@ -1,4 +1,4 @@
-// Measures the rungs from this browser and draws their medians. Nothing here is a figure that was not taken just now.
+// Measures the rungs from this browser and draws their medians. Every figure is measured now.
 'use strict';
 
 const REQUESTS = 50;
@@ -81,7 +81,8 @@ function draw(rungs) {
   });
 }
 
-// A rung must not always follow the same other one: what that one leaves to be done would be counted here.
+// The order of the rungs changes: work that one rung leaves behind would otherwise always count for
+// the same next rung.
 function shuffled(rungs) {
   const order = rungs.map((rung) => [Math.random(), rung]);
   return order.sort((a, b) => a[0] - b[0]).map(([, rung]) => rung);

@@ -1,4 +1,4 @@
-# Loaded once, before the workers are forked: what is loaded here is shared by all of them.
+# Loaded once before the workers are forked, so that all workers share the loaded modules.
 use strict;
 use warnings;
 use File::Basename qw(dirname);

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# A guestbook: shows the last entries and takes a new one. Runs unchanged on every rung, as it keeps nothing between
-# requests: the database is opened for each, which SQLite does in a fraction of a millisecond.
+# A guestbook: shows the last entries and takes a new one. It runs unchanged on every rung, because
+# it keeps nothing between requests. It opens the database for each request, which SQLite does in a
+# fraction of a millisecond.
 use strict;
 use warnings;
 use utf8;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The page that ladder.html measures on every rung. It is an ordinary script that leaves nothing behind: it loads what
-# scripts load, reads its query, and says which process ran it and for how long that process has lived.
+# The page that ladder.html measures on every rung: an ordinary script that leaves nothing behind.
+# It loads common modules, reads its query, and shows its process and the age of this process.
 use strict;
 use warnings;
 use utf8;

@@ -1,4 +1,4 @@
-# app.psgi against the PSGI specification's shape: three elements, lower-level streaming, unknown pages.
+# Compares app.psgi's answers with the PSGI specification: three elements, streaming, unknown pages.
 use strict;
 use warnings;
 use FindBin;

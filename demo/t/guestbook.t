@@ -1,15 +1,16 @@
-# The guestbook as a CGI program: the whole conversation of a visitor, and of some one should not trust.
+# The guestbook as a CGI program: the whole conversation of a visitor, and of visitors that must not
+# be trusted.
 use strict;
 use warnings;
 use FindBin;
 use File::Temp qw(tempdir);
 use Test::More;
 
-# A copy, so that the test's entries are not the demonstration's.
+# The test works on a copy, so that its entries do not appear in the demonstration.
 my $folder = tempdir(CLEANUP => 1);
 system('cp', '-R', "$FindBin::Bin/../scripts", "$FindBin::Bin/../lib", $folder) == 0 or die 'cannot copy the demonstration';
 
-# Runs the script once; returns its header block and its body.
+# Runs the script once. Returns its header block and its body.
 sub ask {
     my ($method, $body, $cookie) = @_;
     open my $input, '>', "$folder/input" or die $!;
@@ -65,7 +66,7 @@ like $page, qr/value="A &quot;B&quot;".*>mine &lt;<\/textarea>/s, 'what was refu
 ($head) = ask('PUT', 'x=y', $cookie);
 like $head, qr/^Status: 405 .*\nAllow: GET, HEAD, POST$/m, 'another method is answered 405 with Allow';
 
-# Several visitors at the very start of a new database.
+# Several visitors use a new database at the same moment.
 system('rm', '-rf', "$folder/.data");
 my @visitors = map { my $pid = fork // die $!; $pid or do { local %ENV = (PATH => $ENV{PATH}, REQUEST_METHOD => 'GET',
     SCRIPT_NAME => '/g'); open STDOUT, '>', '/dev/null'; exec $^X, "$folder/scripts/guestbook.pl" } ; $pid } 1 .. 8;

@@ -1,4 +1,5 @@
-# What the static pages lean on exists, nothing comes from elsewhere, and the compressed neighbour is the same sheet.
+# The files that the static pages name exist, no file comes from another server, and the compressed
+# neighbour of the style sheet has the same content.
 use strict;
 use warnings;
 use FindBin;
@@ -14,7 +15,7 @@ sub text_of {
     return <$file>;
 }
 
-# Addresses that a configuration, not a file, answers.
+# Addresses that the configuration answers, not a file.
 my %MAPPED = map { $_ => 1 } qw(cgi fork rewind perlrun registry auto);
 
 for my $page (qw(index.html ladder.html psgi/index.html)) {

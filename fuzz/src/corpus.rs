@@ -1,4 +1,5 @@
-//! The inputs everything starts from: `fuzz/corpus/TARGET/*`, whole and sound, or what once broke something.
+//! The inputs from which mutations start: `fuzz/corpus/TARGET/*`. They are valid, or have once
+//! caused a failure.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All inputs of a target, in the order of their names.
+/// Returns all inputs of a target, in the order of their names.
 pub fn read(target: &str) -> Vec<Vec<u8>> {
     let folder = folder().join("corpus").join(target);
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
@@ -23,7 +24,7 @@ pub fn read(target: &str) -> Vec<Vec<u8>> {
     inputs
 }
 
-/// Writes down what broke a target.
+/// Writes a failing input of a target to a file.
 pub fn keep(target: &str, input: &[u8]) -> PathBuf {
     let found = folder().join("found");
     let number = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -3,6 +3,7 @@
 //! The function gets the arguments without the program's and the command's names. It returns the
 //! exit status: 0 success, 1 failure, 2 usage error. A link with a command's name runs the command.
 
+use clap::CommandFactory;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,10 +19,12 @@ mod control;
 mod crashme;
 mod directives;
 mod drain;
+mod explain;
 mod http_load;
 mod httpd;
 mod httperf;
 mod lua_pool;
+mod manual;
 mod parity;
 mod record;
 mod records;
@@ -36,6 +39,8 @@ pub struct Command {
     pub name: &'static str,
     pub about: &'static str,
     pub run: fn(Vec<OsString>) -> ExitCode,
+    /// Its options, for the manual and the shells' completions.
+    pub grammar: fn() -> clap::Command,
 }
 
 pub const COMMANDS: &[Command] = &[
@@ -43,96 +48,127 @@ pub const COMMANDS: &[Command] = &[
         name: "serve",
         about: "serve a folder, a script, a PSGI app or a configuration",
         run: serve::run,
+        grammar: serve::Options::command,
     },
     Command {
         name: "check",
         about: "read a configuration and print what it means",
         run: check::run,
+        grammar: check::Options::command,
     },
     Command {
         name: "reload",
         about: "load the next generation and switch to it",
         run: reload::run,
+        grammar: control::Options::command,
     },
     Command {
         name: "stop",
         about: "finish the requests under way and stop",
         run: stop::run,
+        grammar: control::Options::command,
     },
     Command {
         name: "status",
         about: "what the front and each worker are doing",
         run: status::run,
+        grammar: control::Options::command,
+    },
+    Command {
+        name: "explain",
+        about: "the rung of a script, the reason, and what it costs",
+        run: explain::run,
+        grammar: explain::ExplainOptions::command,
     },
     Command {
         name: "drain",
         about: "stop new requests to a back end",
         run: drain::drain,
+        grammar: control::NamedOptions::command,
     },
     Command {
         name: "resume",
         about: "allow requests to a drained back end again",
         run: drain::resume,
+        grammar: control::NamedOptions::command,
     },
     Command {
         name: "cache",
         about: "forget pages of the response cache",
         run: cache::run,
+        grammar: cache::Options::command,
     },
     Command {
         name: "directives",
         about: "the configuration directives and their defaults",
         run: directives::run,
+        grammar: directives::Options::command,
+    },
+    Command {
+        name: "manual",
+        about: "write the manual pages and the shells' completions",
+        run: manual::run,
+        grammar: manual::Options::command,
     },
     Command {
         name: "certificate",
         about: "make a certificate for this machine, to try TLS",
         run: certificate::run,
+        grammar: certificate::Options::command,
     },
     Command {
         name: "bench",
         about: "load a server and report how far the result can be trusted",
         run: bench::run,
+        grammar: bench::grammar,
     },
     Command {
         name: "compare",
         about: "measure A against B in interleaved blocks",
         run: compare::run,
+        grammar: compare::Options::command,
     },
     Command {
         name: "record",
         about: "record a session through a small proxy",
         run: record::run,
+        grammar: record::Options::command,
     },
     Command {
         name: "replay",
         about: "play a recorded session, once or for many users",
         run: replay::run,
+        grammar: replay::Options::command,
     },
     Command {
         name: "parity",
         about: "send two servers the same requests and print the differences",
         run: parity::run,
+        grammar: parity::Options::command,
     },
     Command {
         name: "ab",
         about: "ApacheBench's flags and report",
         run: ab::run,
+        grammar: ab::grammar,
     },
     Command {
         name: "httperf",
         about: "httperf's flags and report",
         run: httperf::run,
+        grammar: httperf::grammar,
     },
     Command {
         name: "http_load",
         about: "http_load's flags and report",
         run: http_load::run,
+        grammar: http_load::grammar,
     },
     Command {
         name: "crashme",
         about: "the mod_perl guide's benchmark script",
         run: crashme::run,
+        grammar: crashme::grammar,
     },
 ];
 
@@ -155,7 +191,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             say!("{}", usage());
             ExitCode::SUCCESS
         }
-        Some(option) if httpd::is_meant(option) => {
+        Some(option) if httpd::is_option(option) => {
             httpd::run(std::iter::once(word).chain(arguments).collect())
         }
         Some("--version") => {

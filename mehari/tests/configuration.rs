@@ -170,9 +170,23 @@ fn directives_prints_the_table_and_its_rows() {
         row.starts_with("MaxRequestWorkers NUMBER (1 to 100000)\n"),
         "{row}"
     );
-    let told = mehari(&["directives", "MaxClient"]);
+    let told = mehari(&["directives", "MaxCleints"]);
     assert_eq!(told.status.code(), Some(1));
     assert!(text(&told.stderr).contains("did you mean `MaxClients`?"));
+}
+
+#[test]
+fn directives_searches_for_a_word_in_names_and_then_in_descriptions() {
+    let told = mehari(&["directives", "maxclient"]);
+    assert_eq!(told.status.code(), Some(0));
+    assert!(text(&told.stdout).starts_with("MaxRequestWorkers, MaxClients\n    "));
+    let found = text(&mehari(&["directives", "HANDSHAKE"]).stdout);
+    let rows: Vec<&str> = found.lines().collect();
+    assert!(!rows.is_empty(), "a description has the word");
+    for row in rows.chunks(2) {
+        let both = row.concat().to_lowercase();
+        assert!(both.contains("handshake"), "{found}");
+    }
 }
 
 #[test]
@@ -206,6 +220,7 @@ fn wrong_arguments_of_every_command_get_one_line_and_status_2() {
         "check -f a b",
         "check -D X .",
         "directives --jsn",
+        "manual",
         "certificate --nonsense",
         "status --nonsense",
         "reload --nonsense",

@@ -22,7 +22,7 @@ fn new_site() -> SocketAddr {
     site_that(|asked| answer(asked, SESSION_NEW, true))
 }
 
-fn answer(asked: &Asked, session: &str, is_new: bool) -> Answer {
+fn answer(asked: &ReceivedRequest, session: &str, is_new: bool) -> Answer {
     let port = asked.port;
     let path = asked.path.split('?').next().unwrap();
     let date = format!(

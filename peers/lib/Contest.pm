@@ -19,8 +19,9 @@ my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ c
     text => qr/\Aa text of 102400 bytes.* end\n\z/s, '100k' => qr/\Aa file of 102400 bytes.*end\n\z/s, '10m' => qr/\Aa file of 10485760 bytes.*end\n\z/s,
     map { ("$_-25" => qr/$FORM\z/, "$_-337" => qr/$FORM\nc => .*\nz => e{10}\z/s) } qw(args request cgi));
 
-# contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers, cores, seconds.
-# Returns wrk's result with cpu_us (a request), both_us (with the client's) and private_kib (mean of the workers), or dies.
+# contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers,
+# cores, seconds. Returns wrk's result with cpu_us (a request), both_us (with the client's) and
+# private_kib (mean of the workers), or dies.
 sub measure {
     my ($contest, $contender, $settings) = @_;
     remove_tree($settings->{folder});

@@ -1,7 +1,8 @@
 # A server to compare with Mehari: its own configuration in its own directory, a free port of
 # 127.0.0.1, start, readiness, stop. A file of Peer/ gives for one server how its program is found,
 # configured and addressed:
-#   title, program, version_command, configure, command, path_of(rung, page); where needed environment, workers, stop_signal.
+#   title, program, version_command, configure, command, path_of(rung, page); where needed
+#   environment, workers, stop_signal.
 package Peer;
 use strict;
 use warnings;

@@ -87,7 +87,8 @@ sub archive {
     rename "$archive.new.tar", $archive or die "tests: $archive: $!\n";
 }
 
-# Saves a folder of the root, and restores it in this or another root. The archive belongs to this user.
+# Saves a folder of the root, and restores it in this or another root. The archive belongs to this
+# user.
 sub save {
     my ($self, $archive, $inner) = @_;
     $self->in_place("tar -cf - '$inner' >'$archive.new'");

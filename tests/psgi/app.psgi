@@ -1,4 +1,4 @@
-# The applications of Plack::Test::Suite behind one door; X-Plack-Test says which.
+# The applications of Plack::Test::Suite. The field X-Plack-Test chooses one.
 use strict;
 use warnings;
 use Plack::Middleware::Lint;

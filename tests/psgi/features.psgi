@@ -38,7 +38,8 @@ $path{'/delayed'} = sub {
     return sub { shift->([200, ['Content-Type' => 'text/plain'], ['delayed']]) };
 };
 
-# The second part is written when there is a file of the name that was asked with, or a minute is over.
+# The second part is written when a file with the requested name exists, or after a minute.
+# over.
 $path{'/stream'} = sub {
     my $file = shift->{QUERY_STRING};
     return sub {

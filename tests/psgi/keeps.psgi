@@ -1,5 +1,5 @@
-# What applications do to their environment, one path for each; /look shows what the next request finds, and
-# what objects and references of the one before say.
+# Changes that applications make to their environment, one path for each. /look prints what the
+# next request finds, and what is left of objects and references of the request before.
 use strict;
 use warnings;
 use Hash::Util ();

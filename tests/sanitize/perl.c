@@ -1,9 +1,9 @@
-/* A perl that is linked with the sanitizers' run-time libraries, so that the XS may be built with them and no process
- * needs LD_PRELOAD, which scripts and their children would see. REPORTS is the path where reports go, one file a process.
+/* A perl that is linked with the sanitizers' run-time libraries. The XS can then be built with
+ * the sanitizers, and no process needs LD_PRELOAD, which scripts and their children would see.
+ * REPORTS is the path of the reports, one file per process.
  *
- * Leaks are not looked for: perl leaves its memory to the kernel at its end. A segmentation fault is the test's to
- * notice: some scripts of the corpus crash on purpose.
- */
+ * The perl does not search for leaks, because perl leaves its memory to the kernel at its end.
+ * The test itself must notice a segmentation fault: some scripts of the corpus crash on purpose. */
 #include <EXTERN.h>
 #include <perl.h>
 

@@ -18,9 +18,9 @@ fn term_and_quit_finish_what_is_under_way() {
                 .expect("an answer");
             let (mut connection, _) = nap(&server, rung, "x");
             server.signal(signal);
-            // It accepts no more connections while it finishes.
+            // The server refuses new connections while it finishes.
             let refuses = eventually(PATIENCE, || Connection::try_open(server.address).is_err());
-            assert!(refuses, "{signal:?}: it goes on listening");
+            assert!(refuses, "{signal:?}: the server still accepts connections");
             let answer = connection.read_answer("GET").expect("an answer");
             assert_eq!(answer.expect(200), "rested", "{signal:?} {}", rung.name());
             assert!(idle.is_closed_by_server(), "an idle connection is closed");

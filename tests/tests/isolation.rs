@@ -141,7 +141,8 @@ fn difference(visit: &Visit, fresh: &Fresh, answer: &Answer) -> Option<String> {
     let same = match &expected {
         // Without a valid header section the server sends its own error page.
         None => matches!(got.status, 500 | 502),
-        // Killed half way: the client must notice, or has all bytes that were written.
+        // A script that was killed half way: the client must notice, or get all bytes that were
+        // written.
         Some(essence) if fresh.was_killed() => {
             !answer.complete || matches!(got.status, 500 | 502) || got == *essence
         }

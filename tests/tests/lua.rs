@@ -298,7 +298,7 @@ fn scripts_of_a_host_are_its_own_and_files_are_sent_in_pieces() {
     ask("lost.example").expect(404);
     server
         .log
-        .expect("/no/such/file: a script sends it, and it cannot be read");
+        .expect("/no/such/file: the file that a script sends cannot be read");
 }
 
 #[test]

@@ -96,7 +96,7 @@ header 1 1 1
 constants 0 -1 404 302 200 400 500 2
 html &lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;
 uri /a%20b%3fc A+b a b!
-time Sun, 06 Nov 1994 08:49:37 GMT 784111777  10K
+time Sun, 06 Nov 1994 08:49:37 GMT 784111777   10k
 parsed host 81 /path query
 table 1+2
 file package Guide1::Api;

@@ -287,7 +287,8 @@ fn queued_requests_follow_one_another_without_a_pause() {
         start.elapsed()
     };
     all_are_answered("early.pl");
-    // With pauses until the next tick the late ones take seven times as long, on a loaded machine twice.
+    // With pauses until the next tick the late ones take seven times as long, on a loaded machine
+    // twice.
     let without_a_pause = || 2 * all_are_answered("late.pl") < 3 * all_are_answered("early.pl");
     assert!(eventually(PATIENCE, without_a_pause));
 }
@@ -309,7 +310,8 @@ fn requests_behind_slow_ones_are_taken_back_and_soon_not_put_there() {
             });
         }
     });
-    // All cores are busy whenever one of them naps, as far as the pool can know; there are workers for everyone.
+    // All cores are busy whenever one of them naps, as far as the pool can know; there are workers
+    // for everyone.
     let totals = server.status()["pool"]["totals"].clone();
     let taken_back = totals["taken_back"].as_u64().expect("a count");
     assert!(taken_back > 0, "none was: {totals}");

@@ -22,8 +22,8 @@ fn parent(name: &str, more: &str) -> String {
     )
 }
 
-/// A module that prints `word` and its process; with `wait=NAME` in the query it first waits for the
-/// file `NAME.go`.
+/// A module that prints `word` and its process; with `wait=NAME` in the query it first waits for
+/// the file `NAME.go`.
 fn version(word: &str) -> String {
     format!(
         "package Version;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\

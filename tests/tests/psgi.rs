@@ -38,6 +38,54 @@ fn suite_passes_over(protocol: &str) {
     );
 }
 
+/// `mehari serve app.psgi` with plackup's options, until its ready line.
+#[test]
+fn plackup_s_options_for_port_modules_and_environment_are_taken() {
+    let site = mehari_harness::site::Site::new();
+    site.write(
+        "lib/Carried.pm",
+        "package Carried; our $text = 'carried'; 1;",
+    );
+    site.write(
+        "app.psgi",
+        "use Carried; sub { [200, [], [\"$Carried::text $ENV{PLACK_ENV}\"]] }",
+    );
+    let mut server = Command::new(binary::mehari())
+        .args([
+            "serve", "app.psgi", "-p", "0", "--listen", ":0", "-I", "lib", "-E", "staging",
+        ])
+        .current_dir(site.root())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("mehari runs");
+    let mut line = String::new();
+    let out = server.stdout.take().expect("a pipe");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
+    let urls: Vec<&str> = line
+        .strip_prefix("mehari: serving ")
+        .expect("the ready line")
+        .split_whitespace()
+        .collect();
+    assert_eq!(urls.len(), 2, "the line names every listener: {line}");
+    for url in urls {
+        let port = url.rsplit(':').next().expect("a port");
+        let port: u16 = port.trim_end_matches('/').parse().expect("a number");
+        let mut connection = mehari_harness::Connection::open(([127, 0, 0, 1], port).into());
+        connection.write(&Request::get("/").bytes());
+        assert_eq!(
+            connection
+                .read_answer("GET")
+                .expect("an answer")
+                .expect(200),
+            "carried staging",
+            "{url}"
+        );
+    }
+    let pid = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(pid, rustix::process::Signal::Term).expect("it runs");
+    assert!(server.wait().expect("it ends").success());
+}
+
 #[test]
 fn plack_test_suite_passes_over_http_1() {
     suite_passes_over("http1");

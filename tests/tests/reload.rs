@@ -1,6 +1,6 @@
 //! Reload: no request fails, and code that does not compile never replaces running code.
 
-use mehari_harness::crowd::{Crowd, Outcome};
+use mehari_harness::crowd::{Crowd, LoadOutcome};
 use mehari_harness::scripts::{nap, simple};
 use mehari_harness::{eventually, processes, Answer, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
@@ -49,8 +49,8 @@ fn settles_on(server: &Server, word: &str) {
 /// count.
 fn while_reloading(
     server: &Server,
-    load: impl FnOnce(&AtomicUsize) -> Outcome,
-) -> (Outcome, usize) {
+    load: impl FnOnce(&AtomicUsize) -> LoadOutcome,
+) -> (LoadOutcome, usize) {
     let stop = AtomicBool::new(false);
     let sent = AtomicUsize::new(0);
     let outcome = std::thread::scope(|scope| {

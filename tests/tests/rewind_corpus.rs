@@ -1,5 +1,6 @@
-//! The isolation corpus once more, made up: scripts of several dirty deeds each, chosen at random, on the rungs `rewind`
-//! and `auto`. What each prints, before its deeds and after, must be what a fresh perl prints.
+//! The isolation corpus once more, made up: scripts of several dirty deeds each, chosen at random,
+//! on the rungs `rewind` and `auto`. What each prints, before its deeds and after, must be what a
+//! fresh perl prints.
 //!
 //! `MEHARI_TEST_SEED` repeats a run, and `MEHARI_TEST_REQUESTS` makes it longer.
 

@@ -20,7 +20,8 @@ fn server() -> Server {
         .start()
 }
 
-/// Opens the slow connections with a small receive buffer, so that the kernel does not read for them.
+/// Opens the slow connections with a small receive buffer, so that the kernel does not read for
+/// them.
 fn crawl(address: SocketAddr, request: &[u8]) -> Vec<TcpStream> {
     (0..CLIENTS)
         .map(|_| {

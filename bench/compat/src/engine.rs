@@ -26,7 +26,7 @@ pub struct Ran {
 /// # Errors
 ///
 /// The plan cannot be carried out. Nothing was sent.
-pub fn carry_out<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), PlanError> {
+pub fn run_plan<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), PlanError> {
     plan.threads = Some(1);
     let control = Control::new();
     let interrupted = stop_on_interrupt(&control);

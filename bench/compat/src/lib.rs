@@ -6,6 +6,11 @@
 //! written by hand, because each original has its own grammar. The engine alone sends requests.
 //! Where an original's arithmetic is wrong, the figure is right, and `--bug-compatible` gives the
 //! original figure. docs/compatible-tools.md lists these cases.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 pub mod ab;
 pub mod crashme;

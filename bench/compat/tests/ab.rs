@@ -38,7 +38,7 @@ const SETS: &[&str] = &[
     "-n 2 -C a=1 -A user:secret -P proxy:secret {url}/fixed",
     "-n 2 -X {address} http://elsewhere.test/fixed",
     "-n 2 -X {address} http://elsewhere.test:8080/fixed",
-    // What is printed.
+    // Output.
     "-d -n 4 {url}/fixed",
     "-S -n 4 {url}/fixed",
     "-S -d -q -n 200 {url}/fixed",

@@ -104,7 +104,8 @@ impl Iterator for Timetable {
     }
 }
 
-/// When the plan ends by time: at the time of its stop rule or with its stages, otherwise `NEVER`.
+/// Returns the time at which the plan ends: that of its stop rule, or the end of its stages.
+/// `NEVER`: the plan does not end by time.
 pub fn planned_end(plan: &Plan) -> Moment {
     let by_rule = plan.stop.time.map_or(Moment::NEVER, |time| {
         Moment::ZERO.after(plan.warm_up + time)

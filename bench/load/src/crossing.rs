@@ -65,7 +65,7 @@ impl Line {
     }
 }
 
-/// Both sides run on new threads, so that the caller keeps its cores.
+/// Measures between two cores. Both sides run on new threads, so that the caller keeps its cores.
 fn between(one: usize, other: usize) -> Option<u64> {
     let line = Line::default();
     let given_up = AtomicBool::new(false);

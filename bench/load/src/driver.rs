@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::moment::Clock;
 use crate::observe::Observer;
-use crate::outcome::Outcome;
+use crate::outcome::RunOutcome;
 use crate::plan::{Plan, Schedule};
 use crate::plan_error::PlanError;
 pub(crate) use epoll::Epoll;
@@ -108,7 +108,7 @@ pub fn run<O: Observer>(
     plan: &Plan,
     control: &Control,
     observer: impl Fn(usize) -> O,
-) -> Result<Outcome<O>, PlanError> {
+) -> Result<RunOutcome<O>, PlanError> {
     plan.check()?;
     let prepared = Prepared::new(plan)?;
     socket::raise_descriptor_limit();
@@ -153,7 +153,7 @@ pub fn run<O: Observer>(
         .max()
         .unwrap_or_default();
     let interrupted = control.is_stopped();
-    Ok(Outcome {
+    Ok(RunOutcome {
         threads: finished,
         addresses: prepared.addresses,
         began,

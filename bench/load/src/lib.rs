@@ -15,6 +15,11 @@
 //!
 //! The driver counts, times and classifies. The observer decides what is kept, and the command what
 //! is printed.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod address;
 mod arrivals;
@@ -45,12 +50,13 @@ pub use driver::{run, Control};
 pub use measure::{measure, Measurement};
 pub use moment::{nanoseconds, Clock, Moment};
 pub use observe::{
-    Closed, ConnectTimes, Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd,
-    TlsFacts,
+    Closed, ConnectTimes, Connected, Failure, FailureKind, ObservedExchange, Observer, Sample,
+    SessionEnd, TlsFacts,
 };
-pub use outcome::{Outcome, ThreadOutcome, Totals};
+pub use outcome::{RunOutcome, ThreadOutcome, Totals};
 pub use plan::{
-    Arrivals, Connection, Pick, Plan, Schedule, Sources, Stage, Stop, TlsPolicy, TlsVersions,
+    Arrivals, Connection, Identity, Pick, Plan, Schedule, Sources, Stage, Stop, TlsPolicy,
+    TlsVersions,
 };
 pub use plan_error::PlanError;
 pub use random::Random;

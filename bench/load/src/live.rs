@@ -8,7 +8,9 @@ use std::time::SystemTime;
 use mehari_record::Latency;
 
 use crate::moment::Moment;
-use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
+use crate::observe::{
+    Connected, Failure, FailureKind, ObservedExchange, Observer, Sample, SessionEnd,
+};
 use crate::recorder::Recorder;
 
 /// Collects what the threads publish; one window per run.
@@ -92,7 +94,7 @@ impl Observer for Watched {
         self.recorder.wants_head()
     }
 
-    fn head(&mut self, exchange: &Exchange, head: &[u8]) {
+    fn head(&mut self, exchange: &ObservedExchange, head: &[u8]) {
         self.recorder.head(exchange, head);
     }
 

@@ -12,7 +12,7 @@ use crate::driver::{run, Control};
 use crate::live::Watched;
 use crate::moment::{nanoseconds, Moment};
 use crate::observe::FailureKind;
-use crate::outcome::Outcome;
+use crate::outcome::RunOutcome;
 use crate::plan::Plan;
 use crate::plan_error::PlanError;
 use crate::recorder::Recorder;
@@ -60,7 +60,7 @@ pub fn measure(
     Ok(record)
 }
 
-fn record(plan: &Plan, outcome: &Outcome<Watched>) -> Record {
+fn record(plan: &Plan, outcome: &RunOutcome<Watched>) -> Record {
     let mut machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
     machine.cost = cost(outcome);
     let measured_from = outcome.began + plan.warm_up;
@@ -164,7 +164,7 @@ fn note_addresses(record: &mut Record, addresses: &[Address]) {
 }
 
 /// Notes the first reason of each failure class.
-fn note_troubles(record: &mut Record, outcome: &Outcome<Watched>) {
+fn note_troubles(record: &mut Record, outcome: &RunOutcome<Watched>) {
     for kind in FailureKind::ALL {
         let mut parts = outcome
             .threads
@@ -201,7 +201,7 @@ fn add_latencies(record: &mut Record, part: &Recorder) {
         .expect("the timelines of one run have one shape");
 }
 
-fn add_sessions(record: &mut Record, outcome: &Outcome<Watched>) {
+fn add_sessions(record: &mut Record, outcome: &RunOutcome<Watched>) {
     let parts = || {
         outcome
             .threads
@@ -222,7 +222,7 @@ fn add_sessions(record: &mut Record, outcome: &Outcome<Watched>) {
     }
 }
 
-fn durations(plan: &Plan, outcome: &Outcome<Watched>) -> mehari_record::Durations {
+fn durations(plan: &Plan, outcome: &RunOutcome<Watched>) -> mehari_record::Durations {
     let parts = || {
         outcome
             .threads
@@ -252,7 +252,7 @@ fn durations(plan: &Plan, outcome: &Outcome<Watched>) -> mehari_record::Duration
     }
 }
 
-fn cost(outcome: &Outcome<Watched>) -> mehari_record::GeneratorCost {
+fn cost(outcome: &RunOutcome<Watched>) -> mehari_record::GeneratorCost {
     let sum = |of: fn(&crate::outcome::ThreadOutcome<Watched>) -> Duration| {
         nanoseconds(outcome.threads.iter().map(of).sum()) / 1000
     };

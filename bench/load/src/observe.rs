@@ -40,7 +40,7 @@ pub struct Connected<'a> {
 
 /// The exchange of a piece of a response.
 #[derive(Clone, Copy, Debug)]
-pub struct Exchange {
+pub struct ObservedExchange {
     pub request: usize,
     pub connection: u64,
     pub intended: Moment,
@@ -239,15 +239,15 @@ pub trait Observer: Send {
     fn connecting(&mut self, _connection: u64, _at: Moment) {}
     fn connected(&mut self, _connected: &Connected<'_>) {}
     /// The last byte of a request was sent.
-    fn sent(&mut self, _exchange: &Exchange, _bytes: u64) {}
+    fn sent(&mut self, _exchange: &ObservedExchange, _bytes: u64) {}
     /// Whether `head` is called. Only HTTP/2 asks this, because making a head there costs time.
     fn wants_head(&self) -> bool {
         true
     }
     /// The whole head of a final response with its blank line.
-    fn head(&mut self, _exchange: &Exchange, _head: &[u8]) {}
+    fn head(&mut self, _exchange: &ObservedExchange, _head: &[u8]) {}
     /// A piece of content without framing.
-    fn body(&mut self, _exchange: &Exchange, _piece: &[u8]) {}
+    fn body(&mut self, _exchange: &ObservedExchange, _piece: &[u8]) {}
     fn completed(&mut self, sample: &Sample);
     fn failed(&mut self, failure: &Failure);
     /// The reason of a failure in words, before the failures themselves.

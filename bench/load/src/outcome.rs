@@ -7,7 +7,7 @@ use crate::moment::Moment;
 
 /// A finished run.
 #[derive(Debug)]
-pub struct Outcome<O> {
+pub struct RunOutcome<O> {
     /// The outcomes of the threads, in order.
     pub threads: Vec<ThreadOutcome<O>>,
     /// The addresses of the URLs' host names; empty if the URLs hold addresses.
@@ -65,7 +65,7 @@ impl Totals {
     }
 }
 
-impl<O> Outcome<O> {
+impl<O> RunOutcome<O> {
     /// The counts of all threads. The sums of the maxima are exact with one thread only.
     pub fn totals(&self) -> Totals {
         let mut all = Totals::default();

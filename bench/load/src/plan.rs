@@ -152,8 +152,16 @@ impl Default for Connection {
 pub enum Sources {
     /// The system's choice. Further loopback addresses are used when the ports of one run out.
     Automatic,
-    /// These addresses in turn.
+    /// These addresses, one after the other.
     Fixed(Vec<IpAddr>),
+}
+
+/// The PEM files by which a client identifies itself.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The certificate chain.
+    pub certificate: std::path::PathBuf,
+    pub key: std::path::PathBuf,
 }
 
 /// The requirements of TLS connections.
@@ -163,8 +171,7 @@ pub struct TlsPolicy {
     pub insecure: bool,
     /// PEM files of the trusted authorities; empty: the system's authorities.
     pub authorities: Vec<std::path::PathBuf>,
-    /// PEM files of the client's certificate chain and key.
-    pub identity: Option<(std::path::PathBuf, std::path::PathBuf)>,
+    pub identity: Option<Identity>,
     /// The server name to send and verify instead of the URL's host.
     pub server_name: Option<String>,
     /// Do not send a server name.

@@ -8,7 +8,9 @@ use std::time::SystemTime;
 use mehari_record::{Event, Latency, Timeline};
 
 use crate::moment::Moment;
-use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
+use crate::observe::{
+    Connected, Failure, FailureKind, ObservedExchange, Observer, Sample, SessionEnd,
+};
 
 /// One thread's part of a record. It holds requests intended after the warm-up only.
 #[derive(Clone, Debug)]
@@ -138,7 +140,7 @@ impl Observer for Recorder {
         self.server.is_empty()
     }
 
-    fn head(&mut self, _exchange: &Exchange, head: &[u8]) {
+    fn head(&mut self, _exchange: &ObservedExchange, head: &[u8]) {
         if self.server.is_empty() {
             self.server = server_field(head).unwrap_or_else(|| "-".into());
         }

@@ -165,7 +165,7 @@ fn row(text: &mut String, name: &str, latency: &Latency, unended: &Latency) {
     let _ = writeln!(text, "{:>11}", format!("{mark}{}", duration(all.max())));
 }
 
-/// Why requests started later than intended, and how late answers were read.
+/// Prints why requests started later than intended, and how late answers were read.
 fn lags(record: &Record) -> String {
     let mut text = String::new();
     let rows = [

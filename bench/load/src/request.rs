@@ -32,6 +32,10 @@ pub struct Fields {
 
 impl Request {
     /// A plain GET request for a URL.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`] if the text is not a URL.
     pub fn get(url: &str) -> Result<Request, PlanError> {
         Builder::default().build(&Url::parse(url)?)
     }
@@ -103,6 +107,11 @@ impl Default for Builder {
 const TOKEN_MARKS: &[u8] = b"!#$%&'*+-.^_`|~";
 
 impl Builder {
+    /// Makes the request for a URL.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`] if the method or a header field is invalid.
     pub fn build(&self, url: &Url) -> Result<Request, PlanError> {
         if !is_token(&self.method) {
             return Err(PlanError::new(format!(

@@ -52,7 +52,7 @@ pub struct Facts {
 }
 
 #[derive(Debug)]
-enum State {
+enum ReadState {
     Head,
     Counted(u64),
     Chunked(Chunks),
@@ -62,7 +62,7 @@ enum State {
 /// One connection's reader. `begin` prepares the reader for each response.
 #[derive(Debug)]
 pub struct Reader {
-    state: State,
+    state: ReadState,
     bodiless: bool,
     /// The head so far, if it arrives in pieces.
     carry: Vec<u8>,
@@ -79,7 +79,7 @@ pub struct Progress {
 impl Reader {
     pub fn new() -> Reader {
         Reader {
-            state: State::Head,
+            state: ReadState::Head,
             bodiless: false,
             carry: Vec::new(),
             facts: Facts::default(),
@@ -88,7 +88,7 @@ impl Reader {
 
     /// Prepares the reader for the response to one request. `bodiless` is for HEAD.
     pub fn begin(&mut self, bodiless: bool) {
-        self.state = State::Head;
+        self.state = ReadState::Head;
         self.bodiless = bodiless;
         self.carry.clear();
         self.facts = Facts::default();
@@ -105,7 +105,7 @@ impl Reader {
     /// The fault in the response's framing.
     pub fn feed(&mut self, input: &[u8], listener: &mut impl Listener) -> Result<Progress, Fault> {
         let mut consumed = 0;
-        if let State::Head = self.state {
+        if let ReadState::Head = self.state {
             match self.take_head(input, listener)? {
                 None => {
                     return Ok(Progress {
@@ -124,11 +124,11 @@ impl Reader {
         }
         let rest = &input[consumed..];
         match &mut self.state {
-            State::Head => Ok(Progress {
+            ReadState::Head => Ok(Progress {
                 consumed,
                 complete: false,
             }),
-            State::Counted(left) => {
+            ReadState::Counted(left) => {
                 let take = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                 *left -= take as u64;
                 let complete = *left == 0;
@@ -139,14 +139,14 @@ impl Reader {
                     complete,
                 })
             }
-            State::Chunked(chunks) => {
+            ReadState::Chunked(chunks) => {
                 let progress = chunks.feed(rest, &mut self.facts, listener)?;
                 Ok(Progress {
                     consumed: consumed + progress.consumed,
                     ..progress
                 })
             }
-            State::UntilClose => {
+            ReadState::UntilClose => {
                 self.facts.body_bytes += rest.len() as u64;
                 listener.body(rest);
                 Ok(Progress {
@@ -159,7 +159,7 @@ impl Reader {
 
     /// Handles the end of the connection. Returns whether the end completes the response.
     pub fn end(&mut self) -> bool {
-        matches!(self.state, State::UntilClose)
+        matches!(self.state, ReadState::UntilClose)
     }
 
     /// Whether any byte of the response has arrived.
@@ -210,12 +210,12 @@ impl Reader {
             return true;
         }
         self.state = match (head.chunked, head.content_length) {
-            (true, _) => State::Chunked(Chunks::default()),
+            (true, _) => ReadState::Chunked(Chunks::default()),
             (false, Some(0)) => return true,
-            (false, Some(length)) => State::Counted(length),
+            (false, Some(length)) => ReadState::Counted(length),
             (false, None) => {
                 self.facts.persistent = false;
-                State::UntilClose
+                ReadState::UntilClose
             }
         };
         false

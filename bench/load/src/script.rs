@@ -9,6 +9,10 @@ use crate::url::Url;
 
 /// Reads a list with one request per line: `[WEIGHT] [METHOD] URL`. Blank lines and `#` lines are
 /// skipped.
+///
+/// # Errors
+///
+/// [`PlanError`] with the file and line of the first faulty request, or if the list is empty.
 pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Request>, PlanError> {
     let mut requests = Vec::new();
     for (number, line) in lines(text) {
@@ -45,6 +49,10 @@ pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Reques
 /// ```
 ///
 /// Paths are relative to the URL of the command line.
+///
+/// # Errors
+///
+/// [`PlanError`] with the file and line of the first faulty line, or if a script has no call.
 pub fn read(
     text: &str,
     file: &str,

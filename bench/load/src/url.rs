@@ -60,6 +60,11 @@ pub struct Url {
 }
 
 impl Url {
+    /// Parses an absolute URL.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`] with the reason for which the text is not a URL.
     pub fn parse(text: &str) -> Result<Url, PlanError> {
         let wrong = |why: &str| {
             PlanError::new(format!(

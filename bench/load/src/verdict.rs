@@ -8,7 +8,7 @@ use std::time::Duration;
 use mehari_record::figures::{duration, significant};
 use mehari_record::{Judgement, Record};
 
-use crate::outcome::Outcome;
+use crate::outcome::RunOutcome;
 use crate::plan::{Plan, Schedule};
 use counters::Counters;
 
@@ -39,7 +39,7 @@ struct ThreadEvidence {
 impl Evidence {
     pub fn new(
         plan: &Plan,
-        outcome: &Outcome<crate::live::Watched>,
+        outcome: &RunOutcome<crate::live::Watched>,
         counters: Counters,
         ceiling: Option<f64>,
     ) -> Evidence {

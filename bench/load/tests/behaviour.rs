@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use known::{Both, Server};
 use mehari_load::{
-    run, script, Arrivals, Builder, Burst, Control, Moment, OnFailure, Outcome, Plan, Request,
+    run, script, Arrivals, Builder, Burst, Control, Moment, OnFailure, Plan, Request, RunOutcome,
     Schedule, Session, Sources, Stop,
 };
 
@@ -16,7 +16,7 @@ fn get(server: &Server, path: &str) -> Request {
     Request::get(&server.url(path)).expect("a good URL")
 }
 
-fn play(plan: &Plan) -> Outcome<Both> {
+fn play(plan: &Plan) -> RunOutcome<Both> {
     run(plan, &Control::new(), |_| Both::new()).expect("a good plan")
 }
 

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mehari_load::{
-    run, Builder, Control, Failure, FailureKind, Moment, Observer, Outcome, Plan, Recorder,
-    Request, Sample, Schedule, Stop, TlsPolicy, Url,
+    run, Builder, Control, Failure, FailureKind, Moment, Observer, Plan, Recorder, Request,
+    RunOutcome, Sample, Schedule, Stop, TlsPolicy, Url,
 };
 
-fn play(plan: &Plan) -> Outcome<Recorder> {
+fn play(plan: &Plan) -> RunOutcome<Recorder> {
     run(plan, &Control::new(), |_| Recorder::new(Moment::NEVER)).expect("a good plan")
 }
 
-fn count(outcome: &Outcome<Recorder>, kind: FailureKind) -> u64 {
+fn count(outcome: &RunOutcome<Recorder>, kind: FailureKind) -> u64 {
     outcome
         .threads
         .iter()
@@ -193,14 +193,14 @@ async fn converse(socket: tokio::net::TcpStream) {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Observations {
     samples: Vec<Sample>,
     failures: Vec<Failure>,
     heads: Vec<String>,
 }
 
-impl Observer for Seen {
-    fn head(&mut self, _exchange: &mehari_load::Exchange, head: &[u8]) {
+impl Observer for Observations {
+    fn head(&mut self, _exchange: &mehari_load::ObservedExchange, head: &[u8]) {
         self.heads.push(String::from_utf8_lossy(head).into_owned());
     }
     fn completed(&mut self, sample: &Sample) {
@@ -233,7 +233,7 @@ fn http2_carries_bodies_past_the_window_and_keeps_to_the_servers_streams() {
     };
     // The plan wants eight streams, and the server permits three.
     let plan = http2_plan(vec![builder.build(&url).expect("a request")], 8);
-    let outcome = run(&plan, &Control::new(), |_| Seen::default()).expect("a good plan");
+    let outcome = run(&plan, &Control::new(), |_| Observations::default()).expect("a good plan");
     let seen = &outcome.threads[0].observer;
     assert_eq!((seen.samples.len(), seen.failures.len()), (60, 0));
     assert!(seen
@@ -252,7 +252,7 @@ fn a_reset_stream_fails_alone() {
     let get = |path: &str| Request::get(&format!("http://{address}{path}")).expect("a good URL");
     let mut plan = http2_plan(vec![get("/"), get("/reset")], 2);
     plan.pick = mehari_load::Pick::InOrder;
-    let outcome = run(&plan, &Control::new(), |_| Seen::default()).expect("a good plan");
+    let outcome = run(&plan, &Control::new(), |_| Observations::default()).expect("a good plan");
     let seen = &outcome.threads[0].observer;
     assert_eq!((seen.samples.len(), seen.failures.len()), (30, 30));
     assert!(seen

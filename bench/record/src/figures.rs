@@ -13,7 +13,7 @@ pub fn duration(ns: u64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// Three significant digits: `1.23`, `12.3`, `123`, and `12,300` from a thousand on.
+/// Prints three significant digits: `1.23`, `12.3`, `123`, and `12,300` from a thousand on.
 pub fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),

@@ -14,6 +14,11 @@ struct Label {
 }
 
 impl Record {
+    /// Returns the record as JSON text with a final newline.
+    ///
+    /// # Panics
+    ///
+    /// Never: a record consists of plain data, which JSON can express.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a record is plain data");
         text.push('\n');
@@ -50,6 +55,11 @@ impl Record {
         Ok(record)
     }
 
+    /// Reads a record from a file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or its text is not a valid record.
     pub fn read(path: &Path) -> Result<Record, Error> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|cause| Error::File {
@@ -60,6 +70,11 @@ impl Record {
         Record::from_json(&text, &name)
     }
 
+    /// Writes the record to a file.
+    ///
+    /// # Errors
+    ///
+    /// The error of writing the file.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         std::fs::write(path, self.to_json()).map_err(|cause| Error::File {
             doing: "write",

@@ -36,6 +36,11 @@ pub enum Quantile {
 }
 
 impl Latency {
+    /// Makes an empty histogram.
+    ///
+    /// # Panics
+    ///
+    /// Never: the range and precision are valid constants.
     pub fn new() -> Latency {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS);
         Latency(histogram.expect("one to an hour in ns is a shape that HdrHistogram accepts"))
@@ -109,6 +114,10 @@ impl Latency {
     }
 
     /// The histogram as HdrHistogram V2, uncompressed.
+    ///
+    /// # Panics
+    ///
+    /// Never: writing to memory does not fail.
     pub fn to_v2(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         V2Serializer::new()

@@ -2,6 +2,11 @@
 //!
 //! `mehari-load` fills a [`Record`]. The command line saves, merges, exports and compares records.
 //! This crate knows no sockets or schedules, only numbers. docs/records.md describes the file.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod error;
 pub mod export;

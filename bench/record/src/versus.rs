@@ -58,7 +58,7 @@ pub struct Versus {
     /// The metric that decides.
     pub primary: Metric,
     pub conclusion: Conclusion,
-    /// What the reader should know before trusting the result.
+    /// Remarks that the reader should know before trusting the result.
     pub cautions: Vec<String>,
     /// The number of blocks that would probably decide about a difference of the threshold's size;
     /// only if undecided.

@@ -24,10 +24,20 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(instant.unix_timestamp_nanos() / 1_000).ok()
 }
 
+/// Writes the time as RFC 3339 text.
+///
+/// # Errors
+///
+/// The error of the serializer.
 pub fn serialize<S: Serializer>(unix_us: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&text(*unix_us))
 }
 
+/// Reads the time from RFC 3339 text.
+///
+/// # Errors
+///
+/// The error of the deserializer, or a text that is not a time.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).ok_or_else(|| {

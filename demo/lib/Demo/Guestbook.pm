@@ -1,6 +1,6 @@
-# What guestbook.pl answers. A form is accepted only with the token that this server gave to the same browser, an entry
-# is stored by a prepared statement and shown escaped, and the browser is sent back by 303, so that reloading the page
-# does not post again.
+# The answers of guestbook.pl. A form is accepted only with the token that this server gave to the
+# same browser. An entry is stored by a prepared statement and shown escaped. The answer to a form
+# is a redirect (303), so that reloading the page does not post again.
 package Demo::Guestbook;
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ my $LONGEST_NAME    = 60;
 my $LONGEST_MESSAGE = 1000;
 my $ENTRIES_SHOWN   = 50;
 
-# The whole CGI answer, headers and body, in bytes. form is a CGI object.
+# Returns the whole CGI answer, headers and body, in bytes. form is a CGI object.
 sub answer {
     my ($form, $file) = @_;
     my $store = Demo::Guestbook::Store->open($file);
@@ -30,7 +30,8 @@ sub answer {
     return "Status: 303 See Other\nLocation: " . $form->script_name . "\nContent-Type: text/plain\n\nThank you.\n";
 }
 
-# A field as characters: lines end in one newline, the blanks around are gone, bytes that are not UTF-8 are replaced.
+# Returns a field as characters: lines end in one newline, surrounding blanks are removed, and bytes
+# that are not UTF-8 are replaced.
 sub field {
     my ($form, $name) = @_;
     my $text = Encode::decode('UTF-8', scalar($form->param($name)) // '');
@@ -39,7 +40,7 @@ sub field {
     return $text =~ s/\A\s+|\s+\z//gr;
 }
 
-# Why the entry cannot be taken, or '' when it can.
+# Returns why the entry is refused, or '' if it is accepted.
 sub problem {
     my ($form, $entry, $token) = @_;
     return 'The message is too long.' if $form->cgi_error;

@@ -1,4 +1,4 @@
-# The frame around the pages that Perl makes: head, navigation, foot. Text that comes from outside goes through escape().
+# The frame of the pages that Perl makes: head, navigation, foot. Text from outside passes escape().
 package Demo::Page;
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ sub escape {
     return $text =~ s/([&<>"'])/$ESCAPE{$1}/gr;
 }
 
-# title and content are HTML; root is the way from the page's address to the site's, such as "../".
+# title and content are HTML. root is the path from the page to the site's root, such as "../".
 sub html {
     my (%page) = @_;
     my $navigation = join "\n", map {
@@ -47,7 +47,7 @@ $page{content}
 END
 }
 
-# Rows of a table of names and values, both plain text.
+# Returns the rows of a table of names and values, both plain text.
 sub table {
     my @rows = @_;
     my $body = join "\n", map { '<tr><th scope="row"><code>' . escape($_->[0]) . '</code></th><td><code>' . escape($_->[1]) . '</code></td></tr>' } @rows;

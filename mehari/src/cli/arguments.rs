@@ -14,7 +14,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
             return ExitCode::SUCCESS;
         }
         let told = match error.kind() {
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => nothing_said::<O>(),
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => missing_arguments::<O>(),
             _ => one_line(&error.to_string()),
         };
         eprintln!("{command}: {told}");
@@ -23,7 +23,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
 }
 
 /// The message in place of clap's help when there are no arguments.
-fn nothing_said<O: clap::Parser>() -> String {
+fn missing_arguments<O: clap::Parser>() -> String {
     let command = O::command();
     let words: Vec<&str> = command
         .get_subcommands()
@@ -62,7 +62,8 @@ fn one_line(text: &str) -> String {
     line + " (--help says more)"
 }
 
-/// One thread, so that measuring and recording use as little of the machine as possible.
+/// Makes a runtime with one thread, so that measuring and recording use as little of the machine as
+/// possible.
 pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -9,12 +9,23 @@ pub(super) mod plan;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::{Command, CommandFactory};
 use mehari_load::live::{Watched, Window};
 use mehari_load::{measure, report, Control, Measurement};
 use mehari_record::{Judgement, Record};
 
 use super::records::{self, Outputs};
 use arguments::Arguments;
+
+/// The options, with the commands that `run` tells apart by their first word.
+pub fn grammar() -> Command {
+    let subcommand = |grammar: Command, name| grammar.name(name);
+    Arguments::command()
+        .args_conflicts_with_subcommands(true)
+        .subcommand(subcommand(records::Merge::command(), "merge"))
+        .subcommand(subcommand(records::Export::command(), "export"))
+        .subcommand(subcommand(machine::Options::command(), "machine"))
+}
 
 pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     match arguments.first().and_then(|word| word.to_str()) {

@@ -1,7 +1,7 @@
 //! `mehari cache purge URL`, through the control socket.
 
 use super::arguments;
-use super::control::{message, run as ask, Options};
+use super::control::{message, run as ask, Options as ControlOptions};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// The response cache of a running server.
 #[derive(Parser)]
 #[command(name = "mehari cache")]
-struct Cache {
+pub struct Options {
     #[command(subcommand)]
     what: What,
 }
@@ -22,13 +22,13 @@ enum What {
         /// matches every query
         url: String,
         #[command(flatten)]
-        options: Options,
+        options: ControlOptions,
     },
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match arguments::parse("mehari cache", arguments) {
-        Ok(Cache {
+        Ok(Options {
             what: What::Purge { url, options },
         }) => ask(&format!("purge {url}"), &options, message),
         Err(status) => status,

@@ -23,7 +23,7 @@ const DAYS: i64 = 397;
                   Certificate and key go into one file, for SSLCertificateFile or `mehari serve --certificate`.\n\
                   Nobody vouches for it: a browser asks before it goes on, curl wants --cacert FILE."
 )]
-struct Options {
+pub struct Options {
     /// Host names and addresses; localhost, 127.0.0.1 and ::1 if none is given.
     #[arg(value_name = "NAME")]
     names: Vec<String>,

@@ -23,7 +23,7 @@ mod settings;
     after_help = "Examples:\n  mehari check -f httpd.conf -D STAGING\n  mehari check demo/\n\n\
                   Exit status: 0 it can be served, 1 it has problems, 2 usage."
 )]
-struct Options {
+pub struct Options {
     /// The configuration to read.
     #[arg(
         short = 'f',
@@ -65,7 +65,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         (None, None) => return ExitCode::from(2),
     };
     let checked = match checked {
-        Ok(site) if !options.text_only => look_around(site),
+        Ok(site) if !options.text_only => check_machine(site),
         checked => checked,
     };
     let text = match (&checked, options.json) {
@@ -91,7 +91,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 /// Checks that need this machine: files, certificates, the user, and whether Perl loads everything.
-fn look_around(site: Site) -> Result<Site, Refused> {
+fn check_machine(site: Site) -> Result<Site, Refused> {
     let mut findings = Findings::default();
     let identity = findings.look_at_machine(&site);
     findings.look_at_perl(&site, identity.as_ref());

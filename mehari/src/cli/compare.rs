@@ -55,7 +55,7 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("start_at", |option| option.hide(true)),
     mut_arg("connections", |connections| connections.help("Closed loop: so many users [default: 8]. Open loop: the most connections")),
 )]
-struct Options {
+pub struct Options {
     /// Blocks of ABBA or BAAB; with --matrix, passes over all rows
     #[arg(long, value_name = "N", default_value_t = LEAST_BLOCKS)]
     blocks: usize,
@@ -130,7 +130,7 @@ fn compare(options: &Options) -> Result<String, Failure> {
     let primary = options.primary();
     let result = versus(&measured.blocks, primary, threshold)
         .map_err(|cause| Failure::Failed(cause.to_string()))?;
-    let told = report::Told {
+    let told = report::CompareReport {
         names: [a, b],
         result: &result,
         measured: &measured,

@@ -56,6 +56,12 @@ impl Reply {
         }))
     }
 
+    pub fn report(report: &impl serde::Serialize) -> Reply {
+        let mut answer = json!(report);
+        answer["ok"] = true.into();
+        Reply(answer)
+    }
+
     pub fn to_json(&self) -> String {
         format!("{}\n", self.0)
     }
@@ -95,7 +101,7 @@ pub struct Options {
 }
 
 #[derive(Parser)]
-struct NamedOptions {
+pub struct NamedOptions {
     /// The back end, as `mehari status` names it.
     name: String,
     #[command(flatten)]
@@ -126,25 +132,38 @@ pub fn command(
 pub fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
     let word = line.split(' ').next().unwrap_or_default();
     match ask(options.control.as_deref(), line) {
-        Ok(answer) => {
-            let ok = answer["ok"] == true;
-            let text = if options.json {
-                format!("{answer:#}\n")
-            } else {
-                show(&answer)
-            };
-            if ok || options.json {
-                say!("{text}");
-            } else {
-                eprint!("mehari {word}: {text}");
-            }
-            ExitCode::from(if ok { 0 } else { 1 })
-        }
+        Ok(answer) => print(word, &answer, options, show),
         Err(reason) => {
             eprintln!("mehari {word}: {reason}");
             ExitCode::from(1)
         }
     }
+}
+
+/// Prints an answer as text or JSON.
+pub fn print(
+    word: &str,
+    answer: &Value,
+    options: &Options,
+    show: fn(&Value) -> String,
+) -> ExitCode {
+    let ok = answer["ok"] == true;
+    let text = if options.json {
+        format!("{answer:#}\n")
+    } else {
+        show(answer)
+    };
+    if ok || options.json {
+        say!("{text}");
+    } else {
+        eprint!("mehari {word}: {text}");
+    }
+    ExitCode::from(if ok { 0 } else { 1 })
+}
+
+/// Whether `--control` names a server, or any server of this user runs.
+pub fn has_server(options: &Options) -> bool {
+    options.control.is_some() || !find_servers().unwrap_or_default().is_empty()
 }
 
 /// The message of an answer.
@@ -159,7 +178,7 @@ fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
     let mut stream = match named {
         Some(path) => UnixStream::connect(path)
             .map_err(|error| format!("no server answers at {}: {error}", path.display()))?,
-        None => the_only_server()?,
+        None => find_only_server()?,
     };
     let mut answer = String::new();
     stream
@@ -170,11 +189,11 @@ fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
         .map_err(|_| "the server gave no answer; is it another user's?".to_owned())
 }
 
-fn the_only_server() -> Result<UnixStream, String> {
+fn find_servers() -> Result<Vec<(PathBuf, UnixStream)>, String> {
     let folder = folder().map_err(|error| error.to_string())?;
     let entries =
         std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut running: Vec<(PathBuf, UnixStream)> = entries
+    Ok(entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| {
@@ -182,7 +201,11 @@ fn the_only_server() -> Result<UnixStream, String> {
                 .is_some_and(|extension| extension == "sock")
         })
         .filter_map(|path| UnixStream::connect(&path).ok().map(|stream| (path, stream)))
-        .collect();
+        .collect())
+}
+
+fn find_only_server() -> Result<UnixStream, String> {
+    let mut running = find_servers()?;
     match running.len() {
         0 => Err("no server of this user is running".to_owned()),
         1 => Ok(running.remove(0).1),

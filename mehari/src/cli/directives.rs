@@ -12,10 +12,11 @@ use super::arguments;
 #[command(
     name = "mehari directives",
     about = "The configuration directives and their defaults",
-    after_help = "Examples:\n  mehari directives\n  mehari directives MaxClients\n  mehari directives --json"
+    after_help = "Examples:\n  mehari directives\n  mehari directives MaxClients\n  mehari directives compress\n  mehari directives --json"
 )]
-struct Options {
-    /// Only these, by name or alias.
+pub struct Options {
+    /// Only these, by name or alias; any other word is searched in names and descriptions.
+    #[arg(value_name = "NAME|WORD")]
     names: Vec<String>,
     /// The whole table as JSON.
     #[arg(long, conflicts_with_all = ["names", "markdown"])]
@@ -56,7 +57,7 @@ fn list() -> String {
         }
         text.push('\n');
     }
-    text.push_str("The second column is what holds when a directive is not written. `mehari directives NAME` says more.\n");
+    text.push_str("The second column is what holds when a directive is not written. `mehari directives NAME` says more; `mehari directives WORD` searches.\n");
     text
 }
 
@@ -67,14 +68,41 @@ fn default(row: &Directive) -> &'static str {
     }
 }
 
-fn one(name: &str) -> Result<String, ExitCode> {
-    let Some(row) = Directive::named(name) else {
+/// The row of a directive, or the rows that a search for the word finds.
+fn one(word: &str) -> Result<String, ExitCode> {
+    if let Some(row) = Directive::named(word) {
+        return Ok(described(row));
+    }
+    let found = search(word);
+    if found.is_empty() {
         let all = Directive::all().flat_map(|row| row.names());
-        let hint = mehari_config::nearest(name, all)
+        let hint = mehari_config::nearest(word, all)
             .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        eprintln!("mehari directives: there is no directive `{name}`{hint}");
+        eprintln!("mehari directives: no directive is named or described by `{word}`{hint}");
         return Err(ExitCode::from(1));
-    };
+    }
+    let lines = found.iter().map(|row| {
+        let names: Vec<&str> = row.names().collect();
+        let about = row.ignored.unwrap_or(row.about);
+        format!("{}\n    {about}\n", names.join(", "))
+    });
+    Ok(lines.collect())
+}
+
+/// The directives whose names contain the word, then those whose descriptions do. Case does not
+/// matter.
+fn search(word: &str) -> Vec<&'static Directive> {
+    let word = word.to_ascii_lowercase();
+    let has = |text: &str| text.to_ascii_lowercase().contains(&word);
+    let is_named = |row: &&'static Directive| row.names().any(has);
+    let (named, others): (Vec<_>, Vec<_>) = Directive::all().partition(is_named);
+    let described = others
+        .into_iter()
+        .filter(|row: &&Directive| has(row.about) || has(row.ignored.unwrap_or_default()));
+    named.into_iter().chain(described).collect()
+}
+
+fn described(row: &Directive) -> String {
     let mut text = format!("{}\n", row.usage());
     let mut say = |label: &str, value: &str| {
         if !value.is_empty() {
@@ -88,23 +116,9 @@ fn one(name: &str) -> Result<String, ExitCode> {
     say("unit", row.unit);
     let tune = row.tune.map(|(least, most)| format!("{least} to {most}"));
     say("tuner", &tune.unwrap_or_default());
-    say(
-        "place",
-        match row.place {
-            mehari_config::Place::Server => "outside of sections",
-            mehari_config::Place::Shared => "outside of sections; in <VirtualHost> it does nothing",
-            mehari_config::Place::Host => "outside of sections and in <VirtualHost>",
-            mehari_config::Place::Team => {
-                "outside of sections; in <VirtualHost> with PerlOptions +Clone or +Parent"
-            }
-            mehari_config::Place::Perl => {
-                "outside of sections; in <VirtualHost> with PerlOptions +Parent"
-            }
-            mehari_config::Place::Everywhere => "outside of and inside sections",
-        },
-    );
+    say("place", row.place.describe());
     if !row.example.is_empty() {
         say("example", &format!("{} {}", row.name, row.example));
     }
-    Ok(text)
+    text
 }

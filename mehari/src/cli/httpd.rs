@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode, Stdio};
 const VERSION: &str = concat!("Apache/2.4.66 (Mehari/", env!("CARGO_PKG_VERSION"), ")");
 const ROOT: &str = "/etc/apache2";
 const CONF: &str = "conf/httpd.conf";
-const USAGE: &str = "Usage: mehari [-D NAME[=VALUE]]... [-d ROOT] [-f FILE] [-C DIRECTIVE]... [-c DIRECTIVE]...\n\
+pub const USAGE: &str = "Usage: mehari [-D NAME[=VALUE]]... [-d ROOT] [-f FILE] [-C DIRECTIVE]... [-c DIRECTIVE]...\n\
     \x20             [-k start|restart|graceful|graceful-stop|stop] [-e LEVEL] [-E FILE] [-X] [-v] [-V] [-l] [-L] [-t] [-S]\n";
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Face {
 }
 
 /// Whether the first word is an option of httpd instead of a command.
-pub fn is_meant(word: &str) -> bool {
+pub fn is_option(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next() == Some('-')
         && letters
@@ -52,7 +52,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Some('l') => say(modules()),
         Some('L') => say(directives()),
         Some(letter) => check(&face, letter),
-        None => obey(&face, arguments),
+        None => run_option(&face, arguments),
     }
 }
 
@@ -179,7 +179,7 @@ fn settings(face: &Face) -> String {
 
 fn modules() -> String {
     let mut text = String::from("Compiled in modules:\n");
-    for name in mehari_config::stood_in_for() {
+    for name in mehari_config::replaced_modules() {
         text.push_str(&format!("  {name}\n"));
     }
     text
@@ -225,13 +225,13 @@ fn check(face: &Face, letter: char) -> ExitCode {
     }
 }
 
-fn obey(face: &Face, arguments: Vec<OsString>) -> ExitCode {
+fn run_option(face: &Face, arguments: Vec<OsString>) -> ExitCode {
     let done = match face.signal.as_deref() {
         Some("start") if !face.detached => detach(arguments),
         None | Some("start") => return serve(face),
         // The logs are reopened too, as by httpd's USR1 and HUP.
-        Some("restart" | "graceful") => tell(face, &["-USR1", "-HUP"]),
-        Some("stop" | "graceful-stop") => tell(face, &["-TERM"]),
+        Some("restart" | "graceful") => signal_server(face, &["-USR1", "-HUP"]),
+        Some("stop" | "graceful-stop") => signal_server(face, &["-TERM"]),
         Some(other) => Err(format!(
             "expected -k start, restart, graceful, graceful-stop or stop, not `{other}`"
         )),
@@ -289,7 +289,7 @@ fn detach(arguments: Vec<OsString>) -> Result<(), String> {
 }
 
 /// Signals the process that the PidFile names.
-fn tell(face: &Face, signals: &[&str]) -> Result<(), String> {
+fn signal_server(face: &Face, signals: &[&str]) -> Result<(), String> {
     let site = face.site()?;
     let file = site
         .process

@@ -27,7 +27,7 @@ Example:
 
 Exit status: 0 all the same, 1 something differs, 2 usage."
 )]
-struct Options {
+pub struct Options {
     /// The current server
     #[arg(long, value_name = "URL")]
     old: Target,

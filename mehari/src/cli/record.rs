@@ -21,7 +21,7 @@ use super::arguments;
     after_help = "Example:\n  mehari record --listen 127.0.0.1:8081 --to http://127.0.0.1:8080 -o shop.har\n\
                   then use the site under http://127.0.0.1:8081/ and end with Ctrl-C."
 )]
-struct Options {
+pub struct Options {
     /// The proxy's address for browsers; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
     listen: String,
@@ -82,7 +82,7 @@ async fn record(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Ready at the first Ctrl-C or TERM. A second one ends the process as usual.
+/// Waits for the first Ctrl-C or TERM. A second one ends the process as usual.
 fn ended_by_signal() -> Result<impl std::future::Future<Output = ()>, String> {
     let told = |kind| signal(kind).map_err(|cause| format!("cannot await signals: {cause}"));
     let mut interrupt = told(SignalKind::interrupt())?;

@@ -20,7 +20,7 @@ const FORMS: &str = "json, csv, gnuplot (or dat), hlog, html";
     after_help = "Example:\n  mehari bench merge east.json west.json -o both.json -o both.html\n\n\
                   Histograms and counts add without loss; timelines line up by the wall clock."
 )]
-struct Merge {
+pub struct Merge {
     /// Records of the generators
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
@@ -36,7 +36,7 @@ struct Merge {
     after_help = "Example:\n  mehari bench export run.json -o run.html -o run.csv -o run.hlog\n\n\
                   csv: the timeline; gnuplot: timeline and percentiles; hlog: the HdrHistogram log; html: a page with plots."
 )]
-struct Export {
+pub struct Export {
     /// A saved record
     record: PathBuf,
     /// Write here, in the format of the extension; may be repeated

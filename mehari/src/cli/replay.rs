@@ -20,7 +20,7 @@ use super::records::Outputs;
     after_help = "Example:\n  mehari replay shop.har --to http://127.0.0.1:8080 --users 50 --ramp 10 --check status,body\n\n\
                   Exit status: 0 all as recorded, 1 something differed or failed, 2 usage."
 )]
-struct Options {
+pub struct Options {
     /// A HAR 1.2 file from `mehari record` or a browser.
     file: PathBuf,
     /// Play against this server instead of the recorded one.

@@ -25,8 +25,8 @@ mod watch;
 #[command(
     name = "mehari serve",
     about = "Serves a folder, a script, a PSGI application or a configuration",
-    after_help = "Examples:\n  mehari serve demo\n  mehari serve app.psgi --workers 8\n  mehari serve -f httpd.conf --listen 0.0.0.0:80\n\n\
-                  Prints one line to stdout when it is ready. TERM and QUIT finish what is under way, INT ends at once,\n\
+    after_help = "Examples:\n  mehari serve demo\n  mehari serve app.psgi -p 5000 -I lib -E development --watch\n  mehari serve app.psgi --workers 8\n  mehari serve -f httpd.conf --listen 0.0.0.0:80\n\n\
+                  Prints one line with its addresses to stdout when it is ready. TERM and QUIT finish what is under way, INT ends at once,\n\
                   HUP (and `mehari reload`) rolls over to a new generation, USR1 reopens the logs."
 )]
 pub struct Options {
@@ -39,16 +39,28 @@ pub struct Options {
     /// Define a name for <IfDefine> and ${NAME}.
     #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
     define: Vec<String>,
-    /// The address: host:port, https://host:port, or unix:/path. Port 0 takes a free one.
+    /// The address: host:port, https://host:port, unix:/path, or a port alone for every address of
+    /// the machine; port 0 takes a free one
+    /// [default: the configuration's Listen, else 0.0.0.0:$PORT, else 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<String>,
-    /// Certificate and key in one PEM file; `mehari certificate` makes one for localhost.
+    /// The port, on every address of the machine: --listen PORT.
+    #[arg(short = 'p', long, value_name = "PORT")]
+    port: Option<u16>,
+    /// A folder of Perl modules, as with `PerlSwitches -I`; may be repeated.
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+    /// PLACK_ENV for the application [default: this environment's PLACK_ENV]
+    #[arg(short = 'E', long, value_name = "NAME")]
+    env: Option<String>,
+    /// Certificate and key in one PEM file [default: one for localhost, made at the first https://]
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Workers: a number, or `auto`.
+    /// Workers: a number, or `auto`
+    /// [default: the configuration's number, else $WEB_CONCURRENCY, else auto]
     #[arg(long, value_name = "N|auto")]
     workers: Option<String>,
-    /// The rung of scripts: cgi, fork, rewind, perlrun, registry or auto.
+    /// The rung of scripts: cgi, fork, rewind, perlrun, registry or auto [default: auto]
     #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
     rung: Option<String>,
     /// A variable of this environment for Perl, as with `PerlPassEnv`; may be repeated.
@@ -63,7 +75,7 @@ pub struct Options {
     /// Whether the service manager supplies the sockets.
     #[arg(skip)]
     sockets_given: bool,
-    /// The control socket, for `mehari reload|stop|status`.
+    /// The control socket of `mehari reload|stop|status` [default: PORT.sock in this user's folder]
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
 }
@@ -71,7 +83,7 @@ pub struct Options {
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let options = match arguments::parse::<Options>("mehari serve", arguments) {
         Ok(options) => Options {
-            sockets_given: service_manager::brings_sockets(),
+            sockets_given: service_manager::supplies_sockets(),
             ..options
         },
         Err(status) => return status,
@@ -119,13 +131,12 @@ impl Options {
                     .map_err(|error| Refusal::Site(format!("mehari serve: {error}\n")))?
             }
         };
-        for perl in &mut site.perls {
-            perl.pass_env.extend(self.pass_env.iter().cloned());
-        }
+        self.apply_perl(&mut site)?;
         self.apply_workers(&mut site)?;
-        site.any_port = !self.listen.is_empty() || site.listen.is_empty();
-        if !self.listen.is_empty() {
-            site.listen = self.listen.iter().map(|text| Listen::parse(text)).collect();
+        let wanted = self.addresses();
+        site.any_port = !wanted.is_empty() || site.listen.is_empty();
+        if !wanted.is_empty() {
+            site.listen = wanted.iter().map(|text| Listen::parse(text)).collect();
         } else if site.listen.is_empty() && !self.sockets_given {
             let address = match std::env::var("PORT") {
                 Ok(port) => match port.parse::<u16>() {
@@ -142,6 +153,42 @@ impl Options {
         }
         self.apply_certificate(&mut site)?;
         Ok(site)
+    }
+
+    /// `--listen` and `--port`. A port alone takes every address, as in `Listen`.
+    fn addresses(&self) -> Vec<String> {
+        let port = self.port.map(|port| port.to_string());
+        let every = |text: &String| {
+            let port = text.strip_prefix(':').unwrap_or(text);
+            match port.parse::<u16>() {
+                Ok(port) => format!("*:{port}"),
+                Err(_) => text.clone(),
+            }
+        };
+        self.listen.iter().chain(&port).map(every).collect()
+    }
+
+    /// `-I`, `--env` and `--pass-env`, for every Perl of the site.
+    fn apply_perl(&self, site: &mut Site) -> Result<(), Refusal> {
+        let mut switches = Vec::new();
+        for folder in &self.include {
+            let path = std::path::absolute(folder)
+                .ok()
+                .filter(|path| path.is_dir())
+                .ok_or_else(|| {
+                    let folder = folder.display();
+                    Refusal::Usage(format!("-I {folder}: expected a folder of Perl modules"))
+                })?;
+            switches.push(format!("-I{}", path.display()));
+        }
+        for perl in &mut site.perls {
+            perl.switches.extend(switches.iter().cloned());
+            perl.pass_env.extend(self.pass_env.iter().cloned());
+            let env = self.env.iter();
+            perl.set_env
+                .extend(env.map(|name| ("PLACK_ENV".to_owned(), name.clone())));
+        }
+        Ok(())
     }
 
     /// `--certificate`, else, for a `--listen https://` without a certificate, this machine's own

@@ -16,7 +16,7 @@ pub fn site() -> SocketAddr {
 
 /// Answers by a function from path, cookies and the request's number on its connection to status,
 /// header lines and body.
-pub fn site_that(answer: fn(&Asked) -> Answer) -> SocketAddr {
+pub fn site_that(answer: fn(&ReceivedRequest) -> Answer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -27,7 +27,7 @@ pub fn site_that(answer: fn(&Asked) -> Answer) -> SocketAddr {
     address
 }
 
-pub struct Asked {
+pub struct ReceivedRequest {
     pub path: String,
     pub cookies: String,
     pub number: usize,
@@ -43,7 +43,7 @@ pub struct Answer {
     pub body: String,
 }
 
-fn usual(asked: &Asked) -> Answer {
+fn usual(asked: &ReceivedRequest) -> Answer {
     let (path, number) = (&asked.path, asked.number);
     if path.contains("slow") {
         std::thread::sleep(Duration::from_millis(5));
@@ -65,7 +65,7 @@ fn usual(asked: &Asked) -> Answer {
     }
 }
 
-fn converse(stream: TcpStream, answer: fn(&Asked) -> Answer) -> Option<()> {
+fn converse(stream: TcpStream, answer: fn(&ReceivedRequest) -> Answer) -> Option<()> {
     let port = stream.local_addr().ok()?.port();
     stream.set_nodelay(true).ok()?;
     let mut writer = stream.try_clone().ok()?;
@@ -92,7 +92,7 @@ fn converse(stream: TcpStream, answer: fn(&Asked) -> Answer) -> Option<()> {
             status,
             headers,
             body,
-        } = answer(&Asked {
+        } = answer(&ReceivedRequest {
             path: first.split(' ').nth(1)?.to_owned(),
             cookies,
             number,

@@ -8,9 +8,9 @@ mod field;
 mod nonce;
 mod users;
 
-pub use field::Given;
-pub use nonce::{Nonces, State, Use};
-pub use users::{Listed, Users};
+pub use field::DigestCredentials;
+pub use nonce::{NonceState, Nonces, Use};
+pub use users::{UserList, Users};
 
 use md5::Md5;
 use mehari_config::DigestAlgorithm;
@@ -26,7 +26,7 @@ pub struct Digests {
 }
 
 /// The place's settings and the request's values, which enter the proof.
-pub struct Place<'a> {
+pub struct ProofContext<'a> {
     pub realm: &'a str,
     pub algorithms: &'a [DigestAlgorithm],
     /// Whether the older form without qop is accepted (RFC 2069).
@@ -40,9 +40,9 @@ pub struct Proved {
     secret: String,
 }
 
-impl Place<'_> {
+impl ProofContext<'_> {
     /// `None`: the proof is wrong. An unknown user costs the same computation.
-    pub fn check(&self, given: &Given, listed: &Listed) -> Option<Proved> {
+    pub fn check(&self, given: &DigestCredentials, listed: &UserList) -> Option<Proved> {
         let algorithm = given.algorithm.unwrap_or(DigestAlgorithm::Md5);
         if given.realm != self.realm.as_bytes() || !self.algorithms.contains(&algorithm) {
             return None;
@@ -63,7 +63,7 @@ impl Place<'_> {
 
 impl Proved {
     /// The Authentication-Info field: it proves the server to the client and gives the next nonce.
-    pub fn info(&self, given: &Given, next: Option<&str>) -> Vec<u8> {
+    pub fn info(&self, given: &DigestCredentials, next: Option<&str>) -> Vec<u8> {
         let mut line = b"Authentication-Info: rspauth=\"".to_vec();
         line.extend_from_slice(response(self.algorithm, &self.secret, given, b"").as_bytes());
         line.push(b'"');
@@ -88,7 +88,12 @@ impl Proved {
 }
 
 /// The response value of RFC 7616 section 3.4.1; without qop, that of RFC 2069.
-fn response(algorithm: DigestAlgorithm, secret: &str, given: &Given, method: &[u8]) -> String {
+fn response(
+    algorithm: DigestAlgorithm,
+    secret: &str,
+    given: &DigestCredentials,
+    method: &[u8],
+) -> String {
     let request = hashed(algorithm, &[method, &given.uri]);
     match &given.quality {
         Some(quality) => hashed(

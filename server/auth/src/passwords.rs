@@ -25,8 +25,9 @@ const LIFE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_secs(1);
 /// The most users that are remembered.
 const USERS: usize = 16 * 1024;
-/// The number of passwords checked at once, and the number of waiting checks.
+/// The number of passwords that are checked at once.
 const AT_ONCE: usize = 2;
+/// The number of checks that may wait.
 const WAITING: usize = 64;
 
 /// A user and a password from a request.
@@ -63,7 +64,7 @@ pub struct Passwords {
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PasswordCheck {
     Right,
     Wrong,
     /// Too many checks are waiting.
@@ -75,7 +76,7 @@ pub enum Outcome {
 impl Default for Passwords {
     fn default() -> Passwords {
         let mut key = [0; 32];
-        // Without random bytes nothing is remembered: see `remember`.
+        // Without random bytes no password is remembered: see `remember`.
         if getrandom::fill(&mut key).is_err() {
             key = [0; 32];
         }
@@ -91,7 +92,7 @@ impl Default for Passwords {
 
 impl Passwords {
     /// Whether the credentials were correct recently and the file is unchanged since then.
-    pub fn are_known(&self, file: &Path, credentials: &Credentials) -> bool {
+    pub fn are_remembered(&self, file: &Path, credentials: &Credentials) -> bool {
         let digest = self.digest(file, credentials);
         let mut right = self.right.borrow_mut();
         match right.get(&digest) {
@@ -105,18 +106,18 @@ impl Passwords {
     }
 
     /// Looks the user up and checks the password, on another thread.
-    pub async fn check(&self, file: &Path, credentials: &Credentials) -> Outcome {
+    pub async fn check(&self, file: &Path, credentials: &Credentials) -> PasswordCheck {
         if self.waiting.get() >= WAITING {
-            return Outcome::Busy;
+            return PasswordCheck::Busy;
         }
         self.waiting.set(self.waiting.get() + 1);
-        let _place = Place(&self.waiting);
+        let _place = WaitingCheck(&self.waiting);
         let Ok(_turn) = self.turns.acquire().await else {
-            return Outcome::Busy;
+            return PasswordCheck::Busy;
         };
         // A request with the same password may have been checked meanwhile.
-        if self.are_known(file, credentials) {
-            return Outcome::Right;
+        if self.are_remembered(file, credentials) {
+            return PasswordCheck::Right;
         }
         let digest = self.digest(file, credentials);
         let (path, asked) = (file.to_path_buf(), credentials.clone());
@@ -129,10 +130,10 @@ impl Passwords {
         match looked.await {
             Ok(Ok(true)) => {
                 self.remember(digest);
-                Outcome::Right
+                PasswordCheck::Right
             }
-            Ok(Ok(false)) => Outcome::Wrong,
-            Ok(Err::<bool, std::io::Error>(_)) | Err(_) => Outcome::Unreadable,
+            Ok(Ok(false)) => PasswordCheck::Wrong,
+            Ok(Err::<bool, std::io::Error>(_)) | Err(_) => PasswordCheck::Unreadable,
         }
     }
 
@@ -183,9 +184,9 @@ impl Passwords {
     }
 }
 
-struct Place<'a>(&'a std::cell::Cell<usize>);
+struct WaitingCheck<'a>(&'a std::cell::Cell<usize>);
 
-impl Drop for Place<'_> {
+impl Drop for WaitingCheck<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
@@ -232,12 +233,17 @@ mod tests {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            assert!(!passwords.are_known(&file, &ann));
-            assert_eq!(passwords.check(&file, &bad).await, Outcome::Wrong);
-            assert_eq!(passwords.check(&file, &ann).await, Outcome::Right);
-            assert!(passwords.are_known(&file, &ann) && !passwords.are_known(&file, &bad));
+            assert!(!passwords.are_remembered(&file, &ann));
+            assert_eq!(passwords.check(&file, &bad).await, PasswordCheck::Wrong);
+            assert_eq!(passwords.check(&file, &ann).await, PasswordCheck::Right);
+            assert!(
+                passwords.are_remembered(&file, &ann) && !passwords.are_remembered(&file, &bad)
+            );
             let missing = folder.path().join("missing");
-            assert_eq!(passwords.check(&missing, &ann).await, Outcome::Unreadable);
+            assert_eq!(
+                passwords.check(&missing, &ann).await,
+                PasswordCheck::Unreadable
+            );
         });
         let later = SystemTime::now() + Duration::from_secs(9);
         std::fs::File::options()
@@ -247,6 +253,6 @@ mod tests {
             .set_modified(later)
             .expect("own");
         passwords.files.borrow_mut().clear();
-        assert!(!passwords.are_known(&file, &ann));
+        assert!(!passwords.are_remembered(&file, &ann));
     }
 }

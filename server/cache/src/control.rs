@@ -1,11 +1,12 @@
 //! `Cache-Control` of requests and responses (RFC 9111 section 5.2, RFC 5861).
 //!
 //! An argument that is not a number of seconds makes its directive as strict as possible.
-//! `no-cache` and `private` with field names count as without them.
+//! `no-cache` and `private` with field names count like those without names.
 
 use std::time::Duration;
 
-/// The largest number of seconds, as RFC 9111 section 1.2.2 demands for larger numbers.
+/// The largest number of seconds. RFC 9111 section 1.2.2 demands that larger numbers count as this
+/// one.
 const LONGEST: u64 = 1 << 31;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -91,7 +91,7 @@ pub fn key(beginning: &[u8]) -> Option<&[u8]> {
     Reader(beginning.strip_prefix(MAGIC)?).part()
 }
 
-/// SipHash without a key, so every process computes the same hash.
+/// Hashes with SipHash without a key, so every process computes the same hash.
 pub fn hash(bytes: &[u8]) -> u64 {
     let mut hash = DefaultHasher::new();
     hash.write(bytes);

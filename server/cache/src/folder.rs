@@ -20,7 +20,7 @@ pub struct Folder(PathBuf);
 
 /// A file of the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filed {
+pub struct FolderEntry {
     pub name: String,
     pub size: u64,
 }
@@ -31,7 +31,7 @@ impl Folder {
     }
 
     /// All files of the folder, the oldest first.
-    pub fn scan(&self) -> Vec<(Vec<u8>, Filed)> {
+    pub fn scan(&self) -> Vec<(Vec<u8>, FolderEntry)> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let pages = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
@@ -44,9 +44,9 @@ impl Folder {
             file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
             let key = file::key(&beginning)?.to_vec();
             let size = metadata.len();
-            Some((metadata.modified().ok()?, key, Filed { name, size }))
+            Some((metadata.modified().ok()?, key, FolderEntry { name, size }))
         });
-        let mut pages: Vec<(SystemTime, Vec<u8>, Filed)> = pages.collect();
+        let mut pages: Vec<(SystemTime, Vec<u8>, FolderEntry)> = pages.collect();
         pages.sort_by_key(|(time, _, _)| *time);
         pages
             .into_iter()
@@ -55,7 +55,11 @@ impl Folder {
     }
 
     /// Writes a page in place of the earlier page for the same requests.
-    pub fn write(&self, key: &[u8], page: &Page) -> io::Result<Filed> {
+    ///
+    /// # Errors
+    ///
+    /// The error of writing the file or of renaming it.
+    pub fn write(&self, key: &[u8], page: &Page) -> io::Result<FolderEntry> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         fs::create_dir_all(&self.0)?;
         let bytes = file::encode(key, page);
@@ -70,7 +74,7 @@ impl Folder {
             return Err(error);
         }
         let size = bytes.len() as u64;
-        Ok(Filed { name, size })
+        Ok(FolderEntry { name, size })
     }
 
     /// The page of a file, if the file has this key.

@@ -1,6 +1,6 @@
 //! The keys of the files in the folder, so a missing page costs no disk access.
 
-use crate::folder::Filed;
+use crate::folder::FolderEntry;
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included};
 
@@ -13,7 +13,7 @@ pub struct Index {
 
 #[derive(Debug, Default)]
 struct Shelf {
-    files: Vec<Filed>,
+    files: Vec<FolderEntry>,
     used: u64,
 }
 
@@ -22,7 +22,7 @@ impl Index {
         self.weight
     }
 
-    pub fn put(&mut self, key: &[u8], filed: Filed) {
+    pub fn put(&mut self, key: &[u8], filed: FolderEntry) {
         self.looks += 1;
         let shelf = self.shelves.entry(key.to_vec()).or_default();
         shelf.used = self.looks;
@@ -100,8 +100,8 @@ impl Index {
 mod tests {
     use super::*;
 
-    fn filed(name: &str, size: u64) -> Filed {
-        Filed {
+    fn filed(name: &str, size: u64) -> FolderEntry {
+        FolderEntry {
             name: name.into(),
             size,
         }

@@ -3,6 +3,11 @@
 //!
 //! The front calls [`Store::find`] before it runs a program, and [`Terms::of`] to learn whether the
 //! response may be kept. It stores the [`Page`] when the response is complete.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod control;
 mod fields;
@@ -16,8 +21,8 @@ mod terms;
 pub use control::Control;
 pub use fields::{field, fields, find, values, Field};
 pub use file::{decode, encode, hash};
-pub use folder::{Filed, Folder};
+pub use folder::{Folder, FolderEntry};
 pub use index::Index;
-pub use page::{Page, State};
-pub use store::{Found, Store};
+pub use page::{Freshness, Page};
+pub use store::{Store, StoreLookup};
 pub use terms::{Arrival, Refusal, Terms};

@@ -19,9 +19,9 @@ pub struct Page {
     pub number: u64,
 }
 
-/// The possible use of a page.
+/// How a page may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum Freshness {
     Fresh,
     /// The page may be used while a new one is made.
     StaleButUsable,
@@ -30,7 +30,7 @@ pub enum State {
 }
 
 impl Page {
-    /// The page's part of the store's limit.
+    /// How much of the store's limit the page takes.
     pub fn weight(&self) -> u64 {
         const OVERHEAD: usize = 400;
         (self.lines.len() + self.body.len() + self.terms.weight() + OVERHEAD) as u64
@@ -42,7 +42,7 @@ impl Page {
     }
 
     /// `asked`: the request's Cache-Control, unless the site ignores it.
-    pub fn state(&self, asked: Option<&Control>, now: SystemTime) -> State {
+    pub fn freshness(&self, asked: Option<&Control>, now: SystemTime) -> Freshness {
         let age = self.age(now);
         let nothing = Control::default();
         let asked = asked.unwrap_or(&nothing);
@@ -51,10 +51,10 @@ impl Page {
                 .max_age
                 .is_none_or(|limit| age <= limit && !limit.is_zero());
         if self.terms.ask || asked.no_cache {
-            return State::Stale;
+            return Freshness::Stale;
         }
         if fresh_enough {
-            return State::Fresh;
+            return Freshness::Fresh;
         }
         let behind = age.saturating_sub(self.terms.lifetime);
         let demands = asked.max_age.is_some() || asked.min_fresh.is_some();
@@ -62,28 +62,28 @@ impl Page {
             .max_stale
             .filter(|_| self.terms.if_error > Duration::ZERO);
         match () {
-            _ if demands => State::Stale,
-            _ if tolerated.is_some_and(|limit| behind <= limit) => State::Fresh,
-            _ if behind < self.terms.while_revalidate => State::StaleButUsable,
-            _ => State::Stale,
+            _ if demands => Freshness::Stale,
+            _ if tolerated.is_some_and(|limit| behind <= limit) => Freshness::Fresh,
+            _ if behind < self.terms.while_revalidate => Freshness::StaleButUsable,
+            _ => Freshness::Stale,
         }
     }
 
     /// Whether the page may be used because the program failed.
-    pub fn helps(&self, now: SystemTime) -> bool {
+    pub fn is_usable_after_failure(&self, now: SystemTime) -> bool {
         let end = self.terms.lifetime + self.terms.if_error;
         !self.terms.if_error.is_zero() && self.age(now) < end
     }
 
     /// Whether the page is useless: too old to be used and without a validator.
-    pub fn is_over(&self, now: SystemTime) -> bool {
+    pub fn is_useless(&self, now: SystemTime) -> bool {
         let more = self.terms.while_revalidate.max(self.terms.if_error);
         let can_ask = self.terms.etag.is_some() || self.terms.modified.is_some();
         !can_ask && self.age(now) >= self.terms.lifetime + more
     }
 
     /// The page's header after a 304 with these lines (RFC 9111 section 3.2).
-    pub fn freshened(&self, lines: &[u8]) -> Vec<u8> {
+    pub fn update_header(&self, lines: &[u8]) -> Vec<u8> {
         let about_bytes = [
             "content-length",
             "content-encoding",
@@ -146,34 +146,34 @@ mod tests {
     fn it_ages_from_fresh_to_gone() {
         let page = page();
         let rows = [
-            (0, "", State::Fresh),
-            (7, "", State::Fresh),
-            (8, "", State::StaleButUsable),
-            (13, "", State::Stale),
-            (0, "no-cache", State::Stale),
-            (0, "max-age=0", State::Stale),
-            (3, "max-age=4", State::Stale),
-            (3, "max-age=6", State::Fresh),
-            (6, "min-fresh=3", State::Stale),
-            (15, "max-stale=10", State::Fresh),
-            (25, "max-stale=10", State::Stale),
+            (0, "", Freshness::Fresh),
+            (7, "", Freshness::Fresh),
+            (8, "", Freshness::StaleButUsable),
+            (13, "", Freshness::Stale),
+            (0, "no-cache", Freshness::Stale),
+            (0, "max-age=0", Freshness::Stale),
+            (3, "max-age=4", Freshness::Stale),
+            (3, "max-age=6", Freshness::Fresh),
+            (6, "min-fresh=3", Freshness::Stale),
+            (15, "max-stale=10", Freshness::Fresh),
+            (25, "max-stale=10", Freshness::Stale),
         ];
         for (seconds, asked, expected) in rows {
             let control = Control::parse([asked.as_bytes()].into_iter());
             assert_eq!(
-                page.state(Some(&control), at(seconds)),
+                page.freshness(Some(&control), at(seconds)),
                 expected,
                 "{seconds} {asked}"
             );
         }
-        assert_eq!(page.state(None, at(0)), State::Fresh);
-        assert!(page.helps(at(27)) && !page.helps(at(28)));
-        assert!(!page.is_over(at(27)) && page.is_over(at(28)));
+        assert_eq!(page.freshness(None, at(0)), Freshness::Fresh);
+        assert!(page.is_usable_after_failure(at(27)) && !page.is_usable_after_failure(at(28)));
+        assert!(!page.is_useless(at(27)) && page.is_useless(at(28)));
     }
 
     #[test]
     fn a_304_changes_its_header_but_not_what_is_said_of_its_bytes() {
-        let lines = page().freshened(b"x: 2\r\nContent-Type: text/html\r\nExpires: later\r\n");
+        let lines = page().update_header(b"x: 2\r\nContent-Type: text/html\r\nExpires: later\r\n");
         let expected = "ETag: \"a\"\r\nContent-Type: text/plain\r\nx: 2\r\nExpires: later\r\n";
         assert_eq!(String::from_utf8_lossy(&lines), expected);
     }

@@ -33,7 +33,7 @@ struct Shelf {
 }
 
 #[derive(Debug, Clone)]
-pub enum Found {
+pub enum StoreLookup {
     Page(Rc<Page>),
     /// The key's responses cannot be kept.
     Refused,
@@ -62,18 +62,18 @@ impl Store {
     }
 
     /// The page for a request, fresh or not.
-    pub fn find(&self, key: &[u8], asked: &[Field<'_>], now: SystemTime) -> Found {
+    pub fn find(&self, key: &[u8], asked: &[Field<'_>], now: SystemTime) -> StoreLookup {
         let mut shelves = self.shelves.borrow_mut();
         let Some(shelf) = shelves.get_mut(key) else {
-            return Found::Nothing;
+            return StoreLookup::Nothing;
         };
         shelf.used = self.look();
         // The newest first, because it is nearest to the program's current response.
         let mut pages = shelf.pages.iter().rev();
-        match pages.find(|page| page.terms.fits(asked) && !page.is_over(now)) {
-            Some(page) => Found::Page(page.clone()),
-            None if shelf.refused.is_some_and(|until| now < until) => Found::Refused,
-            None => Found::Nothing,
+        match pages.find(|page| page.terms.fits(asked) && !page.is_useless(now)) {
+            Some(page) => StoreLookup::Page(page.clone()),
+            None if shelf.refused.is_some_and(|until| now < until) => StoreLookup::Refused,
+            None => StoreLookup::Nothing,
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
     fn body(store: &Store, key: &str, asked: &[Field]) -> Option<Vec<u8>> {
         match store.find(key.as_bytes(), asked, SystemTime::now()) {
-            Found::Page(page) => Some(page.body.to_vec()),
+            StoreLookup::Page(page) => Some(page.body.to_vec()),
             _ => None,
         }
     }
@@ -273,9 +273,12 @@ mod tests {
         let now = SystemTime::now();
         let time = Duration::from_secs(10);
         store.refuse(b"k", now, time);
-        assert!(matches!(store.find(b"k", &[], now), Found::Refused));
-        assert!(matches!(store.find(b"k", &[], now + time), Found::Nothing));
+        assert!(matches!(store.find(b"k", &[], now), StoreLookup::Refused));
+        assert!(matches!(
+            store.find(b"k", &[], now + time),
+            StoreLookup::Nothing
+        ));
         store.put(b"k", page(&[], b"x"));
-        assert!(matches!(store.find(b"k", &[], now), Found::Page(_)));
+        assert!(matches!(store.find(b"k", &[], now), StoreLookup::Page(_)));
     }
 }

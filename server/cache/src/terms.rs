@@ -59,8 +59,12 @@ const IF_ERROR: Duration = Duration::from_secs(86_400);
 const VARIED: usize = 16;
 
 impl Terms {
-    /// For a response to GET that is neither a range nor a 304. `has_query`: whether the request
-    /// had a query.
+    /// Returns the terms of a response to GET that is neither a range nor a 304. `has_query`:
+    /// whether the request had a query.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which the response is not kept.
     pub fn of(
         rules: &CacheRules,
         asked: &[Field<'_>],
@@ -73,14 +77,14 @@ impl Terms {
         let control = Control::parse(values(fields(lines), "cache-control"));
         let requested = asked.iter().copied();
         let request = Control::parse(values(requested, "cache-control"));
-        let says = Said::of(lines, &control);
+        let says = FreshnessFields::of(lines, &control);
         permitted(rules, asked, &control, &request, status, lines)?;
         let vary = varied(asked, lines)?;
         let lifetime = match says.lifetime(now) {
             Some(lifetime) => lifetime,
             // The response must be validated in any case.
             None if control.no_cache => Duration::ZERO,
-            None => guessed(rules, asked, has_query, status, &says, now)?,
+            None => heuristic_lifetime(rules, asked, has_query, status, &says, now)?,
         };
         let lifetime = lifetime.min(rules.max_expire);
         let has_validator = says.etag.is_some() || says.modified.is_some();
@@ -120,7 +124,7 @@ impl Terms {
         tags + vary
     }
 
-    /// Whether this response answers the request.
+    /// Whether this response is for such a request.
     pub fn fits(&self, asked: &[Field<'_>]) -> bool {
         let same = |(name, value): &(Vec<u8>, Vec<u8>)| combined(asked, name) == *value;
         self.vary.iter().all(same)
@@ -153,8 +157,8 @@ fn permitted(
     }
 }
 
-/// A response's statements about time.
-struct Said<'a> {
+/// The fields of a response about time.
+struct FreshnessFields<'a> {
     explicit: Option<Duration>,
     expires: Option<&'a [u8]>,
     date: Option<SystemTime>,
@@ -163,11 +167,11 @@ struct Said<'a> {
     modified: Option<&'a [u8]>,
 }
 
-impl<'a> Said<'a> {
-    fn of(lines: &'a [u8], control: &Control) -> Said<'a> {
+impl<'a> FreshnessFields<'a> {
+    fn of(lines: &'a [u8], control: &Control) -> FreshnessFields<'a> {
         let age = field(lines, "age").and_then(|value| std::str::from_utf8(value).ok());
         let age = age.and_then(|text| text.parse().ok()).unwrap_or(0_u32);
-        Said {
+        FreshnessFields {
             explicit: control.shared_max_age.or(control.max_age),
             expires: field(lines, "expires"),
             date: field(lines, "date").and_then(date),
@@ -199,12 +203,12 @@ impl<'a> Said<'a> {
 
 /// The heuristic lifetime of section 4.2.2, by mod_cache's rules, for responses that seem to be the
 /// same for all clients.
-fn guessed(
+fn heuristic_lifetime(
     rules: &CacheRules,
     asked: &[Field<'_>],
     has_query: bool,
     status: u16,
-    says: &Said<'_>,
+    says: &FreshnessFields<'_>,
     now: SystemTime,
 ) -> Result<Duration, Refusal> {
     let usual = matches!(

@@ -14,12 +14,12 @@ pub fn close_on_exec() {
         )
     };
     if done != 0 {
-        one_by_one();
+        mark_each();
     }
 }
 
-/// For kernels before 5.11.
-fn one_by_one() {
+/// Marks the descriptors one by one, for kernels before 5.11.
+fn mark_each() {
     let Ok(open) = std::fs::read_dir("/proc/self/fd") else {
         return;
     };

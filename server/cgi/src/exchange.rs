@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 const READ: usize = 16 * 1024;
 
 /// The program and its kind of output.
-pub struct About {
+pub struct ProgramOutput {
     pub log: ErrorLog,
     pub file: PathBuf,
     pub request: u64,
@@ -27,17 +27,17 @@ pub struct About {
 
 /// A request under way. Dropping it early means that the client has gone: the program and its group
 /// are stopped.
-pub struct Exchange {
-    about: About,
+pub struct CgiExchange {
+    about: ProgramOutput,
     timeout: Duration,
-    state: State,
-    /// `None`: the keeper knows that the response is complete.
+    state: ExchangeState,
+    /// Tells the keeper that the response is complete. `None`: the keeper already knows.
     verdict: Option<oneshot::Sender<Verdict>>,
     pid: Option<u32>,
     queued: Duration,
 }
 
-enum State {
+enum ExchangeState {
     Starting(oneshot::Receiver<Result<Started, Fault>>),
     /// The bytes so far, and how many of them were searched for the end of the head.
     Head(Reader, Vec<u8>, usize),
@@ -47,23 +47,23 @@ enum State {
 
 struct Body {
     reader: Reader,
-    /// The part of the body that arrived with the head.
+    /// The part of the body that came with the head.
     early: Vec<u8>,
     /// Bytes still to come, according to Content-Length.
     left: Option<u64>,
 }
 
-impl Exchange {
+impl CgiExchange {
     pub(super) fn new(
-        about: About,
+        about: ProgramOutput,
         started: oneshot::Receiver<Result<Started, Fault>>,
         verdict: oneshot::Sender<Verdict>,
         timeout: Duration,
-    ) -> Exchange {
-        Exchange {
+    ) -> CgiExchange {
+        CgiExchange {
             about,
             timeout,
-            state: State::Starting(started),
+            state: ExchangeState::Starting(started),
             verdict: Some(verdict),
             pid: None,
             queued: Duration::ZERO,
@@ -75,14 +75,14 @@ impl Exchange {
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         loop {
             match &mut self.state {
-                State::Starting(started) => {
+                ExchangeState::Starting(started) => {
                     let started = ready!(Pin::new(started).poll(cx));
                     match started.unwrap_or(Err(Fault::Stopping)) {
                         Ok(started) => self.begin(started),
                         Err(fault) => return Poll::Ready(Err(self.fail(fault))),
                     }
                 }
-                State::Head(reader, bytes, searched) => {
+                ExchangeState::Head(reader, bytes, searched) => {
                     if let Some(end) = script_head::end(bytes, *searched) {
                         return Poll::Ready(self.read_head(end));
                     }
@@ -99,7 +99,9 @@ impl Exchange {
                         Err(fault) => return Poll::Ready(Err(self.fail(fault))),
                     }
                 }
-                State::Body(_) | State::Over => return Poll::Ready(Err(Fault::BadResponse)),
+                ExchangeState::Body(_) | ExchangeState::Over => {
+                    return Poll::Ready(Err(Fault::BadResponse))
+                }
             }
         }
     }
@@ -113,9 +115,9 @@ impl Exchange {
         into: &mut Vec<u8>,
         room: usize,
     ) -> Poll<Result<bool, Fault>> {
-        let State::Body(body) = &mut self.state else {
+        let ExchangeState::Body(body) = &mut self.state else {
             return Poll::Ready(match self.state {
-                State::Over => Ok(false),
+                ExchangeState::Over => Ok(false),
                 _ => Err(Fault::BadResponse),
             });
         };
@@ -157,7 +159,7 @@ impl Exchange {
 
     /// Whether `poll_body` completes without waiting.
     pub fn is_complete(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, ExchangeState::Over)
     }
 
     /// The program's process number, once it runs.
@@ -174,11 +176,12 @@ impl Exchange {
         self.pid = Some(started.pid);
         self.queued = started.queued;
         let reader = Reader::new(started, self.timeout);
-        self.state = State::Head(reader, Vec::with_capacity(READ), 0);
+        self.state = ExchangeState::Head(reader, Vec::with_capacity(READ), 0);
     }
 
     fn read_head(&mut self, end: usize) -> Result<ScriptHead, Fault> {
-        let State::Head(reader, mut bytes, _) = std::mem::replace(&mut self.state, State::Over)
+        let ExchangeState::Head(reader, mut bytes, _) =
+            std::mem::replace(&mut self.state, ExchangeState::Over)
         else {
             return Err(Fault::BadResponse);
         };
@@ -191,7 +194,7 @@ impl Exchange {
             ScriptHead::Response(Head { content_length, .. }) => *content_length,
             ScriptHead::LocalRedirect { .. } | ScriptHead::Declined(_) => None,
         };
-        self.state = State::Body(Body {
+        self.state = ExchangeState::Body(Body {
             reader,
             early: bytes,
             left,
@@ -202,12 +205,14 @@ impl Exchange {
         Ok(head)
     }
 
-    /// The response is complete, but the program may still run. `listen`: its further output is
+    /// Lets the program finish, because the response is complete. `listen`: its further output is
     /// read and dropped.
     fn release(&mut self, listen: bool) {
-        let state = std::mem::replace(&mut self.state, State::Over);
+        let state = std::mem::replace(&mut self.state, ExchangeState::Over);
         let rest = match state {
-            State::Head(reader, ..) | State::Body(Body { reader, .. }) if listen => {
+            ExchangeState::Head(reader, ..) | ExchangeState::Body(Body { reader, .. })
+                if listen =>
+            {
                 Some(reader.into_stdout())
             }
             _ => None,
@@ -218,7 +223,7 @@ impl Exchange {
         }
     }
 
-    /// Content-Length is reached.
+    /// Ends the body, because Content-Length is reached.
     fn cut(&mut self, more: bool) {
         if more {
             let file = self.about.file.display();
@@ -228,8 +233,8 @@ impl Exchange {
         self.release(true);
     }
 
-    /// Stdout has ended. A body that is shorter than Content-Length, or whose program was killed,
-    /// is incomplete.
+    /// Ends the body, because stdout has ended. A body that is shorter than Content-Length, or
+    /// whose program was killed, is incomplete.
     fn end(&mut self, exit: Option<Exit>, left: Option<u64>) -> Result<bool, Fault> {
         let file = self.about.file.display();
         if let Some(left) = left {
@@ -268,7 +273,7 @@ impl Exchange {
             let text = format!("{file} ran longer than {:?} and was stopped", self.timeout);
             self.log(LogLevel::Error, text);
         }
-        self.state = State::Over;
+        self.state = ExchangeState::Over;
         self.verdict = None;
         fault
     }

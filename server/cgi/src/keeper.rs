@@ -1,8 +1,8 @@
 //! One task per program: it waits for a place, starts the program and reaps it.
 //!
-//! [`super::Cgi::start`] starts the task. The task tells the [`super::Exchange`] when the program
-//! runs and when it has ended, and obeys the exchange's verdict. [`running`] looks after the
-//! process itself.
+//! [`super::Cgi::start`] starts the task. The task tells the [`super::CgiExchange`] when the
+//! program runs and when it has ended, and obeys the exchange's verdict. [`running`] looks after
+//! the process itself.
 
 use super::{launch, Shared, Turn};
 use mehari_observe::{LogLevel, Origin};
@@ -25,12 +25,12 @@ pub struct Work {
     pub command: Command,
     pub file: PathBuf,
     pub request: u64,
-    /// For a program that runs on after its response.
+    /// The time limit of a program that goes on running after its response.
     pub timeout: Duration,
     pub turn: Turn,
 }
 
-/// What the exchange gets once the program runs.
+/// The parts of a running program that its exchange needs.
 pub struct Started {
     pub pid: u32,
     pub stdout: pipe::Receiver,
@@ -69,7 +69,7 @@ impl Keeper {
         let permit = tokio::select! {
             biased;
             _ = &mut self.verdict => return,
-            permit = timeout(patience, turn(self.work.turn, &self.shared)) => permit,
+            permit = timeout(patience, await_turn(self.work.turn, &self.shared)) => permit,
         };
         let Ok(Some(permit)) = permit else {
             let _ = tell.send(Err(Fault::QueueTimedOut));
@@ -77,7 +77,7 @@ impl Keeper {
         };
         let queued = begun.elapsed();
         let command = self.work.command;
-        let about = About {
+        let about = RunningProgram {
             shared: self.shared,
             file: self.work.file,
             request: self.work.request,
@@ -86,11 +86,11 @@ impl Keeper {
         // Spawning waits for exec, which may read a slow disk, so another thread does it.
         let spawned = tokio::task::spawn_blocking(move || launch::spawn(command)).await;
         let spawned = spawned.unwrap_or_else(|error| Err(io::Error::other(error)));
-        match spawned.and_then(|child| Running::attend(about.clone(), child, permit)) {
+        match spawned.and_then(|child| Running::supervise(about.clone(), child, permit)) {
             Ok((running, mut started)) => {
                 started.queued = queued;
                 let _ = tell.send(Ok(started));
-                running.keep(self.verdict).await;
+                running.run_until_reaped(self.verdict).await;
             }
             Err(error) => {
                 about.log(LogLevel::Error, None, &launch::explain(&about.file, &error));
@@ -101,7 +101,7 @@ impl Keeper {
 }
 
 /// Waits for a place if necessary. The place of the queue is returned afterwards.
-async fn turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit> {
+async fn await_turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit> {
     match turn {
         Turn::Now(permit) => Some(permit),
         Turn::Later(_place) => shared.permits.clone().acquire_owned().await.ok(),
@@ -110,14 +110,14 @@ async fn turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit> {
 
 /// The program that runs.
 #[derive(Clone)]
-pub struct About {
+pub struct RunningProgram {
     shared: Arc<Shared>,
     file: PathBuf,
     request: u64,
     timeout: Duration,
 }
 
-impl About {
+impl RunningProgram {
     fn origin(&self, pid: Option<u32>) -> Origin {
         Origin {
             pid,

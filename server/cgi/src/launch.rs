@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Everything except stdin.
+/// Returns the command with everything except stdin.
 pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Command, StartError> {
     let file = std::path::absolute(program.file).map_err(|_| StartError::NotFound)?;
     check(&file)?;
@@ -55,7 +55,8 @@ fn check(file: &Path) -> Result<(), StartError> {
     }
 }
 
-/// The body as a file at its start. The program may seek in it, and no task has to feed it.
+/// Returns the body as a file at its start. The program may seek in the file, and no task has to
+/// feed it.
 pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
     let mut file = match body {
         Body::Empty => return Ok(Stdio::null()),
@@ -71,7 +72,8 @@ pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
     Ok(Stdio::from(file))
 }
 
-/// Starts the process. The call may block. A file that a deployment is just writing gets a moment.
+/// Starts the process. The call may block. If a deployment is just writing the file, the start is
+/// tried again for a moment.
 pub fn spawn(mut command: Command) -> io::Result<Child> {
     for _ in 0..20 {
         match command.spawn() {

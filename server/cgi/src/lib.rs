@@ -1,9 +1,14 @@
 //! The rung `cgi`: any executable as CGI/1.1 (RFC 3875), with one process per request.
 //!
-//! [`Cgi::start`] takes a complete request and returns an [`Exchange`] like the pool's. A task
+//! [`Cgi::start`] takes a complete request and returns an [`CgiExchange`] like the pool's. A task
 //! keeps each process: it starts the process off the front's thread, reads its stderr, stops its
 //! process group when the time is over or the client has gone, and reaps it. The caller does
 //! routing, framing and error pages.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 use keeper::{Keeper, Work};
 use mehari_observe::ErrorLog;
@@ -23,7 +28,7 @@ mod keeper;
 mod launch;
 mod reader;
 
-pub use exchange::Exchange;
+pub use exchange::CgiExchange;
 pub use script_head::ScriptHead;
 
 /// Limits of CGI programs.
@@ -111,7 +116,7 @@ impl Cgi {
                 log,
                 software: software.as_bytes().to_vec(),
                 instance: instance(),
-                passed: passed(),
+                passed: passed_environment(),
                 groups: Mutex::default(),
             }),
         }
@@ -119,12 +124,16 @@ impl Cgi {
 
     /// Starts the program, or lets it wait until another program has ended. Call it inside the
     /// front's runtime.
-    pub fn start(&self, program: Program<'_>) -> Result<Exchange, StartError> {
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`] if the program cannot be started or too many requests wait.
+    pub fn start(&self, program: Program<'_>) -> Result<CgiExchange, StartError> {
         let request = program.call.request_id;
         let timeout = program.call.timeout;
         let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
         let command = self.command(program)?;
-        let turn = self.turn()?;
+        let turn = self.take_turn()?;
         let (tell, started) = oneshot::channel();
         let (verdict, awaited) = oneshot::channel();
         let work = Work {
@@ -140,13 +149,13 @@ impl Cgi {
         } else {
             script_head::Form::Parsed
         };
-        let about = exchange::About {
+        let about = exchange::ProgramOutput {
             log: self.shared.log.clone(),
             file,
             request,
             form,
         };
-        Ok(Exchange::new(about, started, verdict, timeout))
+        Ok(CgiExchange::new(about, started, verdict, timeout))
     }
 
     /// The variables' sources besides the request.
@@ -167,10 +176,10 @@ impl Cgi {
     }
 
     /// Gives the program a place at once or in the queue.
-    fn turn(&self) -> Result<Turn, StartError> {
+    fn take_turn(&self) -> Result<Turn, StartError> {
         match self.shared.permits.clone().try_acquire_owned() {
             Ok(permit) => Ok(Turn::Now(permit)),
-            Err(_) => Place::take(&self.shared).map(Turn::Later),
+            Err(_) => QueuedStart::take(&self.shared).map(Turn::Later),
         }
     }
 
@@ -205,16 +214,16 @@ impl Shared {
 
 enum Turn {
     Now(OwnedSemaphorePermit),
-    Later(Place),
+    Later(QueuedStart),
 }
 
 /// A place in the queue. It is returned when the program runs or is given up.
-struct Place(Arc<Shared>);
+struct QueuedStart(Arc<Shared>);
 
-impl Place {
-    fn take(shared: &Arc<Shared>) -> Result<Place, StartError> {
+impl QueuedStart {
+    fn take(shared: &Arc<Shared>) -> Result<QueuedStart, StartError> {
         let waiting = shared.waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Place(shared.clone());
+        let place = QueuedStart(shared.clone());
         if waiting < shared.limits.queue {
             Ok(place)
         } else {
@@ -223,13 +232,13 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueuedStart {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// RFC 3875 section 5: a name that begins with `nph-` announces a whole response.
+/// Whether the name begins with `nph-`, which announces a whole response (RFC 3875 section 5).
 fn is_nph(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(b"nph-")
@@ -241,7 +250,7 @@ fn instance() -> Vec<u8> {
     format!("{:x}-{:x}", since.as_micros(), std::process::id()).into_bytes()
 }
 
-fn passed() -> Vec<(Vec<u8>, Vec<u8>)> {
+fn passed_environment() -> Vec<(Vec<u8>, Vec<u8>)> {
     use std::os::unix::ffi::OsStringExt;
     ["PATH", "TZ"]
         .into_iter()

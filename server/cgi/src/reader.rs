@@ -11,7 +11,8 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, Instant, Sleep};
 
-/// After stdout closes, how long to wait for the program's end, to learn whether it was killed.
+/// How long the program's end is awaited after stdout has closed, to learn whether the program was
+/// killed.
 const EXIT: Duration = Duration::from_millis(50);
 
 /// The result of a read.
@@ -29,7 +30,8 @@ pub struct Reader {
     stdout: pipe::Receiver,
     closed: bool,
     exit: Result<Exit, oneshot::Receiver<Exit>>,
-    /// The time that the program may still spend. Time in which nobody reads does not count.
+    /// The time that the program may still spend. Time during which its output is not read does not
+    /// count.
     budget: Duration,
     /// How long other processes that hold the stdout may be silent after the program's end.
     timeout: Duration,
@@ -77,7 +79,7 @@ impl Reader {
             match self.poll_pipe(cx, into, room) {
                 Poll::Ready(0) => self.closed = true,
                 Poll::Ready(_) => {
-                    self.settle();
+                    self.end_wait();
                     return Poll::Ready(Ok(Arrival::Bytes));
                 }
                 Poll::Pending => {}
@@ -103,8 +105,8 @@ impl Reader {
         })
     }
 
-    /// Returns the number of bytes read; 0 is the end. An error at the reading end of a pipe can
-    /// only mean that nothing more comes.
+    /// Reads from the pipe. Returns the number of bytes, or 0 at the end. An error at the reading
+    /// end of a pipe can only mean that nothing more comes.
     fn poll_pipe(&mut self, cx: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<usize> {
         use bytes::BufMut;
         into.reserve(room);
@@ -123,7 +125,7 @@ impl Reader {
 
     fn poll_wait(&mut self, reason: Reason, cx: &mut Context<'_>) -> Poll<()> {
         if self.wait.as_ref().map(|wait| wait.reason) != Some(reason) {
-            self.settle();
+            self.end_wait();
             let length = match reason {
                 Reason::Budget => self.budget,
                 Reason::Silence => self.timeout,
@@ -143,7 +145,7 @@ impl Reader {
     }
 
     /// Ends a wait and charges the program for it.
-    fn settle(&mut self) {
+    fn end_wait(&mut self) {
         if let Some(wait) = self.wait.take() {
             if wait.reason == Reason::Budget {
                 self.budget = self.budget.saturating_sub(wait.begun.elapsed());

@@ -3,8 +3,8 @@
 use super::*;
 use mehari_observe::{LogLevel, LogTarget};
 use mehari_pool::{
-    AccessResult, ConnectionFacts, Fault, Head, Login, MappedPath, RequestLine, ScriptEnvironment,
-    Task,
+    AccessResult, ConnectionFacts, Fault, Head, Login, MappedPath, PerlSettings, RequestLine,
+    ScriptEnvironment, Task,
 };
 use std::future::poll_fn;
 use std::os::unix::ffi::OsStrExt;
@@ -108,7 +108,7 @@ impl Rig {
         path
     }
 
-    fn start(&self, file: &Path, request: Request<'_>) -> Result<Exchange, StartError> {
+    fn start(&self, file: &Path, request: Request<'_>) -> Result<CgiExchange, StartError> {
         let target = format!("/cgi-bin/a/x%20y?{}", request.query);
         let call = Call {
             task: Task::Script {
@@ -141,11 +141,12 @@ impl Rig {
             fields: request.fields,
             environment: ScriptEnvironment {
                 variables: &[(b"COLOUR", b"red")],
-                configured: (0, 0),
+                set_env_count: 0,
+                perl_set_env_count: 0,
                 parse_headers: true,
                 cgi_world: true,
             },
-            settings: (0, b""),
+            settings: PerlSettings::default(),
             access: AccessResult {
                 status: 0,
                 known: 0,
@@ -216,11 +217,11 @@ async fn open(gate: &Path) {
     opened.await.expect("joined").expect("opened");
 }
 
-async fn head(exchange: &mut Exchange) -> Result<ScriptHead, Fault> {
+async fn head(exchange: &mut CgiExchange) -> Result<ScriptHead, Fault> {
     poll_fn(|cx| exchange.poll_head(cx)).await
 }
 
-async fn read(exchange: &mut Exchange, mut take: impl FnMut(&[u8])) -> Result<(), Fault> {
+async fn read(exchange: &mut CgiExchange, mut take: impl FnMut(&[u8])) -> Result<(), Fault> {
     let mut part = Vec::new();
     loop {
         part.clear();

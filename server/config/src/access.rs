@@ -1,12 +1,13 @@
 //! Access rules: `Require` and its containers, and the older `Order`, `Allow`, `Deny`.
 //!
-//! A requirement asks a [`Visitor`] for facts of the request. Host names are not looked up here: a
-//! verdict that depends on a name says so, and the caller asks again when the name is known.
+//! A requirement reads facts of the request through a [`Visitor`]. Host names are not looked up
+//! here. A verdict that depends on an unknown name says so, and the caller evaluates the
+//! requirement again when the name is known.
 
 mod allow_deny;
 mod authentication;
 mod names;
-mod told;
+mod worker_encoding;
 
 pub use allow_deny::{AllowDeny, From, Order};
 pub use authentication::{AuthWord, Authentication, DigestAlgorithm, DigestWord, DigestWords};
@@ -14,7 +15,7 @@ pub use names::{NameLookups, NameTest};
 
 use std::net::IpAddr;
 
-use crate::text::Facts;
+use crate::text::VariableSource;
 use crate::{Expression, Network};
 
 /// Methods of `<Limit>` (true) or `<LimitExcept>` (false).
@@ -85,7 +86,8 @@ impl Verdict {
         matches!(self, Verdict::NeedsUser | Verdict::NeedsName)
     }
 
-    /// A name is looked up before a password is requested.
+    /// Combines two verdicts that are still open. A name is looked up before a password is
+    /// requested.
     fn or_open(self, open: Verdict) -> Verdict {
         match self {
             Verdict::NeedsName => self,
@@ -99,11 +101,11 @@ pub struct Visitor<'a> {
     pub address: Option<IpAddr>,
     pub own_address: Option<IpAddr>,
     pub method: &'a [u8],
-    pub facts: &'a dyn Facts,
+    pub variables: &'a dyn VariableSource,
     pub has_variable: &'a dyn Fn(&str) -> bool,
     pub user: Option<&'a [u8]>,
     pub is_member: &'a dyn Fn(&[u8], &str) -> bool,
-    /// `None`: not known yet, or the resolver fails.
+    /// Whether the client has the name. `None`: the name is not known yet, or the resolver fails.
     pub is_named: &'a dyn Fn(&NameTest) -> Option<bool>,
 }
 
@@ -133,7 +135,7 @@ impl Requirement {
             Requirement::Method(names) => {
                 decided(names.iter().any(|name| name.as_bytes() == visitor.method))
             }
-            Requirement::Expression(expression) => decided(expression.holds(visitor.facts)),
+            Requirement::Expression(expression) => decided(expression.holds(visitor.variables)),
             // Only a worker can run the handler. Without a worker the request is refused.
             Requirement::Perl(_) => of_user(&|_| false),
             Requirement::ValidUser => of_user(&|_| true),
@@ -237,7 +239,7 @@ impl Visitor<'_> {
 
     fn is_local(&self) -> bool {
         match self.address {
-            // A local socket.
+            // The client uses a local socket.
             None => true,
             Some(address) => address.is_loopback() || Some(address) == self.own_address,
         }

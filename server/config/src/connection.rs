@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// A client's minimum rate: this many bytes earn another second.
+/// The minimum rate of a client. So many received bytes add one second to the time limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MinimumRate {
-    /// Bytes per second. 0 earns nothing.
+    /// Bytes per second. 0: received bytes add no time.
     pub bytes: u64,
-    /// The longest time in all. `None`: unlimited while the client keeps the rate.
+    /// The longest time in all. `None`: no limit while the client keeps the rate.
     pub longest: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ pub struct ConnectionLimits {
     pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
-    /// Its `MinRate=`.
+    /// The minimum rate of `RequestReadTimeout header=`.
     pub header_rate: MinimumRate,
     /// `RequestReadTimeout body=`: the request ends after this long without a byte.
     pub body_timeout: Duration,

@@ -10,8 +10,8 @@ use crate::line::Word;
 use crate::problem::{At, Fault};
 use crate::{overrides, Overrides};
 
-/// Numbers the sections, .htaccess files and servers; the lines of each change one object of a
-/// module.
+/// The source of container numbers. Each section, .htaccess file and server gets a number, and its
+/// lines change one object of a module.
 static NEXT_CONTAINER: AtomicU64 = AtomicU64::new(1);
 
 pub(crate) fn next_container() -> u64 {
@@ -35,18 +35,19 @@ pub struct CustomDirective {
 /// Apache's `args_how`.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub enum Takes {
-    /// The whole text behind the name, as written.
+    /// The whole text behind the name, as written in the file.
     Raw,
     Flag,
-    /// This many words, limits included. `odd`: but not two (TAKE13).
+    /// So many words, limits included. `odd`: any of these numbers except two (TAKE13).
     Words {
         least: usize,
         most: usize,
         odd: bool,
     },
-    /// Any number; the callback runs for each.
+    /// Any number of words. The callback runs for each word.
     Each,
-    /// One, then any number; the callback runs for each with the first.
+    /// One word and any number of further words. The callback runs for each further word, together
+    /// with the first.
     EachSecond,
 }
 
@@ -69,7 +70,7 @@ pub(crate) enum Standing<'a> {
 }
 
 impl Standing<'_> {
-    /// `$parms->override`: the directives that may stand here, as bits.
+    /// `$parms->override`: the directives that may stand in this place, as bits.
     pub fn bits(&self) -> u32 {
         match self {
             Standing::Server => IN_SERVER | OR_OPTIONS | OR_FILE_INFO | OR_INDEXES,
@@ -106,7 +107,7 @@ pub struct CustomUse {
     pub arguments: Vec<String>,
     /// The lines of a section.
     pub lines: Vec<String>,
-    /// Whether the line is from a .htaccess: then the worker, not the zygote, gets it.
+    /// Whether the line comes from a .htaccess file. The worker then gets the line, not the zygote.
     pub is_late: bool,
 }
 

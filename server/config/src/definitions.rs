@@ -1,4 +1,4 @@
-//! What the lines of a configuration have defined for the lines below them: names of `Define`,
+//! The definitions of a configuration's lines for the lines below them: names of `Define`,
 //! modules, handler names, directives of Perl modules. A .htaccess file goes on from the
 //! definitions of its site.
 
@@ -9,7 +9,8 @@ use crate::CustomDirective;
 
 mod expand;
 
-/// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
+/// The modules whose work Mehari does itself. `<IfModule>` finds them by file name and by
+/// identifier.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_perl.c", "perl_module"),
     ("core.c", "core_module"),
@@ -72,7 +73,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
 
-/// Modules that Apache has without `LoadModule` as Debian builds it, and Perl's.
+/// The modules that Apache has without `LoadModule` as Debian builds it, and Perl's module.
 const BUILT_IN: &[&str] = &[
     "core_module",
     "so_module",
@@ -84,41 +85,41 @@ const BUILT_IN: &[&str] = &[
     "perl_module",
 ];
 
-/// The files of the modules whose work is done here.
-pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
+/// The files of the modules whose work Mehari does itself.
+pub fn replaced_modules() -> impl Iterator<Item = &'static str> {
     STOOD_IN_FOR.iter().map(|(file, _)| *file)
 }
 
-/// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
-/// does not find them, loaded or not. Any other loaded module is found, so that what it was told
-/// to do is a problem and not passed over.
+/// Modules that a site can do without: they add convenience and never decide about access.
+/// `<IfModule>` does not find them, loaded or not. Any other loaded module is found, so its
+/// unsupported directives are reported as problems and not skipped.
 const DONE_WITHOUT: &[&str] = &["mime_magic_module"];
 
-/// What became of a `LoadModule` line.
+/// The effect of a `LoadModule` line.
 pub(crate) enum Loading {
     /// Mehari does the module's work itself.
     StoodInFor,
     /// The site works without the module.
     DoneWithout,
-    /// Nobody does the module's work.
+    /// The module's work is not done.
     Nothing,
 }
 
-/// What `LoadModule` lines named.
+/// The modules that `LoadModule` lines named.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadedModules {
-    /// Whether there was any line: from then on `<IfModule>` answers as Apache does.
+    /// Whether there was a `LoadModule` line. From then on `<IfModule>` answers as in Apache.
     any: bool,
     loaded: BTreeSet<String>,
 }
 
-/// What is defined so far.
+/// The definitions so far.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
-    /// `-D NAME` and `Define NAME`; the value is what `${NAME}` stands for.
+    /// The names of `-D NAME` and `Define NAME`, with the values of `${NAME}`.
     pub names: BTreeMap<String, String>,
     pub(crate) modules: LoadedModules,
-    /// The names that `Action` lines gave programs to, in lower case.
+    /// The handler names for which `Action` lines name programs, in lower case.
     pub(crate) actions: BTreeSet<String>,
     /// Directives of Perl modules.
     pub(crate) custom: Vec<Arc<CustomDirective>>,
@@ -139,11 +140,12 @@ impl Definitions {
         }
     }
 
-    /// Whether a module is there, by file name (`mod_perl.c`) or identifier (`perl_module`).
+    /// Whether a module is present, by file name (`mod_perl.c`) or identifier (`perl_module`).
     ///
-    /// A configuration with `LoadModule` lines is Apache's: a module that Mehari stands in for is
-    /// there once it is loaded, as Debian's own files expect. Without such lines it is always
-    /// there, except mod_ssl: TLS is spoken where somebody asks for it.
+    /// A configuration with `LoadModule` lines was written for Apache: a module that Mehari stands
+    /// in for is then present after its line, as Debian's own files expect. Without such lines it
+    /// is always present, except mod_ssl, because addresses use TLS only if they are configured for
+    /// it.
     pub(crate) fn has_module(&self, name: &str) -> bool {
         let stood_in_for = STOOD_IN_FOR
             .iter()
@@ -165,7 +167,7 @@ impl Definitions {
                 .is_some_and(|name| self.modules.loaded.contains(&format!("{name}_module")))
     }
 
-    /// What `${NAME}` stands for: a definition, else the server's own environment.
+    /// The value of `${NAME}`: a definition, or else a variable of the server's own environment.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.names
             .get(name)

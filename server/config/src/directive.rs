@@ -18,7 +18,7 @@ pub struct Group {
 /// Where a directive may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum DirectivePlace {
     /// Outside of sections only.
     Server,
     /// Like `Server`. In a `<VirtualHost>` it is accepted, as in Apache, but has no effect, because
@@ -34,7 +34,26 @@ pub enum Place {
     Everywhere,
 }
 
-/// What a directive changes: the site for server settings, `changes` for settings of a section.
+impl DirectivePlace {
+    /// The place in words, for documents and messages.
+    pub fn describe(self) -> &'static str {
+        match self {
+            DirectivePlace::Server => "outside of sections",
+            DirectivePlace::Shared => "outside of sections; in <VirtualHost> it does nothing",
+            DirectivePlace::Host => "outside of sections and in <VirtualHost>",
+            DirectivePlace::Team => {
+                "outside of sections; in <VirtualHost> with PerlOptions +Clone or +Parent"
+            }
+            DirectivePlace::Perl => {
+                "outside of sections; in <VirtualHost> with PerlOptions +Parent"
+            }
+            DirectivePlace::Everywhere => "outside of and inside sections",
+        }
+    }
+}
+
+/// The things that a directive changes: the site for server settings, `changes` for settings of a
+/// section.
 pub(crate) struct Target<'a> {
     pub site: &'a mut Site,
     /// The main server, or the virtual host of the line.
@@ -58,11 +77,11 @@ pub struct Directive {
     pub name: &'static str,
     /// Older or other names of the directive.
     pub aliases: &'static [&'static str],
-    pub place: Place,
+    pub place: DirectivePlace,
     pub shape: Shape,
     /// The default arguments. Empty: none.
     pub default: &'static str,
-    /// The default behaviour, if no argument expresses it.
+    /// The default behaviour in words, if it cannot be expressed by an argument.
     pub otherwise: &'static str,
     pub unit: &'static str,
     pub about: &'static str,
@@ -89,7 +108,7 @@ impl Directive {
         Directive {
             name,
             aliases: &[],
-            place: Place::Server,
+            place: DirectivePlace::Server,
             shape,
             default: "",
             otherwise: "",
@@ -111,7 +130,7 @@ impl Directive {
         apply: Apply,
     ) -> Directive {
         let mut row = Directive::server(name, shape, about, apply);
-        row.place = Place::Host;
+        row.place = DirectivePlace::Host;
         row
     }
 
@@ -122,7 +141,7 @@ impl Directive {
         apply: Apply,
     ) -> Directive {
         let mut row = Directive::server(name, shape, about, apply);
-        row.place = Place::Everywhere;
+        row.place = DirectivePlace::Everywhere;
         row
     }
 
@@ -139,25 +158,25 @@ impl Directive {
         row
     }
 
-    /// Of the whole server; ignored in a virtual host.
+    /// Makes the row apply to the whole server. The directive is ignored in a virtual host.
     pub(crate) const fn shared(mut self) -> Directive {
-        self.place = Place::Shared;
+        self.place = DirectivePlace::Shared;
         self
     }
 
-    /// Also allowed in a `<VirtualHost>` with its own workers.
+    /// Also allows the directive in a `<VirtualHost>` with its own workers.
     pub(crate) const fn of_team(mut self) -> Directive {
-        self.place = Place::Team;
+        self.place = DirectivePlace::Team;
         self
     }
 
-    /// Also allowed in a `<VirtualHost>` with its own Perl.
+    /// Also allows the directive in a `<VirtualHost>` with its own Perl.
     pub(crate) const fn of_perl(mut self) -> Directive {
-        self.place = Place::Perl;
+        self.place = DirectivePlace::Perl;
         self
     }
 
-    /// Also allowed in a .htaccess if `AllowOverride` names one of these classes.
+    /// Also allows the directive in a .htaccess if `AllowOverride` names one of these classes.
     pub(crate) const fn htaccess(mut self, classes: u8) -> Directive {
         self.overrides = classes;
         self

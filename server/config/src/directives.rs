@@ -5,6 +5,7 @@
 
 use crate::directive::{Directive, Group};
 
+pub use proxy::chosen_back_end;
 pub use refused::{Refused, REFUSED};
 
 mod access;

@@ -2,9 +2,9 @@
 
 use serde_json::{json, Value};
 
-use crate::{Directive, Place, Shape, DIRECTIVES, REFUSED, SECTIONS};
+use crate::{Directive, DirectivePlace, Shape, DIRECTIVES, REFUSED, SECTIONS};
 
-/// Every directive with all its properties. A property that does not apply is null.
+/// Describes every directive with all its properties. A property that does not apply is null.
 pub fn directives_json() -> Value {
     let mut all = Vec::new();
     for group in DIRECTIVES {
@@ -99,11 +99,11 @@ fn described(directive: &Directive) -> String {
         (value, unit) => format!("{} {unit}", code(value)),
     };
     let sections = match directive.place {
-        Place::Server | Place::Shared => "",
-        Place::Host => "`<VirtualHost>`",
-        Place::Team => "`<VirtualHost>` with `PerlOptions +Clone` or `+Parent`",
-        Place::Perl => "`<VirtualHost>` with `PerlOptions +Parent`",
-        Place::Everywhere => "yes",
+        DirectivePlace::Server | DirectivePlace::Shared => "",
+        DirectivePlace::Host => "`<VirtualHost>`",
+        DirectivePlace::Team => "`<VirtualHost>` with `PerlOptions +Clone` or `+Parent`",
+        DirectivePlace::Perl => "`<VirtualHost>` with `PerlOptions +Parent`",
+        DirectivePlace::Everywhere => "yes",
     };
     row(&[&code(&directive.usage()), &about, &default, sections])
 }

@@ -8,7 +8,7 @@ use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 
-/// Asked for by `Include`; the reader takes it after the directive has been applied.
+/// A request of `Include`. The reader carries it out after the directive has been applied.
 pub(crate) struct IncludeRequest {
     pub pattern: String,
     /// `IncludeOptional`: no file is no problem.
@@ -33,7 +33,7 @@ pub(crate) struct UseRequest {
 
 #[derive(Default)]
 pub(crate) struct Environment {
-    /// What lines above defined.
+    /// The definitions of earlier lines.
     pub definitions: Definitions,
     pub include: Option<IncludeRequest>,
     pub used: Option<UseRequest>,
@@ -59,7 +59,7 @@ pub(crate) struct Environment {
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` outweighs a later `KeepAliveTimeout`.
     pub keep_alive_off: bool,
-    /// Handler names that only an `Action` can explain, and what is wrong where none does.
+    /// Handler names that are valid only with an `Action`, and the error for a name without one.
     pub wants_action: Vec<(String, Fault)>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,

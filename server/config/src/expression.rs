@@ -5,7 +5,7 @@
 mod parse;
 
 use crate::network::Network;
-use crate::text::{Facts, Matched, Piece, Text};
+use crate::text::{Matched, Piece, Text, VariableSource};
 use crate::{glob, Pattern};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -79,7 +79,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// What was expected, and what stands there instead.
+    /// The expected text, and the text that stands there instead.
     pub fn parse(text: &str) -> Result<Expression, String> {
         let (root, terms) = parse::parse(text)?;
         Ok(Expression {
@@ -127,9 +127,9 @@ impl Expression {
         }
     }
 
-    pub fn holds(&self, facts: &dyn Facts) -> bool {
+    pub fn holds(&self, variables: &dyn VariableSource) -> bool {
         let mut matched = Matched {
-            facts,
+            variables,
             groups: None,
         };
         holds(&self.root, &mut matched)
@@ -148,19 +148,19 @@ impl serde::Serialize for Expression {
     }
 }
 
-fn holds(node: &Node, facts: &mut Matched) -> bool {
+fn holds(node: &Node, variables: &mut Matched) -> bool {
     match node {
         Node::Constant(value) => *value,
-        Node::Not(inner) => !holds(inner, facts),
-        Node::And(left, right) => holds(left, facts) && holds(right, facts),
-        Node::Or(left, right) => holds(left, facts) || holds(right, facts),
+        Node::Not(inner) => !holds(inner, variables),
+        Node::And(left, right) => holds(left, variables) && holds(right, variables),
+        Node::Or(left, right) => holds(left, variables) || holds(right, variables),
         Node::Compare {
             left,
             operator,
             right,
             numbers,
         } => {
-            let (left, right) = (left.of(facts), right.of(facts));
+            let (left, right) = (left.of(variables), right.of(variables));
             let ordering = if *numbers {
                 number(&left).cmp(&number(&right))
             } else {
@@ -173,28 +173,28 @@ fn holds(node: &Node, facts: &mut Matched) -> bool {
             pattern,
             negated,
         } => {
-            let bytes = text.of(facts);
+            let bytes = text.of(variables);
             let groups = pattern.groups(&bytes);
             let matches = groups.is_some();
             if let (Some(groups), false) = (groups, *negated) {
-                facts.groups = Some((bytes.into(), groups));
+                variables.groups = Some((bytes.into(), groups));
             }
             matches != *negated
         }
         Node::Among(text, members) => {
-            let text = text.of(facts);
-            members.iter().any(|member| member.of(facts) == text)
+            let text = text.of(variables);
+            members.iter().any(|member| member.of(variables) == text)
         }
-        Node::Test(test, text) => test.passes(&text.of(facts), facts),
+        Node::Test(test, text) => test.passes(&text.of(variables), variables),
         Node::Within(text, network) => {
-            address(&text.of(facts)).is_some_and(|ip| network.contains(ip))
+            address(&text.of(variables)).is_some_and(|ip| network.contains(ip))
         }
         Node::Glob {
             text,
             pattern,
             caseless,
         } => {
-            let (mut text, mut pattern) = (text.of(facts), pattern.of(facts));
+            let (mut text, mut pattern) = (text.of(variables), pattern.of(variables));
             if *caseless {
                 text.make_ascii_lowercase();
                 pattern.make_ascii_lowercase();
@@ -244,8 +244,9 @@ impl Test {
         })
     }
 
-    /// Tests of files read the disk, which a configuration with such tests pays for.
-    pub(crate) fn passes(self, text: &[u8], facts: &dyn Facts) -> bool {
+    /// Evaluates a test of files. It reads the disk, which only a configuration with such tests
+    /// pays for.
+    pub(crate) fn passes(self, text: &[u8], variables: &dyn VariableSource) -> bool {
         let path = Path::new(OsStr::from_bytes(text));
         let metadata = || std::fs::metadata(path).ok();
         match self {
@@ -265,7 +266,7 @@ impl Test {
             }
             Test::RemoteWithin => {
                 let mut remote = Vec::new();
-                facts.put(&Piece::Variable("REMOTE_ADDR".into()), &mut remote);
+                variables.put(&Piece::Variable("REMOTE_ADDR".into()), &mut remote);
                 let network = std::str::from_utf8(text).ok().and_then(Network::parse);
                 let inside = network.zip(address(&remote));
                 inside.is_some_and(|(network, ip)| network.contains(ip))

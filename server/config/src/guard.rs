@@ -12,10 +12,10 @@ impl Settings {
     }
 
     /// Whether a request must be checked before its handler runs.
-    pub fn look_first(&self) -> bool {
-        // With `Satisfy Any` Perl may refuse what the rules alone would grant.
+    pub fn is_checked_first(&self) -> bool {
+        // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.
         let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
-        by_perl || self.rules.look_first()
+        by_perl || self.rules.is_checked_first()
     }
 
     /// Whether Perl handlers decide about access.
@@ -26,7 +26,7 @@ impl Settings {
             .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
     }
 
-    /// Whether every client admitted here is admitted there, as the same user.
+    /// Whether every client that is admitted here is also admitted by `other`, as the same user.
     pub fn guards_as(&self, other: &Settings) -> bool {
         let (rules, others) = (&self.rules, &other.rules);
         rules.require == others.require

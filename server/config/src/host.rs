@@ -15,14 +15,14 @@ use crate::{
 mod htaccess;
 mod merge;
 mod pushed;
-mod told;
+mod zygote_encoding;
 
 pub use htaccess::Htaccess;
 
 /// `Alias /url /path`, `ScriptAlias /url /path`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Alias {
-    /// A URL path, or with `AliasMatch` a regular expression.
+    /// A URL path. For `AliasMatch` a regular expression.
     pub url: String,
     /// `AliasMatch`: the pattern, and the path with `$1` and so on.
     pub matching: Option<(crate::Pattern, crate::Text)>,
@@ -84,7 +84,7 @@ pub struct Host {
     /// The handler names outside of sections, from which sections continue.
     #[serde(skip)]
     pub(crate) base_handlers: HandlerWords,
-    /// Handlers that start-up code pushed, reported by a zygote.
+    /// The handlers that start-up code pushed and a zygote reported.
     #[serde(skip)]
     pub(crate) pushed: pushed::Pushed,
     #[serde(skip)]
@@ -165,7 +165,7 @@ impl Host {
         self.canonical.unwrap_or(false)
     }
 
-    /// Whether the host refuses a path with an encoded slash.
+    /// Whether the host refuses a path that has an encoded slash.
     pub fn refuses(&self, encoded_slash: bool) -> bool {
         encoded_slash && self.encoded_slashes() == EncodedSlashes::Refused
     }
@@ -207,7 +207,7 @@ impl Host {
     }
 }
 
-/// As in `<VirtualHost>`.
+/// Prints the address as `<VirtualHost>` has it.
 impl std::fmt::Display for HostAddress {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.ip {
@@ -223,7 +223,7 @@ impl std::fmt::Display for HostAddress {
 }
 
 impl HostAddress {
-    /// How well the address matches. `None`: not at all. An address outweighs a port.
+    /// How well the address matches. `None`: it does not match. An address outweighs a port.
     pub(crate) fn fit(&self, ip: Option<IpAddr>, port: u16, any_port: bool) -> Option<u8> {
         let address = match (self.ip, ip) {
             (None, _) => 0,

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::glob;
 
-/// The most files. Enough for any site; stops a pattern over a whole disk and files that include
-/// each other.
+/// The most files. The limit is enough for any site. It stops a pattern over a whole disk, and
+/// files that include each other.
 pub(crate) const MOST_FILES: usize = 10_000;
 
-/// The files of `pattern` (relative to `root`), sorted. A folder means everything below it, which may
-/// be nothing. `None`: nothing has that name. Errors are one line of text.
+/// Returns the files of `pattern` (relative to `root`), sorted. A folder stands for all files below
+/// it, which may be none. `None`: no file matches. Errors are one line of text.
 pub(crate) fn files(root: &Path, pattern: &str) -> Result<Option<Vec<PathBuf>>, String> {
     let whole = root.join(pattern);
     let mut found = vec![PathBuf::from("/")];
@@ -32,7 +32,7 @@ pub(crate) fn files(root: &Path, pattern: &str) -> Result<Option<Vec<PathBuf>>, 
     Ok(Some(files))
 }
 
-/// Goes one segment further: what matches `part` in each folder.
+/// Returns the paths that match `part` in each of the folders.
 fn step(folders: &[PathBuf], part: &std::ffi::OsStr) -> Vec<PathBuf> {
     let pattern = part.to_string_lossy();
     if !glob::is_pattern(&pattern) {

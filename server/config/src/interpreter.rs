@@ -9,12 +9,12 @@ use std::path::Path;
 
 use crate::{CustomDirective, CustomUse, PerlSettings};
 
-/// The next errand for the perl, in the order of the configuration.
+/// The next task for perl, in the order of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Errand<'a> {
     /// `PerlModule`
     Module(&'a str),
-    /// `PerlRequire` and its kind: a file.
+    /// A file of `PerlRequire` or a related directive.
     Require(&'a str),
     /// The code of a section. The name is `FILE:LINE` of its first line.
     Section { name: &'a str, code: &'a str },
@@ -22,14 +22,14 @@ pub enum Errand<'a> {
     Directive(&'a CustomUse),
 }
 
-/// The result of an errand.
+/// The result of a task.
 #[derive(Debug, Default, PartialEq)]
-pub struct Made {
-    /// Lines of configuration, to be read in the errand's place.
+pub struct ErrandResult {
+    /// Lines of configuration, which are read in the task's place.
     pub lines: Vec<String>,
     /// Directives that the following lines may use.
     pub directives: Vec<CustomDirective>,
-    /// The errand was not run, so its result is unknown.
+    /// Whether the task was not run, so that its result is unknown.
     pub is_unknown: bool,
 }
 
@@ -49,20 +49,20 @@ pub struct Ground<'a> {
 pub struct Unasked;
 
 impl Interpreter for Unasked {
-    fn run(&mut self, _: &Ground<'_>, _: Errand<'_>) -> Result<Made, String> {
-        Ok(Made {
+    fn run(&mut self, _: &Ground<'_>, _: Errand<'_>) -> Result<ErrandResult, String> {
+        Ok(ErrandResult {
             is_unknown: true,
-            ..Made::default()
+            ..ErrandResult::default()
         })
     }
 }
 
 pub trait Interpreter {
-    /// Runs an errand in the perl that `ground` describes. All errands of one reading and host run
-    /// in one process.
+    /// Runs a task in the perl that `ground` describes. All tasks of one reading and host run in
+    /// one process.
     ///
     /// # Errors
     ///
     /// The failure in one line: perl cannot be started, or the code died.
-    fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String>;
+    fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<ErrandResult, String>;
 }

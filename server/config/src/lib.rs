@@ -1,7 +1,7 @@
-//! Configuration: the directive table, and the typed [`Site`] that it fills. The crate also answers
-//! what the rules of a site say of one request: which host it is for, whether `Require` lets it in,
-//! whether an expression holds. It knows a request by the facts that its caller gives ([`Facts`],
-//! [`Visitor`]). It parses no HTTP and runs no Perl.
+//! Configuration: the directive table, and the typed [`Site`] that it fills. The crate also
+//! evaluates the rules of a site for one request: which host it is for, whether `Require` admits
+//! it, whether an expression is true. It knows a request only by the facts that its caller gives
+//! ([`VariableSource`], [`Visitor`]). It parses no HTTP and runs no Perl.
 //!
 //! [`Site::load`] reads Apache's httpd.conf language, [`Site::zero`] makes a site from a folder or
 //! a program, and both start from [`Site::defaults`]. The server then calls [`Host::map`] and
@@ -75,16 +75,16 @@ pub use cache::*;
 pub use change::{Change, Conditional};
 pub use connection::*;
 pub use custom::{CustomDirective, CustomUse, Takes};
-pub use definitions::{stood_in_for, Definitions};
-pub use directive::{Directive, Group, Place};
-pub use directives::{Refused, DIRECTIVES, REFUSED};
+pub use definitions::{replaced_modules, Definitions};
+pub use directive::{Directive, DirectivePlace, Group};
+pub use directives::{chosen_back_end, Refused, DIRECTIVES, REFUSED};
 pub use document::{directives_json, markdown};
 pub use expression::Expression;
 pub use filter::*;
 pub use handler::*;
 pub use host::{Alias, EncodedSlashes, Host, HostAddress, HostLogs, Htaccess};
 pub use includes::{ByMode, Includes, IncludesChange};
-pub use interpreter::{Errand, Ground, Interpreter, Made, Unasked};
+pub use interpreter::{Errand, ErrandResult, Ground, Interpreter, Unasked};
 pub use log_format::*;
 pub use log_settings::*;
 pub use lua::{LuaHook, LuaScripts};
@@ -95,7 +95,7 @@ pub use overrides::Overrides;
 pub use pattern::{Groups, Pattern};
 pub use perl_settings::PerlSettings;
 pub use phase::{option as perl_option, Phase};
-pub use preload::{Place as PreloadPlace, Preload, Preloaded};
+pub use preload::{Preload, PreloadOrigin, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use proxy_tls::ProxyTls;
 pub use redis::*;
@@ -110,19 +110,20 @@ pub use rules::{
 pub use scope::{Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use settings::{
-    option, FileSettings, HandlerSettings, HostRules, Links, LuaSettings, Media, OutputSettings,
-    PerlPart, ProgramSettings, RequestLimits, Rewriting, Rules, Settings, TlsRules, Told, Tracking,
+    option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links, LuaSettings, Media,
+    OutputSettings, PerlPart, ProgramSettings, RequestLimits, Rewriting, Rules, Settings, TlsRules,
+    Tracking,
 };
 pub use site::*;
 pub use team::{Team, TeamMark, WorkerPolicy};
-pub use text::{Facts, Function, Matched, Nothing, Piece, Text};
+pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
 pub use traffic::*;
 pub use upstream::*;
 pub use user_dirs::{UserDirs, UserPlace};
 pub use zero::Error;
 
-/// Edit distance between two words, for "did you mean".
+/// Returns the edit distance between two words, for "did you mean".
 pub fn distance(a: &str, b: &str) -> usize {
     strsim::damerau_levenshtein(a, b)
 }

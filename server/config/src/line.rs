@@ -5,8 +5,8 @@
 
 use crate::problem::{At, Fault};
 
-/// The longest logical line in characters, with variables replaced. Stops a definition that doubles
-/// itself.
+/// The longest logical line in characters, with variables replaced. The limit stops a definition
+/// that doubles itself.
 pub(crate) const LONGEST: usize = 64 * 1024;
 
 /// A word and its position.

@@ -33,7 +33,7 @@ use perl::PerlBlock;
 use sections::{Open, OpenKind};
 use teams::OwnLine;
 
-/// The longest configuration file. Stops a device or a database.
+/// The longest configuration file. The limit refuses a device or a database.
 const LONGEST_FILE: u64 = 16 << 20;
 /// The most processor time for a .htaccess, and the number of problems after which reading stops.
 const LONGEST_READING: Duration = Duration::from_secs(5);
@@ -76,9 +76,9 @@ struct Reader<'a> {
     problems: Vec<Problem>,
     notes: Vec<Note>,
     file: PathBuf,
-    /// The files from the first to this one, by their real paths.
+    /// The files that are being read, from the first to the present one, by their real paths.
     reading: Vec<PathBuf>,
-    /// `SetHandler psgi` without a `PSGIApp`.
+    /// The uses of `SetHandler psgi` without a `PSGIApp`.
     without_app: Vec<(PathBuf, At)>,
     /// The conditions before `<ElseIf>` and `<Else>`, by depth.
     conditions: std::collections::BTreeMap<usize, crate::Expression>,
@@ -88,7 +88,7 @@ struct Reader<'a> {
     named: Vec<(String, PathBuf, At)>,
     /// Handler names that need an `Action`.
     wants_action: Vec<(String, PathBuf, Fault)>,
-    /// Lines are in another language until this one.
+    /// Set while lines in another language are skipped: the line that ends them.
     foreign_until: Option<&'static str>,
     macros: std::collections::BTreeMap<String, macros::Macro>,
     /// The open `<Macro>`.
@@ -195,7 +195,8 @@ impl<'a> Reader<'a> {
         self.read_text(&String::from_utf8_lossy(&bytes));
     }
 
-    /// A .htaccess may have become a pipe. The reader must not wait for its writer.
+    /// Opens a file without waiting: a .htaccess may have become a pipe, and the reader must not
+    /// wait for the pipe's writer.
     fn open_file(&self, path: &Path) -> std::io::Result<File> {
         let mut options = OpenOptions::new();
         if self.htaccess.is_some() {
@@ -206,7 +207,7 @@ impl<'a> Reader<'a> {
 
     fn read_text(&mut self, text: &str) {
         let outer = self.open.len();
-        let began = work();
+        let began = thread_cpu_time();
         for characters in Lines::of(text) {
             if self.skip_foreign(&characters) {
                 continue;
@@ -234,10 +235,10 @@ impl<'a> Reader<'a> {
         self.refuse_left_open(outer);
     }
 
-    /// Limits the reading of a .htaccess, for which requests wait and whose owner is not the
+    /// Limits the time of reading a .htaccess. Requests wait for it, and its owner may not be the
     /// server's.
     fn is_too_much(&mut self, began: Duration) -> bool {
-        let is_slow = work().saturating_sub(began) > LONGEST_READING;
+        let is_slow = thread_cpu_time().saturating_sub(began) > LONGEST_READING;
         if is_slow {
             let seconds = LONGEST_READING.as_secs();
             self.refuse_file(format!(
@@ -358,7 +359,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The processor time of this thread.
-fn work() -> Duration {
+fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(
         u64::try_from(time.tv_sec).unwrap_or_default(),

@@ -17,7 +17,7 @@ pub enum LogItem {
         field: LogField,
         /// `%400,501{...}`: only for these statuses, or (true) for all others.
         statuses: Option<(bool, Vec<u16>)>,
-        /// `%<s`: of the client's request, not of an internal redirect.
+        /// `%<s`: the value of the client's request, not of an internal redirect.
         original: bool,
     },
 }
@@ -29,7 +29,7 @@ pub enum LogField {
     ClientAddress,
     PeerAddress,
     LocalAddress,
-    /// True: an empty body is `0`, else `-`.
+    /// True: an empty body is logged as `0`. False: as `-`.
     BodyBytes(bool),
     Cookie(String),
     /// `%D`, `%T`, `%{ms}T`.
@@ -40,7 +40,7 @@ pub enum LogField {
     RequestField(String),
     ResponseField(String),
     KeptAlive,
-    /// Values that are never known here: remote logname, notes of modules.
+    /// A value that is never known here: the remote logname, notes of modules.
     Nothing,
     RequestId,
     Method,
@@ -65,7 +65,7 @@ pub enum LogField {
     Tls(String),
     /// `%{queue}Q`: microseconds of waiting for a worker.
     Queued,
-    /// `%{backend}Q`: microseconds from there to the head of the response.
+    /// `%{backend}Q`: microseconds from the end of that wait to the head of the response.
     Backend,
     /// `%{cache}Q`: the response cache's result.
     Cache,
@@ -112,7 +112,7 @@ pub struct LogNeeds {
     pub response_fields: bool,
     pub route: bool,
     pub backend_time: bool,
-    /// How long a request took.
+    /// Whether the duration of the request is needed.
     pub duration: bool,
 }
 

@@ -44,6 +44,24 @@ impl Host {
 }
 
 impl Host {
+    /// URL paths that [`Host::map`] may map to this file, the most likely first. An `AliasMatch`
+    /// has no way back.
+    pub fn url_paths(&self, file: &Path) -> Vec<String> {
+        let aliases = self.aliases.iter().filter(|it| it.matching.is_none());
+        let roots = aliases.map(|alias| (alias.url.trim_end_matches('/'), alias.path.as_path()));
+        let roots = roots.chain([("", self.document_root.as_path())]);
+        let paths = roots.filter_map(|(url, root)| {
+            let rest = file.strip_prefix(root).ok()?.to_str()?;
+            let separator = if rest.is_empty() && !url.is_empty() {
+                ""
+            } else {
+                "/"
+            };
+            Some(format!("{url}{separator}{rest}"))
+        });
+        paths.collect()
+    }
+
     /// The URL path and folder of the path's alias. Without an alias: nothing and the document
     /// root. An `AliasMatch` has none.
     pub fn context(&self, url_path: &str) -> (&str, &Path) {
@@ -60,11 +78,11 @@ impl Alias {
     fn matched(&self, url_path: &str) -> Option<Mapped> {
         let (pattern, text) = self.matching.as_ref()?;
         let groups = pattern.groups(url_path.as_bytes())?;
-        let facts = Matched {
-            facts: &Nothing,
+        let variables = Matched {
+            variables: &Nothing,
             groups: Some((url_path.as_bytes().into(), groups)),
         };
-        let mut file = text.of(&facts);
+        let mut file = text.of(&variables);
         let is_hidden = |part: &[u8]| part.starts_with(b".") && !text.has_segment(part);
         let is_sent = |part: &[u8]| url_path.split('/').any(|sent| sent.as_bytes() == part);
         let uncovers = segments(&file).any(|part| is_hidden(part) && !is_sent(part));
@@ -157,6 +175,17 @@ mod tests {
             assert_eq!(mapped.file, PathBuf::from(file), "{url}");
             assert_eq!(mapped.script, script, "{url}");
         }
+    }
+
+    #[test]
+    fn a_file_has_the_url_paths_that_lead_to_it() {
+        let site = host(&[("/cgi-bin/", "/srv/www/cgi"), ("/app", "/srv/app.pl")]);
+        let paths = |file: &str| site.url_paths(Path::new(file));
+        assert_eq!(paths("/srv/www/cgi/a.pl"), ["/cgi-bin/a.pl", "/cgi/a.pl"]);
+        assert_eq!(paths("/srv/app.pl"), ["/app"]);
+        assert!(paths("/srv/www2/a.pl").is_empty());
+        let whole = host(&[("/", "/srv/app.pl")]);
+        assert_eq!(whole.url_paths(Path::new("/srv/app.pl")), ["/"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl MediaTypes {
     /// Reads a file of lines `MEDIA/TYPE SUFFIX...`; `#` begins a comment line.
     ///
     /// # Errors
-    /// Those of reading the file. A line that holds no type and suffix is passed over.
+    /// The error of reading the file. A line without a type and a suffix is skipped.
     pub fn read(file: &Path) -> io::Result<MediaTypes> {
         Ok(MediaTypes::parse(&String::from_utf8_lossy(&std::fs::read(
             file,

@@ -1,4 +1,4 @@
-//! `AllowOverride`: what a .htaccess file may say. The classes are bits.
+//! `AllowOverride`: the directives that a .htaccess file may use. The classes are bits.
 
 pub const AUTH: u8 = 1;
 pub const FILE_INFO: u8 = 2;

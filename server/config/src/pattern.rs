@@ -44,7 +44,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// What is wrong with the expression, in the words of the regex library.
+    /// The error of the expression, in the words of the regex library.
     pub fn new(text: &str) -> Result<Pattern, String> {
         Pattern::compiled(text, false)
     }
@@ -131,7 +131,7 @@ fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
         .ok()
 }
 
-/// In PCRE a `{` that begins no repetition is literal.
+/// Escapes each `{` that begins no repetition, because PCRE takes it literally.
 fn escape_braces(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

@@ -31,10 +31,11 @@ pub enum Preload {
 }
 
 impl Preload {
-    /// The handler of a phase as written. `None`: nothing loads before its first request.
+    /// The preload for a handler of a phase as written. `None`: the handler's module is loaded at
+    /// its first request.
     ///
-    /// A `-` asks for this, as in mod_perl. It also applies to objects, which a worker's
-    /// PerlChildInitHandler may create, and to rungs, which are no modules.
+    /// A handler that begins with `-` is loaded at its first request, as in mod_perl. So is an
+    /// object, which a worker's PerlChildInitHandler may create, and a rung, which is not a module.
     pub(crate) fn of_handler(name: &str) -> Option<Preload> {
         let waits = name.starts_with(['-', '$']) || Rung::of_handler(name).is_some();
         (!waits).then(|| Preload::Handler(name.to_string()))
@@ -59,7 +60,7 @@ impl fmt::Display for Preload {
 
 /// A preload and its line. Without a file, it comes from the command line.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Place {
+pub struct PreloadOrigin {
     pub file: PathBuf,
     pub line: u32,
     pub column: u32,
@@ -70,7 +71,7 @@ pub struct Preloaded {
     #[serde(flatten)]
     pub what: Preload,
     #[serde(skip)]
-    pub place: Place,
+    pub place: PreloadOrigin,
     /// The number of the line's host.
     #[serde(skip)]
     pub host: u32,
@@ -80,7 +81,7 @@ impl From<Preload> for Preloaded {
     fn from(what: Preload) -> Preloaded {
         Preloaded {
             what,
-            place: Place::default(),
+            place: PreloadOrigin::default(),
             host: 0,
         }
     }
@@ -89,14 +90,14 @@ impl From<Preload> for Preloaded {
 impl Preloaded {
     /// The problem that it could not be loaded, with Perl's message.
     pub fn problem(&self, reason: &str) -> Problem {
-        let Place { file, line, column } = self.place.clone();
+        let PreloadOrigin { file, line, column } = self.place.clone();
         let reason = reason.trim_end().replace('\n', "\n    ");
         Problem {
             file,
             line,
             column,
             message: match self.what {
-                // Perl's message already names it.
+                // Perl's message already names the handler.
                 Preload::Handler(_) => reason,
                 _ => format!("{} cannot be loaded: {reason}", self.what),
             },

@@ -47,7 +47,7 @@ impl Fault {
 /// One problem and its position.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Problem {
-    /// Empty if no file is to blame, but the command line or the machine.
+    /// The file of the problem. Empty: the command line or the machine has the problem.
     pub file: PathBuf,
     /// From 1. 0 means the whole file.
     pub line: u32,
@@ -81,7 +81,7 @@ impl From<String> for Problem {
     }
 }
 
-/// The result of a directive that is not wrong.
+/// The effect of a valid directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoteKind {

@@ -12,7 +12,7 @@ pub struct RemoteAddress {
 }
 
 impl RemoteAddress {
-    /// Ignores texts that are not networks.
+    /// Makes the rules. Texts that are not networks are ignored.
     pub fn new(header: &str, proxies: &[&str]) -> RemoteAddress {
         RemoteAddress {
             header: header.to_string(),
@@ -23,7 +23,7 @@ impl RemoteAddress {
         }
     }
 
-    pub fn believes(&self, address: IpAddr) -> bool {
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.proxies.iter().any(|proxy| proxy.contains(address))
     }
 }

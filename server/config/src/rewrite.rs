@@ -1,7 +1,7 @@
 //! `RewriteRule` and `RewriteCond`: their contents and the parsing of their arguments.
 //!
-//! The front runs them (`front::rewriting`). In a server or virtual host they see the URL path, in a
-//! `<Directory>` or .htaccess what lies behind the folder.
+//! The front runs them (`front::rewriting`). In a server or virtual host they see the URL path. In
+//! a `<Directory>` or .htaccess file they see the part behind the folder.
 
 use crate::{Pattern, Piece, Text};
 
@@ -19,7 +19,7 @@ pub struct RewriteRule {
     pub conditions: Vec<RewriteCondition>,
     pub pattern: Pattern,
     pub negated: bool,
-    /// `None`: `-`, which replaces nothing.
+    /// `None`: the text is `-`, which replaces nothing.
     pub substitution: Option<Text>,
     /// `[P]`
     pub back_end: Option<BackEndStart>,
@@ -27,8 +27,8 @@ pub struct RewriteRule {
 }
 
 impl RewriteRule {
-    /// Parses the arguments of `RewriteRule`. An error says which word is wrong and why. The caller
-    /// handles the wishes.
+    /// Parses the arguments of `RewriteRule`. An error is the index of the wrong word and the
+    /// reason.
     pub(crate) fn parse(
         words: &[&str],
         conditions: Vec<RewriteCondition>,
@@ -77,8 +77,8 @@ impl RewriteRule {
 pub struct BackEndStart {
     /// The name of its [`crate::Upstream`].
     pub upstream: String,
-    /// Length of the substitution's beginning that names the back end. The path on the back end
-    /// follows.
+    /// Length of the beginning of the substitution that names the back end. Behind it begins the
+    /// path on the back end.
     pub length: usize,
 }
 

@@ -27,14 +27,14 @@ pub enum When {
 pub struct RedirectRule {
     pub status: u16,
     pub from: From,
-    /// `None`: only the status (410, 404).
+    /// The target. `None`: the rule sends only a status (410, 404).
     pub to: Option<Text>,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
-    /// All paths here.
+    /// All paths of the section.
     Everything,
     /// A URL path and everything below it.
     Below(String),
@@ -64,7 +64,8 @@ impl RedirectRule {
 /// `Header` and `RequestHeader`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HeaderRule {
-    /// `always`: also the server's own error pages and redirects. Otherwise only what handlers answer.
+    /// `always`: the rule also changes the server's own error pages and redirects. Otherwise it
+    /// changes only responses of handlers.
     pub always: bool,
     pub action: HeaderAction,
     pub name: String,

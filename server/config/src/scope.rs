@@ -31,7 +31,7 @@ pub enum Scope {
     FilesMatch(crate::Pattern),
 }
 
-/// As in the section's opening line.
+/// Prints the scope as the section's opening line has it.
 impl std::fmt::Display for Scope {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -74,7 +74,8 @@ impl Section {
         }
     }
 
-    /// The rank of a `<Files>` section by its enclosing folder: none, then by depth, patterns last.
+    /// Returns the rank of a `<Files>` section by its enclosing folder: without a folder first,
+    /// then by depth, patterns last.
     fn depth_around(&self) -> usize {
         match &self.within {
             None => 0,
@@ -148,7 +149,7 @@ fn last_segment(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// The folder a file is in, with its closing slash.
+/// The folder of a file, with a final slash.
 fn folder(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte == b'/');
     end.map_or(path, |end| &path[..=end])

@@ -17,8 +17,8 @@ mod words;
 
 pub use lua::LuaSettings;
 pub use media::Media;
-pub(crate) use perl::Text;
-pub use perl::{PerlPart, Told};
+pub(crate) use perl::WorkerRecords;
+pub use perl::{EncodedSettings, PerlPart};
 pub use rewriting::Rewriting;
 pub use rules::{HostRules, Rules};
 pub(crate) use words::HandlerWords;
@@ -27,8 +27,8 @@ pub(crate) use words::HandlerWords;
 /// readers.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Settings {
-    /// Equal settings of one site have the same number. Settings of two sites never have. Workers
-    /// identify settings by it.
+    /// The number of these settings. Equal settings of one site have the same number, and settings
+    /// of two sites never have. Workers identify settings by it.
     pub id: u32,
     #[serde(flatten)]
     pub handlers: HandlerSettings,
@@ -93,7 +93,7 @@ pub struct FileSettings {
     pub copied: bool,
     /// `FallbackResource`: the URL path that answers if there is no file.
     pub fallback: Option<String>,
-    /// `None`: scripts take the rest of the path, other files do not.
+    /// `AcceptPathInfo`. `None`: scripts take the rest of the path, and other files do not.
     pub accept_path_info: Option<bool>,
 }
 
@@ -113,7 +113,7 @@ impl Default for FileSettings {
     }
 }
 
-/// What a program learns besides the request. The handlers that run programs read it.
+/// The facts that a program learns beside the request. The handlers that run programs read them.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct ProgramSettings {
     /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output begins with a header

@@ -13,14 +13,14 @@ mod lua;
 mod pushed;
 mod teams;
 mod tls;
-mod told;
+mod zygote_encoding;
 
 /// The whole configuration of `mehari serve`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
-    /// In order. Empty: the command line's default.
+    /// The addresses in order. Empty: the command line's default applies.
     pub listen: Vec<crate::Listen>,
-    /// `--listen` chose the addresses: the ports of `<VirtualHost>` are not compared.
+    /// Whether `--listen` chose the addresses. The ports of `<VirtualHost>` are then not compared.
     pub any_port: bool,
     pub server_root: PathBuf,
     /// `AccessFileName`.
@@ -33,10 +33,10 @@ pub struct Site {
     pub back_ends: BackEnds,
     #[serde(flatten)]
     pub stores: Stores,
-    /// For .htaccess files.
+    /// The definitions from which .htaccess files continue.
     #[serde(skip)]
     pub definitions: crate::Definitions,
-    /// What answers when no virtual host does; virtual hosts inherit from it.
+    /// The main server, which serves requests of no virtual host. Virtual hosts inherit from it.
     #[serde(flatten)]
     pub main: crate::Host,
     /// `<VirtualHost>`, in order. Host number N of a site is `hosts[N - 1]`; 0 is `main`.
@@ -49,7 +49,7 @@ pub struct Site {
     /// The main server's workers, then those of the hosts with `+Clone` or `+Parent`.
     pub teams: Vec<Team>,
     pub limits: ConnectionLimits,
-    /// The proxies whose word about their clients is believed.
+    /// The proxies that are trusted to name their clients.
     pub remote_address: Option<crate::RemoteAddress>,
     pub logs: LogSettings,
 }
@@ -80,14 +80,14 @@ pub struct Source {
 /// The back ends of all hosts.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct BackEnds {
-    /// By name.
+    /// The back ends by name.
     pub upstreams: Vec<Upstream>,
     /// The TLS of `https://` back ends.
     #[serde(rename = "proxy_tls")]
     pub tls: crate::ProxyTls,
 }
 
-/// Where the front keeps what it may send again.
+/// The stores of what the front may send again.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Stores {
     /// Compressed files.

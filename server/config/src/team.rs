@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{PerlSettings, Preloaded};
 
-/// What a `<VirtualHost>` has for itself.
+/// The parts that a `<VirtualHost>` does not share with the main server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Own {
     /// The host shares the main server's workers.
@@ -20,8 +20,8 @@ pub(crate) enum Own {
     Perl,
 }
 
-/// The identity of a team. It stays the same across reloads, while the index in [`crate::Site::teams`] may
-/// change. 0 is the main server's.
+/// The identity of a team. It stays the same across reloads, while the index in
+/// [`crate::Site::teams`] may change. 0 is the main server's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct TeamMark(pub u32);
 
@@ -33,12 +33,12 @@ pub struct Team {
     pub name: String,
     /// The index in [`crate::Site::perls`] of the team's Perl.
     pub perl: usize,
-    /// The numbers as the host says them; see [`crate::Site::policy`].
+    /// The numbers as the host sets them; see [`crate::Site::policy`].
     pub workers: WorkerPolicy,
 }
 
-/// `StartServers` and its like. `None`: not configured, so the pool chooses a number and gives its
-/// reason.
+/// `StartServers` and its relatives. `None`: not configured, so the pool chooses a number and gives
+/// the reason.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct WorkerPolicy {
     pub start: Option<u32>,

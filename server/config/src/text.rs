@@ -1,7 +1,7 @@
 //! Texts with parts that change per request: `%{NAME}`, `$1`, `%1`, `${map:key}`, functions.
 //!
 //! Expressions, rewriting and header rules share the pieces, but each writes them differently. The
-//! [`Facts`] of a request give the values.
+//! [`VariableSource`] of a request give the values.
 
 mod parse;
 
@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub(crate) use parse::variable;
 use parse::{Dialect, Parser};
 
-/// The facts of a request.
-pub trait Facts {
+/// The facts of a request that texts and expressions read.
+pub trait VariableSource {
     /// Appends the value of the piece, which may be empty.
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
 }
@@ -20,7 +20,7 @@ pub trait Facts {
 /// Facts without a request.
 pub struct Nothing;
 
-impl Facts for Nothing {
+impl VariableSource for Nothing {
     fn put(&self, _: &Piece, _: &mut Vec<u8>) {}
 }
 
@@ -122,23 +122,23 @@ impl Text {
         })
     }
 
-    /// In rewriting's syntax: `%{NAME}`, `%{ENV:NAME}`, `%{HTTP:Name}`, `$1`, `%1`,
+    /// Parses the syntax of rewriting: `%{NAME}`, `%{ENV:NAME}`, `%{HTTP:Name}`, `$1`, `%1`,
     /// `${map:key|default}`.
     pub(crate) fn rewriting(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Rewriting)
     }
 
-    /// In the syntax of quoted text in expressions: `%{NAME}`, `%{req:Name}`, `$1`.
+    /// Parses the syntax of quoted text in expressions: `%{NAME}`, `%{req:Name}`, `$1`.
     pub(crate) fn expression(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Expression)
     }
 
-    /// In `Header`'s syntax: `%{NAME}e`, `%{NAME}s`, `%t`, `%D`, `%%`.
+    /// Parses the syntax of `Header`: `%{NAME}e`, `%{NAME}s`, `%t`, `%D`, `%%`.
     pub(crate) fn header(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Header)
     }
 
-    /// In the syntax of `SetEnvIf` and the Match directives: only `$1`.
+    /// Parses the syntax of `SetEnvIf` and the Match directives, which have only `$1`.
     pub(crate) fn groups(text: &str) -> Text {
         let mut parser = Parser { rest: text };
         parser.whole(text, Dialect::Groups).unwrap_or_default()
@@ -155,27 +155,27 @@ impl Text {
             .all(|piece| matches!(piece, Piece::Literal(_)))
     }
 
-    pub fn put(&self, facts: &dyn Facts, into: &mut Vec<u8>) {
+    pub fn put(&self, variables: &dyn VariableSource, into: &mut Vec<u8>) {
         for piece in &self.pieces {
-            piece.put(facts, into);
+            piece.put(variables, into);
         }
     }
 
-    pub fn of(&self, facts: &dyn Facts) -> Vec<u8> {
+    pub fn of(&self, variables: &dyn VariableSource) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.put(facts, &mut bytes);
+        self.put(variables, &mut bytes);
         bytes
     }
 }
 
 impl Piece {
-    pub fn put(&self, facts: &dyn Facts, into: &mut Vec<u8>) {
+    pub fn put(&self, variables: &dyn VariableSource, into: &mut Vec<u8>) {
         match self {
             Piece::Literal(bytes) => into.extend_from_slice(bytes),
             Piece::Call(function, text) => {
-                into.extend_from_slice(&function.apply(&text.of(facts)));
+                into.extend_from_slice(&function.apply(&text.of(variables)));
             }
-            other => facts.put(other, into),
+            other => variables.put(other, into),
         }
     }
 }
@@ -188,17 +188,17 @@ impl serde::Serialize for Text {
 
 /// The groups of the last match, over the facts of a request.
 pub struct Matched<'f> {
-    pub facts: &'f dyn Facts,
+    pub variables: &'f dyn VariableSource,
     pub groups: Option<(Arc<[u8]>, crate::Groups)>,
 }
 
-impl Facts for Matched<'_> {
+impl VariableSource for Matched<'_> {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         match (piece, &self.groups) {
             (Piece::Group(number), Some((text, groups))) => {
                 into.extend_from_slice(groups.get(text, *number).unwrap_or_default());
             }
-            (other, _) => self.facts.put(other, into),
+            (other, _) => self.variables.put(other, into),
         }
     }
 }
@@ -208,7 +208,7 @@ impl crate::Pattern {
     pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
         let groups = self.groups(bytes)?;
         let matched = Matched {
-            facts: &Nothing,
+            variables: &Nothing,
             groups: Some((bytes.into(), groups)),
         };
         Some(Text::groups(to).of(&matched))

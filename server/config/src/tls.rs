@@ -57,7 +57,8 @@ pub enum TlsVersion {
 pub enum ClientCertificates {
     #[default]
     None,
-    /// A client may come without a certificate. A certificate that it sends must be valid.
+    /// A client may connect without a certificate. A certificate that the client sends must be
+    /// valid.
     Optional,
     Require,
 }

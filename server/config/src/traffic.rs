@@ -16,13 +16,14 @@ impl RuleNumber {
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum TrafficRule {
-    /// `MaxConcurrentReqs`. No limit removes an outer one. No methods: all.
+    /// `MaxConcurrentReqs`. Without a limit the rule removes an outer one. An empty list means all
+    /// methods.
     Concurrent {
         number: RuleNumber,
         limit: Option<u32>,
         methods: Vec<String>,
     },
-    /// `ClientRequestRate`. `None` removes an outer one.
+    /// `ClientRequestRate`. `None` removes an outer rule.
     Rate(Option<RateRule>),
 }
 

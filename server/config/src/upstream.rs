@@ -261,7 +261,7 @@ pub struct Proxied {
     pub from: PassFrom,
     /// The replacement. `None` (`SetHandler`): the whole path stays.
     pub to: Option<String>,
-    /// `nocanon`: the rest of the path is sent as received.
+    /// `nocanon`: the rest of the path is sent as the client sent it.
     pub raw: bool,
 }
 
@@ -290,7 +290,7 @@ pub struct Pass {
 }
 
 impl PassFrom {
-    /// Whether the decoded path matches.
+    /// Whether the decoded path matches this line.
     pub fn matches(&self, path: &[u8]) -> bool {
         match self {
             PassFrom::Prefix(prefix) => rest(prefix.as_bytes(), path).is_some(),

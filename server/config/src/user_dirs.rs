@@ -1,9 +1,9 @@
 //! `UserDir`: the pages of the machine's users, `/~NAME/...`.
 
-/// What the directives of one host say.
+/// The `UserDir` lines of one host.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct UserDirs {
-    /// In order: the first existing folder is used, else the last.
+    /// The places in order. The first existing folder is used, or else the last.
     pub places: Vec<UserPlace>,
     /// `disabled` without names: only the enabled users have pages.
     pub off: bool,

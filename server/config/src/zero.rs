@@ -26,8 +26,8 @@ impl Site {
     ///
     /// # Errors
     ///
-    /// [`Error`] if the path cannot be read or is nothing to serve, or if a rung is chosen for a PSGI
-    /// application.
+    /// [`Error`] if the path cannot be read or is nothing to serve, or if a rung is chosen for a
+    /// PSGI application.
     pub fn zero(path: &Path, rung: Option<Rung>) -> Result<Site, Error> {
         let unreadable = |error| Error::Unreadable(path.to_path_buf(), error);
         let real = path.canonicalize().map_err(unreadable)?;

@@ -1,7 +1,8 @@
 //! The directive table, row by row.
 
 use mehari_config::{
-    Directive, Errand, Ground, Interpreter, Made, Place, Shape, Site, DIRECTIVES, REFUSED, SECTIONS,
+    Directive, DirectivePlace, Errand, ErrandResult, Ground, Interpreter, Shape, Site, DIRECTIVES,
+    REFUSED, SECTIONS,
 };
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
@@ -15,10 +16,10 @@ fn load(text: &str) -> Result<Site, mehari_config::Problems> {
 struct Reading;
 
 impl Interpreter for Reading {
-    fn run(&mut self, _: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String> {
+    fn run(&mut self, _: &Ground<'_>, errand: Errand<'_>) -> Result<ErrandResult, String> {
         match errand {
             Errand::Section { code: "}", .. } => Err("syntax error".to_string()),
-            _ => Ok(Made::default()),
+            _ => Ok(ErrandResult::default()),
         }
     }
 }
@@ -101,8 +102,8 @@ fn every_row_keeps_to_its_place() {
         };
         let loaded = load(&text);
         match (row.place, loaded) {
-            (Place::Everywhere, Ok(_)) => {}
-            (Place::Everywhere, Err(problems)) => panic!("{}: {problems}", row.name),
+            (DirectivePlace::Everywhere, Ok(_)) => {}
+            (DirectivePlace::Everywhere, Err(problems)) => panic!("{}: {problems}", row.name),
             (_, Ok(_)) => panic!("{} was accepted in a section", row.name),
             (_, Err(problems)) => {
                 let message = problems.problems[0].message.as_str();
@@ -116,8 +117,8 @@ fn every_row_keeps_to_its_place() {
 fn every_row_keeps_to_its_place_in_a_virtual_host() {
     for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
         let own = match row.place {
-            Place::Team => "PerlOptions +Clone\n",
-            Place::Perl => "PerlOptions +Parent\n",
+            DirectivePlace::Team => "PerlOptions +Clone\n",
+            DirectivePlace::Perl => "PerlOptions +Parent\n",
             _ => "",
         };
         let text = format!(
@@ -125,15 +126,17 @@ fn every_row_keeps_to_its_place_in_a_virtual_host() {
             row.name, row.example
         );
         match (row.place, load(&text)) {
-            (Place::Server, Ok(_)) => panic!("{} was accepted in a virtual host", row.name),
-            (Place::Server, Err(problems)) => {
+            (DirectivePlace::Server, Ok(_)) => {
+                panic!("{} was accepted in a virtual host", row.name)
+            }
+            (DirectivePlace::Server, Err(problems)) => {
                 let message = problems.problems[0].message.as_str();
                 assert!(
                     message.contains("cannot stand in <VirtualHost>"),
                     "{message}"
                 );
             }
-            (Place::Shared, Ok(site)) => {
+            (DirectivePlace::Shared, Ok(site)) => {
                 let note = site.source.notes.last().expect("a note");
                 assert_eq!(note.kind, mehari_config::NoteKind::Ignored, "{note}");
             }

@@ -44,7 +44,7 @@ impl Current {
     }
 
     /// Runs a slice on a visit.
-    pub fn lend<R>(
+    pub fn with_visit<R>(
         &self,
         visit: &mut Visit,
         source: Option<&dyn Source>,
@@ -67,8 +67,8 @@ impl Current {
 
     /// Calls `what` with the request; `None` outside of slices. `what` must not call a script.
     pub fn with<R>(&self, what: impl FnOnce(&mut Visit, Option<&dyn Source>) -> R) -> Option<R> {
-        // SAFETY: `lend` holds the only other references and waits. Nothing that `what` calls comes
-        // here again.
+        // SAFETY: `with_visit` holds the only other references and waits. Nothing that `what` calls
+        // comes here again.
         self.lent()
             .map(|lent| unsafe { what(&mut *lent.visit, lent.source.map(|source| &*source)) })
     }
@@ -88,7 +88,7 @@ impl Visit {
     /// # Errors
     ///
     /// `NoMemory` if the visit has no room for the bytes.
-    pub fn adding<R>(
+    pub fn with_room_for<R>(
         &mut self,
         bytes: usize,
         what: impl FnOnce(&mut Visit) -> R,

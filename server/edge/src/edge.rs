@@ -22,7 +22,7 @@ pub struct Limits {
 
 /// The decision of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ScriptDecision {
     /// The request goes on with the script's changes.
     GoOn,
     /// The server sends an interim response (1xx) and goes on.
@@ -38,7 +38,7 @@ pub enum Ended {
 pub enum Step {
     /// The slice is over. Other work may run before the next step.
     Again,
-    Done(Result<Ended, Failure>),
+    Done(Result<ScriptDecision, Failure>),
 }
 
 /// An interpreter with its compiled scripts: one per thread.
@@ -70,7 +70,7 @@ impl Edge {
     ///
     /// The error of starting the Lua interpreter.
     pub fn new(world: Rc<dyn World>) -> Result<Edge, Failure> {
-        Edge::with(Interpreter::fenced(), world)
+        Edge::with(Interpreter::limited(), world)
     }
 
     /// Makes an interpreter for scripts that have a process for themselves. It has all Lua
@@ -79,8 +79,8 @@ impl Edge {
     /// # Errors
     ///
     /// The error of starting the Lua interpreter.
-    pub fn unfenced(world: Rc<dyn World>) -> Result<Edge, Failure> {
-        Edge::with(Interpreter::unfenced(), world)
+    pub fn unlimited(world: Rc<dyn World>) -> Result<Edge, Failure> {
+        Edge::with(Interpreter::unlimited(), world)
     }
 
     fn with(interpreter: mlua::Result<Interpreter>, world: Rc<dyn World>) -> Result<Edge, Failure> {
@@ -142,7 +142,7 @@ impl Run {
             current,
             ..
         } = &*self.core;
-        let (stop, broke) = current.lend(&mut self.visit, source, || {
+        let (stop, broke) = current.with_visit(&mut self.visit, source, || {
             interpreter.slice(&mut self.allowance, || runner.resume(interpreter.lua()))
         });
         match (stop, broke) {
@@ -160,14 +160,14 @@ impl Run {
                 self.visit.learn_body(source);
                 Step::Again
             }
-            (Stop::Yielded, Break::None) => {
-                Step::Done(Err(self.failure(500, "yields, and nothing waits for that")))
-            }
+            (Stop::Yielded, Break::None) => Step::Done(Err(
+                self.failure(500, "yields outside of a coroutine of its own")
+            )),
             (Stop::Yielded, Break::Exhausted) => Step::Done(Err(self.exhausted())),
             (Stop::Failed(error), broke) => {
                 drop(runner);
-                self.core.tidy();
-                Step::Done(Err(self.judge(&error, broke)))
+                self.core.collect_garbage();
+                Step::Done(Err(self.classify(&error, broke)))
             }
         }
     }
@@ -177,7 +177,7 @@ impl Run {
         self.visit
     }
 
-    fn judge(&self, error: &Error, broke: Break) -> Failure {
+    fn classify(&self, error: &Error, broke: Break) -> Failure {
         if broke == Break::Exhausted {
             return self.exhausted();
         }
@@ -202,7 +202,7 @@ impl Run {
 
 impl Core {
     /// Collects the garbage of a failed script before the next script adds to it.
-    fn tidy(&self) {
+    fn collect_garbage(&self) {
         const PLENTY: isize = 64 * 1024 * 1024;
         if self.interpreter.used() > PLENTY {
             // Memory that remains after the collection is in use.
@@ -211,11 +211,11 @@ impl Core {
     }
 }
 
-fn ended(code: Option<i64>) -> Ended {
+fn ended(code: Option<i64>) -> ScriptDecision {
     match code {
-        Some(99) => Ended::Restart,
-        Some(status @ 100..=199) => Ended::Interim(status as u16),
-        Some(status @ 200..=999) => Ended::Answer(status as u16),
-        _ => Ended::GoOn,
+        Some(99) => ScriptDecision::Restart,
+        Some(status @ 100..=199) => ScriptDecision::Interim(status as u16),
+        Some(status @ 200..=999) => ScriptDecision::Answer(status as u16),
+        _ => ScriptDecision::GoOn,
     }
 }

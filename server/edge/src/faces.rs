@@ -43,7 +43,7 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
     digest::install(lua, &host, interpreter)?;
     finish::install(lua, &host, current, interpreter)?;
     patterns::install(lua, &host, interpreter)?;
-    host.set("is_fenced", interpreter.is_fenced())?;
+    host.set("is_limited", interpreter.is_limited())?;
     let watched = interpreter.clone();
     host.set(
         "is_broken",

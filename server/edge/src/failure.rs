@@ -13,7 +13,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Lua's message on one line that names the file and the line.
+    /// Returns Lua's message on one line that names the file and the line.
     pub(crate) fn of_script(error: &Error, file: &Path) -> Failure {
         let file = file.display().to_string();
         let text = match error {

@@ -1,6 +1,6 @@
-//! How often the hook runs, decided by how long instructions take. Most instructions take nanoseconds.
-//! A comparison of two long texts may take a thousand times as long, and so may a search for the
-//! next member of a large emptied table.
+//! How often the hook runs, decided by how long instructions take. Most instructions take
+//! nanoseconds. A comparison of two long texts may take a thousand times as long, and so may a
+//! search for the next member of a large emptied table.
 
 #![allow(unsafe_code)] // clock_gettime(2) for the thread's processor time
 
@@ -14,7 +14,7 @@ const MOST: i64 = 1000;
 /// several.
 const INSTRUCTION: Duration = Duration::from_nanos(100);
 
-/// What one slice hands to the next.
+/// The state that one slice hands to the next.
 #[derive(Debug, Clone, Copy)]
 pub struct Tempo {
     step: i64,
@@ -84,7 +84,7 @@ impl Pace {
             }
         }
         // The thread may have been waiting for the processor. Only the processor time counts.
-        let worked = tempo.is_slow.then(work);
+        let worked = tempo.is_slow.then(thread_cpu_time);
         let before = std::mem::replace(&mut self.worked, worked);
         let (Some(before), Some(worked)) = (before, worked) else {
             return count;
@@ -103,9 +103,9 @@ impl Pace {
 
 /// Runs `what` and returns the instructions that its processor time is worth.
 pub fn cost<R>(what: impl FnOnce() -> R) -> i64 {
-    let before = work();
+    let before = thread_cpu_time();
     what();
-    instructions(work().saturating_sub(before))
+    instructions(thread_cpu_time().saturating_sub(before))
 }
 
 fn instructions(time: Duration) -> i64 {
@@ -113,7 +113,7 @@ fn instructions(time: Duration) -> i64 {
 }
 
 /// The processor time of this thread so far.
-fn work() -> Duration {
+fn thread_cpu_time() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(pace.step(), 25);
         assert!(pace.worked.is_some());
         pace.last = Some(Instant::now() - SLICE * 2);
-        while work() < pace.worked.unwrap_or_default() + SLICE {}
+        while thread_cpu_time() < pace.worked.unwrap_or_default() + SLICE {}
         assert!(pace.charge(25) > 5_000, "they count as more");
         for _ in 0..10 {
             pace.last = Some(Instant::now() - SLICE * 2);

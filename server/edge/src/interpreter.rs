@@ -102,23 +102,23 @@ struct Meter {
 pub struct Interpreter {
     lua: Lua,
     meter: *mut Meter,
-    is_fenced: bool,
+    is_limited: bool,
 }
 
 impl Interpreter {
     /// Makes a state whose scripts are limited and interrupted.
-    pub fn fenced() -> Result<Interpreter> {
-        let interpreter = Interpreter::unfenced()?;
+    pub fn limited() -> Result<Interpreter> {
+        let interpreter = Interpreter::unlimited()?;
         let jit: Table = interpreter.lua.globals().get("jit")?;
         jit.get::<mlua::Function>("off")?.call::<()>(())?;
         Ok(Interpreter {
-            is_fenced: true,
+            is_limited: true,
             ..interpreter
         })
     }
 
     /// Makes a state with all Lua libraries and without interruptions.
-    pub fn unfenced() -> Result<Interpreter> {
+    pub fn unlimited() -> Result<Interpreter> {
         // SAFETY: this is a fresh state from LuaJIT, and its own allocator works behind `allocate`.
         // State and meter are never freed, because handles of scripts may outlive `self`, and a
         // front has one interpreter for its life.
@@ -152,12 +152,12 @@ impl Interpreter {
         Ok(Interpreter {
             lua,
             meter,
-            is_fenced: false,
+            is_limited: false,
         })
     }
 
-    pub fn is_fenced(&self) -> bool {
-        self.is_fenced
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
     }
 
     /// Whether the running slice has ended. The code between the script and its coroutine asks
@@ -186,7 +186,7 @@ impl Interpreter {
     /// Charges for work that the instruction count does not show. A large charge ends the slice.
     pub fn charge(&self, instructions: usize) {
         const MUCH: usize = 1000;
-        if !self.is_fenced || instructions == 0 {
+        if !self.is_limited || instructions == 0 {
             return;
         }
         // SAFETY: the meter lives forever, and no reference to it is held. LuaJIT lets the hook be
@@ -205,7 +205,7 @@ impl Interpreter {
 
     /// Runs `resume` within an allowance and charges the allowance for it.
     pub fn slice<R>(&self, allowance: &mut Allowance, resume: impl FnOnce() -> R) -> (R, Break) {
-        if !self.is_fenced {
+        if !self.is_limited {
             return (resume(), Break::None);
         }
         let pace = Pace::new(allowance.tempo);

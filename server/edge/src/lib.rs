@@ -2,8 +2,13 @@
 //! mod_magnet.
 //!
 //! The front makes a [`Visit`] of a request, starts a script on it ([`Edge::start`]), and steps the
-//! [`Run`] until the script ends. The visit then holds the script's changes, and [`Ended`] the
-//! script's decision. This crate knows nothing of sockets, configuration or HTTP syntax.
+//! [`Run`] until the script ends. The visit then holds the script's changes, and [`ScriptDecision`]
+//! the script's decision. This crate knows nothing of sockets, configuration or HTTP syntax.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod attribute;
 mod current;
@@ -21,7 +26,7 @@ mod scripts;
 mod visit;
 
 pub use attribute::Attribute;
-pub use edge::{Edge, Ended, Limits, Run, Step};
+pub use edge::{Edge, Limits, Run, ScriptDecision, Step};
 pub use failure::Failure;
 pub use fields::Fields;
 pub use visit::{Piece, Pieces, Source, Stage, Status, Visit, World};

@@ -7,7 +7,7 @@
 
 mod item;
 
-pub use item::{Item, Kind};
+pub use item::{Item, LuaType};
 
 use crate::current::Current;
 pub use crate::refusal::{said, Refusal};
@@ -28,9 +28,9 @@ pub enum Answer<'v> {
 /// LuaJIT's own message.
 pub const NO_MEMORY: &str = "not enough memory";
 
-pub type Outcome<'v> = std::result::Result<Answer<'v>, Refusal>;
+pub type CallResult<'v> = std::result::Result<Answer<'v>, Refusal>;
 
-type Body = dyn for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v>;
+type Body = dyn for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> CallResult<'v>;
 
 /// The arguments of a call.
 pub struct Arguments<'v> {
@@ -46,7 +46,7 @@ impl<'v> Arguments<'v> {
         unsafe { Item::new(self.state, c_int::from(index)) }
     }
 
-    /// One of the texts that the function was made with, counted from 1.
+    /// Returns one of the texts that the function was made with, counted from 1.
     pub fn text(&self, number: u8) -> Item<'v> {
         let upvalue = ffi::lua_upvalueindex(c_int::from(number) + 1);
         // SAFETY: upvalues stay in place, and a missing upvalue is nil.
@@ -71,7 +71,7 @@ struct Bound {
 /// Lua's error if there is no memory.
 pub fn function<F>(lua: &Lua, current: &Rc<Current>, body: F) -> Result<Function>
 where
-    F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v> + 'static,
+    F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> CallResult<'v> + 'static,
 {
     function_with(lua, current, &[], body)
 }
@@ -89,7 +89,7 @@ pub fn function_with<F>(
     body: F,
 ) -> Result<Function>
 where
-    F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v> + 'static,
+    F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> CallResult<'v> + 'static,
 {
     let bound = Box::new(Bound {
         current: current.clone(),

@@ -58,7 +58,7 @@ pub fn find(
             captures: Vec::new(),
             depth: 0,
         };
-        if let Some(end) = matcher.at(start, 0)? {
+        if let Some(end) = matcher.match_at(start, 0)? {
             let captures = matcher.closed()?;
             return Ok(Some(Match {
                 whole: start..end,
@@ -92,17 +92,17 @@ type Matched = Result<Option<usize>, Fault>;
 impl Matcher<'_> {
     /// Matches the rest of the pattern from `p` on against the text at `s`. Returns the end of the
     /// match.
-    fn at(&mut self, s: usize, p: usize) -> Matched {
+    fn match_at(&mut self, s: usize, p: usize) -> Matched {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(Fault::Malformed("pattern too complex"));
         }
-        let matched = self.rest(s, p);
+        let matched = self.match_rest(s, p);
         self.depth -= 1;
         matched
     }
 
-    fn rest(&mut self, mut s: usize, mut p: usize) -> Matched {
+    fn match_rest(&mut self, mut s: usize, mut p: usize) -> Matched {
         loop {
             self.step()?;
             let Some(&byte) = self.pattern.get(p) else {
@@ -115,15 +115,15 @@ impl Matcher<'_> {
                 (b'(', _) => return self.capture(Open::Begun(s), s, p + 1),
                 (b')', _) => return self.close(s, p + 1),
                 (b'$', None) => return Ok((s == self.text.len()).then_some(s)),
-                (b'%', Some(b'b')) => match self.balanced(s, p + 2)? {
+                (b'%', Some(b'b')) => match self.match_balanced(s, p + 2)? {
                     Some(end) => (s, p) = (end, p + 4),
                     None => return Ok(None),
                 },
-                (b'%', Some(b'f')) => match self.frontier(s, p + 2)? {
+                (b'%', Some(b'f')) => match self.match_frontier(s, p + 2)? {
                     Some(next) => p = next,
                     None => return Ok(None),
                 },
-                (b'%', Some(digit @ b'0'..=b'9')) => match self.again(s, *digit)? {
+                (b'%', Some(digit @ b'0'..=b'9')) => match self.match_capture(s, *digit)? {
                     Some(end) => (s, p) = (end, p + 2),
                     None => return Ok(None),
                 },
@@ -132,7 +132,7 @@ impl Matcher<'_> {
                     match self.pattern.get(next) {
                         Some(b'?') => {
                             if self.is_one(s, p, next) {
-                                if let Some(end) = self.at(s + 1, next + 1)? {
+                                if let Some(end) = self.match_at(s + 1, next + 1)? {
                                     return Ok(Some(end));
                                 }
                             }
@@ -168,7 +168,7 @@ impl Matcher<'_> {
             count += 1;
         }
         loop {
-            if let Some(end) = self.at(s + count, next + 1)? {
+            if let Some(end) = self.match_at(s + count, next + 1)? {
                 return Ok(Some(end));
             }
             if count == 0 {
@@ -181,7 +181,7 @@ impl Matcher<'_> {
     /// Matches `-`: as few characters as possible.
     fn least(&mut self, mut s: usize, p: usize, next: usize) -> Matched {
         loop {
-            if let Some(end) = self.at(s, next + 1)? {
+            if let Some(end) = self.match_at(s, next + 1)? {
                 return Ok(Some(end));
             }
             if !self.is_one(s, p, next) {
@@ -196,7 +196,7 @@ impl Matcher<'_> {
             return Err(Fault::Malformed("too many captures"));
         }
         self.captures.push(open);
-        let matched = self.at(s, p)?;
+        let matched = self.match_at(s, p)?;
         if matched.is_none() {
             self.captures.pop();
         }
@@ -213,7 +213,7 @@ impl Matcher<'_> {
         if let Open::Begun(start) = before {
             self.captures[at] = Open::Done(Capture::Text { start, end: s });
         }
-        let matched = self.at(s, p)?;
+        let matched = self.match_at(s, p)?;
         if matched.is_none() {
             self.captures[at] = before;
         }
@@ -229,7 +229,7 @@ impl Matcher<'_> {
     }
 
     /// Matches `%1` and its like: the text of an earlier capture.
-    fn again(&mut self, s: usize, digit: u8) -> Matched {
+    fn match_capture(&mut self, s: usize, digit: u8) -> Matched {
         let capture = digit
             .checked_sub(b'1')
             .and_then(|at| self.captures.get(usize::from(at)));
@@ -242,7 +242,7 @@ impl Matcher<'_> {
     }
 
     /// Matches `%bxy`: balanced text.
-    fn balanced(&mut self, s: usize, p: usize) -> Matched {
+    fn match_balanced(&mut self, s: usize, p: usize) -> Matched {
         let Some(&[open, close]) = self.pattern.get(p..p + 2) else {
             return Err(Fault::Malformed("unbalanced pattern"));
         };
@@ -266,7 +266,7 @@ impl Matcher<'_> {
     }
 
     /// Matches `%f[set]`: the rest of the pattern if the set begins at `s`.
-    fn frontier(&mut self, s: usize, p: usize) -> Matched {
+    fn match_frontier(&mut self, s: usize, p: usize) -> Matched {
         if self.pattern.get(p) != Some(&b'[') {
             return Err(Fault::Malformed("missing '[' after '%f' in pattern"));
         }

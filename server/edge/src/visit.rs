@@ -102,7 +102,7 @@ pub struct Visit {
     changed: u32,
     /// A bit for each attribute that is known or was asked for. The two flags below serve fields
     /// and body.
-    told: u32,
+    learned: u32,
     knows_fields: bool,
     knows_body: bool,
     pub request: Fields,
@@ -138,7 +138,7 @@ impl Visit {
         self.stage = stage;
         self.texts.clear();
         self.spans = [(0, 0); COUNT];
-        (self.changed, self.told) = (0, 0);
+        (self.changed, self.learned) = (0, 0);
         (self.knows_fields, self.knows_body) = (false, false);
         for fields in [&mut self.request, &mut self.environment, &mut self.response] {
             fields.clear();
@@ -156,22 +156,22 @@ impl Visit {
     }
 
     /// Sets an attribute of the request.
-    pub fn tell(&mut self, attribute: Attribute, text: &[u8]) {
+    pub fn set_attribute(&mut self, attribute: Attribute, text: &[u8]) {
         let start = self.texts.len();
         self.texts.extend_from_slice(text);
         let place = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
         self.spans[attribute as usize] = (place(start), place(self.texts.len()));
-        self.told |= 1 << attribute as u32;
+        self.learned |= 1 << attribute as u32;
     }
 
     /// Asks the source for one attribute, unless the attribute is known.
     pub(crate) fn learn(&mut self, attribute: Attribute, source: Option<&dyn Source>) {
-        if self.told & (1 << attribute as u32) != 0 {
+        if self.learned & (1 << attribute as u32) != 0 {
             return;
         }
-        self.told |= 1 << attribute as u32;
+        self.learned |= 1 << attribute as u32;
         if let Some(text) = source.and_then(|source| source.attribute(attribute)) {
-            self.tell(attribute, &text);
+            self.set_attribute(attribute, &text);
         }
     }
 
@@ -214,7 +214,7 @@ impl Visit {
 
     /// Sets an attribute on behalf of the script.
     pub fn change(&mut self, attribute: Attribute, text: &[u8]) {
-        self.tell(attribute, text);
+        self.set_attribute(attribute, text);
         self.changed |= 1 << attribute as u32;
     }
 

@@ -1,6 +1,11 @@
 //! The syntax of FastCGI 1.0: records, and the pairs of names and values in them. No I/O.
 //!
 //! The front speaks to responders with it, and the Lua pool answers as one.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod pair;
 mod record;

@@ -1,4 +1,5 @@
-//! Records (FastCGI specification section 3.3): eight bytes that say what follows, and what follows.
+//! Records (FastCGI specification section 3.3): eight bytes that say what follows, and what
+//! follows.
 
 pub const BEGIN_REQUEST: u8 = 1;
 pub const END_REQUEST: u8 = 3;
@@ -45,7 +46,8 @@ impl Header {
         [VERSION, self.kind, id_high, id_low, high, low, padding, 0]
     }
 
-    /// Part of the answer to our request. Records of the connection itself answer what we never ask.
+    /// Part of the answer to our request. Records of the connection itself answer what we never
+    /// ask.
     pub fn is_answer(&self) -> bool {
         self.id == REQUEST && matches!(self.kind, STDOUT | STDERR | END_REQUEST)
     }

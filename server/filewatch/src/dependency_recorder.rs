@@ -7,11 +7,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The number of a watch and a name in its folder. Without a name, the folder or file itself.
-type Place = (i32, Option<Box<[u8]>>);
+type WatchedName = (i32, Option<Box<[u8]>>);
 
 pub struct DependencyRecorder<'g> {
     watcher: &'g FileWatcher,
-    dependents: RefCell<Vec<Place>>,
+    dependents: RefCell<Vec<WatchedName>>,
     ways: RefCell<Vec<Rc<CacheValidity>>>,
     /// The last path to a folder: the next file is likely to be in the same folder.
     last: RefCell<Option<(Vec<u8>, Rc<DirWatch>)>>,
@@ -40,7 +40,7 @@ impl<'g> DependencyRecorder<'g> {
         if path.ends_with(b"/") {
             path.pop();
             // Watches the folder itself, not the changes inside it.
-            if let End::Folder(_, folder) = &self.way(&path).end {
+            if let End::Folder(_, folder) = &self.dir_watch(&path).end {
                 return rustix::fs::lstat(c_path(folder).as_c_str()).ok();
             }
         }
@@ -50,7 +50,7 @@ impl<'g> DependencyRecorder<'g> {
             if matches!(name, b"" | b"." | b"..") {
                 return self.stat_unwatched(&path);
             }
-            let way = self.way(&path[..slash]);
+            let way = self.dir_watch(&path[..slash]);
             let (number, folder) = match &way.end {
                 End::Folder(number, folder) => (*number, folder),
                 End::Missing => return None,
@@ -74,13 +74,13 @@ impl<'g> DependencyRecorder<'g> {
         None
     }
 
-    fn way(&self, folder: &[u8]) -> Rc<DirWatch> {
+    fn dir_watch(&self, folder: &[u8]) -> Rc<DirWatch> {
         if let Some((last, way)) = &*self.last.borrow() {
             if last == folder {
                 return way.clone();
             }
         }
-        let way = self.watcher.way(folder);
+        let way = self.watcher.dir_watch(folder);
         self.ways.borrow_mut().push(way.validity.clone());
         self.last.replace(Some((folder.to_vec(), way.clone())));
         way

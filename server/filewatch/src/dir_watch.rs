@@ -12,9 +12,9 @@ use std::rc::Rc;
 /// The most links on one path, as in path_resolution(7).
 pub const LINKS: usize = 40;
 
-/// Events of a folder on the path. Events of its children are excluded: for them the system would
-/// mark every name of the folder that it remembers, tens of thousands in a `/tmp`. The second look
-/// finds a change of permissions.
+/// Events of a folder on the path, without events of its children: for these the system would mark
+/// every name of the folder that it remembers, tens of thousands in a `/tmp`. The second look finds
+/// a change of permissions.
 const ITSELF: WatchFlags = WatchFlags::DELETE_SELF
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR)
@@ -25,7 +25,7 @@ const NAMES: WatchFlags = ITSELF
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
     .union(WatchFlags::MOVED_TO);
-/// Those events, and changes of contents and permissions.
+/// The events of NAMES, and changes of contents and permissions.
 const FILES: WatchFlags = NAMES
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::MODIFY)
@@ -55,7 +55,7 @@ pub enum End {
 
 impl FileWatcher {
     /// The watched path to a folder. A known, unchanged path is not walked again.
-    pub(super) fn way(&self, folder: &[u8]) -> Rc<DirWatch> {
+    pub(super) fn dir_watch(&self, folder: &[u8]) -> Rc<DirWatch> {
         let known = self.ways.borrow().get(folder).cloned();
         if let Some(way) = known.filter(|way| way.validity.holds()) {
             // A deleted folder that a process holds open causes no event, but the number of its
@@ -67,7 +67,7 @@ impl FileWatcher {
         }
         self.make_room();
         let validity = Rc::new(CacheValidity::default());
-        let end = self.go(folder, &validity);
+        let end = self.watch_folder(folder, &validity);
         let way = Rc::new(DirWatch { validity, end });
         if let End::Folder(..) = way.end {
             self.ways.borrow_mut().insert(folder.into(), way.clone());
@@ -76,7 +76,7 @@ impl FileWatcher {
     }
 
     /// Walks to a folder and watches its files.
-    fn go(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> End {
+    fn watch_folder(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> End {
         let here = match self.walk(folder, validity) {
             Ok(here) => here,
             Err(end) => return end,
@@ -87,8 +87,8 @@ impl FileWatcher {
         }
     }
 
-    /// Where the path to a folder ends, without links, or why it does not lead there. Each part is
-    /// watched before it is examined, so no change is missed.
+    /// Walks the path to a folder. Returns where it ends, without links, or why it does not lead
+    /// there. Each part is watched before it is examined, so no change is missed.
     fn walk(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> Result<Vec<u8>, End> {
         let mut rest: VecDeque<Vec<u8>> = parts(folder).collect();
         let mut here = Vec::new();

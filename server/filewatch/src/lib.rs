@@ -4,6 +4,11 @@
 //! resulting [`CacheValidity`]. An unchanged file costs no disk access. A changed file is examined
 //! again by the next request. Without a validity (no watches are left, or others can change the
 //! file system) every request examines the files. The loop reads events before any later request.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod dependency_recorder;
 mod dir_watch;
@@ -105,7 +110,7 @@ impl FileWatcher {
     }
 
     /// Whether files of this folder have been watched before.
-    pub fn knows(&self, folder: &[u8]) -> bool {
+    pub fn has_watched(&self, folder: &[u8]) -> bool {
         self.ways.borrow().contains_key(folder)
     }
 
@@ -239,7 +244,7 @@ impl FileWatcher {
 
     fn make_room(&self) {
         if self.dependents.get() >= self.tidied_at.get() {
-            self.tidy();
+            self.forget_unused_names();
             self.tidied_at.set(TIDY.max(2 * self.dependents.get()));
         }
         if self.ways.borrow().len() >= FOLDERS || self.dependents.get() >= PLACES {
@@ -251,7 +256,7 @@ impl FileWatcher {
 impl FileWatcher {
     /// Forgets the names without a dependent route, because there may be many more files than
     /// routes.
-    fn tidy(&self) {
+    fn forget_unused_names(&self) {
         let mut left = 0;
         for watched in self.watched.borrow_mut().values_mut() {
             watched.names.retain(|_, who| {

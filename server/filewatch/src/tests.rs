@@ -2,7 +2,7 @@
 
 use super::{CacheValidity, DependencyRecorder, FileWatcher};
 use mehari_config::LogLevel;
-use mehari_observe::{Entry, Journal, Origin};
+use mehari_observe::{AccessEntry, Journal, Origin};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{symlink, PermissionsExt};
@@ -12,7 +12,7 @@ use std::rc::Rc;
 struct Silent;
 
 impl Journal for Silent {
-    fn access(&self, _: u32, _: &Entry<'_>) {}
+    fn access(&self, _: u32, _: &AccessEntry<'_>) {}
     fn error(&self, _: u32, _: LogLevel, _: Origin, _: &str) {}
 }
 

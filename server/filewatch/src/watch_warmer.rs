@@ -12,14 +12,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// A rare event of the children, so that they are marked. One event only, because nobody reads
-/// them.
+/// A rare event of the children, which makes the system mark them. It is one event only, because
+/// the warmer does not read events.
 const MARK: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::ONESHOT)
     .union(WatchFlags::ONLYDIR);
 
 pub struct WatchWarmer {
-    /// `None`: the system gives no instance, and the loop sets all watches itself.
+    /// The warmer's instance. `None`: the system gives none, and the loop sets all watches itself.
     inotify: Option<OwnedFd>,
     /// The last watches. For earlier folders the watcher has its own.
     standing: Mutex<Vec<i32>>,

@@ -1,21 +1,22 @@
-//! Serves a folder with the front alone: for looking at, and for measuring it without Perl.
+//! Serves a folder with the front alone, without Perl, for trying the front and for measuring it.
 //!
 //!     cargo run --release -p mehari-front --example folder -- /srv/www 127.0.0.1:8080
 //!
-//! Scripts are answered by a stand-in, so that the cost of the front's side of them can be seen.
+//! A stand-in answers for scripts, so the cost of the front's part of a script's request is
+//! visible.
 
 #[path = "../tests/stand/mod.rs"]
 mod stand;
 
 use mehari_config::LogLevel;
-use mehari_front::{Entry, Front, Journal, Listener, Origin, Stop};
+use mehari_front::{AccessEntry, Front, Journal, Listener, Origin, Stop};
 use std::rc::Rc;
 use std::sync::Arc;
 
 struct Quiet;
 
 impl Journal for Quiet {
-    fn access(&self, _: u32, _: &Entry<'_>) {}
+    fn access(&self, _: u32, _: &AccessEntry<'_>) {}
 
     fn error(&self, _: u32, _: LogLevel, origin: Origin, text: &str) {
         eprintln!("{:?} {text}", origin.request);

@@ -1,8 +1,9 @@
 //! The response cache of a front: keys, the levels of the store (memory, a folder, Redis), and the
 //! waiting requests.
 //!
-//! `pipeline::cache` asks it before a program runs and stores the program's responses. Only places
-//! with `CacheEnable` use it. `mehari_cache` has RFC 9111's rules and the store in memory.
+//! `pipeline::cache` asks the cache before a program runs, and stores the program's responses. Only
+//! places with `CacheEnable` use the cache. `mehari_cache` has RFC 9111's rules and the store in
+//! memory.
 
 pub mod claims;
 pub mod coded;
@@ -38,7 +39,7 @@ pub struct Cache {
     pub store: Store,
     pub asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
     pub fills: Fills,
-    /// The number of requests that have asked for a page.
+    /// The number of requests that have become the maker of a page.
     askers: Cell<u64>,
     pub coded: CodedPages,
     disk: Disk,
@@ -49,11 +50,12 @@ pub struct Cache {
 
 /// A page that is being made.
 pub struct Asking {
-    /// The number of the request that makes it.
+    /// The number of the request that makes the page.
     number: u64,
     pub since: Instant,
     pub waiting: Vec<Waker>,
-    /// The status with which its program failed, for the waiting requests. 0: it has not failed.
+    /// The status with which the program failed, for the waiting requests. 0: the program has not
+    /// failed.
     pub failure: Rc<Cell<u16>>,
 }
 
@@ -66,7 +68,7 @@ pub struct Counts {
     pub revalidated: Cell<u64>,
 }
 
-/// What `mehari status` shows of the response cache.
+/// The figures of the response cache in `mehari status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStats {
     pub keys: usize,
@@ -90,7 +92,7 @@ pub enum CacheStatus {
 }
 
 impl CacheStatus {
-    /// Whether a kept page is the response; its lines contain the date.
+    /// Whether a kept page is the response. The page's lines contain their own date.
     pub fn is_kept(self) -> bool {
         matches!(
             self,
@@ -110,15 +112,15 @@ impl CacheStatus {
 }
 
 impl Cache {
-    /// Sets the journal for errors.
-    pub fn tell(&self, journal: Rc<dyn Journal>) {
+    /// Sets the journal that takes errors.
+    pub fn set_journal(&self, journal: Rc<dyn Journal>) {
         self.journal.replace(Some(journal));
     }
 
     pub fn configure(&self, settings: &CacheStore) {
         self.disk.configure(settings);
         self.redis.configure(&settings.redis);
-        // A third is for compressed forms.
+        // The remaining third is for compressed forms.
         self.store.bound(settings.memory / 3 * 2);
         self.coded.bound(settings.memory / 3);
     }
@@ -135,7 +137,7 @@ impl Cache {
     }
 
     /// Loads the pages of a key from the other levels into memory. `None`: there are none.
-    pub fn look_behind(
+    pub fn load_pages(
         self: &Rc<Cache>,
         key: &Rc<[u8]>,
     ) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
@@ -155,7 +157,7 @@ impl Cache {
         self.forget(key);
     }
 
-    /// A request has changed the resource: no earlier page of any client is kept.
+    /// Removes all earlier pages of a resource that a request has changed, for every client.
     pub fn invalidate(self: &Rc<Cache>, base: &[u8]) {
         self.fills.void(|key| key::base(key) == base);
         self.remove(base);
@@ -197,8 +199,8 @@ impl Cache {
         count.set(count.get() + 1);
     }
 
-    /// Registers a request as the maker of a page. `None`: another request is making it and has not
-    /// taken too long. No request waits for one that takes longer.
+    /// Registers a request as the maker of a page. `None`: another request is making the page and
+    /// has not exceeded `limit`. A maker that exceeds `limit` is replaced.
     pub fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
         let mut asked = self.asked.borrow_mut();
         let before = asked.get_mut(key);
@@ -223,7 +225,7 @@ impl Cache {
         Some(number)
     }
 
-    /// Whether no later request has replaced this maker.
+    /// Whether this request is still the maker of the page.
     fn is_asking(&self, key: &[u8], number: u64) -> bool {
         let asked = self.asked.borrow();
         asked.get(key).is_some_and(|asking| asking.number == number)
@@ -237,7 +239,7 @@ impl Cache {
         }
     }
 
-    /// The program has failed for a maker, and so for all requests that wait now.
+    /// Notes that the program has failed for a maker, and so for all requests that wait now.
     fn fail(&self, key: &[u8], status: u16) {
         if let Some(asking) = self.asked.borrow_mut().get_mut(key) {
             std::mem::take(&mut asking.failure).set(status);

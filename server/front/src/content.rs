@@ -1,4 +1,4 @@
-//! Content: what an answer consists of, and the files it comes from.
+//! Content: the parts of an answer, and the files that it comes from.
 //!
 //! [`Answer`] is a response that needs no program. `files` keeps open files and small bodies,
 //! `resource` is a file as its readers see it, `body` sends it, `variants` keeps compressed copies.

@@ -14,6 +14,7 @@ pub mod proxy;
 pub mod report;
 pub mod send_file;
 pub mod ssi;
+pub mod through;
 mod upgrade;
 
 pub use captured::Captured;
@@ -41,13 +42,13 @@ pub enum HandlerOutcome {
 /// The head from a program or a back end.
 pub enum BackendHead {
     Response(Head),
-    /// Another local target is to answer, and these header lines go with the answer.
+    /// Another local target responds, and its response gets these header lines.
     Elsewhere(Vec<u8>, Vec<u8>),
-    /// Perl leaves the answer to the server, and the body it was given.
+    /// Perl leaves the response to the front and returns the body of the request.
     Declined(Box<Declined>, Option<Box<Spooled>>),
     /// The server's own page for this status.
     Page(u16),
-    /// An answer of the front itself that took some time.
+    /// An answer of the front itself that was not ready at once.
     Answered(Box<Answer>),
     /// 101: the connection changes its protocol.
     Upgrade(Head),
@@ -87,17 +88,19 @@ impl Fault {
 
 /// A program or back end at work on a request.
 pub enum Backend {
-    /// With the body, if another handler may have to respond after all.
+    /// The request's body is kept if another handler may have to respond after all.
     Perl(PerlExchange, Option<Box<Spooled>>),
-    Cgi(Box<cgi::Exchange>),
-    Proxy(Box<proxy::Exchange>),
-    /// One of these with a filter behind it.
+    Cgi(Box<cgi::CgiExchange>),
+    Proxy(Box<proxy::ProxyExchange>),
+    /// One of the other variants with a filter behind it.
     Filtered(Box<Filtered>),
-    /// One of these whose response is also stored in the cache.
+    /// One of the other variants whose response is also stored in the cache.
     Captured(Box<Captured>),
-    /// The front itself, when it is ready.
+    /// A response of the front that Perl's filters process.
+    Through(Box<through::Through>),
+    /// An answer of the front itself that is not ready yet.
     Deferred(Deferred),
-    /// Taken apart.
+    /// The back end has been moved into a filter.
     Gone,
 }
 
@@ -127,16 +130,21 @@ impl Backend {
 
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
         match self {
-            Backend::Perl(exchange, body) => match said(exchange.poll_head(cx)) {
+            Backend::Perl(exchange, body) => match backend_head(exchange.poll_head(cx)) {
                 Poll::Ready(Ok(BackendHead::Declined(declined, _))) => {
-                    Poll::Ready(Ok(BackendHead::Declined(declined, body.take())))
+                    let filtered = exchange.take_filtered_body();
+                    let filtered =
+                        filtered.map(|(file, length)| Box::new(Spooled::File(file.into(), length)));
+                    let body = filtered.or_else(|| body.take());
+                    Poll::Ready(Ok(BackendHead::Declined(declined, body)))
                 }
                 said => said,
             },
-            Backend::Cgi(exchange) => said(exchange.poll_head(cx)),
+            Backend::Cgi(exchange) => backend_head(exchange.poll_head(cx)),
             Backend::Proxy(exchange) => exchange.poll_head(cx),
             Backend::Filtered(filtered) => filtered.inner_mut().poll_head(cx),
             Backend::Captured(captured) => captured.inner_mut().poll_head(cx),
+            Backend::Through(through) => through.poll_head(cx),
             Backend::Deferred(later) => later.as_mut().poll(cx).map(|answer| {
                 Ok(match answer {
                     Ok(answer) => BackendHead::Answered(Box::new(answer)),
@@ -154,6 +162,7 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.take_interim(),
             Backend::Filtered(filtered) => filtered.inner_mut().take_interim(),
             Backend::Captured(captured) => captured.inner_mut().take_interim(),
+            Backend::Through(through) => through.take_interim(),
             Backend::Cgi(_) | Backend::Deferred(_) | Backend::Gone => None,
         }
     }
@@ -170,6 +179,7 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
             Backend::Filtered(filtered) => filtered.poll_body(cx, into, room),
             Backend::Captured(captured) => captured.poll_body(cx, into, room),
+            Backend::Through(through) => through.poll_body(cx, into, room),
             Backend::Deferred(_) | Backend::Gone => Poll::Ready(Ok(false)),
         }
     }
@@ -181,6 +191,7 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.is_complete(),
             Backend::Filtered(filtered) => filtered.is_complete(),
             Backend::Captured(captured) => captured.inner().is_complete(),
+            Backend::Through(through) => through.is_complete(),
             Backend::Deferred(_) | Backend::Gone => true,
         }
     }
@@ -191,21 +202,23 @@ impl Backend {
             Backend::Cgi(exchange) => exchange.worker(),
             Backend::Filtered(filtered) => filtered.inner().worker(),
             Backend::Captured(captured) => captured.inner().worker(),
+            Backend::Through(through) => through.exchange.worker(),
             Backend::Proxy(_) | Backend::Deferred(_) | Backend::Gone => None,
         }
     }
 
-    /// The user that Perl's handlers have set. Returned only once.
+    /// Returns the user that Perl's handlers have set, but only once.
     pub fn take_user(&mut self) -> Option<Box<Named>> {
         match self {
             Backend::Perl(exchange, _) => exchange.take_user(),
             Backend::Filtered(filtered) => filtered.inner_mut().take_user(),
             Backend::Captured(captured) => captured.inner_mut().take_user(),
+            Backend::Through(through) => through.exchange.take_user(),
             Backend::Cgi(_) | Backend::Proxy(_) | Backend::Deferred(_) | Backend::Gone => None,
         }
     }
 
-    /// Whether no work on the request has begun.
+    /// Whether no worker or back end has begun to work on the request.
     pub fn waits(&self) -> bool {
         match self {
             Backend::Proxy(exchange) => !exchange.is_begun(),
@@ -223,11 +236,14 @@ impl Backend {
             Backend::Proxy(exchange) => exchange.queued(),
             Backend::Filtered(filtered) => filtered.inner().queued(),
             Backend::Captured(captured) => captured.inner().queued(),
+            Backend::Through(through) => through.exchange.queued(),
             Backend::Deferred(_) | Backend::Gone => Duration::ZERO,
         }
     }
 }
 
-fn said(head: Poll<Result<ScriptHead, mehari_pool::Fault>>) -> Poll<Result<BackendHead, Fault>> {
+fn backend_head(
+    head: Poll<Result<ScriptHead, mehari_pool::Fault>>,
+) -> Poll<Result<BackendHead, Fault>> {
     head.map(|head| head.map(BackendHead::from).map_err(Fault::from))
 }

@@ -3,6 +3,11 @@
 //! The modules stand in the order in which a request meets them, and each uses only modules below.
 //! One thread owns every socket, and a connection is a task of that thread. `mehari_pool` runs
 //! Perl.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 /// Listeners, connections and their tasks.
 mod server;
@@ -16,10 +21,7 @@ mod pipeline;
 /// Handlers: files, programs, back ends, includes, reports.
 mod handlers;
 
-/// The configuration's rules about access and paths.
-mod access;
-
-/// What all connections of a front share.
+/// The state that all connections of a front share.
 mod shared;
 
 /// `RewriteRule`.
@@ -42,13 +44,18 @@ mod request;
 
 pub use cache::CacheStats;
 pub use mehari_net::socket::{Listener, ListenerOptions};
-pub use mehari_net::tls::{remarks as remarks_on_certificates, Hosts, Trouble};
-pub use mehari_observe::{Entry, Journal, Origin};
+pub use mehari_net::tls::{warnings as certificate_warnings, Hosts, Trouble};
+pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
+pub use routing::{places_of, ServedUrl};
 pub use server::{probe, Front, Handle, Stats, Stop};
 pub use shared::{PerlPool, StandIn, StandInExchange};
 
-/// Why the TLS configuration of `https://` back ends is unusable.
+/// Checks the TLS configuration of `https://` back ends.
+///
+/// # Errors
+///
+/// The reason for which the configuration is unusable.
 pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {
     if mehari_upstream::is_secure(&site.back_ends.upstreams) {
         mehari_upstream::Trust::load(&site.back_ends.tls).map(drop)

@@ -1,16 +1,22 @@
-//! A request's way from its head to its log line, whichever protocol carries it.
+//! The way of a request from its head to its log line, whichever protocol carries it.
 //!
 //! A codec (`codec::h1`, `codec::h2`) reads a head and calls [`run`] with its [`ClientStream`]. The
 //! stages follow each other:
 //!
 //! 1. [`admit`] checks the head and the limits;
-//! 2. [`access`] evaluates the rules, with the `scripts` before and behind them;
-//! 3. [`cache`] asks the response cache;
-//! 4. [`handle`] reads the body, and [`start`] starts the handler;
-//! 5. [`program`] interprets the head that a program sends;
-//! 6. [`filter`] and [`headers`] change the response;
-//! 7. [`respond`] sends the head, and [`response_body`] moves a program's body;
-//! 8. [`log`] writes the access line.
+//! 2. [`rewrite`] applies the server's rules to the path (Apache's translate phase);
+//! 3. [`route`] finds the file and the handler;
+//! 4. [`access`] decides who may come;
+//! 5. [`fixups`] applies the rules of the place;
+//! 6. [`cache`] asks the response cache;
+//! 7. [`handle`] reads the body, and [`start`] starts the handler;
+//! 8. [`program`] interprets the head that a program sends;
+//! 9. [`filter`] and [`headers`] change the response;
+//! 10. [`respond`] sends the head, and [`response_body`] moves a program's body;
+//! 11. [`log`] writes the access line.
+//!
+//! [`rules`] takes a request through stages 2 to 5, again for each path to which a rule leads.
+//! [`scripts`] run before and behind them, and before the head is sent.
 //!
 //! The codecs keep framing, flow control and what their protocol has of its own.
 
@@ -21,6 +27,7 @@ mod client;
 mod context;
 mod declined;
 mod filter;
+mod fixups;
 mod handle;
 mod headers;
 mod included;
@@ -28,13 +35,18 @@ mod log;
 mod program;
 mod respond;
 mod response_body;
+mod rewrite;
+mod route;
+mod rules;
 mod scripts;
 mod start;
 mod status_page;
 pub mod subrequest;
 
 pub use admit::{at_once, check, TargetForm};
-pub use client::{BodyLength, ClientStream, Framing, Gathered, Gone, RequestSource, ResponseHead};
+pub use client::{
+    BodyLength, ClientStream, Framing, Gathered, Gone, RequestHead, RequestSource, ResponseHead,
+};
 pub use context::RequestContext;
 pub use respond::{answer, start_answer};
 
@@ -43,7 +55,7 @@ use crate::handlers::HandlerOutcome;
 use crate::request::Protocol;
 use mehari_net::proxied;
 
-/// What a client asks for begins: it is counted, and its host is known.
+/// Begins a request: counts it and finds its host.
 #[inline(always)]
 pub fn begin<C: ClientStream>(client: &C, protocol: Protocol) -> RequestContext {
     let shared = client.shared();
@@ -89,17 +101,15 @@ pub async fn finish<C: ClientStream>(
                 return respond::answer(client, context, answer).await
             }
             HandlerOutcome::Elsewhere(target, status) => {
-                handle::go_elsewhere(client, context, target, status).await
+                context.end_listening(status);
+                handle::redirect_internally(client, context, target, status).await
             }
             HandlerOutcome::Backend(mut backend) => {
                 let sent = program::answer(client, context, &mut backend).await;
                 context.note_backend(&mut backend);
                 match sent? {
                     None => return Ok(()),
-                    Some(work) => {
-                        context.report_to_worker(backend, &work);
-                        work
-                    }
+                    Some(work) => context.report_to_worker(backend, work),
                 }
             }
         }

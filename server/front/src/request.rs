@@ -1,4 +1,5 @@
-//! A request as routing and handlers see it, for every protocol. Everything is borrowed.
+//! A request as routing and handlers see it, for every protocol: its head, and what the server has
+//! made of the request so far. Everything is borrowed.
 //!
 //! `rule_state` holds the results of rules, `variables` the values for expressions.
 
@@ -30,7 +31,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// SERVER_PROTOCOL and the access log's word.
+    /// The protocol as SERVER_PROTOCOL and the access log have it.
     pub fn name(self) -> &'static [u8] {
         match self {
             Protocol::Http10 => b"HTTP/1.0",
@@ -100,7 +101,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What the request asks of the representation that answers it.
+    /// The conditions under which the client wants the representation.
     pub fn conditions(&self) -> Conditions<'a> {
         Conditions::of(self.method, self.fields.iter())
     }

@@ -7,7 +7,8 @@ mod target;
 
 use crate::request::canonical::has_scheme;
 use crate::request::rule_state::RuleState;
-use crate::request::variables::ExpressionVariables;
+use crate::request::variables::{ExpressionVariables, Match};
+use conditions::OwnedMatch;
 use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
 use outcome::expanded;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub enum Rewritten {
 
 /// A request on its way through the rules.
 pub struct Run<'a> {
-    pub facts: ExpressionVariables<'a>,
+    pub variables: ExpressionVariables<'a>,
     /// The text that patterns match.
     pub subject: Vec<u8>,
     pub query: Vec<u8>,
@@ -130,14 +131,15 @@ impl Run<'_> {
             (None, true) => Groups::default(),
             _ => return None,
         };
-        let matched = (subject.as_slice(), &groups);
-        let (condition, fields) = self.conditions(&rule.conditions, matched)?;
-        for name in fields {
+        let matched = Match {
+            text: &subject,
+            groups: &groups,
+        };
+        let conditions = self.conditions(&rule.conditions, matched)?;
+        for name in conditions.fields {
             self.rule_state.vary(name);
         }
-        let condition = condition
-            .as_ref()
-            .map(|(text, groups)| (text.as_slice(), groups));
+        let condition = conditions.last.as_ref().map(OwnedMatch::borrow);
         let flags = &rule.flags;
         self.note(flags, matched, condition);
         if flags.forbidden {
@@ -159,8 +161,8 @@ impl Run<'_> {
                 None => Applied::Nothing,
             });
         };
-        let facts = self.facts_for(matched, condition, flags.escape.as_ref());
-        let Some(mut target) = expanded(substitution, &facts, flags) else {
+        let variables = self.facts_for(matched, condition, flags.escape.as_ref());
+        let Some(mut target) = expanded(substitution, &variables, flags) else {
             return Some(Applied::End(Rewritten::Status(403)));
         };
         let literal = substitution.pieces().first();
@@ -179,7 +181,7 @@ impl Run<'_> {
         if status.is_some() || elsewhere {
             return Some(self.leave(status.unwrap_or(302), target, flags));
         }
-        let root = self.facts.host.document_root.as_os_str();
+        let root = self.variables.host.document_root.as_os_str();
         let root = root.as_encoded_bytes();
         let uncovers = target::uncovers(&target, &subject, substitution, root);
         self.subject = target;
@@ -190,25 +192,24 @@ impl Run<'_> {
         })
     }
 
-    fn note(
-        &mut self,
-        flags: &Flags,
-        matched: (&[u8], &Groups),
-        condition: Option<(&[u8], &Groups)>,
-    ) {
+    fn note(&mut self, flags: &Flags, matched: Match<'_>, condition: Option<Match<'_>>) {
         if let Some(forced) = &flags.forced {
             self.rule_state.forced.push(forced.clone());
         }
         if flags.environment.is_empty() && flags.cookies.is_empty() {
             return;
         }
-        let facts = self.facts_for(matched, condition, None);
+        let variables = self.facts_for(matched, condition, None);
         let set = flags
             .environment
             .iter()
-            .map(|(name, text)| (name.clone(), text.as_ref().map(|text| text.of(&facts))));
+            .map(|(name, text)| (name.clone(), text.as_ref().map(|text| text.of(&variables))));
         let set: Vec<_> = set.collect();
-        let cookies: Vec<Vec<u8>> = flags.cookies.iter().map(|text| text.of(&facts)).collect();
+        let cookies: Vec<Vec<u8>> = flags
+            .cookies
+            .iter()
+            .map(|text| text.of(&variables))
+            .collect();
         for (name, value) in set {
             match value {
                 Some(value) => self.rule_state.set(name.as_bytes(), value),

@@ -1,9 +1,11 @@
-//! From a request's path to its file and handler: sections, aliases, files, indexes, PATH_INFO.
+//! Finds the file and handler of a request's path: sections, aliases, files, indexes, PATH_INFO.
 //!
-//! `access` calls this module for each request. A route is kept for a second, so a busy path costs
-//! one lookup. The files of a file's route are watched, and a change invalidates the route at once.
+//! `pipeline::route` calls this module for each request. A route is kept for a second, so a busy
+//! path costs one lookup. The files of a file's route are watched, and a change invalidates the
+//! route at once.
 //! Other changes in the file system are noticed when the route expires.
 
+mod file_mark;
 pub mod homes;
 pub mod hosts;
 pub mod htaccess;
@@ -11,9 +13,9 @@ mod links;
 mod listing;
 mod locate;
 mod mapping;
+mod places;
 mod program;
 mod proxied;
-mod seen;
 pub mod table;
 mod views;
 mod walk;
@@ -21,10 +23,10 @@ mod walk;
 pub use locate::{DENIED, HIDDEN};
 
 use crate::content::{media, FileTarget};
-use mehari_config::{Handler, Report, Settings};
+use file_mark::FileMark;
+use mehari_config::{Handler, Report, Rung, Settings};
 use mehari_filewatch::FileWatcher;
 use mehari_http::problem::Problem;
-use seen::Seen;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
@@ -39,14 +41,14 @@ pub struct Route {
     /// Decoded. Followed by `path_info` it is the request's path.
     pub script_name: Vec<u8>,
     pub path_info: Vec<u8>,
-    pub outcome: Outcome,
+    pub outcome: RouteOutcome,
     /// Settings of intermediate places (a folder with an index), if their access rules differ from
     /// those of `settings`.
     pub intermediate_settings: Vec<Arc<Settings>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
     /// The state of the program's file, from the second search for this path on.
-    pub seen: Option<Seen>,
+    pub file_mark: Option<FileMark>,
 }
 
 /// The file for which an `Action`'s program runs.
@@ -62,7 +64,7 @@ impl Route {
     /// Whether the response is a file's unchanged bytes: no includes, and no coding that a reader
     /// must undo.
     pub fn is_plain_file(&self) -> bool {
-        matches!(self.outcome, Outcome::File(_))
+        matches!(self.outcome, RouteOutcome::File(_))
             && self.path_info.is_empty()
             && self.settings.output.includes.are_off()
             && media::encoding(&self.file, &self.settings).is_none()
@@ -70,33 +72,43 @@ impl Route {
 
     /// The mark of the program's file while it is unchanged. 0: the worker must check the file.
     pub fn file_mark(&self) -> u64 {
-        self.seen.as_ref().map_or(0, Seen::mark)
+        self.file_mark.as_ref().map_or(0, FileMark::mark)
     }
 
-    /// This route after the earlier one: a program's file is watched from the second request on,
-    /// because a single request is not worth a watch.
+    /// Returns this route as the successor of the earlier one. A program's file is watched from the
+    /// second request on, because a single request is not worth a watch.
     pub fn succeeding(mut self, before: Option<&Route>, watcher: &FileWatcher) -> Route {
         let file = match (&self.outcome, &self.handler) {
-            (Outcome::Program, Handler::Psgi(file)) => file.as_os_str().as_bytes(),
-            (Outcome::Program, _) => &self.file,
+            (RouteOutcome::Program, Handler::Psgi(file)) => file.as_os_str().as_bytes(),
+            (RouteOutcome::Program, _) => &self.file,
             _ => return self,
         };
-        self.seen = before.and_then(|before| match &before.seen {
-            Some(seen) if before.file == self.file && seen.is_confirmed(file) => Some(seen.clone()),
-            _ => Seen::look(file, watcher),
+        self.file_mark = before.and_then(|before| match &before.file_mark {
+            Some(file_mark) if before.file == self.file && file_mark.is_confirmed(file) => {
+                Some(file_mark.clone())
+            }
+            _ => FileMark::look(file, watcher),
         });
         self
     }
 
-    /// Whether Perl filters process the file.
+    /// Whether Perl filters process a response that the front itself makes, or the request's body
+    /// before the front uses it.
     pub fn is_filtered(&self) -> bool {
-        self.settings.filters_output() && self.is_plain_file()
+        match self.outcome {
+            RouteOutcome::File(_) => self.settings.filters_output(),
+            RouteOutcome::Proxied(_) => self.settings.filters(),
+            RouteOutcome::Program if self.handler == Handler::Script(Rung::Cgi) => {
+                self.settings.filters()
+            }
+            _ => false,
+        }
     }
 }
 
 /// The result of the search in the file system.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum RouteOutcome {
     /// A file to be sent unchanged.
     File(FileTarget),
     /// `Route::handler` is a program and may run.
@@ -113,4 +125,5 @@ pub enum Outcome {
 }
 
 pub use listing::listing;
-pub use locate::{cold, find, find_for, find_to_keep, to_back_end};
+pub use locate::{cold, find, find_for, find_to_keep, to_back_end, Sought, Watching};
+pub use places::{places_of, ServedUrl};

@@ -11,9 +11,9 @@ use crate::shared::{PerlPool, Shared};
 use accept::accept;
 use mehari_config::Site;
 use mehari_net::deadline::{Interrupt, SWEEP};
+use mehari_net::readiness::register;
 use mehari_net::socket::{Acceptor, Listener};
 use mehari_net::tls::{Hosts, Trouble};
-use mehari_net::watched::watched;
 use mehari_observe::Journal;
 use mehari_pool::SubrequestResolver;
 use mehari_upstream::GroupStatus;
@@ -82,6 +82,10 @@ impl Handle {
     }
 
     /// Loads the TLS settings of a new site. `None`: no listener uses TLS.
+    ///
+    /// # Errors
+    ///
+    /// A file of the configuration that cannot be used.
     pub fn load_tls(&self, site: &Site) -> Result<Option<Hosts>, Trouble> {
         let current = self.0.connections.tls();
         let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
@@ -159,6 +163,10 @@ impl Front {
     }
 
     /// Serves until told to stop. An error means that a listener is unusable.
+    ///
+    /// # Errors
+    ///
+    /// The error of a listener that is unusable.
     pub async fn run(self, mut stop: watch::Receiver<Stop>) -> io::Result<()> {
         let tasks = LocalSet::new();
         let shared = self.shared;
@@ -173,8 +181,8 @@ impl Front {
                 shared.backends.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let watching = spawn_local(watch(shared.clone()));
-                let listening = spawn_local(listen_to_the_ground(shared.clone()));
-                let how = asked_to_stop(&mut stop).await;
+                let listening = spawn_local(listen_for_file_changes(shared.clone()));
+                let how = await_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
                 if how == Stop::Gracefully {
                     finish(&shared, &mut stop).await;
@@ -190,8 +198,8 @@ impl Front {
     }
 }
 
-/// A dropped sender counts as an order to stop.
-async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
+/// Waits for an order to stop. A dropped sender counts as one.
+async fn await_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
     match stop.wait_for(|stop| *stop != Stop::No).await {
         Ok(how) => *how,
         Err(_) => Stop::Gracefully,
@@ -209,7 +217,7 @@ async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
         }
     };
     tokio::select! {
-        () = shared.connections.registry.emptied() => {}
+        () = shared.connections.registry.wait_until_empty() => {}
         () = tokio::time::sleep(limit) => {}
         () = impatient => {}
     }
@@ -227,7 +235,7 @@ async fn sweep(shared: Rc<Shared>) {
         shared
             .routing
             .routes
-            .tidy(shared.routing.watcher.take_invalidated());
+            .sweep(shared.routing.watcher.take_invalidated());
         shared.backends.upstreams.sweep();
     }
 }
@@ -237,7 +245,7 @@ async fn watch(shared: Rc<Shared>) {
     let Some(watch) = shared.routing.htaccess.descriptor() else {
         return;
     };
-    let Ok(readable) = watched(watch) else {
+    let Ok(readable) = register(watch) else {
         return;
     };
     loop {
@@ -245,15 +253,19 @@ async fn watch(shared: Rc<Shared>) {
             return;
         };
         ready.clear_ready();
-        if shared.routing.htaccess.hear(&shared.site().access_files) {
+        if shared
+            .routing
+            .htaccess
+            .forget_changed(&shared.site().access_files)
+        {
             shared.routing.routes.clear();
         }
     }
 }
 
 /// Invalidates cached results when their files change.
-async fn listen_to_the_ground(shared: Rc<Shared>) {
-    let readable = shared.routing.watcher.descriptor().map(watched);
+async fn listen_for_file_changes(shared: Rc<Shared>) {
+    let readable = shared.routing.watcher.descriptor().map(register);
     let Some(Ok(readable)) = readable else {
         return;
     };

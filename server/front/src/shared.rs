@@ -43,7 +43,7 @@ use std::sync::Arc;
 #[allow(clippy::redundant_allocation)]
 pub type OwnSite = Rc<Arc<Site>>;
 
-/// The state that all connections of a front share, in parts by who uses them.
+/// The state that all connections of a front share, grouped by use.
 pub struct Shared {
     site: RefCell<OwnSite>,
     pub clock: Clock,
@@ -63,7 +63,7 @@ pub struct Shared {
     pub scratch: RefCell<Vec<u8>>,
 }
 
-/// What the access phase knows of users.
+/// The access phase's knowledge about users.
 #[derive(Default)]
 pub struct Users {
     pub passwords: Passwords,
@@ -85,7 +85,7 @@ pub struct ContentStore {
     pub pages: Pages,
 }
 
-/// What runs programs and asks other servers.
+/// The parts that run programs and ask other servers.
 pub struct Backends {
     pub pool: PerlPool,
     pub cgi: Cgi,
@@ -93,11 +93,12 @@ pub struct Backends {
 }
 
 impl Shared {
-    /// The problem of a request whose body cannot be stored. The log says where and why.
+    /// Logs where and why a request's body cannot be stored, and returns the problem of the
+    /// request.
     pub fn cannot_spool(&self, error: &io::Error) -> Problem {
         let folder = std::env::temp_dir();
         let text = format!(
-            "a request's body does not go into a temporary file in {} (TMPDIR): {error}",
+            "a request's body cannot be written to a temporary file in {} (TMPDIR): {error}",
             folder.display()
         );
         self.journal
@@ -117,7 +118,7 @@ impl Shared {
         content.variants.configure(&site.stores.variants);
         let cache = Rc::<Cache>::default();
         cache.configure(&site.stores.cache);
-        cache.tell(journal.clone());
+        cache.set_journal(journal.clone());
         let routing = RoutingTables::new(&journal);
         let upstreams = Upstreams::new(&site.back_ends.upstreams, &site.back_ends.tls, report);
         Shared {
@@ -161,12 +162,12 @@ impl Shared {
 
     pub fn replace_site(&self, site: Arc<Site>) {
         let upstreams = &self.backends.upstreams;
-        upstreams.renew(&site.back_ends.upstreams, &site.back_ends.tls);
+        upstreams.reconfigure(&site.back_ends.upstreams, &site.back_ends.tls);
         upstreams.watch();
         self.content.variants.configure(&site.stores.variants);
         self.cache.configure(&site.stores.cache);
         self.stats.configure(&site);
-        self.lua.renew(&site);
+        self.lua.reconfigure(&site);
         self.connections.configure(&site);
         self.site.replace(Rc::new(site));
         self.routing.clear();

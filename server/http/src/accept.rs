@@ -1,8 +1,9 @@
-//! `Accept-Encoding`: what a client likes how much (RFC 9110 section 12.5.3).
+//! `Accept-Encoding`: how much a client prefers each coding (RFC 9110 section 12.5.3).
 
 use mehari_config::Coding;
 
-/// The coding the client likes best of those that are `offered`, the server's favourite of equals.
+/// Returns the coding that the client prefers among the `offered` ones. Of equals, the server's
+/// favourite.
 pub fn best(accepted: &[u8], offered: impl Fn(Coding) -> bool) -> Option<Coding> {
     let mut best = None;
     for coding in Coding::ALL.into_iter().filter(|coding| offered(*coding)) {
@@ -15,8 +16,9 @@ pub fn best(accepted: &[u8], offered: impl Fn(Coding) -> bool) -> Option<Coding>
         .filter(|coding| weight(accepted, coding.name()) >= weight(accepted, "identity"))
 }
 
-/// The weight of a coding in thousandths; 0 is "not acceptable". What is not named gets what `*` does;
-/// the plain body is acceptable unless it is refused, and nobody's favourite unless it is named.
+/// Returns the weight of a coding in thousandths. 0 means "not acceptable". A coding that the field
+/// does not name has the weight of `*`. Without a coding the body is acceptable unless the client
+/// refuses it, and preferred only if the client names it.
 pub fn weight(accepted: &[u8], name: &str) -> u32 {
     let mut any = 0;
     for (coding, weight) in items(accepted) {
@@ -32,7 +34,7 @@ pub fn weight(accepted: &[u8], name: &str) -> u32 {
     any
 }
 
-/// What a field of this kind names, with the weight of each.
+/// Iterates over the names in a field of this kind, with the weight of each.
 pub fn items(accepted: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
     accepted.split(|&byte| byte == b',').map(|item| {
         let mut words = item.split(|&byte| byte == b';');
@@ -41,7 +43,8 @@ pub fn items(accepted: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
     })
 }
 
-/// `q=0.5` as 500; what is not a quality as 0, so that a mistake sends the plain body. `None`: it is another parameter.
+/// Reads `q=0.5` as 500. An invalid quality is 0, so that the plain body is sent. `None`: another
+/// parameter.
 fn quality(parameter: &[u8]) -> Option<u32> {
     let equals = memchr::memchr(b'=', parameter)?;
     let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);
@@ -49,7 +52,8 @@ fn quality(parameter: &[u8]) -> Option<u32> {
     is_quality.then(|| thousandths(value.trim_ascii()).unwrap_or(0))
 }
 
-/// RFC 9110 section 12.4.2: `0` or `1`, and up to three digits behind a point, which after a `1` are zeros.
+/// Reads `0` or `1` with up to three digits behind a point (RFC 9110 section 12.4.2). Behind a `1`
+/// the digits must be zeros.
 fn thousandths(text: &[u8]) -> Option<u32> {
     let (whole, digits) = match text {
         [whole] => (whole, &[][..]),

@@ -17,7 +17,7 @@ pub struct Conditions<'a> {
     range: Option<Cow<'a, [u8]>>,
 }
 
-/// What conditions are asked of (RFC 9110 section 3.2).
+/// The representation that the conditions are about (RFC 9110 section 3.2).
 pub struct Representation<'a> {
     pub etag: &'a [u8],
     pub modified: SystemTime,
@@ -25,7 +25,7 @@ pub struct Representation<'a> {
     pub size: u64,
 }
 
-/// What a request with conditions is answered.
+/// The answer to a request with conditions.
 pub enum Verdict {
     /// 412
     Failed,
@@ -64,7 +64,7 @@ impl<'a> Conditions<'a> {
         conditions
     }
 
-    /// 412 or 304, if the conditions demand it for this tag and date.
+    /// Returns 412 or 304, if the conditions demand it for this tag and date.
     pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
         let is_later = |date| modified.is_some_and(|modified| modified > date);
         let date_of = |field: &Option<Cow<[u8]>>| field.as_deref().and_then(date);
@@ -86,7 +86,7 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Most requests have no such field, and nothing is compared.
+    /// Whether there are no such fields, as in most requests. Nothing is then compared.
     fn are_none(&self) -> bool {
         let all = [
             &self.if_match,
@@ -98,7 +98,7 @@ impl<'a> Conditions<'a> {
         all.iter().all(|field| field.is_none())
     }
 
-    /// What the conditions say of a representation.
+    /// Evaluates the conditions for a representation.
     pub fn verdict(&self, representation: &Representation<'_>) -> Verdict {
         if self.are_none() {
             return Verdict::Whole;
@@ -134,7 +134,8 @@ impl<'a> Conditions<'a> {
         is_wanted.then(|| range::parse(asked, size)).flatten()
     }
 
-    /// If-Range: a strong validator or the exact date; otherwise the whole file.
+    /// Whether If-Range allows a range: it has a strong validator, or the exact date. Otherwise the
+    /// whole file is sent.
     fn range_is_wanted(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         match self.if_range.as_deref() {
             None => true,

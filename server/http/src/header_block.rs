@@ -8,22 +8,20 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// What a block of lines, each `Name: value\r\n`, contains.
+/// The contents of a block of lines, each `Name: value\r\n`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HeaderBlock {
-    /// Lines about the connection, in order. They are not the program's to set.
+    /// Lines about the connection, in order. A program may not set them.
     pub dropped: SmallVec<[Range<usize>; 2]>,
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
     /// The values of Last-Modified and ETag.
     pub modified: Option<Range<usize>>,
     pub tag: Option<Range<usize>>,
-    /// The field that names a file to send. The field stays in the block, because a server before
-    /// us may be its reader. `purge`: values of X-Cache-Purge, pages that the response cache
-    /// forgets.
+    /// The values of X-Cache-Purge, which name pages that the response cache forgets.
     pub purge: Vec<Range<usize>>,
-    /// The value of a field that names a file to be sent. The field stays in the response, because a
-    /// server in front of this one may be meant.
+    /// The value of a field that names a file to send. The field stays in the response, because it
+    /// may be meant for a server in front of this one.
     pub send_file: Option<(Named, Range<usize>)>,
 }
 
@@ -47,7 +45,7 @@ pub fn push_fields(fields: &mut HeaderMap, block: &[u8]) {
         let name = HeaderName::from_bytes(&line[..colon]);
         let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
         if let (Ok(name), Ok(value), false) = (name, value, is_of_connection(&line[..colon])) {
-            // An error means that there are more fields than any client reads.
+            // An error means that there are more fields than any client reads. The rest is dropped.
             let _ = fields.try_append(name, value);
         }
     }
@@ -68,6 +66,10 @@ fn is_of_connection(name: &[u8]) -> bool {
 
 /// Examines a block. `Err`: a control character in a line, a name that is not a token, or a length
 /// that is not a number.
+///
+/// # Errors
+///
+/// The fault of the first invalid line.
 pub fn validate(block: &[u8]) -> Result<HeaderBlock, &'static str> {
     let mut lines = HeaderBlock::default();
     let mut start = 0;
@@ -96,7 +98,7 @@ fn name_length(text: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// The only control character in a value may be the tab (RFC 9110 section 5.5).
+/// Checks a value. The only control character in it may be the tab (RFC 9110 section 5.5).
 fn check_value(value: &[u8]) -> Result<(), &'static str> {
     let mut words = value.chunks_exact(8);
     let mut may_hold_one = false;

@@ -2,6 +2,11 @@
 //!
 //! The front's codecs and handlers call this crate, as do the readers of script output and back
 //! ends. The callers decide what a message means to the server.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 pub mod accept;
 pub mod condition;

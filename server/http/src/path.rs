@@ -11,9 +11,10 @@ use std::borrow::Cow;
 /// A decoded path: it begins with `/` and has no `.` or `..` segment, no NUL and no control byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// With repeated slashes, for PSGI applications.
+    /// The decoded bytes with repeated slashes, for PSGI applications.
     pub bytes: Vec<u8>,
-    /// With repeated slashes merged, as in Apache, for all rules and other programs.
+    /// The decoded bytes with repeated slashes merged, as in Apache, for all rules and other
+    /// programs.
     pub merged: Vec<u8>,
     /// Whether the path has an encoded slash that must not become a plain slash.
     pub encoded_slash: bool,
@@ -21,11 +22,15 @@ pub struct Path {
 
 impl Path {
     /// Decodes a path. `raw` is the target up to its `?`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for a path that two readers could understand differently.
     pub fn decode(raw: &[u8]) -> Result<Path, Problem> {
         if raw.first() != Some(&b'/') {
             return Err(bad("the path does not begin with a slash"));
         }
-        let (bytes, encoded_slash) = percent_decode(&undotted(raw)?)?;
+        let (bytes, encoded_slash) = percent_decode(&remove_dot_segments(raw)?)?;
         check_bytes(&bytes)?;
         check_segments(&bytes)?;
         Ok(Path {
@@ -36,6 +41,10 @@ impl Path {
     }
 
     /// Decodes a path according to `AllowEncodedSlashes`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] as for [`Path::decode`].
     pub fn decode_as(raw: &[u8], slashes: EncodedSlashes) -> Result<Path, Problem> {
         match slashes {
             EncodedSlashes::Refused => Path::decode(raw),
@@ -44,7 +53,8 @@ impl Path {
                 ..Path::decode(raw)?
             }),
             EncodedSlashes::Kept => {
-                // A later reader may decode the slashes and must not find a `..` between them.
+                // A later reader may decode the slashes. The reader must not find a `..` between
+                // them.
                 Path::decode(raw)?;
                 let kept = with_slashes_kept(raw);
                 Ok(Path {
@@ -55,7 +65,7 @@ impl Path {
         }
     }
 
-    /// The number of `bytes` from which merging makes `merged` bytes.
+    /// How many of `bytes` become `merged` bytes when slashes are merged.
     pub fn sent_length(&self, merged: usize) -> usize {
         let mut count = 0;
         let mut after_slash = false;
@@ -76,7 +86,7 @@ impl Path {
         self.hides(self.merged.len())
     }
 
-    /// The same of the first `length` bytes of the path.
+    /// Whether the first `length` bytes of the path have such a segment.
     pub fn hides(&self, length: usize) -> bool {
         let path = &self.merged[..length];
         let mut segments = path.split(|&byte| byte == b'/').skip(1).enumerate();
@@ -168,21 +178,27 @@ fn check_segments(path: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// Removes `.` and `..` segments from the path as sent (RFC 3986 section 5.2.4); `%2e` is a dot. A
-/// path above the root is refused.
-pub fn undotted(raw: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
+/// Removes `.` and `..` segments from the path as sent (RFC 3986 section 5.2.4). `%2e` counts as a
+/// dot. A path above the root is refused.
+///
+/// # Errors
+///
+/// A [`Problem`] for a path that leads above the root.
+pub fn remove_dot_segments(raw: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
     const PROBLEM: Problem = bad("a path that leads above the root");
     let mut segments = raw.split(|&byte| byte == b'/');
     if !segments.any(|segment| Step::of_encoded(segment) != Step::Into) {
         return Ok(Cow::Borrowed(raw));
     }
-    walked(raw, Step::of_encoded).map(Cow::Owned).ok_or(PROBLEM)
+    resolve_segments(raw, Step::of_encoded)
+        .map(Cow::Owned)
+        .ok_or(PROBLEM)
 }
 
 /// Removes `.` and `..` from an absolute path that a rule or a page has made. `None`: the path is
 /// above its root.
 pub fn resolved(path: &[u8]) -> Option<Vec<u8>> {
-    walked(path, Step::of)
+    resolve_segments(path, Step::of)
 }
 
 /// How a segment changes the current folder.
@@ -218,9 +234,9 @@ impl Step {
     }
 }
 
-/// The absolute path after each of its steps. `..` leaves the previous folder, however many slashes
-/// are between them, as on the disk.
-fn walked(path: &[u8], step: impl Fn(&[u8]) -> Step) -> Option<Vec<u8>> {
+/// Returns the absolute path after all steps. `..` leaves the previous folder, however many slashes
+/// stand between them, as on the disk.
+fn resolve_segments(path: &[u8], step: impl Fn(&[u8]) -> Step) -> Option<Vec<u8>> {
     let mut kept: Vec<&[u8]> = Vec::new();
     let mut segments = path.strip_prefix(b"/")?.split(|&byte| byte == b'/');
     let mut ends_in_folder = false;

@@ -1,12 +1,12 @@
-//! A request that cannot be answered as asked: its status, the reason, and whether its connection
-//! continues.
+//! A request that cannot be answered as requested: its status, the reason, and whether its
+//! connection continues.
 //!
 //! The readers, the router and the handlers make problems. `page` makes the response, and the
 //! connection makes the log line. The reason is for the error log and never contains text of the
 //! client.
 
-/// One refusal. `closes`: the bytes that follow on the connection cannot be trusted to be a
-/// request.
+/// A refusal. `closes`: later bytes on the connection may not be a request, so the connection
+/// closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Problem {
     pub status: u16,
@@ -15,7 +15,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The bytes are not acceptable HTTP or exceed a limit: answer and close.
+    /// A refusal of bytes that are not acceptable HTTP or exceed a limit. The connection closes.
     pub const fn malformed(status: u16, reason: &'static str) -> Problem {
         Problem {
             status,
@@ -24,7 +24,7 @@ impl Problem {
         }
     }
 
-    /// The request is well-formed but refused. The connection continues.
+    /// A refusal of a well-formed request. The connection continues.
     pub const fn refused(status: u16, reason: &'static str) -> Problem {
         Problem {
             status,
@@ -34,7 +34,7 @@ impl Problem {
     }
 }
 
-/// A 400 with its reason, which covers most problems of requests.
+/// A refusal with the status 400, as for most problems of requests.
 pub const fn bad(reason: &'static str) -> Problem {
     Problem::malformed(400, reason)
 }

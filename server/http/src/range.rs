@@ -2,7 +2,8 @@
 //!
 //! Handlers of files and the response cache call this module; they read the bytes themselves.
 
-/// The most ranges. No player or PDF reader asks for more, so the whole file is the better answer.
+/// The most ranges. No player or PDF reader requests more, so the whole file is the better answer
+/// to more.
 const MOST: usize = 32;
 
 /// `start..=end`, inside the file.
@@ -12,8 +13,8 @@ pub struct Range {
     pub end: u64,
 }
 
-/// `None`: not a byte range, so the field is ignored. An empty list: 416. Overlapping and adjacent
-/// ranges are merged.
+/// Parses the ranges. `None`: the field is not about byte ranges and is ignored. An empty list
+/// means 416. Overlapping and adjacent ranges are merged.
 pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
     let (unit, set) = field.split_at_checked(6)?;
     if !unit.eq_ignore_ascii_case(b"bytes=") {
@@ -36,7 +37,8 @@ pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
     asked.then(|| merged(ranges))
 }
 
-/// One range of the list. Outer `None`: a syntax error. Inner `None`: beyond the file.
+/// Parses one range of the list. Outer `None`: a syntax error. Inner `None`: the range lies beyond
+/// the file.
 fn satisfiable(text: &[u8], size: u64) -> Option<Option<Range>> {
     let dash = memchr::memchr(b'-', text)?;
     let (first, last) = (&text[..dash], &text[dash + 1..]);
@@ -70,7 +72,8 @@ fn number(digits: &[u8]) -> Option<u64> {
     Some(text.parse().unwrap_or(u64::MAX))
 }
 
-/// In the order of the request if no ranges overlap; otherwise in file order.
+/// Merges ranges. They keep the order of the request if none overlap; otherwise they are in file
+/// order.
 fn merged(ranges: Vec<Range>) -> Vec<Range> {
     let mut sorted = ranges.clone();
     sorted.sort_by_key(|range| range.start);
@@ -90,19 +93,19 @@ fn merged(ranges: Vec<Range>) -> Vec<Range> {
     }
 }
 
-/// A part of a 206's body: text (of a multipart boundary), and the piece of the representation after
-/// it, in bytes.
+/// A part of a 206's body: text (of a multipart boundary), and the piece of the representation
+/// after it, in bytes.
 #[derive(Debug)]
-pub struct Part {
+pub struct RangePart {
     pub text: Vec<u8>,
     pub start: u64,
     pub length: u64,
 }
 
-impl Part {
+impl RangePart {
     /// A piece without text before it.
-    pub fn of(start: u64, length: u64) -> Part {
-        Part {
+    pub fn of(start: u64, length: u64) -> RangePart {
+        RangePart {
             text: Vec::new(),
             start,
             length,
@@ -110,8 +113,8 @@ impl Part {
     }
 }
 
-/// What ranges are taken of.
-pub struct Whole<'a> {
+/// The representation of which ranges are sent.
+pub struct RangeSource<'a> {
     pub size: u64,
     pub etag: &'a str,
     pub media_type: Option<&'a str>,
@@ -126,7 +129,7 @@ pub fn unsatisfied(size: u64) -> String {
 }
 
 /// The header lines and the parts of a 206.
-pub fn parts(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
+pub fn parts(whole: &RangeSource<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<RangePart>) {
     match ranges {
         [range] => {
             let mut lines = whole.lines.to_vec();
@@ -137,14 +140,14 @@ pub fn parts(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
     }
 }
 
-fn multipart(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
+fn multipart(whole: &RangeSource<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<RangePart>) {
     let boundary = boundary(whole.etag);
     let mut lines = whole.shared.to_vec();
     let media_type = format!(
         "Accept-Ranges: bytes\r\nContent-Type: multipart/byteranges; boundary={boundary}\r\n"
     );
     lines.extend_from_slice(media_type.as_bytes());
-    let mut parts: Vec<Part> = Vec::with_capacity(ranges.len() + 1);
+    let mut parts: Vec<RangePart> = Vec::with_capacity(ranges.len() + 1);
     for range in ranges {
         let before = if parts.is_empty() { "" } else { "\r\n" };
         let mut text = format!("{before}--{boundary}\r\n");
@@ -155,7 +158,7 @@ fn multipart(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
         text += "\r\n";
         parts.push(part(text.into_bytes(), *range));
     }
-    parts.push(Part {
+    parts.push(RangePart {
         text: format!("\r\n--{boundary}--\r\n").into_bytes(),
         start: 0,
         length: 0,
@@ -163,8 +166,8 @@ fn multipart(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
     (lines, parts)
 }
 
-fn part(text: Vec<u8>, range: Range) -> Part {
-    Part {
+fn part(text: Vec<u8>, range: Range) -> RangePart {
+    RangePart {
         text,
         start: range.start,
         length: range.end - range.start + 1,
@@ -178,8 +181,8 @@ fn content_range(range: Range, size: u64) -> String {
     )
 }
 
-/// The author of a file must not be able to predict the boundary, so it is made from the file's
-/// identity and time.
+/// Makes a boundary from the file's identity and time, because the author of the file must not be
+/// able to predict it.
 fn boundary(etag: &str) -> String {
     let letters = etag
         .bytes()

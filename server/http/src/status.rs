@@ -1,4 +1,5 @@
-//! Status codes: the reason phrase of each, and which never have a body (RFC 9110 section 15).
+//! Status codes: the reason phrase of each as Apache has it, and the codes whose responses have no
+//! body (RFC 9110 section 15).
 
 /// The reason phrase. Empty for an unregistered code, as RFC 9112 allows.
 pub fn phrase(status: u16) -> &'static str {
@@ -38,14 +39,14 @@ pub fn phrase(status: u16) -> &'static str {
         410 => "Gone",
         411 => "Length Required",
         412 => "Precondition Failed",
-        413 => "Content Too Large",
-        414 => "URI Too Long",
+        413 => "Request Entity Too Large",
+        414 => "Request-URI Too Long",
         415 => "Unsupported Media Type",
-        416 => "Range Not Satisfiable",
+        416 => "Requested Range Not Satisfiable",
         417 => "Expectation Failed",
         418 => "I'm a teapot",
         421 => "Misdirected Request",
-        422 => "Unprocessable Content",
+        422 => "Unprocessable Entity",
         423 => "Locked",
         424 => "Failed Dependency",
         425 => "Too Early",
@@ -69,7 +70,7 @@ pub fn phrase(status: u16) -> &'static str {
     }
 }
 
-/// Responses with 1xx, 204 and 304 end with their head, whatever their fields say.
+/// Whether the response ends with its head, whatever its fields say: 1xx, 204 and 304.
 #[inline]
 pub fn has_no_body(status: u16) -> bool {
     status < 200 || status == 204 || status == 304

@@ -1,7 +1,7 @@
 //! Turns the result of a script into a CGI response (RFC 3875 section 6).
 
 use crate::record::Writer;
-use mehari_edge::{Ended, Failure, Piece, Visit};
+use mehari_edge::{Failure, Piece, ScriptDecision, Visit};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,10 +16,14 @@ const WINDOW: usize = 64 * 1024;
 /// # Errors
 ///
 /// The error of the connection. A file that cannot be read becomes a line of the error log.
-pub fn write<W: Write>(reply: &mut Writer<W>, ended: Ended, visit: &Visit) -> io::Result<()> {
+pub fn write<W: Write>(
+    reply: &mut Writer<W>,
+    ended: ScriptDecision,
+    visit: &Visit,
+) -> io::Result<()> {
     let pieces = visit.body.as_deref().unwrap_or_default();
     let status = match ended {
-        Ended::Answer(status) => Some(status),
+        ScriptDecision::Answer(status) => Some(status),
         _ => None,
     };
     let has_own_head = status.is_none() && visit.response.is_empty() && begins_with_head(pieces);
@@ -34,7 +38,7 @@ pub fn write<W: Write>(reply: &mut Writer<W>, ended: Ended, visit: &Visit) -> io
                 if let Err(error) = sent {
                     let shown = path.escape_ascii();
                     reply.complain(&format!(
-                        "{shown}: a script sends it, and it cannot be read: {error}"
+                        "{shown}: the file that a script sends cannot be read: {error}"
                     ))?;
                 }
             }

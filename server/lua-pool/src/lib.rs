@@ -3,13 +3,18 @@
 //! The server starts and watches the processes as FastCGI programs (`FastCgiServer`), and sends
 //! them the requests of `SetHandler lua`. This crate is the other end: a FastCGI responder on
 //! standard input, like lua-fastcgi-magnet.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod alarm;
 mod answer;
 mod record;
 mod request;
 
-use mehari_edge::{Edge, Ended, Failure, Limits, Run, Status, Step, Visit, World};
+use mehari_edge::{Edge, Failure, Limits, Run, ScriptDecision, Status, Step, Visit, World};
 use request::{Received, Request};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -36,7 +41,7 @@ pub fn serve(timeout: Duration) -> io::Result<()> {
     // SAFETY: the starter of a FastCGI program passes its listening socket as descriptor 0, and no
     // other code here uses this descriptor.
     let listener = unsafe { UnixListener::from(OwnedFd::from_raw_fd(0)) };
-    let edge = Edge::unfenced(Rc::new(Disk)).map_err(io::Error::other)?;
+    let edge = Edge::unlimited(Rc::new(Disk)).map_err(io::Error::other)?;
     let pool = Pool {
         edge,
         timeout,
@@ -130,7 +135,7 @@ impl Pool {
     }
 }
 
-fn finish(mut run: Run) -> (Result<Ended, Failure>, Box<Visit>) {
+fn finish(mut run: Run) -> (Result<ScriptDecision, Failure>, Box<Visit>) {
     loop {
         if let Step::Done(done) = run.step(None) {
             return (done, run.into_visit());

@@ -97,13 +97,13 @@ impl Request {
             (ServerPort, "SERVER_PORT"),
             (ServerName, "SERVER_NAME"),
         ] {
-            visit.tell(attribute, self.variable(name));
+            visit.set_attribute(attribute, self.variable(name));
         }
         let path = [self.variable("SCRIPT_NAME"), self.variable("PATH_INFO")].concat();
-        visit.tell(UriPath, &path);
+        visit.set_attribute(UriPath, &path);
         let uri = self.variable("REQUEST_URI");
         let raw = uri.split(|byte| *byte == b'?').next().unwrap_or_default();
-        visit.tell(UriPathRaw, raw);
+        visit.set_attribute(UriPathRaw, raw);
         for (name, value) in &self.variables {
             let field = match name.as_slice() {
                 b"CONTENT_TYPE" => Some(b"Content-Type".to_vec()),

@@ -21,9 +21,9 @@ pub enum Phase {
     Body,
     /// Perl, a file or another program, which has its own limits.
     Work,
-    /// The client must read bytes.
+    /// The client must take bytes.
     Write,
-    /// The client must notice that it was refused.
+    /// The client must learn that it was refused.
     Linger,
 }
 
@@ -38,14 +38,15 @@ pub enum Interrupt {
     Abort,
 }
 
-/// What one connection waits for, and until when.
+/// The event that one connection waits for, and its deadline.
 pub struct Deadline {
     phase: Cell<Phase>,
     /// When the phase is over, on the clock of [`Clock::tick`].
     until: Cell<Duration>,
     since: Cell<Duration>,
     interrupt: Cell<Option<Interrupt>>,
-    /// Whether the connection must leave. A passing deadline does not change this.
+    /// Whether the connection must close when it is idle. A deadline that passes does not change
+    /// this.
     leaving: Cell<bool>,
     /// Its index in the registry.
     place: Cell<usize>,
@@ -65,7 +66,7 @@ impl Deadline {
         }
     }
 
-    /// Enters a phase that may last `limit`. A `Leave` that arrived during work stays in force.
+    /// Enters a phase that may last `limit`. A `Drain` that arrived during work stays in force.
     #[inline]
     pub fn enter(&self, clock: &Clock, phase: Phase, limit: Duration) {
         self.phase.set(phase);
@@ -78,7 +79,7 @@ impl Deadline {
         }
     }
 
-    /// The alarm for the current phase. Without an alarm, `cx` is woken by the next one.
+    /// The interrupt for the current phase. Without an interrupt, the next one wakes `cx`.
     #[inline]
     pub fn poll_interrupt(&self, cx: &Context<'_>) -> Option<Interrupt> {
         match self.interrupt.get() {
@@ -145,7 +146,8 @@ impl Registry {
         }
     }
 
-    /// Asks the connection that has been idle longest to leave. Returns false if none is idle.
+    /// Asks the connection that has been idle longest to close. Returns false if no connection is
+    /// idle.
     pub fn dismiss_idle(&self) -> bool {
         let deadlines = self.deadlines.borrow();
         let idle = |deadline: &&Rc<Deadline>| {
@@ -165,7 +167,7 @@ impl Registry {
     }
 
     /// Completes when no connection is open.
-    pub async fn emptied(&self) {
+    pub async fn wait_until_empty(&self) {
         while self.open() > 0 {
             self.emptied.notified().await;
         }

@@ -3,6 +3,11 @@
 //!
 //! The front's accept loop and codecs use this crate. It also holds what all connections share: the
 //! clock, the buffer pool and the threads for blocking work.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 pub mod address;
 pub mod blocking_pool;
@@ -11,8 +16,8 @@ pub mod clock;
 pub mod deadline;
 mod peer;
 pub mod proxied;
+pub mod readiness;
 pub mod socket;
 pub mod tls;
-pub mod watched;
 
 pub use peer::Peer;

@@ -22,6 +22,10 @@ const SIGNATURE: &[u8; START] = b"\r\n\r\n\0\r\nQUIT\n";
 const LONGEST_REST: usize = 4096;
 
 /// Reads the header and writes its client into `peer`. Reads nothing behind the header.
+///
+/// # Errors
+///
+/// The reason for which the connection must be closed.
 pub async fn read_header(
     socket: &mut TcpStream,
     guard: &ConnectionGuard,
@@ -47,7 +51,7 @@ pub async fn read_header(
 
 type Ends = (SocketAddr, SocketAddr);
 
-/// `None`: the proxy speaks for itself (a health check).
+/// Reads the header. `None`: the proxy speaks for itself (a health check).
 async fn header(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
     let mut start = [0; START];
     socket.read_exact(&mut start).await?;
@@ -64,11 +68,11 @@ async fn line(socket: &mut TcpStream, start: &[u8]) -> io::Result<Option<Ends>> 
     // Byte by byte, because the bytes behind the line are the client's.
     while !line.ends_with(b"\r\n") {
         if line.len() >= LONGEST_LINE || !line.starts_with(b"PROXY ") {
-            return Err(wrong());
+            return Err(malformed());
         }
         line.push(socket.read_u8().await?);
     }
-    parse_line(&line).ok_or_else(wrong)
+    parse_line(&line).ok_or_else(malformed)
 }
 
 /// Decimal digits and nothing else.
@@ -103,11 +107,11 @@ async fn binary(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
     socket.read_exact(&mut head).await?;
     let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
     if length > LONGEST_REST {
-        return Err(wrong());
+        return Err(malformed());
     }
     let mut rest = vec![0; length];
     socket.read_exact(&mut rest).await?;
-    parse_binary(head[0], head[1], &rest).ok_or_else(wrong)
+    parse_binary(head[0], head[1], &rest).ok_or_else(malformed)
 }
 
 fn parse_binary(version_and_command: u8, family: u8, rest: &[u8]) -> Option<Option<Ends>> {
@@ -139,12 +143,12 @@ fn parse_binary(version_and_command: u8, family: u8, rest: &[u8]) -> Option<Opti
     }
 }
 
-fn wrong() -> io::Error {
+fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "not a PROXY header")
 }
 
-/// The client that a trusted proxy names. `None`: the peer itself. The field is read from its end,
-/// as long as each address is that of a trusted proxy.
+/// Returns the client that a trusted proxy names. `None`: the other end of the connection is the
+/// client. The field is read from its end, as long as each address is that of a trusted proxy.
 pub fn client<'a>(
     rule: &RemoteAddress,
     peer: &Peer,
@@ -157,7 +161,7 @@ pub fn client<'a>(
         .rev()
         .flat_map(|(_, value)| value.rsplit(|&byte| byte == b','));
     for entry in entries {
-        if !rule.believes(current) {
+        if !rule.trusts(current) {
             break;
         }
         let Some(address) = parse_entry(entry.trim_ascii()) else {

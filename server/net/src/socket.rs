@@ -1,6 +1,6 @@
 //! Listening sockets, the connections they accept, and the addresses of both ends.
 
-use crate::watched::{accept_at_once, defer_accept, send_unpaced, watched};
+use crate::readiness::{accept_at_once, defer_accept, register, send_unpaced};
 use crate::Peer;
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::cell::Cell;
@@ -69,15 +69,15 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         Pin::new(self).poll_write(cx, bytes)
     }
 
-    /// From now on closing signals an error (TCP: a reset) instead of a normal end. Unsent bytes
-    /// are lost. Local sockets have no such signal.
+    /// Makes closing signal an error (TCP: a reset) instead of a normal end. Unsent bytes are lost.
+    /// Local sockets have no such signal.
     fn reset_when_closed(&self);
 
-    /// From now on sends at once, even if the system would pace the connection.
+    /// Makes sending immediate, even if the system would pace the connection.
     fn send_unpaced(&self) {}
 
     /// Tells the client that the data end, if the protocol has a message for this.
-    fn say_goodbye(&mut self, _: &mut Context<'_>) {}
+    fn send_close_notify(&mut self, _: &mut Context<'_>) {}
 
     /// Whether the socket is not registered with the reactor yet, so that nothing wakes the task
     /// when the client sends or closes.
@@ -86,6 +86,10 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     }
 
     /// Registers the socket with the reactor.
+    ///
+    /// # Errors
+    ///
+    /// The error of the registration.
     fn watch(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -172,32 +176,36 @@ pub enum Socket {
 }
 
 impl Acceptor {
-    /// Must run inside the event loop.
+    /// Makes an acceptor. It must be called inside the event loop.
+    ///
+    /// # Errors
+    ///
+    /// The error of setting the socket's options, or of registering the socket.
     pub fn new(listener: Listener) -> io::Result<Acceptor> {
         match listener {
-            Listener::Tcp(listener, door) => {
+            Listener::Tcp(listener, options) => {
                 listener.set_nonblocking(true)?;
                 // Accepted sockets inherit the option, which saves a system call per connection.
                 rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
                 defer_accept(&listener)?;
                 let address = listener.local_addr()?;
                 let fixed = (!address.ip().is_unspecified()).then_some(address);
-                Ok(Acceptor::Tcp(watched(listener.into())?, fixed, door))
+                Ok(Acceptor::Tcp(register(listener.into())?, fixed, options))
             }
             Listener::Unix(listener) => {
                 listener.set_nonblocking(true)?;
-                Ok(Acceptor::Unix(watched(listener.into())?))
+                Ok(Acceptor::Unix(register(listener.into())?))
             }
         }
     }
 
-    /// What is known of a connection before it exists.
+    /// The facts that are known before a connection is accepted.
     pub fn expected(&self) -> Peer {
         let bound = match self {
             Acceptor::Tcp(listener, ..) => rustix::net::getsockname(listener.get_ref()).ok(),
             Acceptor::Unix(_) => None,
         };
-        match internet(bound) {
+        match internet_address(bound) {
             Some(address) => Peer {
                 server_port: address.port(),
                 server_ip: Some(address.ip().to_canonical()),
@@ -207,23 +215,28 @@ impl Acceptor {
         }
     }
 
-    /// From now on accepts connections before their clients send anything.
-    pub fn expects_silence(&self) {
+    /// Makes the listener accept connections before their clients send anything.
+    pub fn disable_defer_accept(&self) {
         if let Acceptor::Tcp(listener, ..) = self {
             // On failure the connections are accepted a second later.
             let _ = accept_at_once(listener.get_ref());
         }
     }
 
+    /// Accepts the next connection.
+    ///
+    /// # Errors
+    ///
+    /// The error of accept(2), for example that no descriptor is left.
     pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
         match self {
-            Acceptor::Tcp(listener, fixed, door) => {
+            Acceptor::Tcp(listener, fixed, options) => {
                 let (socket, remote) = accept(listener).await?;
                 let local = match fixed {
                     Some(address) => Some(*address),
-                    None => internet(Some(rustix::net::getsockname(&socket)?)),
+                    None => internet_address(Some(rustix::net::getsockname(&socket)?)),
                 };
-                let (Some(remote), Some(local)) = (internet(remote), local) else {
+                let (Some(remote), Some(local)) = (internet_address(remote), local) else {
                     return Err(io::ErrorKind::AddrNotAvailable.into());
                 };
                 let peer = Peer {
@@ -236,7 +249,7 @@ impl Acceptor {
                     connection: next_connection(),
                     kept: Cell::default(),
                 };
-                Ok((Socket::Tcp(socket, *door), peer))
+                Ok((Socket::Tcp(socket, *options), peer))
             }
             Acceptor::Unix(listener) => {
                 let (socket, _) = accept(listener).await?;
@@ -277,7 +290,7 @@ async fn accept(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, Option<Sock
     }
 }
 
-fn internet(address: Option<SocketAddrAny>) -> Option<SocketAddr> {
+fn internet_address(address: Option<SocketAddrAny>) -> Option<SocketAddr> {
     match address? {
         SocketAddrAny::V4(address) => Some(address.into()),
         SocketAddrAny::V6(address) => Some(address.into()),

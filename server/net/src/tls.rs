@@ -15,4 +15,4 @@ mod variables;
 pub use accept::{accept, Refusal};
 pub use hosts::{Hosts, Trouble};
 pub use session::Session;
-pub use validity::remarks;
+pub use validity::warnings;

@@ -6,7 +6,7 @@
 
 use mehari_config::LogFormat;
 use mehari_observe::{
-    AccessFormat, AccessLog, AccessLogSettings, Entry, ErrorLog, LogLevel, LogTarget, More,
+    AccessEntry, AccessFormat, AccessLog, AccessLogSettings, ErrorLog, LogLevel, LogTarget, More,
 };
 use std::time::{Duration, Instant, SystemTime};
 
@@ -60,7 +60,7 @@ fn burst(log: &AccessLog, turn: u64) -> f64 {
     let time = SystemTime::now();
     let begun = Instant::now();
     for number in 0..BURST {
-        log.record(&Entry {
+        log.record(&AccessEntry {
             remote: b"192.168.100.200",
             name: None,
             user: None,

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// One answered request. The bytes are as the client sent them; the formats escape the bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
+pub struct AccessEntry<'a> {
     /// The client's address without a port.
     pub remote: &'a [u8],
     /// The client's host name, if the server has looked the name up.
@@ -54,15 +54,15 @@ pub struct Entry<'a> {
     pub total_us: u64,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> AccessEntry<'a> {
     /// The client's host name if known, otherwise the client's address.
     pub fn client(&self) -> &'a [u8] {
         self.name.unwrap_or(self.remote)
     }
 }
 
-/// The values of an [`Entry`] that the combined format does not need. The front fills them only
-/// when a log asks for them ([`mehari_config::LogNeeds`]).
+/// The values of an [`AccessEntry`] that the combined format does not need. The front fills them
+/// only when a log asks for them ([`mehari_config::LogNeeds`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct More<'a> {
     /// The address of the connection's other end. Behind a trusted proxy `remote` differs.
@@ -93,7 +93,7 @@ pub struct More<'a> {
     pub bytes_out: u64,
     /// Microseconds from when the worker takes the request to the head of its response.
     pub backend_us: u64,
-    /// What the response cache did; empty if the cache was bypassed.
+    /// The response cache's result; empty if the cache was bypassed.
     pub cache: &'a str,
 }
 
@@ -152,7 +152,7 @@ impl AccessLog {
     }
 
     /// Appends the entry's line in memory. The call never waits for the disk.
-    pub fn record(&self, entry: &Entry<'_>) {
+    pub fn record(&self, entry: &AccessEntry<'_>) {
         let Some(spool) = &self.spool else { return };
         if let Some((wanted, name)) = &self.condition {
             let mut set = entry.more.environment.iter();

@@ -2,6 +2,11 @@
 //!
 //! The front's thread and the pool call this crate. Nothing here knows HTTP or Perl. All logs go
 //! through a [`spool`]: the caller formats into memory, and a separate thread writes.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod access;
 pub mod bytes;
@@ -16,7 +21,7 @@ mod program;
 mod sink;
 mod spool;
 
-pub use access::{AccessLog, Ending, Entry, Lookup, More};
+pub use access::{AccessEntry, AccessLog, Ending, Lookup, More};
 pub use clock::{formatted as local_time, formatted_universal as universal_time};
 pub use counters::Counters;
 pub use error::{ErrorLog, Lines, Origin};

@@ -38,12 +38,12 @@ pub struct Spool {
 const PARTING: Duration = Duration::from_secs(2);
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SpoolState>,
     work: Condvar,
     written: Condvar,
 }
 
-struct State {
+struct SpoolState {
     active: Vec<u8>,
     full: VecDeque<Vec<u8>>,
     free: Vec<Vec<u8>>,
@@ -60,7 +60,7 @@ struct State {
     ended: bool,
 }
 
-/// What the writer waits for. Callers wake the writer only for this event.
+/// The event that the writer waits for. Callers wake the writer only for this event.
 #[derive(PartialEq, Eq)]
 enum Sleep {
     No,
@@ -82,7 +82,7 @@ impl Spool {
         complaint: Complaint,
     ) -> io::Result<Spool> {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+            state: Mutex::new(SpoolState {
                 active: Vec::with_capacity(CHUNK + SLACK),
                 full: VecDeque::with_capacity(CHUNKS),
                 free: vec![Vec::with_capacity(CHUNK + SLACK)],
@@ -172,7 +172,7 @@ impl Drop for Spool {
     }
 }
 
-impl State {
+impl SpoolState {
     /// Queues the active chunk for the writer and makes an empty chunk active. False: the queue is
     /// full.
     fn hand_over(&mut self) -> bool {
@@ -191,16 +191,16 @@ impl State {
 
 impl Shared {
     /// A panic in another thread leaves at worst half a line, so that the log goes on.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SpoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait<'a>(
         &self,
         on: &Condvar,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, SpoolState>,
         limit: Option<Duration>,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, SpoolState> {
         match limit {
             None => on.wait(state).unwrap_or_else(PoisonError::into_inner),
             Some(limit) => {

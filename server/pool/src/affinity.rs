@@ -1,20 +1,21 @@
-//! The worker for a script on the rungs `rewind` and `auto`. A rewound process keeps its worker's
-//! mailbox for its script, so a request goes to a worker whose mailbox the script's process has.
-//! With any other worker the mailbox changes hands first.
+//! Chooses the worker for a script on the rungs `rewind` and `auto`. A rewound process keeps its
+//! worker's mailbox for its script, so a request goes to a worker whose mailbox the script's
+//! process has. Any other worker would first have to take its mailbox back from another script's
+//! process.
 
 use crate::inner::Inner;
 use crate::queued::Queued;
 use crate::script::Script;
 use std::time::{Duration, Instant};
 
-/// So many requests at the front of a queue are searched for one of a worker's script.
+/// How many requests at the front of a queue are searched for a request of the worker's own script.
 const SEARCHED: usize = 16;
-/// A request that has waited this long is the next, whatever its script is.
+/// A request that has waited this long comes next, whatever its script is.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Inner {
-    /// The worker for a request of this script; an idle one is taken off the idle list. `None`: all
-    /// that are quick are full.
+    /// Returns a worker for a request of this script. An idle worker is taken off the idle list.
+    /// `None`: every worker that is not slow is full.
     pub fn pick_for(&mut self, script: Script, team: usize, now: Instant) -> Option<usize> {
         let place = self
             .idle_with(team, Some(script))
@@ -24,7 +25,7 @@ impl Inner {
                 return Some(awake);
             }
         }
-        // The idle worker that has waited longest gives up the least.
+        // The idle worker that has waited longest has the least to lose.
         let longest = (!self.teams[team].idle.is_empty()).then_some(0);
         match place.or(longest) {
             Some(place) => self.take_idle(team, place),
@@ -32,17 +33,18 @@ impl Inner {
         }
     }
 
-    /// A worker that runs the script already, if requests are packed.
+    /// Returns an awake worker that already runs the script, if requests are packed.
     fn awake_for(&mut self, script: Script, team: usize, now: Instant) -> Option<usize> {
         let awake = self.shortest(team, now, |worker| worker.script == Some(script))?;
-        if !self.teams[team].packing.allows() {
+        if !self.teams[team].packing.may_pack() {
             return None;
         }
         self.teams[team].packing.packed();
         Some(awake)
     }
 
-    /// The place on the idle list of the worker used last that has this script, or has none.
+    /// Returns the place on the idle list of the worker with this script, or of a worker without a
+    /// script. Of several, the worker used last is chosen.
     fn idle_with(&self, team: usize, script: Option<Script>) -> Option<usize> {
         self.teams[team].idle.iter().rposition(|index| {
             let worker = self.workers.get(*index).and_then(Option::as_ref);
@@ -57,7 +59,8 @@ impl Inner {
         worker.is_serving().then_some(index)
     }
 
-    /// The next of the team's queue for a worker: one of its own script, unless the first has waited too long for that.
+    /// Takes the next request of the team's queue for a worker. A request of the worker's own
+    /// script comes first, unless the first request of the queue has waited too long.
     pub fn next_queued(&mut self, index: usize, team: usize, now: Instant) -> Option<Queued> {
         let script = self.worker(index).and_then(|worker| worker.script);
         let queue = &mut self.teams[team].queue;

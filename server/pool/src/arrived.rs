@@ -1,15 +1,15 @@
 //! The parts of a response that have arrived, and the duty to answer a request.
 
-use crate::call::{Fault, Head, Named};
+use crate::call::{Fault, Fetch, Head, Named};
 use crate::script_head::ScriptHead;
-use crate::tap::{Said, Unread};
+use crate::tap::{Unread, WorkerProgress};
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// What has arrived for one request.
+/// Everything that has arrived for one request.
 pub struct Arrived {
     pub waker: Option<Waker>,
     /// The client has gone, so the pool drops what arrives.
@@ -26,10 +26,12 @@ pub struct Arrived {
     pub tapped: bool,
     /// The worker waits for the outcome of the front's response.
     pub listens: bool,
+    /// The worker wants to filter the front's answer.
+    pub fetch: Option<Box<Fetch>>,
     pub user: Option<Box<Named>>,
-    /// What the worker has said about the end of a tapped response.
-    pub said: Said,
-    /// Since when the tap may hold data that the front does not want yet.
+    /// The worker's last word about a tapped response.
+    pub said: WorkerProgress,
+    /// The time since when the tap may hold data that the front does not want yet.
     pub tap_left: Option<Instant>,
     /// The worker that has the request: its index, to drain its ring, and its pid, for the log.
     pub worker: Option<(usize, u32)>,
@@ -38,7 +40,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    pub fn nothing(submitted: Instant) -> Arrived {
+    pub fn new(submitted: Instant) -> Arrived {
         Arrived {
             waker: None,
             gone: false,
@@ -51,8 +53,9 @@ impl Arrived {
             tap: None,
             tapped: false,
             listens: false,
+            fetch: None,
             user: None,
-            said: Said::Nothing,
+            said: WorkerProgress::Nothing,
             tap_left: None,
             worker: None,
             submitted,
@@ -68,7 +71,7 @@ impl Arrived {
 
     /// Whether the end of the response, or a fault, has arrived.
     pub fn is_answered(&self) -> bool {
-        self.complete || self.fault.is_some() || self.said != Said::Nothing
+        self.complete || self.fault.is_some() || self.said != WorkerProgress::Nothing
     }
 
     /// Records a fault, unless the response is already complete.
@@ -79,21 +82,22 @@ impl Arrived {
         }
     }
 
-    /// The client has gone: drops what has arrived.
+    /// Drops what has arrived, because the client has gone.
     pub fn give_up(&mut self) {
         *self = Arrived {
             gone: true,
             left_early: !self.complete,
             worker: self.worker,
-            ..Arrived::nothing(self.submitted)
+            ..Arrived::new(self.submitted)
         };
     }
 }
 
-/// A request under way. The front holds one reference; the other is the pool's [`Owed`].
+/// A request under way. The front holds one reference and the pool's [`Owed`] the other.
 pub(crate) type Shared = Rc<RefCell<Arrived>>;
 
-/// The duty to answer a request. Dropping it unanswered answers that the worker died.
+/// The duty to answer a request. If it is dropped without an answer, the answer is that the worker
+/// died.
 pub struct Owed(Shared);
 
 impl Owed {
@@ -145,7 +149,7 @@ mod tests {
     use super::*;
 
     fn exchange() -> (Shared, Owed) {
-        let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
+        let shared = Rc::new(RefCell::new(Arrived::new(Instant::now())));
         let owed = Owed::of(&shared);
         (shared, owed)
     }

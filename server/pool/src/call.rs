@@ -20,7 +20,7 @@ pub enum Task<'a> {
     },
     /// A PSGI application file.
     Psgi { file: &'a [u8] },
-    /// After Perl's other phases the front responds with this file or in its own way.
+    /// The front responds after Perl's other phases, with this file or in its own way.
     Front {
         file: &'a [u8],
         /// The file is a program; the front sends the program's output.
@@ -28,15 +28,15 @@ pub enum Task<'a> {
         /// The front sends the file's bytes unchanged, so Perl filters may process them.
         is_plain: bool,
     },
-    /// Not a request: the worker serves the connection on the client's socket, which is the
-    /// [`Body::File`]. The response only says that the connection has ended.
+    /// The worker serves the connection on the client's socket, which is the [`Body::File`]. There
+    /// is no request, and the response says only that the connection has ended.
     Connection,
 }
 
 /// The result of the front's own authentication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Login {
-    /// No `AuthType` asks for a user.
+    /// No `AuthType` requires a user.
     #[default]
     Unasked,
     /// The password is correct.
@@ -59,7 +59,8 @@ pub enum Body<'a> {
     File(OwnedFd, u64),
 }
 
-/// A complete request. Every slice is borrowed: `Pool::submit` copies it into a mailbox or the queue.
+/// A complete request. Every slice is borrowed: `Pool::submit` copies it into a mailbox or the
+/// queue.
 #[derive(Debug)]
 pub struct Call<'a> {
     pub task: Task<'a>,
@@ -70,11 +71,10 @@ pub struct Call<'a> {
     /// names with `_`.
     pub fields: &'a [(&'a [u8], &'a [u8])],
     pub environment: ScriptEnvironment<'a>,
-    /// Perl's part of the settings in force, and its number. Empty: none.
-    pub settings: (u32, &'a [u8]),
+    pub settings: PerlSettings<'a>,
     pub access: AccessResult<'a>,
     /// The internal redirect that led here, if any.
-    pub led: Led,
+    pub led: InternalRedirect,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     /// The team that serves the host.
@@ -91,13 +91,13 @@ pub struct RequestLine<'a> {
     pub method: &'a [u8],
     /// The request target as sent: path and query (REQUEST_URI).
     pub target: &'a [u8],
-    /// Undecoded, without the `?`.
+    /// The query, undecoded and without the `?`.
     pub query: &'a [u8],
     /// `HTTP/1.1`
     pub protocol: &'a [u8],
 }
 
-/// What the path of a request was mapped to.
+/// The result of mapping the path of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct MappedPath<'a> {
     /// Decoded path that names the script or mount (SCRIPT_NAME).
@@ -107,12 +107,12 @@ pub struct MappedPath<'a> {
     pub document_root: &'a [u8],
     /// The media type of the file, by the file's name. Empty: unknown, or a script.
     pub media_type: &'a [u8],
-    /// `wire::layout::file_mark` of the program's file, if the file is unchanged since the front
+    /// `wire::layout::file_mark` of the program's file, if the file has not changed since the front
     /// saw it. 0: the worker checks the file.
     pub file_mark: u64,
 }
 
-/// The connection of a request and its two ends.
+/// The connection of a request, and the connection's two ends.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionFacts<'a> {
     /// `http` or `https`
@@ -141,14 +141,24 @@ pub struct AccessResult<'a> {
     pub challenge: &'a [u8],
 }
 
+/// Perl's part of the settings in force. The default says that there is none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PerlSettings<'a> {
+    /// The number of the text. A worker parses each number's text once.
+    pub number: u32,
+    pub text: &'a [u8],
+}
+
 /// The variables of a script, and the form of its output and environment.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptEnvironment<'a> {
     /// Variables of the configuration: those of `SetEnv` first, then those of `PerlSetEnv`, then
     /// all others.
     pub variables: &'a [(&'a [u8], &'a [u8])],
-    /// How many of the variables `SetEnv` has set, and how many `PerlSetEnv`.
-    pub configured: (u16, u16),
+    /// How many of the variables `SetEnv` has set.
+    pub set_env_count: u16,
+    /// How many of the variables `PerlSetEnv` has set.
+    pub perl_set_env_count: u16,
     /// `PerlOptions +ParseHeaders`. Always true without a configuration and for scripts.
     pub parse_headers: bool,
     /// Whether the script expects CGI's environment: its own folder as working directory, fresh
@@ -159,7 +169,7 @@ pub struct ScriptEnvironment<'a> {
 
 /// The internal redirect of a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Led {
+pub struct InternalRedirect {
     /// 200 for a redirect, or the status of the error page. 0: no redirect.
     pub status: u16,
     /// The number of internal redirects and includes before this request.
@@ -183,14 +193,41 @@ pub struct Head {
     pub may_be_conditional: bool,
     /// A Location without a status: the server redirects, and not the program.
     pub is_redirect: bool,
-    /// Whether `lines` has a Date field; `has_server` likewise.
+    /// Whether `lines` has a Date field.
     pub has_date: bool,
     pub has_server: bool,
+    pub reason: Option<Box<Reason>>,
+}
+
+/// The reason phrase that a program gives to a status. HTTP/2 has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    pub status: u16,
+    /// Without control characters.
+    pub phrase: Vec<u8>,
+}
+
+impl Reason {
+    /// Reads a status and its phrase: `404 Nothing here`. `None`: there is no phrase that may be
+    /// sent.
+    pub fn read(text: &[u8]) -> Option<Box<Reason>> {
+        let (digits, rest) = text.split_at_checked(3)?;
+        let phrase = rest.strip_prefix(b" ")?.trim_ascii();
+        let is_sound = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
+        let status = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        let fits = !phrase.is_empty() && phrase.iter().all(is_sound);
+        fits.then(|| {
+            Box::new(Reason {
+                status,
+                phrase: phrase.to_vec(),
+            })
+        })
+    }
 }
 
 /// A worker's question within a request: how would the front handle this path?
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
+pub struct SubrequestQuestion<'a> {
     /// The number of the virtual host.
     pub server: u32,
     pub method: &'a [u8],
@@ -213,19 +250,20 @@ pub struct Asker<'a> {
 }
 
 /// Answers a question by passing the resulting call to the function. Never waits.
-pub type SubrequestResolver = std::rc::Rc<dyn Fn(Question<'_>, &mut dyn FnMut(Call<'_>))>;
+pub type SubrequestResolver = std::rc::Rc<dyn Fn(SubrequestQuestion<'_>, &mut dyn FnMut(Call<'_>))>;
 
-/// After Perl's handlers have run: how the front responds.
+/// The decision of Perl's handlers how the front responds.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Declined {
     /// 0: the front responds by itself. Otherwise the page of this status.
     pub status: u16,
     /// The handlers' header lines, checked like [`Head::lines`].
     pub lines: Vec<u8>,
-    /// The file in place of the mapped file.
+    pub reason: Option<Box<Reason>>,
+    /// The file that replaces the mapped file.
     pub file: Option<Vec<u8>>,
     pub media_type: Option<Vec<u8>>,
-    /// The page in place of the configured `ErrorDocument`.
+    /// The page that replaces the configured `ErrorDocument`.
     pub document: Option<Vec<u8>>,
     /// Path and query of an internal redirect.
     pub target: Option<Vec<u8>>,
@@ -235,19 +273,28 @@ pub struct Declined {
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
     /// Names of variables that handlers have taken out.
     pub removed: Vec<Vec<u8>>,
-    /// The query that handlers have set; `None`: as it came.
+    /// The query that handlers have set. `None`: the query is unchanged.
     pub query: Option<Vec<u8>>,
-    /// Whether the worker waits for the outcome: [`crate::Exchange::tell`].
+    /// Whether the worker waits for the outcome: [`crate::WorkerExchange::tell`].
     pub listens: bool,
     pub user: Option<Box<Named>>,
 }
 
 impl Declined {
-    /// Handlers have changed the request.
-    pub fn restates(&self) -> bool {
+    /// Whether handlers have changed the request.
+    pub fn has_changes(&self) -> bool {
         let says_variables = !self.variables.is_empty() || !self.removed.is_empty();
         self.fields.is_some() || self.query.is_some() || says_variables
     }
+}
+
+/// A declined request whose answer the worker's filters process.
+#[derive(Debug)]
+pub struct Fetch {
+    /// Takes the answer's body, after [`FOLLOWS`](mehari_wire::layout::record::FETCH_FOLLOWS).
+    pub socket: OwnedFd,
+    /// The request's body after the input filters, and its length.
+    pub body: Option<(OwnedFd, u64)>,
 }
 
 /// The user, according to a handler.
@@ -260,8 +307,8 @@ pub struct Named {
 
 /// The outcome of a response that the front gave in a worker's place.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Outcome<'a> {
-    /// 0: unknown.
+pub struct ResponseOutcome<'a> {
+    /// The status of the response. 0: unknown.
     pub status: u16,
     /// Length of the body.
     pub bytes: u64,

@@ -1,12 +1,12 @@
 //! The perl processes that run `<Perl>` sections and `add_config` while a configuration is read:
 //! one for the main server and one for each host with its own Perl.
 //!
-//! Each starts at its first errand, with the site's interpreter and switches. It ends when it is
-//! dropped or when an errand takes too long.
+//! Each process starts at its first task, with the site's interpreter and switches. It ends when it
+//! is dropped or when a task takes too long.
 
 use crate::perl_side::PerlSide;
-use crate::zygote::{environment, facts, switches};
-use mehari_config::{CustomDirective, Errand, Ground, Interpreter, Made};
+use crate::zygote::{environment, server_arguments, switches};
+use mehari_config::{CustomDirective, Errand, ErrandResult, Ground, Interpreter};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::{self, Read, Write};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// The longest answer in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// The longest time of an errand. A longer one waits for something that will not come.
+/// The longest time of a task. After it perl most likely waits for an event that will not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Configurator {
@@ -41,7 +41,7 @@ struct Running {
 }
 
 impl Interpreter for Configurator {
-    fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String> {
+    fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<ErrandResult, String> {
         let running = match self.running.entry(ground.host) {
             Entry::Occupied(running) => running.into_mut(),
             Entry::Vacant(place) => place.insert(Running::start(ground)?),
@@ -51,20 +51,20 @@ impl Interpreter for Configurator {
             Err(error) => {
                 running.give_up();
                 self.running.remove(&ground.host);
-                return Err(why(&error, self.patience));
+                return Err(describe_error(&error, self.patience));
             }
         };
         let mut parts = answer.split('\0');
         match parts.next() {
-            Some("ok") => made_of(parts),
+            Some("ok") => parse_reply(parts),
             _ => Err(parts.collect::<Vec<_>>().join(" ").replace('\n', " ")),
         }
     }
 }
 
-/// Each part is a line (`l`) or a directive (`d`).
-fn made_of<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Made, String> {
-    let mut made = Made::default();
+/// Makes the result from its parts: each part is a line (`l`) or a directive (`d`).
+fn parse_reply<'a>(parts: impl Iterator<Item = &'a str>) -> Result<ErrandResult, String> {
+    let mut made = ErrandResult::default();
     for part in parts {
         match (part.get(..1), part.get(1..)) {
             (Some("l"), Some(line)) => made.lines.push(line.to_string()),
@@ -78,14 +78,14 @@ fn made_of<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Made, String> {
     Ok(made)
 }
 
-fn why(error: &io::Error, patience: Duration) -> String {
+fn describe_error(error: &io::Error, patience: Duration) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut => format!(
             "it has not ended within {} s; expected Perl that sets its directives and ends: put \
              code that keeps running into a PerlChildInitHandler",
             patience.as_secs_f64()
         ),
-        _ => format!("perl ended in it ({error})"),
+        _ => format!("perl ended during the section ({error})"),
     }
 }
 
@@ -100,7 +100,7 @@ impl Running {
                 "-e",
                 "Mehari::Configuration::serve(@ARGV)",
             ])
-            .args(facts(ground.server_root, ground.defines))
+            .args(server_arguments(ground.server_root, ground.defines))
             .env_clear()
             .envs(environment(settings))
             .stdin(Stdio::piped())
@@ -147,7 +147,7 @@ impl Running {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Fills `into`, or returns an error when the time is over.
+    /// Fills `into`. Returns an error when the time is over.
     fn read(&mut self, mut into: &mut [u8], until: Instant) -> io::Result<()> {
         while !into.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
@@ -175,7 +175,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// The process ends when its input ends.
+    /// Closes the process's input, which makes the process end.
     fn drop(&mut self) {
         self.errands = None;
         let _ = self.process.wait();

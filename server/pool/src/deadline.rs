@@ -22,12 +22,12 @@ impl Pool {
         let deepened = self.borrow().deepened.clone();
         loop {
             deepened.notified().await;
-            while let Some(left) = self.until_slow() {
+            while let Some(left) = self.time_until_slow() {
                 if timer.pause(left).await.is_err() {
                     tokio::time::sleep(SLOW).await;
                 }
                 let mut inner = self.borrow();
-                // A worker that has finished meanwhile is not slow.
+                // A worker that has finished in the meantime is not slow.
                 inner.scan();
                 inner.rebalance_if_deep();
             }
@@ -36,7 +36,7 @@ impl Pool {
 
     /// The time until the first worker with waiting requests becomes slow. `None`: no request waits
     /// in a mailbox.
-    fn until_slow(&self) -> Option<Duration> {
+    fn time_until_slow(&self) -> Option<Duration> {
         let now = Instant::now();
         let inner = self.borrow();
         let deep = inner.holding().filter(|(_, worker)| worker.depth() > 1);
@@ -46,7 +46,7 @@ impl Pool {
     }
 
     /// Measures the workers' memory regularly. A task of the front.
-    pub async fn keep_measure(self) {
+    pub async fn measure_memory(self) {
         loop {
             tokio::time::sleep(MEASURE).await;
             self.measure().await;
@@ -54,7 +54,7 @@ impl Pool {
     }
 
     /// Enforces time limits, the queue's limit and the number of workers. A task of the front.
-    pub async fn keep_time(self) {
+    pub async fn enforce_limits(self) {
         let mut ticks = tokio::time::interval(ROUND);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -63,7 +63,7 @@ impl Pool {
             let mut inner = self.borrow();
             inner.expire_queue(now);
             inner.enforce_timeouts(now);
-            inner.keep_workers(now);
+            inner.adjust_workers(now);
         }
     }
 }
@@ -88,7 +88,8 @@ impl Inner {
             let Some(held) = worker.held.front() else {
                 continue;
             };
-            // The worker cannot deny later what it is now seen to have started.
+            // The front has seen that the worker has started the request, and the worker cannot
+            // deny it later.
             if worker.mailbox.waiting().is_err() {
                 self.kill_broken(index, BAD_POSITION);
                 continue;
@@ -120,7 +121,8 @@ impl Inner {
         }
     }
 
-    /// Makes the worker write its Perl stack. The requests behind move to other workers at once.
+    /// Makes the worker write its Perl stack. The requests behind the slow one move to other
+    /// workers at once.
     fn ask_for_stack(&mut self, index: usize, now: Instant) {
         self.take_back_all(index);
         if let Some(worker) = self.worker(index) {

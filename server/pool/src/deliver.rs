@@ -1,19 +1,20 @@
-//! From ring records to the front's view of a response. The worker is not trusted: an invalid
-//! record ends the worker and answers 502. A head that cannot be sent is the program's mistake: the
-//! answer is 500 and the worker goes on.
+//! Turns a worker's ring records into the front's view of a response. The worker is not trusted: an
+//! invalid record ends the worker and answers 502. A head that cannot be sent is the program's
+//! mistake, so the answer is 500 and the worker goes on.
 
-use crate::call::{Fault, Head, Outcome};
+use crate::call::{Fault, Fetch, Head, ResponseOutcome};
 use crate::false_starts::FalseStarts;
 use crate::frame::task_of;
 use crate::frame::{asker, encode};
 use crate::inner::Inner;
-use crate::payload::{head, question, read_lines, split_lines, Broken, Wrong};
+use crate::payload::{head, question, read_lines, split_lines, Broken, RecordRefusal};
 use crate::script_head::Malformed;
-use crate::tap::{About, Header, Unread};
+use crate::tap::{Header, TapRequest, Unread};
 use crate::worker::origin;
 use mehari_config::LogLevel;
 use mehari_wire::layout::record;
 use mehari_wire::Record;
+use rustix::fs::FileType;
 use std::time::{Duration, Instant};
 
 /// While this many bytes of a body wait for the client, the pool does not read the worker's ring,
@@ -24,7 +25,7 @@ pub const BODY_AHEAD: usize = 256 * 1024;
 const RECORDS_AT_ONCE: usize = 4096;
 
 impl Inner {
-    /// Reads every mailbox that may hold records. Returns true if anything had arrived.
+    /// Reads every mailbox that may hold records. Returns true if any record had arrived.
     pub fn scan(&mut self) -> bool {
         let mut any = false;
         self.for_each_holding(|inner, index| any |= inner.drain_worker(index));
@@ -94,7 +95,7 @@ impl Inner {
             return Ok(());
         }
         if record.kind == record::RUNG {
-            return self.rewound.learn(pid, payload);
+            return self.rewound.record_report(pid, payload);
         }
         if record.kind == record::ASK {
             return self.answer_question(index, record.detail, payload);
@@ -102,12 +103,13 @@ impl Inner {
         held.expects(record.kind)?;
         let taken = match record.kind {
             record::TAP => self.open_tap(index, record.detail, payload),
+            record::FETCH => self.take_fetch(index, record, payload),
             _ => held.take(record, payload),
         };
         match taken {
             Ok(()) => {}
-            Err(Wrong::Record(broken)) => return Err(broken),
-            Err(Wrong::Head(why)) => self.refuse_head(index, &why),
+            Err(RecordRefusal::Record(broken)) => return Err(broken),
+            Err(RecordRefusal::Head(why)) => self.refuse_head(index, &why),
         }
         let worker = self.worker(index);
         let Some(held) = worker.and_then(|worker| worker.held.front_mut()) else {
@@ -116,12 +118,12 @@ impl Inner {
         held.has_taken(record.kind);
         if held.owed.arrived().gone {
             let exchange = held.owed.exchange();
-            self.tell(&exchange, Outcome::default());
+            self.report_outcome(&exchange, ResponseOutcome::default());
         }
         Ok(())
     }
 
-    /// The program's head cannot be sent. The worker did nothing wrong.
+    /// Answers 500 because the program's head cannot be sent. The worker is not at fault.
     fn refuse_head(&mut self, index: usize, why: &Malformed) {
         let log = self.log.clone();
         let Some(worker) = self.worker(index) else {
@@ -143,8 +145,8 @@ impl Inner {
         );
     }
 
-    /// Answers a worker's question with a request frame, or with length 0 for none. The worker
-    /// waits for the answer.
+    /// Answers a worker's question with a request frame. The length 0 means that there is no frame.
+    /// The worker waits for the answer.
     fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
         let mut question = question(server, payload)?;
         let resolver = self.resolver.clone();
@@ -156,7 +158,7 @@ impl Inner {
         question.asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
-        // The client has gone. Refusing here ends requests that lead to themselves without end.
+        // The client has gone. A refusal here ends requests that lead to themselves for ever.
         let is_for_nobody =
             (worker.held.front()).is_some_and(|held| held.owed.arrived().left_early);
         if let Some(resolver) = resolver.filter(|_| !is_for_nobody) {
@@ -170,8 +172,8 @@ impl Inner {
         Ok(())
     }
 
-    /// From now on a pipe carries the response of the worker's first request.
-    fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), Wrong> {
+    /// Lets a pipe carry the rest of the response to the worker's first request.
+    fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), RecordRefusal> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());
         };
@@ -180,7 +182,7 @@ impl Inner {
             return Ok(());
         };
         let file = worker
-            .receive_tap(request)
+            .receive_file(request)
             .map_err(|_| Broken("of a pipe and sent none"))?;
         let Some(held) = worker.held.front_mut() else {
             return Ok(());
@@ -204,7 +206,7 @@ impl Inner {
         arrived.tap = Some(Box::new(Unread {
             file,
             header,
-            about: About {
+            about: TapRequest {
                 log: self.log.clone(),
                 origin: origin(held, pid),
                 file: name.to_vec(),
@@ -215,7 +217,43 @@ impl Inner {
         Ok(())
     }
 
-    /// The worker has finished its first request, with its cleanup.
+    /// The worker's filters wait for the front's answer to the worker's first request.
+    fn take_fetch(
+        &mut self,
+        index: usize,
+        record: Record,
+        payload: &[u8],
+    ) -> Result<(), RecordRefusal> {
+        const NONE: Broken = Broken("of a socket or body and sent none");
+        let Some(worker) = self.workers[index].as_mut() else {
+            return Ok(());
+        };
+        let Some(request) = worker.held.front().map(|held| held.request_id) else {
+            return Ok(());
+        };
+        let socket = worker.receive_file(request).map_err(|_| NONE)?;
+        let body = if record.detail & record::FETCH_BODY != 0 {
+            let file = worker.receive_file(request).map_err(|_| NONE)?;
+            let about = rustix::fs::fstat(&file).map_err(|_| NONE)?;
+            if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+                return Err(NONE.into());
+            }
+            Some((file, u64::try_from(about.st_size).map_err(|_| NONE)?))
+        } else {
+            None
+        };
+        let Some(held) = worker.held.front_mut() else {
+            return Ok(());
+        };
+        held.take(record, payload)?;
+        let mut arrived = held.owed.arrived();
+        if !arrived.gone {
+            arrived.fetch = Some(Box::new(Fetch { socket, body }));
+        }
+        Ok(())
+    }
+
+    /// Notes that the worker has finished its first request and the cleanup.
     fn finish_head(&mut self, index: usize, detail: u16) -> Result<(), Broken> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());
@@ -239,7 +277,7 @@ impl Inner {
         let frame = again.then(|| worker.mailbox.first_slot()[..held.frame_length].to_vec());
         worker.mailbox.finish_first();
         if let Some(frame) = frame {
-            held.tries.handed_back += 1;
+            held.tries.put_back += 1;
             self.put_back(place, held, frame);
         } else {
             held.owed.fail(Fault::BadResponse);

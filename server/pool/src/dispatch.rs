@@ -9,18 +9,19 @@ use crate::frame::{encode, is_sound};
 use crate::inner::Inner;
 use crate::queued::Queued;
 use crate::script::Script;
-use crate::worker::{Held, Tries, Worker};
+use crate::worker::{HeldRequest, Tries, Worker};
 use mehari_wire::layout::SLOT_SIZE;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// A worker whose request runs longer gets no further request and gives back those not started.
+/// A worker whose request runs longer than this is slow: it gets no further request, and gives back
+/// the requests that it has not started.
 pub const SLOW: Duration = Duration::from_micros(200);
 
 /// A request may be requeued at most this many times plus the number of workers, because only a
-/// worker or its mailbox claims that the request was not started. Every worker may lack its zygote,
-/// so each one counts.
+/// worker or its mailbox claims that the request was not started. The number of workers is added
+/// because each worker may have lost its zygote.
 const HANDED_BACK_MOST: usize = 16;
 
 /// The log's name for an impossible position in a worker's mailbox.
@@ -86,7 +87,7 @@ impl Inner {
             self.return_to_idle(index);
             return self.refuse(owed, Fault::TooLarge);
         };
-        let held = Held {
+        let held = HeldRequest {
             owed,
             request_id: call.request_id,
             script: Script::of(&call.task),
@@ -97,11 +98,12 @@ impl Inner {
             ended: false,
             head_seen: false,
             tapped: false,
+            fetched: false,
         };
         self.submit_held(index, held, now);
     }
 
-    fn submit_held(&mut self, index: usize, held: Held, now: Instant) {
+    fn submit_held(&mut self, index: usize, held: HeldRequest, now: Instant) {
         let Some(worker) = self.workers[index].as_mut() else {
             return;
         };
@@ -142,7 +144,7 @@ impl Inner {
             return self.pick_for(script, team, now);
         }
         let idle = !self.teams[team].idle.is_empty();
-        if idle && self.cores_are_busy() && self.teams[team].packing.allows() {
+        if idle && self.cores_are_busy() && self.teams[team].packing.may_pack() {
             if let Some(awake) = self.shortest(team, now, |_| true) {
                 self.teams[team].packing.packed();
                 return Some(awake);
@@ -169,8 +171,8 @@ impl Inner {
         self.holding.len() >= self.cores_for_workers
     }
 
-    /// The least loaded of the team's workers that are awake and quick, have room and pass the
-    /// test.
+    /// Returns the least loaded of the team's awake workers that are not slow, have room and pass
+    /// the test.
     pub fn shortest(
         &self,
         team: usize,
@@ -186,6 +188,7 @@ impl Inner {
                     && worker.generation == current
                     && worker.team == team
                     && worker.depth() < depth
+                    && !worker.waits_for_front()
             })
             .filter(|(_, worker)| worker.head_age(now) < SLOW && test(worker))
             .min_by_key(|(_, worker)| worker.depth())
@@ -207,7 +210,8 @@ impl Inner {
         }
     }
 
-    /// A worker has room again: it gets the oldest waiting request or becomes idle.
+    /// Gives the oldest waiting request to a worker that has room again. Without such a request the
+    /// worker becomes idle.
     pub fn worker_is_free(&mut self, index: usize) {
         let now = Instant::now();
         let current = self.current;
@@ -228,7 +232,7 @@ impl Inner {
             worker.in_idle = false;
             worker.mailbox.next_slot()[..queued.frame.len()].copy_from_slice(&queued.frame);
         }
-        let held = Held {
+        let held = HeldRequest {
             owed: queued.owed,
             request_id: queued.request_id,
             script: queued.script,
@@ -239,6 +243,7 @@ impl Inner {
             ended: false,
             head_seen: false,
             tapped: false,
+            fetched: false,
         };
         if self.spare_frames.len() < 64 && queued.frame.capacity() <= 16 * 1024 {
             self.spare_frames.push(queued.frame);
@@ -262,8 +267,8 @@ impl Inner {
         }
     }
 
-    /// Takes back what slow workers have not started, and what any worker holds while another
-    /// worker of its team is idle, except packed requests.
+    /// Takes back the requests that slow workers have not started. While a worker of the team is
+    /// idle, it also takes back the unstarted requests of other workers, except packed requests.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
         self.for_each_holding(|inner, index| inner.rebalance_one(index, now));
@@ -278,16 +283,16 @@ impl Inner {
             return;
         }
         let is_slow = worker.head_age(now) >= SLOW;
-        // A worker that has not started its first request waits for a core, as any other worker
-        // would.
+        // A worker that has not started its first request is waiting for a core. Another worker
+        // would have to wait too.
         let has_begun = worker.has_begun();
         let Some(team) = self.teams.get_mut(worker.team) else {
             return;
         };
         if is_slow && has_begun {
-            team.packing.regret();
+            team.packing.note_taken_back();
         }
-        if is_slow || (!team.idle.is_empty() && !team.packing.is_on()) {
+        if is_slow || (!team.idle.is_empty() && !team.packing.is_packing()) {
             self.take_back_all(index);
         }
     }
@@ -322,10 +327,10 @@ impl Inner {
     /// Puts a request that was not started at the front of the queue, unless its client has gone.
     /// A worker could write to the frame, so another worker gets the frame only if it is still
     /// sound.
-    pub fn put_back(&mut self, team: usize, held: Held, frame: Vec<u8>) {
+    pub fn put_back(&mut self, team: usize, held: HeldRequest, frame: Vec<u8>) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
         let most = HANDED_BACK_MOST + self.workers.len();
-        if !is_sound || usize::from(held.tries.handed_back) >= most {
+        if !is_sound || usize::from(held.tries.put_back) >= most {
             return held.owed.fail(Fault::WorkerDied);
         }
         if held.owed.arrived().gone {
@@ -343,7 +348,8 @@ impl Inner {
         });
     }
 
-    /// The client has gone: removes its request if it is the last in its mailbox and not started.
+    /// Removes the request of a client that has gone, if the request is the last in its mailbox and
+    /// has not started.
     pub fn forget_unstarted(&mut self, index: usize, exchange: &arrived::Shared) {
         let Some(worker) = self.worker(index) else {
             return;

@@ -3,13 +3,13 @@
 
 use crate::call::Fault;
 use crate::inner::Inner;
-use crate::worker::{origin, Held, State, Worker};
+use crate::worker::{origin, HeldRequest, Worker, WorkerState};
 use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::Instant;
 
-/// How many workers may die with a request as their first one that, according to their mailboxes,
-/// they had not started.
+/// How many workers may die with a request as their first request. According to their mailboxes
+/// they had not started it.
 const DEATHS_MOST: u8 = 1;
 
 impl Inner {
@@ -19,26 +19,27 @@ impl Inner {
     }
 
     fn worker_ended_with(&mut self, index: usize, fault: Fault) {
-        let puts_back = self.bury(index, fault);
+        let puts_back = self.remove_ended(index, fault);
         // One signal may kill many workers at once. A request must not move to a worker whose end
         // is not reported yet.
         if puts_back {
             for index in 0..self.workers.len() {
                 let worker = self.workers[index].as_ref();
                 if worker.is_some_and(|worker| worker.is_serving() && worker.is_gone()) {
-                    self.bury(index, fault);
+                    self.remove_ended(index, fault);
                 }
             }
         }
         self.drop_ended_generations();
-        self.keep_workers(Instant::now());
+        self.adjust_workers(Instant::now());
         self.feed();
     }
 
-    /// Returns true if requests that were not started wait for another worker.
-    fn bury(&mut self, index: usize, fault: Fault) -> bool {
-        // Records written before the end count, unless one was invalid: then the ring is never read
-        // again.
+    /// Removes an ended worker. Returns true if requests that it had not started wait for another
+    /// worker.
+    fn remove_ended(&mut self, index: usize, fault: Fault) -> bool {
+        // Records that were written before the end count. If one was invalid, the ring is never
+        // read again.
         if self.worker(index).is_some_and(|worker| !worker.killed) {
             self.drain_worker(index);
         }
@@ -47,28 +48,28 @@ impl Inner {
         };
         self.holding.remove(index);
         self.rewound.forget(worker.pid);
-        self.is_idle_no_more(worker.team, index);
+        self.remove_from_idle(worker.team, index);
         let current = self.current;
-        // The worker's mailbox says how many requests it started. With an impossible position none
-        // of them may run again.
+        // The worker's mailbox says how many requests the worker has started. If the mailbox's
+        // position is impossible, none of the requests may run again.
         let waiting = worker.mailbox.waiting().unwrap_or(0) as usize;
-        // A request has started if it has records, if the scoreboard shows it, or if the worker was
-        // killed for it.
+        // A request has started if it has records, if the scoreboard shows it, or if the front
+        // killed the worker because of it.
         let (_, shown, _) = worker.mailbox.scoreboard();
         let first = worker.held.front();
         let answers = first.is_some_and(|held| held.has_begun() || held.request_id == shown);
         let begun = worker.held.len().saturating_sub(waiting);
         let begun = begun.max(usize::from(answers || worker.killed));
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
-        if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
+        if worker.state == WorkerState::Serving && worker.served == 0 && worker.held.is_empty() {
             if worker.generation > current {
                 // A loading generation does not wait for this worker.
                 self.failed_to_start(worker.generation, worker.team)
             } else {
-                self.started_falsely(worker.team)
+                self.note_false_start(worker.team)
             }
         }
-        if worker.state == State::Serving || !worker.held.is_empty() {
+        if worker.state == WorkerState::Serving || !worker.held.is_empty() {
             self.totals.workers_died += 1;
             worker.kill();
         }
@@ -84,21 +85,21 @@ impl Inner {
         }
         let puts_back = !unstarted.is_empty();
         for (place, held) in unstarted.into_iter().enumerate().rev() {
-            // A request behind another one has not started. Only for the first is the mailbox the
-            // only evidence.
+            // A request behind another one has certainly not started. For the first request the
+            // mailbox is the only evidence.
             self.requeue(&mut worker, held, begun + place == 0);
         }
         puts_back
     }
 
     /// Puts a request that its dead worker never started at the front of the queue.
-    fn requeue(&mut self, worker: &mut Worker, mut held: Held, was_first: bool) {
+    fn requeue(&mut self, worker: &mut Worker, mut held: HeldRequest, was_first: bool) {
         let has_had_its_chance = was_first && held.tries.deaths >= DEATHS_MOST;
         if has_had_its_chance || worker.mailbox.take_back() != Ok(true) {
             return;
         }
         held.tries.deaths += u8::from(was_first);
-        held.tries.handed_back += 1;
+        held.tries.put_back += 1;
         let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
         self.put_back(worker.team, held, frame);
     }
@@ -107,7 +108,7 @@ impl Inner {
         let index = self.index_of(pid);
         let expected = index
             .and_then(|index| self.worker(index))
-            .is_some_and(|worker| worker.state == State::Retiring);
+            .is_some_and(|worker| worker.state == WorkerState::Retiring);
         let (signal, code) = (status & 0x7f, status >> 8 & 0xff);
         let origin = Origin {
             worker: Some(pid),

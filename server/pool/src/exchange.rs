@@ -1,27 +1,28 @@
 //! The front's handle on a request under way.
 
 use crate::arrived::{take_body, wait, Arrived, Owed, Shared};
-use crate::call::{Call, Fault, Head, Named, Outcome};
+use crate::call::{Call, Fault, Fetch, Head, Named, ResponseOutcome};
 use crate::inner::Pool;
 use crate::script_head::ScriptHead;
-use crate::tap::{Said, Tap};
+use crate::tap::{Tap, WorkerProgress};
 use std::cell::RefCell;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 impl Pool {
-    /// Takes a complete request without blocking. The request goes to a worker or the queue; a
-    /// refusal shows in `poll_head`.
-    pub fn submit(&self, call: Call<'_>) -> Exchange {
+    /// Takes a complete request without blocking and gives it to a worker or the queue. `poll_head`
+    /// reports a refusal.
+    pub fn submit(&self, call: Call<'_>) -> WorkerExchange {
         let mut inner = self.borrow();
         let prints_head = call.environment.parse_headers;
-        let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
+        let shared = Rc::new(RefCell::new(Arrived::new(Instant::now())));
         inner.totals.requests += 1;
         inner.under_way += 1;
         inner.admit(Owed::of(&shared), call);
         drop(inner);
-        Exchange {
+        WorkerExchange {
             pool: self.clone(),
             shared,
             tap: None,
@@ -30,18 +31,18 @@ impl Pool {
     }
 }
 
-/// One request given to the pool. Dropping it early means that the client has gone: a request that
-/// has not started never runs.
-pub struct Exchange {
+/// The front's handle of one request in the pool. Dropping the handle early means that the client
+/// has gone. A request that has not started then never runs.
+pub struct WorkerExchange {
     pub(crate) pool: Pool,
     pub(crate) shared: Shared,
     pub(crate) tap: Option<Box<Tap>>,
-    /// Whether the program prints its own head. Otherwise a handler's default status is its return
-    /// value.
+    /// Whether the program prints its own head. Otherwise the status of a handler's response is by
+    /// default its return value.
     pub(crate) prints_head: bool,
 }
 
-impl Exchange {
+impl WorkerExchange {
     /// The next interim (1xx) head, if one has arrived. Call it after each `Pending` of
     /// `poll_head`.
     pub fn take_interim(&mut self) -> Option<Head> {
@@ -71,14 +72,14 @@ impl Exchange {
         if let Some(head) = self.arrived(|arrived| arrived.head.take()) {
             return Poll::Ready(Ok(self.settled(head)));
         }
-        let said = self.worker_said(cx);
+        let said = self.poll_worker(cx);
         match &mut self.tap {
             Some(tap) => tap.poll_head(cx, said),
             None => Poll::Ready(Err(Fault::BadResponse)),
         }
     }
 
-    /// Whether the response comes through a pipe, except the part that arrived before.
+    /// Whether the rest of the response comes through a pipe.
     fn is_tapped(&mut self) -> bool {
         let (tapped, unread) = self.arrived(|arrived| (arrived.tapped, arrived.tap.take()));
         if let Some(unread) = unread {
@@ -87,11 +88,12 @@ impl Exchange {
         tapped
     }
 
-    /// Must be called before the tap is read, because the worker's earlier output comes first.
-    fn worker_said(&mut self, cx: &mut Context<'_>) -> Said {
+    /// Reads what the worker has said. It must be called before the tap is read, because the
+    /// worker's earlier output comes first.
+    fn poll_worker(&mut self, cx: &mut Context<'_>) -> WorkerProgress {
         self.arrived(|arrived| {
             let _ = wait::<()>(arrived, cx);
-            arrived.fault.map_or(arrived.said, Said::Failed)
+            arrived.fault.map_or(arrived.said, WorkerProgress::Failed)
         })
     }
 
@@ -101,7 +103,7 @@ impl Exchange {
         into: &mut Vec<u8>,
         room: usize,
     ) -> Poll<Result<bool, Fault>> {
-        let said = self.worker_said(cx);
+        let said = self.poll_worker(cx);
         let Some(tap) = &mut self.tap else {
             return Poll::Ready(Err(Fault::BadResponse));
         };
@@ -150,14 +152,30 @@ impl Exchange {
         })
     }
 
-    /// Whether the worker waits for the outcome. If the exchange is dropped first, the worker hears
-    /// that nothing is known.
-    pub fn listens(&self) -> bool {
+    /// Whether the worker waits for the outcome. If the exchange is dropped before `tell`, the
+    /// worker learns that the outcome is unknown.
+    pub fn awaits_outcome(&self) -> bool {
         self.arrived(|arrived| arrived.listens)
     }
 
-    pub fn tell(self, outcome: Outcome<'_>) {
-        self.pool.borrow().tell(&self.shared, outcome);
+    pub fn report_outcome(&self, outcome: ResponseOutcome<'_>) {
+        self.pool.borrow().report_outcome(&self.shared, outcome);
+    }
+
+    /// The worker's wish to filter the front's answer. Returned only once.
+    pub fn take_fetch(&self) -> Option<Box<Fetch>> {
+        self.arrived(|arrived| arrived.fetch.take())
+    }
+
+    /// The request's body after Perl's input filters, and its length. Returned only once.
+    pub fn take_filtered_body(&self) -> Option<(OwnedFd, u64)> {
+        self.arrived(|arrived| arrived.fetch.as_mut()?.body.take())
+    }
+
+    /// Says whether the front keeps the worker waiting because the client is slow. That time does
+    /// not count as the request's.
+    pub fn note_pause(&self, pauses: bool) {
+        self.arrived(|arrived| arrived.tap_left = pauses.then(Instant::now));
     }
 
     /// Whether the whole response has arrived, so `poll_body` completes without waiting.
@@ -185,7 +203,7 @@ impl Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for WorkerExchange {
     fn drop(&mut self) {
         self.pool.abandon(&self.shared);
     }

@@ -1,9 +1,9 @@
-//! Workers that end before they serve a request. The cause will probably end the next workers too,
-//! so these start after growing pauses. A served request or a reload resets the count.
+//! Counts workers that end before they serve a request. The cause will probably end the next
+//! workers too, so those start after growing pauses. A served request or a reload resets the count.
 
 use std::time::{Duration, Instant};
 
-/// This many false starts in a row may be chance.
+/// The number of false starts in a row that may still be chance.
 const CHANCE: u32 = 3;
 const SHORTEST: Duration = Duration::from_millis(100);
 pub const LONGEST: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! A `Call` as bytes: the request frame that a worker reads from its slot.
 
-use crate::call::{Asker, Body, Call, Login, Outcome, Task};
+use crate::call::{Asker, Body, Call, Login, ResponseOutcome, Task};
 use mehari_config::Rung;
 use mehari_wire::layout::{
     self, flag, login, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
@@ -8,7 +8,7 @@ use mehari_wire::layout::{
 use mehari_wire::{read_request, write_request};
 use rustix::fd::OwnedFd;
 
-/// The call does not fit a slot.
+/// The error of a call that does not fit a slot.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
@@ -75,7 +75,7 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::RemoteAddr, call.connection.remote_addr),
         (Text::DocumentRoot, call.path.document_root),
         (Text::File, file(&call.task)),
-        (Text::Settings, call.settings.1),
+        (Text::Settings, call.settings.text),
         (Text::MediaType, call.path.media_type),
         (Text::User, login(call.access.login).1),
         (Text::Challenge, call.access.challenge),
@@ -107,12 +107,12 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         remote_port: call.connection.remote_port,
         connection: call.connection.number,
         kept: call.connection.kept,
-        settings_id: call.settings.0,
+        settings_id: call.settings.number,
         access_status: call.access.status,
         redirect_status: call.led.status,
         depth: call.led.depth,
-        set_env_count: call.environment.configured.0,
-        perl_set_env_count: call.environment.configured.1,
+        set_env_count: call.environment.set_env_count,
+        perl_set_env_count: call.environment.perl_set_env_count,
         file_mark: call.path.file_mark,
         known: call.access.known,
         login: login(call.access.login).0,
@@ -177,15 +177,15 @@ pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
     })
 }
 
-/// Reads the task from a frame. `None`: the frame is invalid.
+/// Returns the task that a frame contains. `None`: the frame is invalid.
 pub fn task_of(frame: &[u8]) -> Option<&[u8]> {
     let span = read_request(frame)?.text[Text::Task as usize];
     let rest = frame.get(span.offset as usize..)?;
     rest.get(..span.length as usize)
 }
 
-/// Whether a frame that a worker could overwrite is still a frame of this request, so another
-/// worker may get it: every part lies within the frame.
+/// Whether a frame that a worker could overwrite is still sound: the frame must belong to this
+/// request, and every part must lie within it. Only a sound frame is given to another worker.
 pub fn is_sound(frame: &[u8], request_id: u64, body_file: Option<&OwnedFd>) -> bool {
     let Some(request) = read_request(frame) else {
         return false;
@@ -225,7 +225,8 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
             match rung {
                 Rung::PerlRun => TaskKind::PerlRun,
                 Rung::Registry => TaskKind::Registry,
-                // `flags` tells `auto` from `rewind`. `cgi` never comes here.
+                // `flags` distinguishes `auto` from `rewind`. A script of the rung `cgi` gets no
+                // frame.
                 Rung::Rewind | Rung::Auto => TaskKind::Rewind,
                 Rung::Fork | Rung::Cgi => TaskKind::Fork,
             },
@@ -250,8 +251,8 @@ fn login(login: &Login) -> (u8, &[u8]) {
 }
 
 /// Writes the outcome of the front's response. A head that does not fit is left out.
-pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
-    const HEAD: usize = std::mem::size_of::<layout::Outcome>();
+pub fn put_outcome(outcome: ResponseOutcome<'_>, room: &mut [u8]) {
+    const HEAD: usize = std::mem::size_of::<layout::OutcomeFrame>();
     let (start, rest) = room.split_at_mut(HEAD);
     let head = if rest.len() >= outcome.head.len() {
         outcome.head
@@ -265,7 +266,7 @@ pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
     start[8..16].copy_from_slice(&outcome.bytes.to_ne_bytes());
 }
 
-/// The file of a handler's path. A script's file is its task.
+/// The file of a handler's path. For a script the task is the file.
 fn file<'a>(task: &Task<'a>) -> &'a [u8] {
     match *task {
         Task::Handler { file, .. } => file,

@@ -28,7 +28,8 @@ pub(crate) struct Loaded {
     pub files: Vec<PathBuf>,
 }
 
-/// The task that listens to the zygote holds it too, so the zygote needs an order to end.
+/// Ends the zygote by an order. The task that listens to the zygote holds it too, so dropping this
+/// reference does not end it.
 impl Drop for Loaded {
     fn drop(&mut self) {
         if let Some(zygote) = &self.zygote {

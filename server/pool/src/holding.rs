@@ -1,11 +1,11 @@
-//! The workers that hold requests. Per-request work looks only at these, because hundreds of
-//! workers may be idle.
+//! The workers that hold requests. The work of each request looks only at these workers, because
+//! hundreds of others may be idle.
 
 /// Places in [`Inner::workers`], in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     pub places: Vec<usize>,
-    /// Memory for the copy that is iterated while the places change.
+    /// Memory for the copy of `places` that is iterated while the places change.
     pub spare: Vec<usize>,
 }
 

@@ -22,21 +22,21 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 }
 
 impl Pool {
-    /// From now on this thread's runtime serves this pool.
+    /// Makes this thread's runtime serve this pool from now on.
     pub fn attach(&self) {
         POOL.with_borrow_mut(|slot| *slot = Some(self.clone()));
     }
 
-    /// At the end, lets the runtime continue without the pool.
+    /// Lets the runtime continue without the pool, at the end of the server.
     pub fn detach(&self) {
         POOL.with_borrow_mut(|slot| *slot = None);
     }
 }
 
-/// Declares sleep, *then* looks for work: a worker that writes after the look sees the declaration.
-/// The runtime checks its task queue again before it parks, so tasks woken here run. If nothing is
-/// woken (the end of a request whose response has been sent), the runtime parks and the declaration
-/// stands.
+/// Declares sleep and *then* looks for work, so a worker that writes after the look sees the
+/// declaration. The runtime checks its task queue again before it parks, so tasks woken here run.
+/// If no task is woken, as after the end of a request whose response has been sent, the runtime
+/// parks and the declaration stands.
 fn before_park() {
     POOL.with_borrow(|slot| {
         let Some(pool) = slot else { return };
@@ -53,7 +53,7 @@ fn before_park() {
 fn after_unpark() {
     POOL.with_borrow(|slot| {
         if let Some(pool) = slot {
-            pool.borrow().bell.awake();
+            pool.borrow().bell.declare_awake();
         }
     });
 }

@@ -6,7 +6,7 @@ mod report_false_starts;
 mod teams;
 
 use crate::arrived;
-use crate::call::{Outcome, SubrequestResolver};
+use crate::call::{ResponseOutcome, SubrequestResolver};
 use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
 use crate::plan::Plan;
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub bell: Rc<Bell>,
     /// Requests with a waiting client, including queued requests.
     pub under_way: usize,
-    /// By index. A place is reused after its worker has ended.
+    /// The workers by index. A place is used again after its worker has ended.
     pub workers: Vec<Option<Worker>>,
     pub holding: Holding,
     pub generations: Vec<Generation>,
@@ -55,11 +55,13 @@ pub(crate) struct Inner {
     pub spare_frames: Vec<Vec<u8>>,
     /// The number of workers that can run at once beside the front.
     pub cores_for_workers: usize,
-    /// Notified when a request is put behind another in a mailbox. Starts the take-back timer.
+    /// Notified when a request is put behind another one in a mailbox. The take-back timer waits
+    /// for it.
     pub deepened: Rc<Notify>,
     pub random: u64,
     pub totals: Totals,
     pub rewound: crate::rewound::Rewound,
+    pub questions: crate::explanation::Questions,
 }
 
 /// Counts since the start, for the status page.
@@ -97,6 +99,7 @@ impl Pool {
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             totals: Totals::default(),
             rewound: Default::default(),
+            questions: Default::default(),
         };
         Ok(Pool(Rc::new(Shared {
             inner: RefCell::new(inner),
@@ -118,12 +121,12 @@ impl Pool {
         self.borrow().drain_worker(worker);
     }
 
-    /// The client has gone: a request that has not started never runs, and later records are
-    /// dropped.
+    /// Gives up a request whose client has gone. A request that has not started never runs, and
+    /// later records are dropped.
     pub(crate) fn abandon(&self, exchange: &arrived::Shared) {
         let mut inner = self.borrow();
         inner.under_way -= 1;
-        inner.tell(exchange, Outcome::default());
+        inner.report_outcome(exchange, ResponseOutcome::default());
         let (is_complete, worker) = {
             let mut arrived = exchange.borrow_mut();
             let is_complete = arrived.complete;
@@ -134,7 +137,7 @@ impl Pool {
             _ if is_complete => {}
             Some((index, _)) => {
                 inner.forget_unstarted(index, exchange);
-                // The ring may be full of records that nobody reads any more.
+                // The ring may be full of records that have no reader any more.
                 inner.drain_worker(index);
             }
             None => {
@@ -146,7 +149,7 @@ impl Pool {
     }
 
     /// Requests under way, including queued requests.
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.borrow().under_way
     }
 
@@ -170,7 +173,7 @@ impl Pool {
             .collect()
     }
 
-    /// From now on requests are refused. Running requests continue.
+    /// Refuses all requests from now on. Running requests continue.
     pub fn begin_stop(&self) {
         let mut inner = self.borrow();
         inner.stopping = true;
@@ -183,7 +186,7 @@ impl Inner {
     }
 
     /// Tells a waiting worker the outcome of its request, once.
-    pub fn tell(&mut self, exchange: &arrived::Shared, outcome: Outcome<'_>) {
+    pub fn report_outcome(&mut self, exchange: &arrived::Shared, outcome: ResponseOutcome<'_>) {
         let mut arrived = exchange.borrow_mut();
         if !std::mem::take(&mut arrived.listens) {
             return;

@@ -1,7 +1,7 @@
 //! Zygotes and workers: start, dispatch, spare workers, recycling, reload, limits.
 //!
 //! The pool lives on the front's single thread. The front calls [`Pool::submit`] with a complete
-//! request and polls the [`Exchange`] that it gets. The pool knows no HTTP.
+//! request and polls the [`WorkerExchange`] that it gets. The pool knows no HTTP.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -17,6 +17,8 @@ mod deliver;
 mod dispatch;
 mod ends;
 mod exchange;
+mod explain;
+mod explanation;
 mod false_starts;
 mod frame;
 mod generation;
@@ -49,15 +51,18 @@ mod worker;
 mod zygote;
 
 pub use call::{
-    AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Head, Led, Login,
-    MappedPath, Named, Outcome, Question, RequestLine, ScriptEnvironment, SubrequestResolver, Task,
+    AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
+    InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestLine, ResponseOutcome,
+    ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task,
 };
 pub use configurator::Configurator;
-pub use exchange::Exchange;
+pub use exchange::WorkerExchange;
+pub use explain::explain_unserved;
+pub use explanation::{Effect, ExplainError, Explanation, Finding, Recompiled};
 pub use hooks::runtime;
 pub use inner::Pool;
 pub use loading::{try_loading, LoadError};
-pub use mehari_wire::layout::file_mark;
+pub use mehari_wire::layout::{file_mark, record::FETCH_FOLLOWS};
 pub use perl_side::PerlSide;
 pub use plan::Plan;
 pub use rewound::RewoundScript;

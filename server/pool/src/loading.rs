@@ -39,8 +39,8 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-/// The failure that the zygote of a Perl reports for the preload with this number, from 1. 0: the
-/// start as a whole.
+/// Returns the failure that the zygote of a Perl reports for the preload with this number, counted
+/// from 1. 0: the start as a whole.
 fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
     let reason = String::from_utf8_lossy(text);
     let preload = (number as usize).checked_sub(1);
@@ -62,7 +62,8 @@ fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
     }
 }
 
-/// The first variable that the reason names, and that the server's environment has but not Perl's.
+/// Returns the first variable that the reason names and that only the server's environment has, not
+/// Perl's.
 fn withheld<'r>(settings: &PerlSettings, reason: &'r str) -> Option<&'r str> {
     let is_of_a_name = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
     let mut words = reason.split(|letter| !is_of_a_name(letter));
@@ -77,11 +78,12 @@ fn withheld<'r>(settings: &PerlSettings, reason: &'r str) -> Option<&'r str> {
 /// A preload that failed.
 struct Failure {
     problem: Problem,
-    /// It is the handler of a phase. Only the requests that want the handler fail.
+    /// Whether the preload is the handler of a phase. Only the requests that want the handler then
+    /// fail.
     is_handler: bool,
 }
 
-/// What a zygote's start needs.
+/// The inputs of a zygote's start.
 pub(crate) struct Loading<'s> {
     pub site: &'s Site,
     /// The index of the Perl in the site.
@@ -94,17 +96,17 @@ pub(crate) struct Loading<'s> {
 /// The reason for loading.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Occasion {
-    /// The server starts. A handler that cannot be loaded is an error in the log, as under mod_perl:
-    /// requests that want the handler answer 500.
+    /// The server starts. A handler that cannot be loaded is reported in the log as an error, as
+    /// under mod_perl. Requests that want the handler get 500.
     Start,
-    /// Another generation of a server that serves. Everything has to load.
+    /// A serving server loads its next generation. Everything has to load.
     Reload,
-    /// A check whether everything loads. It leaves out PerlOpenLogsHandler and
-    /// PerlPostConfigHandler, because they act for a server that starts.
+    /// A check tests whether everything loads. It leaves out PerlOpenLogsHandler and
+    /// PerlPostConfigHandler, because these handlers act for a server that starts.
     Trial,
 }
 
-/// Loads the site's modules, ends the zygotes, and returns what failed. Await it in a
+/// Loads the site's modules, ends the zygotes, and returns what failed. It must be awaited in a
 /// [`tokio::task::LocalSet`].
 ///
 /// # Errors
@@ -121,13 +123,13 @@ pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
             bell,
             log: log.clone(),
         };
-        outcome = both(outcome, loading.try_it().await);
+        outcome = combine_failures(outcome, loading.try_it().await);
     }
     outcome
 }
 
-/// The failures of two loadings: all preloads of both, or else the first other reason.
-pub(crate) fn both(
+/// Joins the failures of two loadings: all preloads of both, or else the first other reason.
+pub(crate) fn combine_failures(
     one: Result<(), LoadError>,
     other: Result<(), LoadError>,
 ) -> Result<(), LoadError> {
@@ -171,8 +173,8 @@ impl Loading<'_> {
         if let Some(stderr) = stderr {
             tokio::task::spawn_local(copy_lines(stderr, log.clone(), zygote.pid()));
         }
-        // The zygote may report before it has read everything.
-        let told = tell(site, perl, &zygote, occasion);
+        // The zygote may send reports before it has read everything.
+        let told = send_configuration(site, perl, &zygote, occasion);
         let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
         let forgiven = occasion == Occasion::Start && failures.iter().all(|it| it.is_handler);
         if !failures.is_empty() && !forgiven {
@@ -189,8 +191,8 @@ impl Loading<'_> {
     }
 }
 
-/// Sends the zygote everything that it needs to know and to load.
-async fn tell(
+/// Sends the zygote its settings and the list of what to load.
+async fn send_configuration(
     site: &Site,
     perl: usize,
     zygote: &Zygote,
@@ -232,7 +234,7 @@ async fn outcome(
             control::READY => return Ok((failures, loaded)),
             control::FAILED => {
                 let failure = failure(site, perl, message.head.slot, &message.text);
-                // A module that several lines name is reported once.
+                // A module that several lines name is reported only once.
                 if !failures
                     .iter()
                     .any(|known| known.problem.message == failure.problem.message)

@@ -1,22 +1,23 @@
 //! Packing: giving a request to a busy worker although another worker is idle.
 //!
-//! Waking more workers than there are cores runs nothing sooner. It costs two system calls and two
-//! context switches, as much as a short script. So while the cores are busy, a request goes into
-//! the mailbox of a worker that is awake. If the request ahead is slow (it waits for a database),
-//! the take-back timer moves the packed request after [`SLOW`](crate::dispatch::SLOW). A team whose
-//! packed requests are often taken back stops packing.
+//! Waking more workers than there are cores makes no request finish sooner. It costs two system
+//! calls and two context switches, as much as a short script. While the cores are busy, a request
+//! therefore goes into the mailbox of a worker that is awake. If the request ahead is slow (it
+//! waits for a database), the take-back timer moves the packed request after
+//! [`SLOW`](crate::dispatch::SLOW). A team whose packed requests are often taken back stops
+//! packing.
 
 /// Probability one, in the units below.
 const ALWAYS: u32 = 1 << 16;
 /// The number of requests that the average covers; older ones weigh less.
 const MEMORY: u32 = 128;
-/// Above this rate of take-backs packing does not pay. On busy cores some take-backs are normal,
-/// because a worker may wait for its core in the middle of a short request.
+/// Above this rate of take-backs packing costs more than it saves. On busy cores some take-backs
+/// are normal, because a worker may wait for its core in the middle of a short request.
 const TOO_OFTEN: u32 = ALWAYS / 4;
-/// A team that has stopped packing tries again once per this many requests.
+/// A team that has stopped packing makes one trial per this many requests.
 const TRIAL: u32 = 64;
 
-/// What a team has learned about packing.
+/// A team's experience with packing.
 #[derive(Debug, Default)]
 pub(crate) struct Packing {
     /// The recent rate of take-backs per packed request, as a fraction of [`ALWAYS`].
@@ -26,14 +27,14 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Whether requests are packed, apart from trials.
-    pub fn is_on(&self) -> bool {
+    /// Whether requests are packed even without a trial.
+    pub fn is_packing(&self) -> bool {
         self.regrets <= TOO_OFTEN
     }
 
     /// Whether the next request may be packed.
-    pub fn allows(&mut self) -> bool {
-        if self.is_on() {
+    pub fn may_pack(&mut self) -> bool {
+        if self.is_packing() {
             return true;
         }
         self.since_trial = (self.since_trial + 1) % TRIAL;
@@ -45,7 +46,7 @@ impl Packing {
     }
 
     /// Records that a packed request was taken back.
-    pub fn regret(&mut self) {
+    pub fn note_taken_back(&mut self) {
         self.regrets = (self.regrets + ALWAYS / MEMORY).min(ALWAYS);
     }
 }
@@ -54,14 +55,14 @@ impl Packing {
 mod tests {
     use super::*;
 
-    /// Packs `count` requests; every `nth` is taken back.
+    /// Packs `count` requests, of which every `nth` is taken back.
     fn after(count: u32, nth: u32) -> Packing {
         let mut packing = Packing::default();
         for number in 1..=count {
-            if packing.allows() {
+            if packing.may_pack() {
                 packing.packed();
                 if number % nth == 0 {
-                    packing.regret();
+                    packing.note_taken_back();
                 }
             }
         }
@@ -71,14 +72,14 @@ mod tests {
     #[test]
     fn a_request_in_a_thousand_that_is_slow_changes_nothing() {
         // Three requests wait behind the slow one.
-        assert!(after(100_000, 333).is_on());
+        assert!(after(100_000, 333).is_packing());
     }
 
     #[test]
     fn a_team_of_slow_requests_stops_soon_and_tries_now_and_then() {
         let mut slow = after(60, 1);
-        assert!(!slow.is_on());
-        let trials = (0..TRIAL * 10).filter(|_| slow.allows()).count();
+        assert!(!slow.is_packing());
+        let trials = (0..TRIAL * 10).filter(|_| slow.may_pack()).count();
         assert_eq!(trials, 10);
     }
 
@@ -86,11 +87,11 @@ mod tests {
     fn a_team_that_has_become_quick_begins_again() {
         let mut team = after(1_000, 1);
         for _ in 0..TRIAL * MEMORY * 8 {
-            if team.allows() {
+            if team.may_pack() {
                 team.packed();
             }
         }
-        assert!(team.is_on());
-        assert_eq!(after(1, 2).regrets, 0, "nothing to regret at the begin");
+        assert!(team.is_packing());
+        assert_eq!(after(1, 2).regrets, 0, "no take-back has happened yet");
     }
 }

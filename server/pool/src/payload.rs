@@ -1,7 +1,7 @@
 //! Strict readers for the payloads of a worker's records. They refuse anything that could split a
 //! response, and they report payloads that no sound worker writes.
 
-use crate::call::{Asker, Declined, Head, Named, Question};
+use crate::call::{Asker, Declined, Head, Named, Reason, SubrequestQuestion};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use mehari_http::token::is_token_byte;
 use mehari_wire::layout::record;
@@ -12,42 +12,42 @@ pub struct Broken(pub &'static str);
 
 /// Why a record is refused.
 #[derive(Debug)]
-pub enum Wrong {
+pub enum RecordRefusal {
     Record(Broken),
     /// The record is sound, but the program's head cannot be sent.
     Head(Malformed),
 }
 
-impl From<Broken> for Wrong {
-    fn from(broken: Broken) -> Wrong {
-        Wrong::Record(broken)
+impl From<Broken> for RecordRefusal {
+    fn from(broken: Broken) -> RecordRefusal {
+        RecordRefusal::Record(broken)
     }
 }
 
-impl From<Malformed> for Wrong {
-    fn from(malformed: Malformed) -> Wrong {
-        Wrong::Head(malformed)
+impl From<Malformed> for RecordRefusal {
+    fn from(malformed: Malformed) -> RecordRefusal {
+        RecordRefusal::Head(malformed)
     }
 }
 
-/// Splits a payload into the header lines, which follow their length, and the rest.
+/// Splits a payload into the header lines and the rest. The length of the lines comes first.
 pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
     let (length, rest) = payload
         .split_first_chunk::<4>()
         .ok_or(Broken("a record without the length of its lines"))?;
     rest.split_at_checked(u32::from_ne_bytes(*length) as usize)
-        .ok_or(Broken("a record shorter than it says"))
+        .ok_or(Broken("a record shorter than its announced length"))
 }
 
 /// Reads the question of an `ASK` record.
-pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
+pub fn question(server: u16, payload: &[u8]) -> Result<SubrequestQuestion<'_>, Broken> {
     const WRONG: Broken = Broken("an invalid question");
     let mut parts = payload.splitn(3, |byte| *byte == 0);
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
         return Err(WRONG);
     };
     let file = parts.next();
-    Ok(Question {
+    Ok(SubrequestQuestion {
         server: server.into(),
         method,
         target,
@@ -58,8 +58,12 @@ pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
 
 /// Reads and checks the parts of a request that Perl handed back. Sets `listens` even if a part is
 /// refused.
-pub fn declined(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Declined, Wrong> {
-    const WRONG: Broken = Broken("a request handed back in parts that are none");
+pub fn declined(
+    status: u16,
+    mut payload: &[u8],
+    listens: &mut bool,
+) -> Result<Declined, RecordRefusal> {
+    const WRONG: Broken = Broken("a request handed back in unknown parts");
     let mut refused = match status {
         0 => None,
         _ => check_status(status).err(),
@@ -92,8 +96,8 @@ pub fn declined(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<D
             record::PASS_LINES => {
                 let mut head = Head::default();
                 match read_lines(&mut head, part) {
-                    Ok(_) => declined.lines = head.lines,
-                    Err(Wrong::Head(why)) => refused = refused.or(Some(why)),
+                    Ok(_) => (declined.lines, declined.reason) = (head.lines, head.reason),
+                    Err(RecordRefusal::Head(why)) => refused = refused.or(Some(why)),
                     Err(broken) => return Err(broken),
                 }
             }
@@ -120,7 +124,7 @@ pub fn declined(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<D
     refused.map_or(Ok(declined), |why| Err(why.into()))
 }
 
-/// Reads name, NUL, value, NUL, and so on.
+/// Reads pairs: name, NUL, value, NUL, and so on.
 fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
     const WRONG: Broken = Broken("invalid pairs");
     let mut pairs = Vec::new();
@@ -138,7 +142,8 @@ fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Reads fields of a request that a back end may get. No field may split the request.
+/// Reads fields of a request that a back end may get. A field that could split the request is
+/// refused.
 fn fields(part: &[u8]) -> Result<Result<Fields, Malformed>, Broken> {
     let fields = pairs(part)?;
     let is_sound = |(name, value): &(Vec<u8>, Vec<u8>)| {
@@ -180,8 +185,9 @@ pub fn named(kind_length: u16, payload: &[u8]) -> Result<Named, Broken> {
     })
 }
 
-/// Reads a head. Status 0 means none: 200, or what `Location` implies (RFC 3875 section 6.2).
-pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
+/// Reads a head. Status 0 means that the head has no status: then it is 200, or the status that
+/// `Location` implies (RFC 3875 section 6.2).
+pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, RecordRefusal> {
     let mut head = Head {
         status,
         ..Head::default()
@@ -193,7 +199,7 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
     }
     match location {
         Some(target) if target.starts_with(b"/") && !target.starts_with(b"//") => {
-            return Ok(ScriptHead::led(target, &head.lines));
+            return Ok(ScriptHead::internal_redirect(target, &head.lines));
         }
         Some(_) => {
             head.status = 302;
@@ -207,9 +213,9 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
     Ok(ScriptHead::Response(head))
 }
 
-/// Checks each line, notes what the front needs, drops fields about the connection. Returns
-/// Location.
-pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
+/// Checks each line, notes what the front needs, and drops fields about the connection. A line that
+/// begins with a colon is a reason phrase. Returns the value of Location.
+pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, RecordRefusal> {
     let mut location = None;
     head.lines.reserve(lines.len());
     while !lines.is_empty() {
@@ -219,8 +225,12 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
         let text = line
             .strip_suffix(b"\r\n")
             .ok_or(Broken("a header line without its CR"))?;
+        if let Some(reason) = text.strip_prefix(b":") {
+            head.reason = Reason::read(reason).or(head.reason.take());
+            continue;
+        }
         let (name, value) = check_field(text)?;
-        // Around a value these characters count as blanks and are no part of the value.
+        // At either end of a value these characters count as blanks and are stripped.
         if memchr::memchr2(b'\r', 0x0c, text).is_some() {
             return Err(Malformed::Control(shown(name)).into());
         }
@@ -265,14 +275,14 @@ mod tests {
 
     fn is_broken(payload: &[u8]) -> bool {
         let read = declined(0, payload, &mut false);
-        matches!(read, Err(Wrong::Record(_)))
+        matches!(read, Err(RecordRefusal::Record(_)))
     }
 
-    /// Why the program's head is refused.
-    fn refused<T>(read: Result<T, Wrong>) -> String {
+    /// Returns the reason for which the program's head is refused.
+    fn refused<T>(read: Result<T, RecordRefusal>) -> String {
         match read {
-            Err(Wrong::Head(why)) => why.to_string(),
-            Err(Wrong::Record(Broken(what))) => panic!("the worker is replaced: {what}"),
+            Err(RecordRefusal::Head(why)) => why.to_string(),
+            Err(RecordRefusal::Record(Broken(what))) => panic!("the worker is replaced: {what}"),
             Ok(_) => panic!("it is taken"),
         }
     }
@@ -317,7 +327,7 @@ mod tests {
             (record::PASS_TARGET, b"/a\0b"),
             (record::PASS_DOCUMENT, b"http://a\r\nX-B: 1"),
         ] {
-            // The worker waits even if the parts before are refused.
+            // The worker waits for the outcome even if an earlier part is refused.
             let payload = [part(kind, text), part(record::PASS_LISTENS, b"")].concat();
             let mut listens = false;
             refused(declined(404, &payload, &mut listens));
@@ -351,7 +361,7 @@ mod tests {
             assert!(refused(head(status, b"")).contains(&format!("`{status}`")));
         }
         for lines in [&b"X-A: b"[..], b"X-A: b\n"] {
-            assert!(matches!(head(200, lines), Err(Wrong::Record(_))));
+            assert!(matches!(head(200, lines), Err(RecordRefusal::Record(_))));
         }
         assert!(head(200, b"X-A: \ta\xe9 \r\nContent-Length: 007\r\n").is_ok());
     }

@@ -27,7 +27,7 @@ pub enum Error {
 }
 
 impl PerlSide {
-    /// Finds the sources and runs their `build.pl` under the interpreter, which is quick if
+    /// Finds the sources and runs their `build.pl` under the interpreter. The run is quick if
     /// everything is built.
     ///
     /// # Errors
@@ -76,8 +76,8 @@ fn find_source() -> Option<PathBuf> {
         .find(|folder| folder.join("build.pl").is_file())
 }
 
-/// The folders that belong to this program. Arbitrary parent folders are excluded, because their
-/// code is run.
+/// The folders that belong to this program. Other parent folders are excluded, because the code
+/// that is found is run.
 fn places(program: &Path) -> Vec<PathBuf> {
     let built = program
         .ancestors()
@@ -88,7 +88,8 @@ fn places(program: &Path) -> Vec<PathBuf> {
     checkouts.chain(installed).collect()
 }
 
-/// Beside the sources if that folder is writable, else the user's cache folder.
+/// The folder of the build: beside the sources if that folder is writable, else in the user's cache
+/// folder.
 fn cache(source: &Path) -> PathBuf {
     let beside = source.join("build");
     let writable = |folder: &Path| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();

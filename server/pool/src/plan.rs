@@ -2,7 +2,7 @@
 
 use mehari_config::{Site, WorkerPolicy};
 
-/// The numbers in force, and why.
+/// The numbers of workers that are in force, and the reasons for them.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Plan {
     pub start: u32,
@@ -24,11 +24,11 @@ pub struct Machine {
     pub shared_by: u32,
 }
 
-/// A worker's private memory before one is measured: that of a mid-sized application.
+/// A worker's private memory before one was measured: that of a mid-sized application.
 const ASSUMED_PRIVATE: u64 = 32 << 20;
 
-/// The least private memory to assume, because a worker that has not served shares nearly
-/// everything.
+/// The least private memory that is assumed. A worker that has not served yet shares nearly
+/// everything, so its own figure is too low.
 const LEAST_PRIVATE: u64 = 8 << 20;
 
 impl Plan {
@@ -73,14 +73,14 @@ impl Plan {
     /// One plan per team of the site, in the same order.
     pub fn all(site: &Site) -> Vec<Plan> {
         let policies: Vec<WorkerPolicy> = site.teams.iter().map(|it| site.policy(it)).collect();
-        let machine = Machine::look().shared(&policies);
+        let machine = Machine::detect().shared(&policies);
         let plans = policies.iter();
         plans.map(|it| Plan::new(it, machine, None)).collect()
     }
 }
 
 impl Machine {
-    pub fn look() -> Machine {
+    pub fn detect() -> Machine {
         let affinity = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
         let cores = read("/sys/fs/cgroup/cpu.max")
             .and_then(|text| quota(&text))
@@ -104,7 +104,7 @@ impl Machine {
         }
     }
 
-    /// This machine, shared by teams with these policies.
+    /// The resources of this machine, shared by the teams with these policies.
     pub fn shared<'p>(self, policies: impl IntoIterator<Item = &'p WorkerPolicy>) -> Machine {
         let open = policies.into_iter().filter(|policy| policy.max.is_none());
         Machine {

@@ -3,18 +3,18 @@
 use crate::inner::{Inner, Pool};
 use crate::plan::{Machine, Plan};
 use crate::team::{Of, Team};
-use crate::worker::State;
+use crate::worker::WorkerState;
 use std::time::{Duration, Instant};
 
-/// A worker that spends this long on a request counts as taken. A faster worker is as good as
-/// spare.
+/// A worker that spends this long on a request counts as taken. A faster worker is free so soon
+/// that it counts as spare.
 const TAKEN: Duration = Duration::from_millis(10);
 impl Pool {
     /// The number of workers of each team, with reasons, as lines for the log.
-    pub fn reasoning(&self) -> Vec<String> {
+    pub fn explain_plan(&self) -> Vec<String> {
         let inner = self.borrow();
         let teams = inner.teams.iter();
-        teams.map(|team| team.says(&team.plan)).collect()
+        teams.map(|team| team.describe(&team.plan)).collect()
     }
 
     /// Plans again with the measured private memory of the workers. Logs a changed plan.
@@ -30,7 +30,7 @@ impl Pool {
         };
         let looked = tokio::task::spawn_blocking(move || {
             let private: Vec<_> = teams.iter().map(|pids| largest_private(pids)).collect();
-            (Machine::look(), private)
+            (Machine::detect(), private)
         });
         let Ok((machine, private)) = looked.await else {
             return;
@@ -41,10 +41,10 @@ impl Pool {
             let Some(private) = private else { continue };
             let plan = Plan::new(&team.policy, machine, Some(private));
             if plan.max != team.plan.max {
-                log.notice(team.says(&plan));
+                log.notice(team.describe(&plan));
             }
-            // `start` has had its effect, and the spare limits stay. Memory decides only the
-            // maximum.
+            // `start` has already had its effect, and the spare limits stay. Memory decides only
+            // about the maximum.
             team.plan.max = plan.max;
             team.plan.reasoning = plan.reasoning;
         }
@@ -87,7 +87,7 @@ impl Inner {
             return;
         };
         let (generation, team) = (worker.generation, worker.team);
-        if worker.state == State::Retiring {
+        if worker.state == WorkerState::Retiring {
             if worker.held.is_empty() {
                 worker.dismiss();
             }
@@ -98,7 +98,8 @@ impl Inner {
             self.fork_worker(generation, team);
             return;
         }
-        // The replacement is forked before the old worker ends: see `retire_replaced`.
+        // The replacement is forked before the old worker ends. `retire_replaced` then ends the old
+        // worker.
         let worn = worker.limit.is_some_and(|limit| worker.served >= limit);
         if worn && !worker.replacement_asked {
             worker.replacement_asked = true;
@@ -107,19 +108,19 @@ impl Inner {
     }
 
     /// Keeps each team's number of spare workers within its limits.
-    pub fn keep_workers(&mut self, now: Instant) {
+    pub fn adjust_workers(&mut self, now: Instant) {
         for team in 0..self.teams.len() {
-            self.keep_team(team, now);
+            self.adjust_team(team, now);
         }
     }
 
-    fn keep_team(&mut self, index: usize, now: Instant) {
+    fn adjust_team(&mut self, index: usize, now: Instant) {
         let current = self.current;
         let team = &self.teams[index];
         if current == 0 || self.stopping || team.false_starts.hold_back(now) {
             return;
         }
-        let (mut total, mut starting, mut spare) = (0u32, 0u32, 0u32);
+        let (mut total, mut starting, mut spare, mut waiting) = (0u32, 0u32, 0u32, 0u32);
         for worker in self
             .workers
             .iter()
@@ -127,15 +128,23 @@ impl Inner {
             .filter(|worker| worker.generation == current && worker.team == index)
         {
             match worker.state {
-                State::Retiring => continue,
-                State::Starting => starting += 1,
-                State::Serving if worker.head_age(now) < TAKEN => spare += 1,
-                State::Serving => {}
+                WorkerState::Retiring => continue,
+                WorkerState::Serving if worker.waits_for_front() => {
+                    waiting += 1;
+                    continue;
+                }
+                WorkerState::Starting => starting += 1,
+                WorkerState::Serving if worker.head_age(now) < TAKEN => spare += 1,
+                WorkerState::Serving => {}
             }
             total += 1;
         }
         let ready = spare + starting;
         let (plan, is_queued) = (&team.plan, !team.queue.is_empty());
+        // Their answers may need workers, as a page's includes do: without others they would wait
+        // for each other. There are never more than twice the maximum.
+        let beyond = waiting.saturating_sub(plan.max);
+        let total = total + beyond;
         if ready < plan.min_spare || total == 0 {
             let missing = plan.min_spare.saturating_sub(ready);
             let missing = missing.max(u32::from(total == 0));
@@ -153,7 +162,7 @@ impl Inner {
             if room == 0 && spare == 0 && is_queued {
                 self.warn_of_max(index);
             }
-        } else if spare > plan.max_spare && starting == 0 && !is_queued {
+        } else if (spare > plan.max_spare || total > plan.max) && starting == 0 && !is_queued {
             self.retire_coldest(index, now);
         }
     }
@@ -172,8 +181,8 @@ impl Inner {
         );
     }
 
-    /// Retires the worker at the bottom of the idle list, which has waited longest. One per second,
-    /// because load may return.
+    /// Retires the worker at the bottom of the idle list, which has waited longest. Only one worker
+    /// per second retires, because load may return.
     fn retire_coldest(&mut self, team: usize, now: Instant) {
         let Some(&index) = self.teams[team].idle.first() else {
             return;

@@ -1,10 +1,10 @@
-//! For the fuzzer: the front's reading of a worker's records as a function over bytes.
+//! Lets the fuzzer read a worker's records: the front's reading as a function over bytes.
 
 use crate::arrived::{Arrived, Owed};
 use crate::call::{Fault, Head};
-use crate::payload::Wrong;
+use crate::payload::RecordRefusal;
 use crate::script_head::ScriptHead;
-use crate::worker::{Held, Tries};
+use crate::worker::{HeldRequest, Tries};
 use mehari_wire::layout::record;
 use mehari_wire::Record;
 use std::cell::RefCell;
@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 ///
-/// Why the worker would be replaced.
+/// Returns the reason for which the worker would be replaced.
 ///
 /// # Panics
 ///
-/// If the request is not answered after its end: that is what the fuzz target looks for.
+/// Panics if the request is not answered after its end. The fuzz target looks for this fault.
 pub fn records<'a>(
     records: impl Iterator<Item = (u16, u16, &'a [u8])>,
 ) -> Result<(), &'static str> {
-    let arrived = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
-    let mut held = Held {
+    let arrived = Rc::new(RefCell::new(Arrived::new(Instant::now())));
+    let mut held = HeldRequest {
         owed: Owed::of(&arrived),
         request_id: 1,
         frame_length: 0,
@@ -35,15 +35,19 @@ pub fn records<'a>(
         ended: false,
         head_seen: false,
         tapped: false,
+        fetched: false,
     };
     let taken = take_all(&mut held, records);
     if held.ended {
         let arrived = arrived.borrow();
-        assert!(arrived.is_answered(), "ended, and no answer");
+        assert!(
+            arrived.is_answered(),
+            "the records have ended without an answer"
+        );
     }
     drop(held);
     let arrived = arrived.borrow();
-    assert!(arrived.is_answered(), "done, and no answer");
+    assert!(arrived.is_answered(), "DONE has arrived without an answer");
     if let Some(ScriptHead::Response(head)) = &arrived.head {
         check(head);
     }
@@ -51,7 +55,7 @@ pub fn records<'a>(
 }
 
 fn take_all<'a>(
-    held: &mut Held,
+    held: &mut HeldRequest,
     records: impl Iterator<Item = (u16, u16, &'a [u8])>,
 ) -> Result<(), &'static str> {
     for (kind, detail, payload) in records {
@@ -71,8 +75,8 @@ fn take_all<'a>(
         };
         match taken {
             Ok(()) => {}
-            Err(Wrong::Record(broken)) => return Err(broken.0),
-            Err(Wrong::Head(_)) => held.owed.arrived().fail(Fault::BadHeader),
+            Err(RecordRefusal::Record(broken)) => return Err(broken.0),
+            Err(RecordRefusal::Head(_)) => held.owed.arrived().fail(Fault::BadHeader),
         }
         held.has_taken(kind);
     }
@@ -88,6 +92,6 @@ fn check(head: &Head) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let is_sound = |byte: &u8| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f;
         assert!(line.iter().all(is_sound), "a line that splits");
-        assert!(line.contains(&b':'), "a line that is no field");
+        assert!(line.contains(&b':'), "a line that is not a field");
     }
 }

@@ -18,8 +18,8 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    /// When the request came to the pool. A request that a worker had without starting it keeps
-    /// this time, so that no request waits longer than `WorkerQueueTimeout` in all.
+    /// The time at which the request came to the pool. A request that a worker gave back unstarted
+    /// keeps this time, so that no request waits longer than `WorkerQueueTimeout` in all.
     pub fn submitted(&self) -> Instant {
         self.owed.arrived().submitted
     }

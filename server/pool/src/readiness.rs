@@ -8,15 +8,15 @@ use tokio::io::Interest;
 
 /// Watches a descriptor of `owner` for readability.
 pub fn readable<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
-    watched(owner, Interest::READABLE)
+    register(owner, Interest::READABLE)
 }
 
 /// Watches a descriptor of `owner` for readability and writability.
-pub fn both_ways<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
-    watched(owner, Interest::READABLE | Interest::WRITABLE)
+pub fn register_both_ways<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
+    register(owner, Interest::READABLE | Interest::WRITABLE)
 }
 
-fn watched<T: AsRawFd>(owner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+fn register<T: AsRawFd>(owner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     // SAFETY: every type used here owns one descriptor for its whole life and never replaces it.
     unsafe { AsyncFd::register_with_interest(owner, interest) }.map_err(io::Error::from)
 }

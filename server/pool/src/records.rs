@@ -1,25 +1,27 @@
-//! A worker's records for its request: their order, and what each adds to the response.
+//! Takes a worker's records for its request: checks their order, and adds each to the response.
 
 use crate::arrived::Arrived;
 use crate::call::{Fault, Head};
-use crate::payload::{declined, head, named, read_lines, split_lines, Broken, Wrong};
+use crate::payload::{declined, head, named, read_lines, split_lines, Broken, RecordRefusal};
 use crate::script_head::ScriptHead;
-use crate::tap::Said;
-use crate::worker::Held;
+use crate::tap::WorkerProgress;
+use crate::worker::HeldRequest;
 use mehari_wire::layout::record;
 use mehari_wire::Record;
 
 /// The most interim heads that may wait for the client.
 const INTERIM_MOST: usize = 64;
 
-impl Held {
+impl HeldRequest {
     /// Checks that a record of this kind may come next.
     pub fn expects(&self, kind: u16) -> Result<(), Broken> {
         if self.ended {
             return Err(Broken("a record after the end of its response"));
         }
         let is_next = match kind {
-            record::RESPONSE | record::HEAD | record::PASS => !self.head_seen,
+            record::RESPONSE | record::HEAD => !self.head_seen,
+            record::PASS => !self.head_seen && !self.fetched,
+            record::FETCH => !self.head_seen && !self.tapped && !self.fetched,
             record::BODY => self.head_seen && !self.tapped,
             record::END => self.head_seen || self.tapped,
             record::TAP => !self.tapped,
@@ -33,12 +35,12 @@ impl Held {
     }
 
     /// Takes an expected record. `TAP` is handled elsewhere, because a descriptor belongs to it.
-    pub fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), Wrong> {
+    pub fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), RecordRefusal> {
         let mut arrived = self.owed.arrived();
         match (arrived.gone, record.kind) {
             (false, _) => arrived.take(record, payload),
-            // The worker may wait for the outcome.
-            (true, record::PASS) => {
+            // The worker may wait for the outcome of the response.
+            (true, record::PASS | record::FETCH) => {
                 declined(record.detail, payload, &mut arrived.listens).map(drop)
             }
             (true, _) => Ok(()),
@@ -50,13 +52,14 @@ impl Held {
         let is_whole = matches!(kind, record::RESPONSE | record::PASS);
         self.head_seen |= is_whole || kind == record::HEAD;
         self.tapped |= kind == record::TAP;
+        self.fetched |= kind == record::FETCH;
         self.ended |= is_whole || kind == record::END;
         self.owed.arrived().wake();
     }
 }
 
 impl Arrived {
-    fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), Wrong> {
+    fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), RecordRefusal> {
         match record.kind {
             record::RESPONSE => self.take_response(record.detail, payload)?,
             record::HEAD => self.head = Some(head(record.detail, payload)?),
@@ -75,17 +78,23 @@ impl Arrived {
                 declined.user = self.user.take();
                 self.head = Some(ScriptHead::Declined(Box::new(declined)));
                 self.complete = !self.tapped;
-                // A head from the pipe may already be sent. What has arrived is then the response.
-                self.said = Said::Ended;
+                // A head from the pipe may already have been sent. The bytes that have arrived are
+                // then the response.
+                self.said = WorkerProgress::Ended;
+            }
+            record::FETCH => {
+                let mut declined = declined(0, payload, &mut self.listens)?;
+                declined.user = self.user.take();
+                self.head = Some(ScriptHead::Declined(Box::new(declined)));
             }
             record::USER => self.user = Some(Box::new(named(record.detail, payload)?)),
             record::BODY => self.body.extend_from_slice(payload),
             record::END if record.detail & record::END_BROKEN != 0 => self.fail(Fault::CutOff),
             record::END if self.tapped => {
                 self.said = if record.detail & record::END_DETACHED != 0 {
-                    Said::Detached
+                    WorkerProgress::Detached
                 } else {
-                    Said::Ended
+                    WorkerProgress::Ended
                 }
             }
             record::END => self.complete = true,
@@ -94,15 +103,16 @@ impl Arrived {
         Ok(())
     }
 
-    fn take_response(&mut self, status: u16, payload: &[u8]) -> Result<(), Wrong> {
+    fn take_response(&mut self, status: u16, payload: &[u8]) -> Result<(), RecordRefusal> {
         let (lines, body) = split_lines(payload)?;
-        // A status without lines and body is the worker's refusal. The front has pages for those.
+        // A status without lines and body is the worker's refusal. The front has its own pages for
+        // refusals.
         if lines.is_empty() && body.is_empty() && (400..=599).contains(&status) {
             self.fail(Fault::Status(status));
             return Ok(());
         }
         if self.tapped {
-            return Err(Broken("a whole response beside its pipe").into());
+            return Err(Broken("a complete response although a pipe carries it").into());
         }
         self.head = Some(head(status, lines)?);
         self.body.extend_from_slice(body);
@@ -125,7 +135,7 @@ mod tests {
         [&length.to_ne_bytes(), lines, b"body"].concat()
     }
 
-    /// `probe::records` asserts that the request is answered.
+    /// Takes records as the pool does. `probe::records` asserts that the request is answered.
     fn taken(all: &[(u16, u16, &[u8])]) -> Result<(), &'static str> {
         records(all.iter().copied())
     }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-/// Between two attempts to watch a process.
+/// The pause between two attempts to watch a process.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
 
 /// Reads a zygote's reports. Starts another zygote if this one ends while its generation serves.
@@ -34,6 +34,7 @@ pub async fn listen(pool: Pool, number: u32, perl: usize, zygote: Rc<Zygote>) {
                     pool.borrow().report_end(pid, message.head.status);
                 }
             }
+            control::EXPLAINED => pool.borrow().questions.learn(&message),
             _ => {}
         }
         pool.borrow().flush_wakes();
@@ -116,8 +117,8 @@ async fn watch_process(pool: Pool, pid: u32) {
 }
 
 /// Waits until the process that `open` opens has ended, or until `is_known` says that its end has
-/// been reported. Where the front has no descriptor left, this is no sign of an end: the next
-/// attempt comes later.
+/// been reported. If the front has no descriptor left, `open` fails although the process lives, so
+/// the next attempt comes later.
 async fn wait_for_end(is_known: impl Fn() -> bool, open: impl Fn() -> Result<OwnedFd, Errno>) {
     while is_known() {
         match open() {
@@ -134,9 +135,9 @@ async fn wait_for_end(is_known: impl Fn() -> bool, open: impl Fn() -> Result<Own
     }
 }
 
-/// Keeps the bell's event registered: a worker that rings wakes the runtime, which then reads the
-/// rings.
-pub async fn keep_bell(pool: Pool) {
+/// Keeps the bell's event registered. A worker that rings the bell wakes the runtime, which then
+/// reads the rings.
+pub async fn watch_bell(pool: Pool) {
     let event = pool.borrow().bell.event_file().try_clone_to_owned();
     let Ok(event) = event else { return };
     if let Ok(_registered) = readable(event) {
@@ -167,7 +168,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use tokio::sync::Notify;
 
-    /// A front without descriptors must not take a living worker for a dead one.
+    /// A front without free descriptors must not take a living worker for a dead one.
     #[test]
     fn a_process_that_cannot_be_watched_yet_has_not_ended() {
         let mut child = Command::new("cat")

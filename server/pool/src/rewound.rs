@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 /// The most scripts that are remembered. Reports about others are dropped.
 const MOST: usize = 512;
 
-/// A script in the processes of one worker.
+/// The report of one worker about a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RewoundScript {
     pub script: String,
     pub worker: u32,
     /// The rung that really runs: `rewind`, or `fork` if the script cannot be rewound.
     pub rung: String,
-    /// In pages of 4 KiB: the process's memory. `hot`: the pages copied back after each request.
+    /// The process's memory in pages of 4 KiB.
     pub pages: u64,
     pub hot_pages: u64,
     pub rewinds: u64,
-    /// Rewinds that had to search for written pages.
+    /// How many rewinds had to search for written pages.
     pub looks: u64,
-    /// Processes that could not be rewound.
+    /// How many processes could not be rewound.
     pub replaced: u64,
     /// Why the last process could not be rewound, or why the rung is `fork`.
     pub why: String,
@@ -31,7 +31,7 @@ pub struct Rewound(BTreeMap<(String, u32), RewoundScript>);
 impl Rewound {
     /// Reads a worker's `RUNG` record. Control characters are removed, because terminals show the
     /// text.
-    pub fn learn(&mut self, worker: u32, payload: &[u8]) -> Result<(), Broken> {
+    pub fn record_report(&mut self, worker: u32, payload: &[u8]) -> Result<(), Broken> {
         let script = read(worker, payload).ok_or(Broken("an invalid rung"))?;
         let key = (script.script.clone(), worker);
         if self.0.len() < MOST || self.0.contains_key(&key) {
@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn what_a_worker_says_last_is_known_until_it_ends() {
         let mut rewound = Rewound::default();
-        let told = |text: &str, rewound: &mut Rewound| rewound.learn(7, text.as_bytes()).is_ok();
+        let told =
+            |text: &str, rewound: &mut Rewound| rewound.record_report(7, text.as_bytes()).is_ok();
         assert!(told("/a\tb.pl\trewind\t2200\t60\t1\t1\t0\t", &mut rewound));
         assert!(told(
             "/a\tb.pl\tfork\t0\t0\t0\t0\t0\tit\u{1b} asks",

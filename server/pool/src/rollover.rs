@@ -2,9 +2,9 @@
 
 use crate::generation::{Generation, Loaded, FIRST_GENERATION};
 use crate::inner::Pool;
-use crate::loading::{both, LoadError, Loading, Occasion};
+use crate::loading::{combine_failures, LoadError, Loading, Occasion};
 use crate::plan::Plan;
-use crate::reports::{keep_bell, listen};
+use crate::reports::{listen, watch_bell};
 use crate::team::Team;
 use crate::timer::Timer;
 use mehari_config::Site;
@@ -18,8 +18,8 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] if the descriptors of the pool cannot be made, or if a zygote cannot be started or
-    /// does not load its modules.
+    /// [`LoadError`] if the descriptors of the pool cannot be made, or if a zygote cannot be
+    /// started or does not load its modules.
     pub async fn start(
         site: Arc<Site>,
         plans: Vec<Plan>,
@@ -32,9 +32,9 @@ impl Pool {
         pool.take_over(number);
         spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
-        spawn_local(pool.clone().keep_time());
-        spawn_local(pool.clone().keep_measure());
-        spawn_local(keep_bell(pool.clone()));
+        spawn_local(pool.clone().enforce_limits());
+        spawn_local(pool.clone().measure_memory());
+        spawn_local(watch_bell(pool.clone()));
         Ok(pool)
     }
 
@@ -81,7 +81,7 @@ impl Pool {
         Ok(number)
     }
 
-    /// Starts all zygotes at once, because each loads by itself.
+    /// Starts all zygotes at once, because each of them loads its modules independently.
     async fn start_zygotes(&self, number: u32, site: &Arc<Site>) -> Result<(), LoadError> {
         let starting: Vec<_> = (0..site.perls.len())
             .map(|perl| {
@@ -92,7 +92,7 @@ impl Pool {
         let mut outcome = Ok(());
         for one in starting {
             let started = one.await.unwrap_or(Err(LoadError::Died));
-            outcome = both(outcome, started);
+            outcome = combine_failures(outcome, started);
         }
         outcome
     }
@@ -166,7 +166,7 @@ impl Pool {
         }
     }
 
-    /// Sends new requests to this generation. Workers of others finish their requests.
+    /// Sends new requests to this generation. Workers of other generations finish their requests.
     fn take_over(&self, number: u32) {
         let mut inner = self.borrow();
         let Some(generation) = inner.generation(number) else {

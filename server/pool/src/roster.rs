@@ -1,7 +1,7 @@
-//! Starting, reporting, replacing and retiring workers.
+//! Starts, replaces and retires workers, and takes the reports about them.
 
 use crate::inner::Inner;
-use crate::worker::{State, Worker};
+use crate::worker::{Worker, WorkerState};
 use crate::zygote::Zygote;
 use mehari_wire::{Mailbox, Message};
 use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
@@ -44,7 +44,7 @@ impl Inner {
         }
     }
 
-    /// Counts a worker that a loading generation waits for in vain.
+    /// Counts a worker that failed to start while a loading generation waits for it.
     pub fn failed_to_start(&mut self, number: u32, team: usize) {
         let Some(generation) = self.generation(number) else {
             return;
@@ -82,7 +82,7 @@ impl Inner {
             pid: 0,
             generation: number,
             team,
-            state: State::Starting,
+            state: WorkerState::Starting,
             held: VecDeque::new(),
             script: None,
             head_since: Instant::now(),
@@ -105,18 +105,18 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives the worker no further requests. It ends after its current ones.
+    /// Gives the worker no further requests. The worker ends after its current ones.
     pub fn retire(&mut self, index: usize) {
         let Some(team) = self.worker(index).map(|worker| worker.team) else {
             return;
         };
-        self.is_idle_no_more(team, index);
+        self.remove_from_idle(team, index);
         self.take_back_all(index);
         let Some(worker) = self.worker(index) else {
             return;
         };
         worker.in_idle = false;
-        worker.state = State::Retiring;
+        worker.state = WorkerState::Retiring;
         if worker.held.is_empty() {
             worker.dismiss();
         }
@@ -141,10 +141,10 @@ impl Inner {
         };
         let worker = self.worker(index)?;
         worker.pid = pid;
-        if worker.state == State::Retiring {
+        if worker.state == WorkerState::Retiring {
             return Some(pid);
         }
-        worker.state = State::Serving;
+        worker.state = WorkerState::Serving;
         let of = (worker.generation, worker.team);
         self.retire_replaced(of, index);
         self.worker_is_free(index);
@@ -152,7 +152,7 @@ impl Inner {
         Some(pid)
     }
 
-    /// A new worker is ready, so a worker that asked for a replacement may end.
+    /// Ends the worker that asked for a replacement, because the new worker is ready.
     fn retire_replaced(&mut self, of: (u32, usize), new: usize) {
         let replaced = self.workers.iter().enumerate().position(|(index, worker)| {
             index != new

@@ -5,30 +5,30 @@
 //! [`parse`] makes a [`Head`] that is safe to send. Used for CGI programs and for the output of
 //! scripts in workers.
 
-use crate::{Declined, Head};
+use crate::{Declined, Head, Reason};
 use mehari_http::token::is_token_byte;
 use std::fmt;
 
 /// The longest header block, including its empty line.
 pub const LONGEST: usize = 64 * 1024;
 
-/// What a script's header block asks for.
+/// The demands of a script's header block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptHead {
     /// A response with this head.
     Response(Head),
-    /// `Location: /path?query` without a status: the server answers with that resource instead (RFC
-    /// 3875 section 6.2.2). The caller limits the number of redirects.
+    /// `Location: /path?query` without a status: the server responds with that resource instead
+    /// (RFC 3875 section 6.2.2). The caller limits the number of redirects.
     ///
-    /// As in Apache, the script's other fields go with that answer: `lines`.
+    /// As in Apache, the script's other fields (`lines`) are added to that response.
     LocalRedirect { target: Vec<u8>, lines: Vec<u8> },
     /// Perl's handlers have run, and the front responds.
     Declined(Box<Declined>),
 }
 
 impl ScriptHead {
-    /// To another resource. What a script says of its own body is left out.
-    pub fn led(target: Vec<u8>, lines: &[u8]) -> ScriptHead {
+    /// Makes a redirect to another local resource. Fields about the script's own body are dropped.
+    pub fn internal_redirect(target: Vec<u8>, lines: &[u8]) -> ScriptHead {
         const OF_BODY: [&str; 6] = [
             "Location",
             "Content-Type",
@@ -120,7 +120,7 @@ impl fmt::Display for Malformed {
             ),
             Malformed::TransferEncoding(value) => write!(
                 f,
-                "the server frames the body: no Transfer-Encoding, got `{}`",
+                "expected no Transfer-Encoding, because the server frames the body, got `{}`",
                 text(value)
             ),
             Malformed::NoStatusLine(line) => write!(
@@ -168,6 +168,9 @@ pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
     match lines.peek() {
         Some(first) if first.starts_with(b"HTTP/") => {
             fields.status = Some(status_line(first)?);
+            fields.head.reason = first
+                .get(9..)
+                .and_then(|line| Reason::read(line.trim_ascii()));
             lines.next();
         }
         first if form == Form::StatusLine => {
@@ -209,6 +212,7 @@ impl Fields {
             6 if is("Status") => {
                 let status = three_digits(value).ok_or_else(|| Malformed::Status(shown(value)))?;
                 self.status = Some(status);
+                self.head.reason = Reason::read(value);
                 return Ok(());
             }
             8 if is("Location") => {
@@ -222,7 +226,7 @@ impl Fields {
             14 if is("Content-Length") => {
                 let length = number(value).ok_or_else(|| Malformed::ContentLength(shown(value)))?;
                 let before = self.head.content_length.replace(length);
-                once("Content-Length", before.is_some())?;
+                refuse_repetition("Content-Length", before.is_some())?;
             }
             17 if is("Transfer-Encoding") && !value.eq_ignore_ascii_case(b"identity") => {
                 return Err(Malformed::TransferEncoding(shown(value)));
@@ -250,13 +254,13 @@ impl Fields {
         self.head.lines = lines.filter(is_other).flatten().copied().collect();
     }
 
-    /// Apache's rule: a Location without a status, or with 200, is a redirect. If it starts with
-    /// `/`, the redirect is local.
+    /// Applies Apache's rule: a Location without a status, or with 200, is a redirect. If it starts
+    /// with `/`, the redirect is local.
     fn finish(mut self, form: Form) -> ScriptHead {
         let mut status = self.status.unwrap_or(200);
         if let (200, Some(location), Form::Parsed) = (status, self.location, form) {
             if location.first() == Some(&b'/') {
-                return ScriptHead::led(location, &self.head.lines);
+                return ScriptHead::internal_redirect(location, &self.head.lines);
             }
             status = 302;
             self.head.is_redirect = true;
@@ -267,7 +271,7 @@ impl Fields {
     }
 }
 
-/// Fields about the connection, which belongs to the server.
+/// Fields about the connection. The server sends its own.
 const CONNECTION: [&str; 6] = [
     "Connection",
     "Keep-Alive",
@@ -277,7 +281,7 @@ const CONNECTION: [&str; 6] = [
     "Trailer",
 ];
 
-fn once(name: &'static str, again: bool) -> Result<(), Malformed> {
+fn refuse_repetition(name: &'static str, again: bool) -> Result<(), Malformed> {
     if again {
         return Err(Malformed::Twice(name));
     }

@@ -2,7 +2,7 @@
 
 use crate::inner::{Pool, Totals};
 use crate::plan::Plan;
-use crate::worker::State;
+use crate::worker::WorkerState;
 use std::time::Instant;
 
 #[derive(Debug, Clone, serde::Serialize)]
@@ -20,8 +20,8 @@ pub struct PoolStatus {
     pub under_way: usize,
     pub busy: usize,
     pub idle: usize,
-    /// Workers in a row that ended before their first request. Above 2 the next workers start after
-    /// pauses.
+    /// Workers in a row that ended before they served a request. If there are more than 2, the next
+    /// workers start after pauses.
     pub false_starts: u32,
     pub totals: Totals,
     pub workers: Vec<WorkerStatus>,
@@ -79,10 +79,10 @@ impl Pool {
                 team: worker.team,
                 generation: worker.generation,
                 state: match worker.state {
-                    State::Starting => "starting",
-                    State::Retiring => "retiring",
-                    State::Serving if worker.held.is_empty() => "idle",
-                    State::Serving => "busy",
+                    WorkerState::Starting => "starting",
+                    WorkerState::Retiring => "retiring",
+                    WorkerState::Serving if worker.held.is_empty() => "idle",
+                    WorkerState::Serving => "busy",
                 },
                 held: worker.depth(),
                 request_id: worker.held.front().map(|held| held.request_id),

@@ -1,7 +1,7 @@
 //! Stops the pool: requests finish, then workers end, then zygotes.
 
 use crate::inner::Pool;
-use crate::worker::State;
+use crate::worker::WorkerState;
 use crate::zygote::{kill_group, kill_one};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ impl Pool {
     /// finished.
     pub async fn drained(&self, deadline: Duration) -> bool {
         let until = Instant::now() + deadline;
-        while self.under_way() > 0 {
+        while self.in_flight() > 0 {
             if Instant::now() >= until {
                 return false;
             }
@@ -19,8 +19,8 @@ impl Pool {
         true
     }
 
-    /// Ends every worker and zygote and waits for them. Running requests are lost, so call
-    /// `drained` first.
+    /// Ends every worker and zygote and waits for them. Running requests are lost, so the caller
+    /// awaits `drained` first.
     pub async fn end(&self) {
         let mut waited_for = Vec::new();
         {
@@ -29,15 +29,15 @@ impl Pool {
             inner.current = 0;
             for worker in inner.workers.iter_mut().flatten() {
                 waited_for.push(worker.pid);
-                worker.state = State::Retiring;
+                worker.state = WorkerState::Retiring;
                 worker.dismiss();
                 if !worker.held.is_empty() {
                     worker.kill();
                 }
             }
         }
-        // A zygote reaps its workers, so it ends after them.
-        gone(&waited_for, PATIENCE).await;
+        // A zygote reaps its workers, so the zygotes end after the workers.
+        await_ends(&waited_for, PATIENCE).await;
         let zygotes = {
             let mut inner = self.borrow();
             let generations = std::mem::take(&mut inner.generations);
@@ -48,7 +48,7 @@ impl Pool {
                 .collect::<Vec<_>>()
         };
         waited_for.extend(zygotes);
-        if !gone(&waited_for, PATIENCE).await {
+        if !await_ends(&waited_for, PATIENCE).await {
             for pid in waited_for {
                 kill_group(pid, libc::SIGKILL);
             }
@@ -61,7 +61,7 @@ impl Pool {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Waits until none of the processes exists or the time is over. Returns true if none exists.
-async fn gone(pids: &[u32], patience: Duration) -> bool {
+async fn await_ends(pids: &[u32], patience: Duration) -> bool {
     let until = Instant::now() + patience;
     while pids.iter().any(|pid| kill_one(*pid, 0)) {
         if Instant::now() >= until {

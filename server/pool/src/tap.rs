@@ -2,9 +2,9 @@
 //! too.
 //!
 //! The worker opens it before the first child starts (perl/xs, `tap.c`).
-//! [`Exchange`](crate::Exchange) reads the pipe as the client takes the body, so the writers wait
-//! for a slow client. The response ends when no process holds the pipe. Children that outlive the
-//! script are awaited up to the request's time limit, as for CGI programs.
+//! [`WorkerExchange`](crate::WorkerExchange) reads the pipe as the client takes the body, so the
+//! writers wait for a slow client. The response ends when no process holds the pipe. Children that
+//! outlive the script are awaited up to the request's time limit, as for CGI programs.
 
 use crate::call::{Fault, Head};
 use crate::script_head::{self, Form, Malformed, ScriptHead};
@@ -28,18 +28,18 @@ const READ: usize = 16 * 1024;
 /// the opening of the tap is used.
 const AHEAD: usize = 64 * 1024;
 
-/// Where the response's head is.
+/// The place of the response's head.
 pub enum Header {
-    /// In the pipe, before the body. This head has the script's settings from other ways; its
-    /// status may be 0.
+    /// The head comes through the pipe, before the body. This head has the fields and status that
+    /// the script set through its API. The status may be 0.
     InPipe(Head),
-    /// The worker sends the head in a record. Until then it would be this.
+    /// The worker sends the head in a record. If it never does, this head counts.
     Apart(ScriptHead),
 }
 
 /// What the worker has said about its own part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum WorkerProgress {
     Nothing,
     Ended,
     /// The worker's part has ended, and other holders of the pipe are not awaited.
@@ -48,7 +48,7 @@ pub enum Said {
 }
 
 /// The tap's request, for the log and the time limit.
-pub struct About {
+pub struct TapRequest {
     pub log: ErrorLog,
     pub origin: Origin,
     pub file: Vec<u8>,
@@ -59,14 +59,14 @@ pub struct About {
 pub struct Unread {
     pub file: OwnedFd,
     pub header: Header,
-    pub about: About,
+    pub about: TapRequest,
 }
 
 pub struct Tap {
     pipe: pipe::Receiver,
     header: Header,
-    about: About,
-    /// Bytes read before the head was found, and how many of them were searched.
+    about: TapRequest,
+    /// Bytes that were read before the head was found.
     early: Vec<u8>,
     searched: usize,
     patience: Option<Pin<Box<Sleep>>>,
@@ -82,8 +82,8 @@ pub fn held_open(file: &Path, timeout: Duration) -> String {
 }
 
 impl Unread {
-    /// Registers the pipe; call it inside the runtime. An error means that the worker did not send
-    /// a pipe.
+    /// Registers the pipe with the runtime, inside which it must be called. An error means that the
+    /// worker did not send a pipe.
     pub fn open(self) -> io::Result<Tap> {
         Ok(Tap {
             pipe: pipe::Receiver::from_owned_fd(self.file)?,
@@ -97,11 +97,11 @@ impl Unread {
 }
 
 impl Tap {
-    /// The head, if it comes through the pipe or is needed before the worker sends it.
+    /// Returns the head, if it comes through the pipe or is needed before the worker sends it.
     pub fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
-        said: Said,
+        said: WorkerProgress,
     ) -> Poll<Result<ScriptHead, Fault>> {
         let is_over = loop {
             match &mut self.header {
@@ -125,11 +125,11 @@ impl Tap {
             }
         };
         match said {
-            Said::Nothing => return Poll::Pending,
-            Said::Failed(Fault::CutOff) => return Poll::Ready(Err(Fault::BadHeader)),
-            Said::Failed(fault) => return Poll::Ready(Err(fault)),
-            Said::Ended if !is_over => ready!(self.poll_patience(cx)),
-            Said::Ended | Said::Detached => {}
+            WorkerProgress::Nothing => return Poll::Pending,
+            WorkerProgress::Failed(Fault::CutOff) => return Poll::Ready(Err(Fault::BadHeader)),
+            WorkerProgress::Failed(fault) => return Poll::Ready(Err(fault)),
+            WorkerProgress::Ended if !is_over => ready!(self.poll_time_limit(cx)),
+            WorkerProgress::Ended | WorkerProgress::Detached => {}
         }
         Poll::Ready(Err(match self.header {
             Header::InPipe(_) => self.premature(),
@@ -143,7 +143,7 @@ impl Tap {
         cx: &mut Context<'_>,
         into: &mut Vec<u8>,
         room: usize,
-        said: Said,
+        said: WorkerProgress,
     ) -> Poll<Result<bool, Fault>> {
         if !self.early.is_empty() {
             let count = self.early.len().min(room.max(1));
@@ -156,28 +156,33 @@ impl Tap {
             Poll::Pending => false,
         };
         match said {
-            Said::Nothing => return Poll::Pending,
-            // The script failed after its head was sent. What has arrived is the response.
-            Said::Ended | Said::Failed(Fault::Status(_)) if !is_over => {
-                ready!(self.poll_patience(cx))
+            WorkerProgress::Nothing => return Poll::Pending,
+            // The script failed after its head was sent. The bytes that have arrived are the
+            // response.
+            WorkerProgress::Ended | WorkerProgress::Failed(Fault::Status(_)) if !is_over => {
+                ready!(self.poll_time_limit(cx))
             }
-            Said::Ended | Said::Detached | Said::Failed(Fault::Status(_)) => {}
-            Said::Failed(fault) => return Poll::Ready(Err(fault)),
+            WorkerProgress::Ended
+            | WorkerProgress::Detached
+            | WorkerProgress::Failed(Fault::Status(_)) => {}
+            WorkerProgress::Failed(fault) => return Poll::Ready(Err(fault)),
         }
         Poll::Ready(Ok(false))
     }
 
-    /// Returns a head once something follows it or nothing more can follow. A script that fails
-    /// with only a head gets the server's error page.
-    fn find_head(&mut self, said: Said) -> Option<Result<ScriptHead, Fault>> {
+    /// Returns a head once something follows it or nothing more can follow. If a script fails after
+    /// only a head, the client gets the server's error page.
+    fn find_head(&mut self, said: WorkerProgress) -> Option<Result<ScriptHead, Fault>> {
         let Some(end) = script_head::end(&self.early, self.searched) else {
             self.searched = self.early.len();
             let too_large = self.early.len() > script_head::LONGEST;
             return too_large.then(|| Err(self.malformed(&Malformed::TooLarge)));
         };
         let stands = match said {
-            Said::Ended | Said::Detached | Said::Failed(Fault::CutOff) => true,
-            Said::Nothing | Said::Failed(_) => end < self.early.len(),
+            WorkerProgress::Ended
+            | WorkerProgress::Detached
+            | WorkerProgress::Failed(Fault::CutOff) => true,
+            WorkerProgress::Nothing | WorkerProgress::Failed(_) => end < self.early.len(),
         };
         stands.then(|| self.read_head(end))
     }
@@ -201,19 +206,19 @@ impl Tap {
         Ok(parsed)
     }
 
-    /// Returns the number of bytes read; 0 is the end. After the worker's last record its earlier
-    /// output is in the pipe, even if the runtime has not noticed.
+    /// Reads from the pipe. Returns the number of bytes, or 0 at the end. After the worker's last
+    /// record its earlier output is in the pipe, even if the runtime has not noticed it.
     fn poll_pipe(
         &mut self,
         cx: &mut Context<'_>,
         into: &mut Vec<u8>,
         room: usize,
-        said: Said,
+        said: WorkerProgress,
     ) -> Poll<usize> {
         let before = into.len();
         into.resize(before + room, 0);
         let got = loop {
-            if said != Said::Nothing {
+            if said != WorkerProgress::Nothing {
                 if let Poll::Ready(count) =
                     settled(rustix::io::read(self.pipe.as_fd(), &mut into[before..]))
                 {
@@ -237,8 +242,8 @@ impl Tap {
         got
     }
 
-    /// The script has ended, and a process that it started holds the pipe.
-    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Waits up to the time limit, after the script has ended, for a process that holds the pipe.
+    fn poll_time_limit(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let timeout = self.about.timeout;
         let patience = self
             .patience
@@ -281,7 +286,7 @@ impl Tap {
     }
 }
 
-/// An error at the reading end of a pipe can only mean that nothing more comes.
+/// Treats an error at the reading end of a pipe as its end: nothing more can come.
 fn settled<E: Into<io::Error>>(read: Result<usize, E>) -> Poll<usize> {
     match read.map_err(Into::into) {
         Ok(count) => Poll::Ready(count),

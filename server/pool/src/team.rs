@@ -25,8 +25,8 @@ pub(crate) struct Team {
     pub false_starts: FalseStarts,
 }
 
-/// The text ` of www.example` for messages about a virtual host's team. Empty for the main
-/// server's.
+/// The text ` of www.example` in messages about a virtual host's team. Empty for the main server's
+/// team.
 pub(crate) struct Of<'a>(pub &'a str);
 
 impl std::fmt::Display for Of<'_> {
@@ -40,7 +40,7 @@ impl std::fmt::Display for Of<'_> {
 
 impl Team {
     /// A plan as a log line.
-    pub fn says(&self, plan: &Plan) -> String {
+    pub fn describe(&self, plan: &Plan) -> String {
         match self.name.as_str() {
             "" => plan.reasoning.clone(),
             name => format!("{name}: {}", plan.reasoning),

@@ -20,7 +20,7 @@ impl Timer {
         Ok(Timer(readable(file)?))
     }
 
-    /// Waits. Costs two system calls and one turn of the event loop.
+    /// Waits. The wait costs two system calls and one turn of the event loop.
     pub async fn pause(&self, length: Duration) -> io::Result<()> {
         let nothing = Timespec {
             tv_sec: 0,

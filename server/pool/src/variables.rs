@@ -7,10 +7,10 @@
 use crate::{Body, Call, Task};
 use mehari_observe::Decimal;
 
-/// The variables' sources outside of the [`Call`].
+/// The sources of variables outside of the [`Call`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Surroundings<'a> {
-    /// PATH and TZ of the server's environment.
+    /// PATH and TZ from the server's environment.
     pub passed: &'a [(&'a [u8], &'a [u8])],
     /// SERVER_SOFTWARE
     pub software: &'a [u8],
@@ -101,7 +101,7 @@ fn content_length(call: &Call<'_>) -> Option<u64> {
     }
 }
 
-/// CONTENT_TYPE and the HTTP_ variables. Repeated fields are joined, so each name occurs once.
+/// Adds CONTENT_TYPE and the HTTP_ variables. Repeated fields are joined, so each name occurs once.
 fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8])) {
     let mut variable = Vec::with_capacity(32);
     for (index, (name, value)) in call.fields.iter().enumerate() {
@@ -131,8 +131,8 @@ fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8]
     }
 }
 
-/// Writes the variable's name. Returns false if the script must not see the field. `Proxy` would
-/// become HTTP_PROXY, which programs obey. A name with `_` could imitate another field. Credentials
+/// Writes the variable's name. Returns false if the script must not see the field: `Proxy` would
+/// become HTTP_PROXY, which programs obey; a name with `_` could imitate another field; credentials
 /// need `CGIPassAuth On`.
 fn name_variable(field: &[u8], authorization: bool, name: &mut Vec<u8>) -> bool {
     name.clear();

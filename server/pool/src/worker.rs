@@ -10,17 +10,18 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
-/// Workers that had a request and, according to themselves or their mailboxes, did not start it.
+/// Counts the workers that had a request and did not start it, according to themselves or to their
+/// mailboxes.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tries {
-    pub handed_back: u16,
-    /// The number of these that died with the request as their first one, so only the mailbox is
-    /// evidence.
+    pub put_back: u16,
+    /// How many of these workers died with the request as their first one. For these only the
+    /// mailbox is evidence.
     pub deaths: u8,
 }
 
 /// A request that a worker holds. The first one runs, or will run next.
-pub struct Held {
+pub struct HeldRequest {
     pub owed: Owed,
     pub request_id: u64,
     pub script: Option<Script>,
@@ -33,9 +34,11 @@ pub struct Held {
     pub head_seen: bool,
     /// A pipe carries the rest of the response.
     pub tapped: bool,
+    /// The front's answer went to the worker's filters.
+    pub fetched: bool,
 }
 
-impl Held {
+impl HeldRequest {
     /// Whether any part of the response has arrived.
     pub fn has_begun(&self) -> bool {
         self.head_seen || self.tapped || self.ended
@@ -43,7 +46,7 @@ impl Held {
 }
 
 /// The origin of a log line about a request that a worker holds.
-pub fn origin(held: &Held, pid: u32) -> Origin {
+pub fn origin(held: &HeldRequest, pid: u32) -> Origin {
     Origin {
         request: Some(held.request_id),
         worker: Some(pid),
@@ -52,11 +55,11 @@ pub fn origin(held: &Held, pid: u32) -> Origin {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Forked, but not yet reported.
+pub enum WorkerState {
+    /// The worker was forked, but the zygote has not reported it yet.
     Starting,
     Serving,
-    /// Gets no further requests and ends after its current ones.
+    /// The worker gets no further requests and ends after its current ones.
     Retiring,
 }
 
@@ -68,18 +71,19 @@ pub struct Worker {
     pub generation: u32,
     /// Index into [`crate::inner::Inner::teams`].
     pub team: usize,
-    pub state: State,
-    pub held: VecDeque<Held>,
-    /// The last script on the rung `rewind` that the worker got. That script's process has the
-    /// mailbox, or was the last to have it.
+    pub state: WorkerState,
+    pub held: VecDeque<HeldRequest>,
+    /// The last script on the rung `rewind` that the worker got. The process of that script has the
+    /// mailbox, or had it last.
     pub script: Option<Script>,
-    /// When the first request of `held` became the first.
+    /// The time at which the first request of `held` became the first.
     pub head_since: Instant,
     pub needs_wake: bool,
     pub in_idle: bool,
     /// The part of that time in which the worker waited for its client.
     pub waited: Duration,
-    /// When the worker was told to write its stack. It is killed a moment later.
+    /// The time at which the worker was told to write its stack. The worker is killed a moment
+    /// later.
     pub warned: Option<Instant>,
     /// Whether the front killed the worker because of its first request.
     pub killed: bool,
@@ -96,13 +100,19 @@ impl Worker {
     }
 
     pub fn is_serving(&self) -> bool {
-        self.state == State::Serving
+        self.state == WorkerState::Serving
     }
 
     /// Whether the worker's mailbox says that it has taken the first request.
     pub fn has_begun(&self) -> bool {
         let waiting = self.mailbox.waiting();
         waiting.is_ok_and(|waiting| (waiting as usize) < self.held.len())
+    }
+
+    /// Whether the worker's request waits for an answer of the front, which may need other workers.
+    pub fn waits_for_front(&self) -> bool {
+        let first = self.held.front();
+        first.is_some_and(|held| held.owed.arrived().listens)
     }
 
     /// How long the current request has run. Zero without a request.
@@ -121,8 +131,8 @@ impl Worker {
         send_with_files(socket, &[IoSlice::new(&id)], &[file.as_fd()])
     }
 
-    /// Receives the pipe that the worker announced for this request.
-    pub fn receive_tap(&self, request_id: u64) -> io::Result<OwnedFd> {
+    /// Receives the pipe, socket or file that the worker announced for this request.
+    pub fn receive_file(&self, request_id: u64) -> io::Result<OwnedFd> {
         let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         receive_file(socket, request_id)
     }
@@ -133,20 +143,20 @@ impl Worker {
         self.mailbox.wake_always();
     }
 
-    /// Signals only the worker, which passes the signal on to the process that runs the request.
+    /// Sends a signal to the worker alone, which passes it on to the process that runs the request.
     pub fn signal(&self, signal: i32) {
         if self.pid > 1 {
             crate::zygote::kill_one(self.pid, signal);
         }
     }
 
-    /// Whether the process has ended, reported or not.
+    /// Whether the process has ended, even if its end was not reported.
     pub fn is_gone(&self) -> bool {
         !about(self.pid).is_some_and(|process| !matches!(process.state, b'Z' | b'X'))
     }
 
-    /// Kills the worker and all processes that it, or its child on the rung `fork`, started and did
-    /// not detach.
+    /// Kills the worker and all processes that it or its child started, except processes that left
+    /// their group.
     pub fn kill(&self) {
         if self.pid <= 1 {
             return;
@@ -177,7 +187,7 @@ fn about(pid: u32) -> Option<Process> {
 }
 
 /// Whether `child` leads a process group and its parent belongs to the worker's group. The worker
-/// names `child` and is not trusted.
+/// reports `child`, and the worker is not trusted.
 fn leads_group_below(child: u32, worker: u32) -> bool {
     child > 1
         && about(child).is_some_and(|it| {

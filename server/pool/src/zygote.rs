@@ -42,7 +42,7 @@ impl Zygote {
             .args(switches(settings, perl))
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
-            .args(facts(&site.server_root, &site.definitions.names))
+            .args(server_arguments(&site.server_root, &site.definitions.names))
             .args(
                 (!site.source.files.is_empty())
                     .then_some(["configured", "1"])
@@ -61,6 +61,7 @@ impl Zygote {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
+        keep_descriptors_from_programs();
         // The three descriptors survive the exec, and the zygote sets close-on-exec again at once.
         // Only one thread of the front starts processes, so no other child inherits them.
         for file in &inherited {
@@ -70,7 +71,7 @@ impl Zygote {
         drop(inherited);
         let mut process = spawned?;
         let stderr = process.stderr.take();
-        let control = crate::readiness::both_ways(ours)?;
+        let control = crate::readiness::register_both_ways(ours)?;
         Ok((Zygote { process, control }, stderr))
     }
 
@@ -110,13 +111,15 @@ impl Zygote {
         let tree = site.source.tree.as_bytes();
         self.send_long(control::TREE, 0, tree).await?;
         for host in site.all_hosts() {
-            let told = site.told_of(host, perl);
-            self.send_long(control::SERVER, host.number, &told).await?;
+            let records = site.encode_host_for_zygote(host, perl);
+            self.send_long(control::SERVER, host.number, &records)
+                .await?;
         }
         Ok(())
     }
 
-    /// Waits while the socket is full, because the zygote reads one message after the other.
+    /// Sends a long text. It waits while the socket is full, because the zygote reads one message
+    /// after the other.
     async fn send_long(&self, kind: u32, slot: u32, text: &[u8]) -> io::Result<()> {
         for (status, part) in parts(text) {
             let send = |socket: &ControlSocket| socket.send_part(kind, slot, status, part, &[]);
@@ -125,9 +128,14 @@ impl Zygote {
         Ok(())
     }
 
-    /// `occasion`: a [`crate::loading::Occasion`].
+    /// Asks the zygote to report when it is ready. `occasion`: a [`crate::loading::Occasion`].
     pub async fn ask_ready(&self, occasion: u32) -> io::Result<()> {
         self.send_long(control::READY, occasion, b"").await
+    }
+
+    /// Asks what there is to say of a script's file.
+    pub async fn ask_explanation(&self, number: u32, file: &[u8]) -> io::Result<()> {
+        self.send_long(control::EXPLAIN, number, file).await
     }
 
     pub fn ask_worker(
@@ -143,7 +151,23 @@ impl Zygote {
     }
 }
 
-/// The next message. `None`: the zygote has ended.
+/// Descriptors that the server's starter left open are not passed on: a script must not get them,
+/// and with a foreign pipe or socket open no process can be rewound. A kernel before 5.11 refuses
+/// the call; then they are passed on.
+fn keep_descriptors_from_programs() {
+    let (first, last) = (3, libc::c_uint::MAX);
+    // SAFETY: the call touches no memory. It only sets close-on-exec.
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            last,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+}
+
+/// Returns the next message. `None`: the zygote has ended.
 pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option<Message>> {
     loop {
         let mut ready = control.readable().await?;
@@ -155,29 +179,29 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     }
 }
 
-/// Facts about the whole server, as names and values, for Mehari::Server.
-pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsString> {
+/// Arguments about the whole server, as names and values, for Mehari::Server.
+pub fn server_arguments(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsString> {
     let defines: Vec<&str> = defines.keys().map(String::as_str).collect();
-    let mut facts: Vec<OsString> = vec![
+    let mut arguments: Vec<OsString> = vec![
         "server_root".into(),
         server_root.into(),
         "defines".into(),
         defines.join("\n").into(),
     ];
-    // For tests: on the rung `rewind` compares all memory after each request.
+    // For tests: the rung `rewind` then compares all memory after each request.
     let compares = match std::env::var_os("MEHARI_REWIND_COMPARE") {
         Some(word) => word == "1",
         None => cfg!(debug_assertions),
     };
     if compares {
-        facts.extend(["compare".into(), "1".into()]);
+        arguments.extend(["compare".into(), "1".into()]);
     }
     // The memory for pictures of scripts on the rung `auto`: an eighth of what is free. The
     // variable is for tests.
     let room = std::env::var_os("MEHARI_PICTURE_BYTES")
-        .unwrap_or_else(|| (Machine::look().memory / 8).to_string().into());
-    facts.extend(["picture_bytes".into(), room]);
-    facts
+        .unwrap_or_else(|| (Machine::detect().memory / 8).to_string().into());
+    arguments.extend(["picture_bytes".into(), room]);
+    arguments
 }
 
 /// The switches of a Perl of the site, with the folders of our Perl side. PERL5LIB becomes -I, so
@@ -214,7 +238,8 @@ pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// Sends a signal to one process; 0 only asks whether it is there. False: it is not.
+/// Sends a signal to one process. Signal 0 only tests whether the process exists. Returns false if
+/// the process does not exist.
 pub fn kill_one(pid: u32, signal: i32) -> bool {
     match i32::try_from(pid) {
         // SAFETY: kill touches no memory of ours.

@@ -19,13 +19,13 @@ const LIFE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub struct MapTable {
-    files: RefCell<HashMap<PathBuf, Known>>,
+    files: RefCell<HashMap<PathBuf, MapFile>>,
     programs: program::Programs,
     /// The first lookup of a run of rules that needs a program: map and key.
     wanted: RefCell<Option<(String, Vec<u8>)>>,
 }
 
-struct Known {
+struct MapFile {
     looked: Instant,
     modified: Option<SystemTime>,
     values: Values,
@@ -60,7 +60,7 @@ impl MapTable {
             match files.get_mut(file) {
                 Some(known) if known.modified == modified => known.looked = Instant::now(),
                 _ => {
-                    let known = Known {
+                    let known = MapFile {
                         looked: Instant::now(),
                         modified,
                         values: read(file),
@@ -73,7 +73,7 @@ impl MapTable {
     }
 
     /// Notes that the rules need a program's answer.
-    pub fn want(&self, map: &str, key: Vec<u8>) {
+    pub fn note_wanted(&self, map: &str, key: Vec<u8>) {
         let mut wanted = self.wanted.borrow_mut();
         wanted.get_or_insert_with(|| (map.to_string(), key));
     }
@@ -83,6 +83,10 @@ impl MapTable {
     }
 
     /// The program's answer. `None`: the key has no value.
+    ///
+    /// # Errors
+    ///
+    /// [`Trouble`] if the program gave no answer.
     pub async fn ask(&self, command: &[String], key: &[u8]) -> Result<Option<Vec<u8>>, Trouble> {
         self.programs.ask(command, key).await
     }

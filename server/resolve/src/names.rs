@@ -1,6 +1,6 @@
 //! Names of clients and homes of users, from the system (hosts file, DNS, passwd, ...).
 //!
-//! The access phase asks if a rule or a path depends on the answer. Each question is asked once, on
+//! The access phase asks if a rule or a path depends on the answer. Each query is asked once, on
 //! its own thread off the event loop, a few of a kind at a time. Answers and failures are
 //! remembered for a while.
 
@@ -21,37 +21,37 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer is kept, and how long a failure is kept.
 const LIFE: Duration = Duration::from_secs(60);
 const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
-/// The most remembered answers, and the most waiting questions.
+/// The most remembered answers, and the most waiting queries.
 const ANSWERS: usize = 16 * 1024;
 const QUESTIONS: usize = 1024;
-/// The most questions of each kind at once. Clients choose whose names are looked up, but they must
-/// not delay lookups of rules.
+/// The most queries of each kind at once. Clients choose which names are looked up for them, but
+/// they must not delay the lookups that rules need.
 const AT_ONCE: usize = 16;
 const KINDS: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Question {
+pub enum Query {
     NameOf(IpAddr),
     AddressesOf(String),
     Home(String),
 }
 
-impl Question {
+impl Query {
     fn kind(&self) -> usize {
         match self {
-            Question::NameOf(_) => 0,
-            Question::AddressesOf(_) => 1,
-            Question::Home(_) => 2,
+            Query::NameOf(_) => 0,
+            Query::AddressesOf(_) => 1,
+            Query::Home(_) => 2,
         }
     }
 }
 
-impl std::fmt::Display for Question {
+impl std::fmt::Display for Query {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Question::NameOf(address) => write!(out, "the name of {address}"),
-            Question::AddressesOf(name) => write!(out, "the addresses of {name}"),
-            Question::Home(name) => write!(out, "the home of {}", name.escape_debug()),
+            Query::NameOf(address) => write!(out, "the name of {address}"),
+            Query::AddressesOf(name) => write!(out, "the addresses of {name}"),
+            Query::Home(name) => write!(out, "the home of {}", name.escape_debug()),
         }
     }
 }
@@ -73,10 +73,10 @@ pub struct Name {
 }
 
 /// A function that makes lookups: the system's, or a test's own.
-pub type Resolver = fn(&Question) -> Answer;
+pub type Resolver = fn(&Query) -> Answer;
 
 /// The time of each answer.
-type Known = HashMap<Question, (Instant, Arc<Answer>)>;
+type AnswerTable = HashMap<Query, (Instant, Arc<Answer>)>;
 
 pub struct Names {
     book: Rc<Book>,
@@ -85,9 +85,9 @@ pub struct Names {
 
 struct Book {
     resolver: Resolver,
-    known: RefCell<Known>,
-    /// Notifies the waiting requests of a question.
-    asked: RefCell<HashMap<Question, Rc<Notify>>>,
+    known: RefCell<AnswerTable>,
+    /// Notifies the waiting requests of a query.
+    asked: RefCell<HashMap<Query, Rc<Notify>>>,
     turns: [Arc<Semaphore>; KINDS],
 }
 
@@ -112,50 +112,50 @@ impl Names {
     }
 
     /// A recent answer.
-    pub fn known(&self, question: &Question) -> Option<Arc<Answer>> {
-        self.book.answer(question)
+    pub fn known(&self, query: &Query) -> Option<Arc<Answer>> {
+        self.book.answer(query)
     }
 
-    pub async fn ask(&self, question: &Question) -> Arc<Answer> {
-        let answer = tokio::time::timeout(self.patience, self.answered(question));
+    pub async fn ask(&self, query: &Query) -> Arc<Answer> {
+        let answer = tokio::time::timeout(self.patience, self.answered(query));
         match answer.await {
             Ok(answer) => answer,
-            Err(_) => self.book.keep(question, Answer::Failed),
+            Err(_) => self.book.keep(query, Answer::Failed),
         }
     }
 
-    async fn answered(&self, question: &Question) -> Arc<Answer> {
+    async fn answered(&self, query: &Query) -> Arc<Answer> {
         loop {
-            if let Some(answer) = self.known(question) {
+            if let Some(answer) = self.known(query) {
                 return answer;
             }
-            let Some(told) = self.asked(question) else {
+            let Some(notify) = self.asked(query) else {
                 return Arc::new(Answer::Failed);
             };
-            told.notified().await;
+            notify.notified().await;
         }
     }
 
-    /// Asks the question unless it is already asked. `None`: too many questions are waiting.
-    fn asked(&self, question: &Question) -> Option<Rc<Notify>> {
+    /// Asks the query unless it is already asked. `None`: too many queries are waiting.
+    fn asked(&self, query: &Query) -> Option<Rc<Notify>> {
         let mut asked = self.book.asked.borrow_mut();
-        if let Some(told) = asked.get(question) {
-            return Some(told.clone());
+        if let Some(notify) = asked.get(query) {
+            return Some(notify.clone());
         }
         if asked.len() >= QUESTIONS {
             return None;
         }
-        let told = Rc::<Notify>::default();
-        asked.insert(question.clone(), told.clone());
-        tokio::task::spawn_local(self.book.clone().ask(question.clone()));
-        Some(told)
+        let notify = Rc::<Notify>::default();
+        asked.insert(query.clone(), notify.clone());
+        tokio::task::spawn_local(self.book.clone().ask(query.clone()));
+        Some(notify)
     }
 }
 
 impl Book {
-    fn answer(&self, question: &Question) -> Option<Arc<Answer>> {
+    fn answer(&self, query: &Query) -> Option<Arc<Answer>> {
         let known = self.known.borrow();
-        let (since, answer) = known.get(question)?;
+        let (since, answer) = known.get(query)?;
         let life = match **answer {
             Answer::Failed => LIFE_OF_FAILURE,
             _ => LIFE,
@@ -163,44 +163,44 @@ impl Book {
         (since.elapsed() < life).then(|| answer.clone())
     }
 
-    fn keep(&self, question: &Question, answer: Answer) -> Arc<Answer> {
+    fn keep(&self, query: &Query, answer: Answer) -> Arc<Answer> {
         let mut known = self.known.borrow_mut();
         if known.len() >= ANSWERS {
             known.clear();
         }
         let answer = Arc::new(answer);
-        known.insert(question.clone(), (Instant::now(), answer.clone()));
+        known.insert(query.clone(), (Instant::now(), answer.clone()));
         answer
     }
 
-    /// Asks, and keeps the answer even if no request waits for it any more. A question that nobody
-    /// waits for when its turn comes is dropped.
-    async fn ask(self: Rc<Book>, question: Question) {
-        let turn = self.turns[question.kind()].clone().acquire_owned().await;
-        if let (Ok(turn), true) = (turn, self.is_awaited(&question)) {
-            let said = self.begin(question.clone(), turn).await;
-            self.keep(&question, said.unwrap_or(Answer::Failed));
+    /// Asks, and keeps the answer even if no request waits for it any more. A query is dropped
+    /// if no request waits for it when its turn comes.
+    async fn ask(self: Rc<Book>, query: Query) {
+        let turn = self.turns[query.kind()].clone().acquire_owned().await;
+        if let (Ok(turn), true) = (turn, self.is_awaited(&query)) {
+            let said = self.begin(query.clone(), turn).await;
+            self.keep(&query, said.unwrap_or(Answer::Failed));
         }
-        if let Some(told) = self.asked.borrow_mut().remove(&question) {
-            told.notify_waiters();
+        if let Some(notify) = self.asked.borrow_mut().remove(&query) {
+            notify.notify_waiters();
         }
     }
 
-    fn is_awaited(&self, question: &Question) -> bool {
+    fn is_awaited(&self, query: &Query) -> bool {
         let asked = self.asked.borrow();
         asked
-            .get(question)
-            .is_some_and(|told| Rc::strong_count(told) > 1)
+            .get(query)
+            .is_some_and(|notify| Rc::strong_count(notify) > 1)
     }
 
-    /// Starts a thread for one question. The thread cannot be cancelled and keeps its turn until it
+    /// Starts a thread for one query. The thread cannot be cancelled and keeps its turn until it
     /// ends. The end of the server does not wait for it.
-    fn begin(&self, question: Question, turn: OwnedSemaphorePermit) -> oneshot::Receiver<Answer> {
+    fn begin(&self, query: Query, turn: OwnedSemaphorePermit) -> oneshot::Receiver<Answer> {
         let (tell, said) = oneshot::channel();
         let resolver = self.resolver;
         let work = move || {
             // The receiver may have ended.
-            let _ = tell.send(resolver(&question));
+            let _ = tell.send(resolver(&query));
             drop(turn);
         };
         // If the thread cannot start, its sender is dropped, which counts as an answer.

@@ -8,7 +8,8 @@ pub fn escape(text: &str) -> String {
     String::from_utf8(escaped).unwrap_or_default()
 }
 
-/// Appends `text` escaped. `apostrophe` is what `'` becomes: Apache keeps it, lighttpd writes `&#x27;`.
+/// Appends `text` escaped. `apostrophe` is what `'` becomes: Apache keeps it, lighttpd writes
+/// `&#x27;`.
 pub fn push(text: &[u8], apostrophe: &str, into: &mut Vec<u8>) {
     for &byte in text {
         match byte {

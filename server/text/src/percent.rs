@@ -3,13 +3,14 @@
 use crate::hex;
 
 /// The bytes that stay as they are.
-pub struct Kept([bool; 256]);
+pub struct ByteSet([bool; 256]);
 
-/// Letters, digits, and what else a path may have: `/`, unreserved marks, sub-delimiters, `:` and `@`.
-pub const OF_PATHS: &Kept = &Kept::letters_digits_and(b"/-._~!$&'()*+,;=:@");
+/// Letters, digits, and what else a path may have: `/`, unreserved marks, sub-delimiters, `:` and
+/// `@`.
+pub const OF_PATHS: &ByteSet = &ByteSet::letters_digits_and(b"/-._~!$&'()*+,;=:@");
 
-impl Kept {
-    pub const fn letters_digits_and(marks: &[u8]) -> Kept {
+impl ByteSet {
+    pub const fn letters_digits_and(marks: &[u8]) -> ByteSet {
         let mut kept = [false; 256];
         let mut byte = 0;
         while byte < 256 {
@@ -21,7 +22,7 @@ impl Kept {
             kept[marks[at] as usize] = true;
             at += 1;
         }
-        Kept(kept)
+        ByteSet(kept)
     }
 
     pub const fn has(&self, byte: u8) -> bool {
@@ -30,7 +31,7 @@ impl Kept {
 }
 
 /// `bytes` with all but the kept ones encoded, in upper-case digits, as RFC 3986 has them.
-pub fn encode(bytes: &[u8], kept: &Kept) -> Vec<u8> {
+pub fn encode(bytes: &[u8], kept: &ByteSet) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(bytes.len());
     for &byte in bytes {
         if kept.has(byte) {

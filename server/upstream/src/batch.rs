@@ -1,12 +1,12 @@
 //! The scheduling of programs that this server starts.
 //!
-//! A program that its request wakes would normally interrupt the server if both run on one core.
-//! The server would then stop in the middle of its work for each request. Under SCHED_BATCH
-//! (sched(7)) the program has the same share of the core but starts when the running process sleeps
-//! or has used its time slice.
+//! A request wakes its program, and if both run on one core the program would normally interrupt
+//! the server in the middle of its work. Under SCHED_BATCH (sched(7)) the program has the same
+//! share of the core, but it starts only when the running process sleeps or has used its time
+//! slice.
 #![allow(unsafe_code)]
 
-/// Best effort: if the call is forbidden, the program keeps the normal policy.
+/// Sets the policy. If the call is forbidden, the program keeps the normal policy.
 pub fn schedule(process: u32) {
     let Ok(process) = libc::pid_t::try_from(process) else {
         return;

@@ -21,25 +21,26 @@ pub fn choose(
     let chosen = match method {
         Method::Random => weighted(fit, now, dice),
         Method::RoundRobin => round_robin(fit, now),
-        Method::Sqf => least(fit, dice, |member| queue(member, now)),
-        Method::LeastTime => least(fit, dice, |member| queue(member, now) * time(member)),
-        Method::Carp => least(fit, dice, |member| -score(member, key, now)),
+        Method::Sqf => index_of_least(fit, dice, |member| queue(member, now)),
+        Method::LeastTime => index_of_least(fit, dice, |member| queue(member, now) * time(member)),
+        Method::Carp => index_of_least(fit, dice, |member| -score(member, key, now)),
     };
     Rc::clone(fit[chosen])
 }
 
-/// Running requests after this one, relative to the load factor.
+/// The number of running requests after this one, relative to the load factor.
 fn queue(member: &Member, now: Instant) -> f64 {
     (member.in_flight.get() + 1) as f64 / member.weight(now)
 }
 
-/// A member that has never answered is preferred, so its time becomes known.
+/// The expected time of a member. A member that has never answered is preferred, so that its time
+/// becomes known.
 fn time(member: &Member) -> f64 {
     member.mean().max(1e-6)
 }
 
-/// Rendezvous hashing: a member's score depends only on the member and the key. If a member goes,
-/// only its own keys move.
+/// The score of rendezvous hashing. It depends only on the member and the key, so when a member
+/// leaves, only its own keys move.
 fn score(member: &Member, key: u64, now: Instant) -> f64 {
     let mixed = mix(key ^ member.point);
     let even = ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
@@ -48,7 +49,7 @@ fn score(member: &Member, key: u64, now: Instant) -> f64 {
 
 /// The index of the smallest value. One of several equals is chosen at random, so the first is not
 /// favoured.
-fn least(fit: &[&Rc<Member>], dice: &Dice, measure: impl Fn(&Member) -> f64) -> usize {
+fn index_of_least(fit: &[&Rc<Member>], dice: &Dice, measure: impl Fn(&Member) -> f64) -> usize {
     let (mut best, mut chosen, mut equals) = (f64::INFINITY, 0, 0);
     for (index, member) in fit.iter().enumerate() {
         let measured = measure(member);
@@ -56,7 +57,7 @@ fn least(fit: &[&Rc<Member>], dice: &Dice, measure: impl Fn(&Member) -> f64) -> 
             (best, chosen, equals) = (measured, index, 1);
         } else if measured == best {
             equals += 1;
-            if dice.roll(equals) == 0 {
+            if dice.random_below(equals) == 0 {
                 chosen = index;
             }
         }
@@ -76,7 +77,8 @@ fn weighted(fit: &[&Rc<Member>], now: Instant, dice: &Dice) -> usize {
     fit.len() - 1
 }
 
-/// Each member earns its weight as credit. The richest is chosen and pays for all.
+/// Chooses in turn. Each member earns its weight as credit. The member with the most credit is
+/// chosen and pays for all.
 fn round_robin(fit: &[&Rc<Member>], now: Instant) -> usize {
     let mut total = 0.0;
     let (mut richest, mut most) = (0, f64::NEG_INFINITY);
@@ -111,7 +113,7 @@ impl Dice {
     }
 
     /// A number from 0 to `sides` - 1.
-    pub fn roll(&self, sides: u64) -> u64 {
+    pub fn random_below(&self, sides: u64) -> u64 {
         self.next() % sides.max(1)
     }
 

@@ -39,11 +39,11 @@ impl Input {
 
     /// Appends bytes as if they had been read.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.room().extend_from_slice(bytes);
+        self.read_buffer().extend_from_slice(bytes);
     }
 
     /// The buffer for the next read.
-    fn room(&mut self) -> &mut Vec<u8> {
+    fn read_buffer(&mut self) -> &mut Vec<u8> {
         if self.used > READ {
             self.come.drain(..self.used);
             self.used = 0;
@@ -85,11 +85,11 @@ impl Connection {
 
     /// Reads once into the input. `Ok(0)`: the back end has closed.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let mut room = self.input.room().limit(READ);
+        let mut room = self.input.read_buffer().limit(READ);
         pin!(self.socket.read_buf(&mut room)).poll(cx)
     }
 
-    /// Reads once into the caller's buffer, past the input.
+    /// Reads once into the caller's buffer, without the input.
     pub fn poll_read_into(
         &mut self,
         cx: &mut Context<'_>,
@@ -110,7 +110,7 @@ impl Connection {
         }
     }
 
-    pub fn poll_late(&mut self, cx: &mut Context<'_>) -> bool {
+    pub fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(timer) = &mut self.timer else {
             return false;
         };
@@ -123,18 +123,18 @@ impl Connection {
         self.reused = true;
         self.idle_since = now;
         self.input.release();
-        let _ = self.has_stirred();
+        let _ = self.is_stale();
     }
 
-    /// Whether the back end has closed the connection or sent something unasked, which makes it
-    /// useless. No system call while the event loop has seen nothing.
-    pub(crate) fn has_stirred(&mut self) -> bool {
-        let nobody = nobody();
-        self.socket.has_stirred(&mut Context::from_waker(&nobody))
+    /// Whether the back end has closed the connection or sent unexpected bytes, which makes the
+    /// connection useless. The check needs no system call while the event loop has seen nothing.
+    pub(crate) fn is_stale(&mut self) -> bool {
+        let nobody = noop_waker();
+        self.socket.is_stale(&mut Context::from_waker(&nobody))
     }
 }
 
-fn nobody() -> Waker {
+fn noop_waker() -> Waker {
     struct Nobody;
     impl Wake for Nobody {
         fn wake(self: Arc<Self>) {}

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Up to this many members are examined without an allocation.
+/// A group of up to this many members is examined without an allocation.
 const FEW: usize = 16;
 
 pub struct Group {
@@ -27,7 +27,7 @@ pub struct Group {
     pub(crate) members: RefCell<Vec<Rc<Member>>>,
     pub(crate) queue: Queue,
     dice: Dice,
-    /// When a member last responded.
+    /// The time of the last response of any member.
     pub(crate) answered: Cell<Instant>,
     pub(crate) report: Report,
 }
@@ -80,9 +80,9 @@ impl Group {
         self.settings.borrow().clone()
     }
 
-    /// How often an unanswered request may be sent again: once to each other member. A request that
-    /// kills its back end kills each at most once.
-    pub fn resends(&self) -> usize {
+    /// How often a request without an answer may be sent again: once to each other member. A
+    /// request that makes its back ends crash can then crash each of them only once.
+    pub fn resend_limit(&self) -> usize {
         let others = self.members.borrow().len().saturating_sub(1);
         others.clamp(1, self.settings.borrow().attempts.max(1))
     }
@@ -92,7 +92,7 @@ impl Group {
         self.members.borrow().len()
     }
 
-    /// Whether [`Wish::key`] counts.
+    /// Whether [`Wish::key`] matters for the choice.
     pub fn wants_key(&self) -> bool {
         self.settings.borrow().method == Method::Carp
     }
@@ -177,17 +177,17 @@ impl Group {
         self.settings.borrow().queue_timeout
     }
 
-    /// A place became free or a member came back: the oldest suitable request gets it.
-    pub(crate) fn hand_on(self: &Rc<Group>) {
+    /// Gives a place that became free, or a member that came back, to the oldest suitable request.
+    pub(crate) fn serve_next(self: &Rc<Group>) {
         if self.queue.length() > 0 {
             let now = Instant::now();
             self.queue.serve(|wish| self.take(wish, now));
         }
     }
 
-    /// A member failed. Its waiting requests are served when it is tried again.
-    pub(crate) fn went_down(self: &Rc<Group>, member: &Rc<Member>, fault: Fault) {
-        let Some(pause) = member.went_down() else {
+    /// Reports a member that failed. Its waiting requests are served when it is tried again.
+    pub(crate) fn member_failed(self: &Rc<Group>, member: &Rc<Member>, fault: Fault) {
+        let Some(pause) = member.note_failure() else {
             return;
         };
         let text = format!(
@@ -199,17 +199,17 @@ impl Group {
         tokio::task::spawn_local(async move {
             tokio::time::sleep(pause + Duration::from_millis(1)).await;
             if let Some(group) = group.upgrade() {
-                group.hand_on();
+                group.serve_next();
             }
         });
     }
 
-    pub(crate) fn came_back(self: &Rc<Group>, member: &Rc<Member>, now: Instant) {
+    pub(crate) fn member_recovered(self: &Rc<Group>, member: &Rc<Member>, now: Instant) {
         self.answered.set(now);
-        if member.came_back() {
+        if member.note_success() {
             let text = format!("{}: {}: answers again", self.name, member.name);
             (self.report)(LogLevel::Notice, &text);
-            self.hand_on();
+            self.serve_next();
         }
     }
 }

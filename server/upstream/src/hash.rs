@@ -7,7 +7,8 @@ pub fn mix(mut bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// FNV-1a, mixed. Stable, so a restart sends the same paths to the same members.
+/// Hashes with FNV-1a, mixed. The hash is stable, so a restart sends the same paths to the same
+/// members.
 pub fn hash(bytes: &[u8]) -> u64 {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     mix(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))

@@ -1,6 +1,6 @@
 //! Health checks of members: a connection, or a GET with a status below 400.
 //!
-//! One task per member. It ends with its [`Checks`].
+//! Each member has one task, which ends with its [`Checks`].
 
 use crate::group::Group;
 use crate::member::Member;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{spawn_local, JoinHandle};
 
-/// Bytes read of a response. The status line is in them.
+/// The bytes of a response that are read. They contain the status line.
 const READ: usize = 512;
 /// The time limit of a check.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Checks(Vec<JoinHandle<()>>);
 
 impl Checks {
-    /// `None`: the group has no checks.
+    /// Starts the checks. `None`: the group has none.
     pub fn begin(group: &Rc<Group>) -> Option<Checks> {
         let health = group.settings().health.clone()?;
         let members = group.members.borrow();
@@ -40,7 +40,7 @@ impl Drop for Checks {
 
 async fn watch(group: Weak<Group>, member: Rc<Member>, health: HealthCheck) {
     loop {
-        let asked = tokio::time::timeout(PATIENCE.min(health.every), ask(&member, &health)).await;
+        let asked = tokio::time::timeout(PATIENCE.min(health.every), probe(&member, &health)).await;
         let verdict = asked.unwrap_or_else(|_| Err("no answer in time".into()));
         let Some(group) = group.upgrade() else { return };
         judge(&group, &member, &health, verdict);
@@ -66,12 +66,12 @@ fn judge(group: &Rc<Group>, member: &Member, health: &HealthCheck, verdict: Resu
     let name = format!("{}: {}", group.name, member.name);
     match verdict {
         Ok(()) => {
-            member.became_well();
+            member.note_health();
             (group.report)(
                 LogLevel::Notice,
                 &format!("{name}: passes its health check again"),
             );
-            group.hand_on();
+            group.serve_next();
         }
         Err(why) => {
             member.unwell.set(true);
@@ -84,7 +84,7 @@ fn judge(group: &Rc<Group>, member: &Member, health: &HealthCheck, verdict: Resu
     }
 }
 
-async fn ask(member: &Member, health: &HealthCheck) -> Result<(), String> {
+async fn probe(member: &Member, health: &HealthCheck) -> Result<(), String> {
     let settings = member.settings();
     let address = member.address.borrow().clone();
     let greeting = member.greeting().map_err(|fault| fault.to_string())?;

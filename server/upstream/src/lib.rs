@@ -2,11 +2,17 @@
 //!
 //! A [`Group`] is a balancer with its members. A request [`Group::seek`]s a [`Lease`] of a member,
 //! takes or opens a [`Connection`], and returns both. A member that becomes free goes to the oldest
-//! waiting request. The caller speaks the protocol; this crate knows no client's HTTP. One thread,
-//! so cells instead of locks.
+//! waiting request. The caller speaks the protocol; this crate does not know the client's HTTP. One
+//! thread uses it, so it has cells instead of locks.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
 
 mod batch;
 mod choose;
+mod chosen;
 mod connection;
 mod fault;
 mod group;

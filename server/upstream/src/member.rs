@@ -77,7 +77,8 @@ impl Member {
         self.settings.borrow().clone()
     }
 
-    /// `None`: clear text, which an `https://` member never uses.
+    /// The TLS settings for a connection. `None`: clear text, which an `https://` member never
+    /// uses.
     pub(crate) fn greeting(&self) -> Result<Option<Greeting>, Fault> {
         match &*self.greeting.borrow() {
             None if self.settings.borrow().secure => Err(Fault::Untrusted("nothing says by whom")),
@@ -90,7 +91,7 @@ impl Member {
         if !settings.secure {
             return;
         }
-        // An old connection's certificate may no longer be trusted.
+        // The certificate of an old connection may no longer be trusted.
         self.close_idle();
         let greeting = trust.as_ref();
         self.greeting
@@ -98,7 +99,7 @@ impl Member {
     }
 
     /// Takes a new configuration of the same back end and keeps its state.
-    pub(crate) fn renew(&self, settings: BackEnd) {
+    pub(crate) fn reconfigure(&self, settings: BackEnd) {
         self.settings.replace(Rc::new(settings));
     }
 
@@ -120,15 +121,15 @@ impl Member {
         self.failures.get() > 0
     }
 
-    /// Whether the member is up as far as is known, or due for a test that no other request is
-    /// making.
+    /// Whether the member is up as far as is known, or due for a test. Only one request makes the
+    /// test.
     pub(crate) fn is_up(&self, now: Instant) -> bool {
         let due = || now >= self.down_until.get() && !self.probing.get();
         !self.unwell.get() && (!self.is_failing() || due())
     }
 
     /// The time until the next test.
-    pub(crate) fn pause(&self, now: Instant) -> Duration {
+    pub(crate) fn time_to_next_test(&self, now: Instant) -> Duration {
         self.down_until.get().saturating_duration_since(now)
     }
 
@@ -160,8 +161,8 @@ impl Member {
         });
     }
 
-    /// The member works. Returns true if it did not work before.
-    pub(crate) fn came_back(&self) -> bool {
+    /// Notes that the member works. Returns true if it did not work before.
+    pub(crate) fn note_success(&self) -> bool {
         let came = self.failures.replace(0) > 0;
         if came {
             self.start_slowly();
@@ -169,8 +170,8 @@ impl Member {
         came
     }
 
-    /// The member passes its health check after a failure, or for the first time.
-    pub(crate) fn became_well(&self) {
+    /// Notes that the member passes its health check after a failure, or for the first time.
+    pub(crate) fn note_health(&self) {
         self.unwell.set(false);
         self.start_slowly();
     }
@@ -181,8 +182,8 @@ impl Member {
         }
     }
 
-    /// Avoids the member for a while. `Some`: how long. Many simultaneous failures count as one.
-    pub(crate) fn went_down(&self) -> Option<Duration> {
+    /// Avoids the member for a while and returns how long. Many simultaneous failures count as one.
+    pub(crate) fn note_failure(&self) -> Option<Duration> {
         let retry = self.settings.borrow().retry;
         let now = Instant::now();
         self.failed.set(self.failed.get() + 1);
@@ -202,7 +203,7 @@ impl Member {
     pub(crate) fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop() {
-            if !connection.has_stirred() {
+            if !connection.is_stale() {
                 return Some(connection);
             }
         }
@@ -222,7 +223,7 @@ impl Member {
     pub(crate) fn sweep(&self, now: Instant) {
         let longest = self.settings.borrow().idle_time;
         let mut idle = self.idle.borrow_mut();
-        idle.retain_mut(|one| now - one.idle_since < longest && !one.has_stirred());
+        idle.retain_mut(|one| now - one.idle_since < longest && !one.is_stale());
     }
 
     pub(crate) fn idle(&self) -> usize {
@@ -251,30 +252,30 @@ mod tests {
         let member = member(|settings| settings.retry = Duration::from_millis(300));
         let mut pauses = Vec::new();
         for _ in 0..4 {
-            pauses.extend(member.went_down());
-            assert_eq!(member.went_down(), None, "it is down already");
+            pauses.extend(member.note_failure());
+            assert_eq!(member.note_failure(), None, "it is down already");
             assert!(!member.is_up(Instant::now()));
             member.down_until.set(Instant::now());
             assert!(member.is_up(Instant::now()), "it may be tried");
         }
         let expected = [100, 200, 300, 300].map(Duration::from_millis);
         assert_eq!(pauses, expected);
-        assert!(member.came_back());
-        assert!(!member.came_back(), "it was back already");
-        assert_eq!(member.went_down(), Some(FIRST_PAUSE));
+        assert!(member.note_success());
+        assert!(!member.note_success(), "it was back already");
+        assert_eq!(member.note_failure(), Some(FIRST_PAUSE));
     }
 
     #[test]
     fn a_member_that_is_always_to_be_tried_is_never_left_alone() {
         let member = member(|settings| settings.retry = Duration::ZERO);
-        assert_eq!(member.went_down(), None);
+        assert_eq!(member.note_failure(), None);
         assert!(member.is_up(Instant::now()));
     }
 
     #[test]
     fn only_one_request_finds_out_whether_a_member_is_back() {
         let member = member(|_| {});
-        member.went_down();
+        member.note_failure();
         member.down_until.set(Instant::now());
         member.probing.set(true);
         assert!(!member.is_up(Instant::now()));
@@ -284,7 +285,7 @@ mod tests {
     fn a_member_that_was_unwell_from_the_start_starts_slowly() {
         let member = member(|settings| settings.slow_start = Duration::from_secs(10));
         member.unwell.set(true);
-        member.became_well();
+        member.note_health();
         let back = member.back_since.get().expect("it starts slowly");
         assert!(member.weight(back + Duration::from_secs(5)) < 1.0);
         assert!(member.is_up(back));
@@ -298,8 +299,8 @@ mod tests {
         });
         let now = Instant::now();
         assert_eq!(member.weight(now), 2.0, "it was never away");
-        member.went_down();
-        member.came_back();
+        member.note_failure();
+        member.note_success();
         let back = member.back_since.get().expect("it starts slowly");
         for (seconds, expected) in [(0.0, 2.0 * SLOWEST), (2.5, 0.5), (5.0, 1.0), (10.0, 2.0)] {
             let weight = member.weight(back + Duration::from_secs_f64(seconds));

@@ -1,7 +1,7 @@
 //! FastCGI programs that this server starts: several processes, one listening socket, restarts.
 //!
-//! The server owns the socket, which outlives every process. Connections wait while a process
-//! restarts. All processes end with the server, however it ends.
+//! The server owns the socket, which outlives every process, so connections wait while a process
+//! restarts. All processes end with the server, in whatever way it ends.
 
 use crate::batch;
 use crate::report::Report;
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// The pause after a failed start. Each further failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// After a process ends, how long to wait for the end of its errors.
+/// How long the rest of a process's errors is awaited after the process has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The longest line of a program's errors in bytes.
 const LONGEST_LINE: u64 = 8 * 1024;
@@ -43,7 +43,8 @@ pub enum Restart {
 }
 
 impl Restart {
-    /// Asked twice, because the process's last output may still be unread when its end is noticed.
+    /// Whether the process is wanted. The function asks twice, because the process's last output
+    /// may still be unread when its end is noticed.
     async fn is_wanted(&self, since: Instant) -> bool {
         match self {
             Restart::Always => true,
@@ -74,7 +75,12 @@ impl Fleet {
         let listener = Rc::new(OwnedFd::from(UnixListener::bind(&socket)?));
         let keep = |_| {
             let (program, listener) = (program.clone(), listener.clone());
-            spawn_local(keep(program, listener, report.clone(), restart.clone()))
+            spawn_local(supervise(
+                program,
+                listener,
+                report.clone(),
+                restart.clone(),
+            ))
         };
         Ok(Fleet {
             program: program.clone(),
@@ -97,12 +103,14 @@ impl Drop for Fleet {
 }
 
 /// Keeps one process running.
-async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report, restart: Restart) {
+async fn supervise(program: Program, listener: Rc<OwnedFd>, report: Report, restart: Restart) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
         let ended = match spawn(&program, &listener) {
-            Ok((child, stderr)) => attend(child, stderr, &program.file, &report).await,
+            Ok((child, stderr)) => {
+                log_errors_until_exit(child, stderr, &program.file, &report).await
+            }
             Err(error) => format!("cannot be started: {error}"),
         };
         let name = program.file.display();
@@ -167,14 +175,14 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
 }
 
 /// Logs the errors of the process and returns how it ended.
-async fn attend(
+async fn log_errors_until_exit(
     mut child: Child,
     stderr: Option<ChildStderr>,
     file: &Path,
     report: &Report,
 ) -> String {
     let pid = child.id().unwrap_or_default();
-    let mut told = pin!(tell(stderr, pid, file, report));
+    let mut told = pin!(log_errors(stderr, pid, file, report));
     let mut is_silent = false;
     loop {
         tokio::select! {
@@ -194,7 +202,7 @@ async fn attend(
 }
 
 /// Logs each line of a process's errors until no process can write any more.
-async fn tell(stderr: Option<ChildStderr>, pid: u32, file: &Path, report: &Report) {
+async fn log_errors(stderr: Option<ChildStderr>, pid: u32, file: &Path, report: &Report) {
     let Some(stderr) = stderr else { return };
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();

@@ -89,7 +89,7 @@ impl Running {
 
 impl Scripts {
     /// Sets how scripts run from now on. `None`: there are none.
-    pub fn renew(&self, settings: Option<&Upstream>) {
+    pub fn reconfigure(&self, settings: Option<&Upstream>) {
         if self.settings.borrow().as_ref() == settings {
             return;
         }

@@ -28,6 +28,10 @@ pub enum Plain {
 
 impl Socket {
     /// With a greeting the connection uses TLS, and the other side must authenticate.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the back end cannot be reached or does not authenticate.
     pub async fn connect(
         address: &BackEndAddress,
         greeting: Option<&Greeting>,
@@ -43,8 +47,8 @@ impl Socket {
             .map_err(|error| trust::fault(&error))
     }
 
-    /// Whether the other side has sent something unasked or has closed.
-    pub fn has_stirred(&mut self, cx: &mut Context<'_>) -> bool {
+    /// Whether the other side has closed the connection or sent unexpected bytes.
+    pub fn is_stale(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
             Socket::Plain(plain) => match plain.poll_read_ready(cx) {
                 Poll::Pending => false,
@@ -54,7 +58,7 @@ impl Socket {
                     !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
                 }
             },
-            // TLS may exchange messages of its own, which do not count.
+            // TLS may exchange messages of its own. They do not count.
             Socket::Tls(stream) => {
                 let mut byte = [0];
                 let mut byte = ReadBuf::new(&mut byte);
@@ -63,8 +67,8 @@ impl Socket {
         }
     }
 
-    /// Asks the kernel, whatever the event loop knows: nothing has arrived and the connection is
-    /// open.
+    /// Asks the kernel, whatever the event loop knows, whether the connection is open and nothing
+    /// has arrived.
     pub fn is_quiet(&self) -> bool {
         match self {
             Socket::Plain(plain) => plain.is_quiet(),
@@ -86,7 +90,7 @@ impl Plain {
         }
     }
 
-    /// Ready if there is something to read or the other side has closed.
+    /// Ready if there is something to read, or if the other side has closed.
     fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Plain::Tcp(stream) => stream.poll_read_ready(cx),

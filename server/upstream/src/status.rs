@@ -65,7 +65,7 @@ impl Member {
             connections: self.connections.get(),
             mean_us: (self.mean() * 1e6) as u64,
             retry_ms: if self.is_failing() {
-                self.pause(now).as_millis() as u64
+                self.time_to_next_test(now).as_millis() as u64
             } else {
                 0
             },

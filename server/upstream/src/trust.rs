@@ -29,6 +29,10 @@ pub struct Greeting {
 
 impl Trust {
     /// Reads every file. `Err`: the directive, its file and the problem.
+    ///
+    /// # Errors
+    ///
+    /// A text with the directive, its file and the problem.
     pub fn load(settings: &ProxyTls) -> Result<Trust, String> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = verifier(settings, &provider)?;
@@ -116,10 +120,10 @@ fn trouble(directive: &str, file: &Path, reason: impl ToString) -> String {
     format!("{directive} {}: {}", file.display(), reason.to_string())
 }
 
-/// Verifies as strictly as the configuration demands.
+/// A verifier that is as strict as the configuration demands.
 #[derive(Debug)]
 struct Verifier {
-    /// `None`: any certificate is accepted.
+    /// The authorities. `None`: any certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
     checks_name: bool,
     provider: Arc<CryptoProvider>,
@@ -139,7 +143,7 @@ impl ServerCertVerifier for Verifier {
         };
         let judged = chain.verify_server_cert(certificate, between, name, staple, now);
         match judged {
-            // The library checks the name last, so everything else is correct.
+            // The library checks the name last, so everything else in the certificate is correct.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.checks_name => Ok(ServerCertVerified::assertion()),
@@ -173,7 +177,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Why a handshake failed, as a log text.
+/// Returns the reason for which a handshake failed, as a text for the log.
 pub(crate) fn fault(error: &std::io::Error) -> Fault {
     let inner = error
         .get_ref()

@@ -1,5 +1,6 @@
 //! All groups of a site. A reload keeps the state of back ends that stay.
 
+use crate::chosen::Chosen;
 use crate::group::Group;
 use crate::health;
 use crate::member::Member;
@@ -22,6 +23,7 @@ pub struct Upstreams {
     checks: RefCell<Vec<health::Checks>>,
     fleets: RefCell<Vec<Fleet>>,
     scripts: Scripts,
+    chosen: Chosen,
     /// Programs that have left the configuration, and the members that may still use them.
     retired: RefCell<Vec<(Fleet, Vec<Rc<Member>>)>>,
 }
@@ -34,21 +36,23 @@ impl Upstreams {
             checks: RefCell::default(),
             fleets: RefCell::default(),
             scripts: Scripts::default(),
+            chosen: Chosen::default(),
             retired: RefCell::default(),
         };
-        all.renew(upstreams, tls);
+        all.reconfigure(upstreams, tls);
         all
     }
 
     /// Installs new groups. Running requests finish with their member. Requests that wait in a
     /// group that stays keep waiting.
-    pub fn renew(&self, upstreams: &[Upstream], tls: &ProxyTls) {
+    pub fn reconfigure(&self, upstreams: &[Upstream], tls: &ProxyTls) {
         let trust = self.trust(upstreams, tls);
+        self.chosen.renew(tls);
         let mut groups = self.groups.borrow_mut();
         let mut old = std::mem::take(&mut *groups);
         let (scripts, upstreams): (Vec<_>, Vec<_>) =
             upstreams.iter().partition(|one| one.name == FCGID);
-        self.scripts.renew(scripts.first().copied());
+        self.scripts.reconfigure(scripts.first().copied());
         for settings in upstreams {
             let before = old.remove(&settings.name);
             let group = match before {
@@ -68,7 +72,7 @@ impl Upstreams {
                 .borrow()
                 .iter()
                 .for_each(|one| one.trust(&trust));
-            group.hand_on();
+            group.serve_next();
             groups.insert(settings.name.clone(), group);
         }
         for group in old.values() {
@@ -93,7 +97,7 @@ impl Upstreams {
     }
 
     /// Starts the configured programs and health checks. Must run inside a `LocalSet`, after each
-    /// [`Upstreams::renew`].
+    /// [`Upstreams::reconfigure`].
     pub fn watch(&self) {
         self.start_programs();
         let groups = self.groups.borrow();
@@ -101,8 +105,8 @@ impl Upstreams {
         self.checks.replace(checks.collect());
     }
 
-    /// An unchanged program goes on. A changed program starts beside its old processes, which end
-    /// when their requests have finished.
+    /// Starts programs. An unchanged program goes on. A changed program starts beside its old
+    /// processes, which end when their requests have finished.
     fn start_programs(&self) {
         let mut old = self.fleets.take();
         let mut fleets = Vec::new();
@@ -144,19 +148,31 @@ impl Upstreams {
     }
 
     /// The processes of a FastCGI script. Starts them if necessary.
+    ///
+    /// # Errors
+    ///
+    /// The error of starting the processes.
     pub fn script(&self, file: &Path) -> io::Result<Rc<Group>> {
         self.scripts.group(file, &self.report)
     }
 
     pub fn group(&self, name: &str) -> Option<Rc<Group>> {
-        self.groups.borrow().get(name).cloned()
+        let configured = self.groups.borrow().get(name).cloned();
+        configured.or_else(|| self.chosen.group(name))
     }
 
-    /// Called a few times per second: closes connections that are closed or have been idle too
-    /// long.
+    /// Takes up a back end that a program has named. A configured one of its name stays as it is.
+    /// Returns false if there are too many.
+    pub fn choose(&self, upstream: Upstream) -> bool {
+        self.group(&upstream.name).is_some() || self.chosen.add(upstream, &self.report)
+    }
+
+    /// Closes connections that their other side has closed, or that have been idle too long. Called
+    /// a few times per second.
     pub fn sweep(&self) {
         let now = Instant::now();
         self.scripts.sweep(now);
+        self.chosen.sweep(now);
         let groups = self.groups.borrow();
         if groups.is_empty() {
             return;
@@ -189,7 +205,7 @@ impl Upstreams {
                 member.drained.set(drained);
                 meant.push(format!("{} in {}", member.name, group.name));
             }
-            group.hand_on();
+            group.serve_next();
         }
         meant
     }
@@ -207,7 +223,7 @@ fn members(settings: &Upstream, before: &[Rc<Member>]) -> Vec<Rc<Member>> {
         let name = back_end.name();
         match before.iter().find(|known| known.name == name) {
             Some(known) => {
-                known.renew(back_end.clone());
+                known.reconfigure(back_end.clone());
                 known.clone()
             }
             None => Rc::new(Member::new(back_end.clone())),

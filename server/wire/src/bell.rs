@@ -59,7 +59,7 @@ impl Bell {
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 
-    pub fn awake(&self) {
+    pub fn declare_awake(&self) {
         self.page().front_sleeps.store(0, SeqCst);
     }
 }

@@ -13,7 +13,7 @@ pub struct ControlSocket {
     socket: OwnedFd,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Message {
     pub head: Control,
     pub text: Vec<u8>,
@@ -50,8 +50,8 @@ impl ControlSocket {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if the text is longer than [`CONTROL_TEXT`]; otherwise the error of sendmsg(2),
-    /// `WouldBlock` if the other process does not read.
+    /// `InvalidInput` if the text is longer than [`CONTROL_TEXT`]; otherwise the error of
+    /// sendmsg(2), such as `WouldBlock` if the other process does not read.
     pub fn send(
         &self,
         kind: u32,

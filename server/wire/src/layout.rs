@@ -1,10 +1,10 @@
-//! The layout of the shared memory. `perl/xs/mailbox/wire.h` holds the same layout in C; `tests/header.rs`
-//! compares the two.
+//! The layout of the shared memory. `perl/xs/mailbox/wire.h` holds the same layout in C;
+//! `tests/header.rs` compares the two.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -46,7 +46,7 @@ pub struct Scoreboard {
     pub forked: AtomicU32,
     pub request_id: AtomicU64,
     pub finished: AtomicU64,
-    /// The worker's child on the rung `fork`; 0: none. The front reads the field in order to kill
+    /// The worker's child on the rung `fork`; 0: none. The front reads the field before it kills
     /// the child.
     pub child: AtomicU32,
 }
@@ -211,7 +211,7 @@ pub fn file_mark(parts: [u64; 5]) -> u64 {
 /// sent it.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Outcome {
+pub struct OutcomeFrame {
     /// Bytes of this header and the response head together.
     pub length: u32,
     /// 0: the result is not known.
@@ -237,7 +237,8 @@ pub mod record {
     pub const INTERIM: u16 = 5;
     pub const LOG: u16 = 6;
     pub const DONE: u16 = 7;
-    /// The rest of the response comes through a pipe. The descriptor socket holds its reading end.
+    /// The rest of the response comes through a pipe. The descriptor socket carries its reading
+    /// end.
     pub const TAP: u16 = 8;
     /// Detail of `TAP`, beside a status: the header block comes through the pipe, too.
     pub const TAP_PARSE: u16 = 0x8000;
@@ -254,6 +255,15 @@ pub mod record {
     /// pages of the picture, the hot pages, rewinds, looks, replaced processes, and the reason of
     /// the last replacement or of another rung.
     pub const RUNG: u16 = 12;
+    /// As `PASS`, but the worker filters the front's answer and sends the result. The descriptor
+    /// socket holds the worker's end of a stream socket. The front writes [`FETCH_FOLLOWS`] to it,
+    /// then the body. If the front closes it at once, the front's answer is final.
+    pub const FETCH: u16 = 13;
+    /// Detail of `FETCH`: the descriptor socket holds a second file, the request's body as the
+    /// input filters have made it.
+    pub const FETCH_BODY: u16 = 1;
+    /// The first byte on the socket of `FETCH`: the body follows.
+    pub const FETCH_FOLLOWS: u8 = b'b';
     /// Header lines to send with the answer. Each part of `PASS` is a kind, a u32 length, and the
     /// bytes.
     pub const PASS_LINES: u8 = b'l';
@@ -264,14 +274,14 @@ pub mod record {
     pub const PASS_DOCUMENT: u8 = b'd';
     /// The target of an internal redirect: another path of this server answers.
     pub const PASS_TARGET: u8 = b'u';
-    /// The worker waits for the result of the answer: an [`Outcome`](super::Outcome) in the answer
-    /// area.
+    /// The worker waits for the result of the answer: an [`OutcomeFrame`](super::OutcomeFrame) in
+    /// the answer area.
     pub const PASS_LISTENS: u8 = b'w';
     /// The fields of the request as handlers have left it, all: name, NUL, value, NUL ...
     pub const PASS_FIELDS: u8 = b'h';
-    /// Variables that handlers have set, likewise.
+    /// Variables that handlers have set, in the same form.
     pub const PASS_VARIABLES: u8 = b'v';
-    /// Names of variables that handlers have taken out, a NUL behind each.
+    /// Names of variables that handlers have removed, each followed by a NUL.
     pub const PASS_REMOVED: u8 = b'x';
     /// The query that handlers have set.
     pub const PASS_QUERY: u8 = b'q';
@@ -298,6 +308,10 @@ pub mod control {
     pub const TREE: u32 = 9;
     /// Handlers of a phase that start-up code has changed.
     pub const PUSHED: u32 = 10;
+    /// A question about a script's file; `slot` is its number.
+    pub const EXPLAIN: u32 = 11;
+    /// A line of the answer. With a `pid` it is the last message, and has none.
+    pub const EXPLAINED: u32 = 12;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;

@@ -16,12 +16,12 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub struct Mailbox {
     memory: Memory,
-    known: Known,
+    known: Positions,
 }
 
 /// The positions of both sides when the front last looked or wrote. The counts wrap.
 #[derive(Default)]
-struct Known {
+struct Positions {
     submitted: Cell<u32>,
     taken: Cell<u32>,
     /// Requests whose end the front has read. The slot of the next unfinished request follows from
@@ -52,7 +52,7 @@ impl Mailbox {
         }
         Ok(Mailbox {
             memory,
-            known: Known::default(),
+            known: Positions::default(),
         })
     }
 

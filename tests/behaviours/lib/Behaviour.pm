@@ -1,6 +1,7 @@
 package Behaviour;
 
-# What the rows of tests/behaviours stand on: the modules of mod_perl's API, and how a list becomes an answer.
+# The base of the rows of tests/behaviours: the modules of mod_perl's API, and how a list becomes
+# an answer.
 
 use strict;
 use warnings;
@@ -55,7 +56,7 @@ use APR::Const -compile => qw(:common :error :filetype :finfo :fopen :table :uri
     :socket :status :limit :hook :fprot :lockmech :flock :filepath :shutdown_how);
 use ModPerl::Const -compile => 'EXIT';
 
-# A row's own modules are strict, without having to say so.
+# A row's own modules are strict, without a `use strict`.
 sub import { strict->import; warnings->import; warnings->unimport(qw(redefine once)); }
 
 sub answer {

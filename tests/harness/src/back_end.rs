@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A received request: its head as text, and its body.
-pub struct Heard {
+pub struct ReceivedRequest {
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Heard {
+impl ReceivedRequest {
     /// The value of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
@@ -21,7 +21,7 @@ impl Heard {
     }
 }
 
-type Answering = dyn Fn(Heard, &mut TcpStream) -> bool + Send + Sync;
+type Answering = dyn Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync;
 
 /// Listens until it is dropped. Each connection has a thread.
 pub struct BackEnd {
@@ -35,7 +35,7 @@ pub struct BackEnd {
 impl BackEnd {
     /// `answer` gets each request and returns whether the connection continues.
     pub fn start(
-        answer: impl Fn(Heard, &mut TcpStream) -> bool + Send + Sync + 'static,
+        answer: impl Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync + 'static,
     ) -> BackEnd {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         BackEnd::on(listener, answer)
@@ -44,7 +44,7 @@ impl BackEnd {
     /// Starts at the address of an earlier back end.
     pub fn at(
         address: SocketAddr,
-        answer: impl Fn(Heard, &mut TcpStream) -> bool + Send + Sync + 'static,
+        answer: impl Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync + 'static,
     ) -> BackEnd {
         let mut listener = None;
         crate::eventually(crate::PATIENCE, || {
@@ -64,7 +64,7 @@ impl BackEnd {
 
     fn on(
         listener: TcpListener,
-        answer: impl Fn(Heard, &mut TcpStream) -> bool + Send + Sync + 'static,
+        answer: impl Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync + 'static,
     ) -> BackEnd {
         let address = listener.local_addr().expect("bound");
         let connections = Arc::new(AtomicUsize::new(0));
@@ -127,7 +127,7 @@ fn serve(mut stream: TcpStream, answer: &Answering) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<Heard> {
+fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<ReceivedRequest> {
     let end = loop {
         match crate::head::position(bytes, b"\r\n\r\n") {
             Some(at) => break at + 4,
@@ -136,7 +136,7 @@ fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<Heard> {
     };
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     bytes.drain(..end);
-    let mut heard = Heard {
+    let mut heard = ReceivedRequest {
         head,
         body: Vec::new(),
     };

@@ -19,7 +19,7 @@ pub struct Crowd {
 
 /// The result of a load.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct LoadOutcome {
     pub succeeded: usize,
     /// The failures, the first few as text.
     pub failures: Vec<String>,
@@ -35,9 +35,9 @@ impl Crowd {
         &self,
         request: impl Fn(usize) -> Request + Sync,
         is_right: impl Fn(usize, &Answer) -> bool + Sync,
-    ) -> Outcome {
+    ) -> LoadOutcome {
         let next = AtomicUsize::new(0);
-        let total = Mutex::new(Outcome::default());
+        let total = Mutex::new(LoadOutcome::default());
         std::thread::scope(|scope| {
             for _ in 0..self.clients {
                 scope.spawn(|| {
@@ -56,7 +56,7 @@ impl Crowd {
         is_enough: impl Fn() -> bool,
         request: impl Fn(usize) -> Request + Sync,
         is_right: impl Fn(usize, &Answer) -> bool + Sync,
-    ) -> Outcome {
+    ) -> LoadOutcome {
         let mut total = self.run(&request, &is_right);
         let deadline = Instant::now() + PATIENCE;
         while !is_enough() && Instant::now() < deadline {
@@ -70,8 +70,8 @@ impl Crowd {
         next: &AtomicUsize,
         request: &(impl Fn(usize) -> Request + Sync),
         is_right: &(impl Fn(usize, &Answer) -> bool + Sync),
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
+    ) -> LoadOutcome {
+        let mut outcome = LoadOutcome::default();
         let mut connection: Option<Connection> = None;
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -118,7 +118,7 @@ impl Crowd {
     }
 }
 
-impl Outcome {
+impl LoadOutcome {
     fn fail(&mut self, why: String) {
         self.failed += 1;
         if self.failures.len() < 10 {
@@ -126,7 +126,7 @@ impl Outcome {
         }
     }
 
-    fn add(&mut self, other: Outcome) {
+    fn add(&mut self, other: LoadOutcome) {
         self.succeeded += other.succeeded;
         self.failed += other.failed;
         self.reopened += other.reopened;

@@ -210,7 +210,7 @@ impl Engine {
     }
 }
 
-/// Debian has a folder per version.
+/// Returns the folder of PostgreSQL's programs. Debian has one per version.
 fn postgres(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -220,7 +220,7 @@ fn postgres(name: &str) -> PathBuf {
     newest.unwrap_or_default().join("bin").join(name)
 }
 
-/// Neither engine runs as root, so it becomes its package's user.
+/// Runs a program as its package's user, because neither engine runs as root.
 fn as_user(user: &str, program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);

@@ -249,7 +249,7 @@ impl Server {
 fn serving_address(line: &str) -> SocketAddr {
     line.strip_prefix("mehari: serving http://")
         .or_else(|| line.strip_prefix("mehari: serving https://"))
-        .and_then(|rest| rest.strip_suffix('/'))
+        .and_then(|rest| rest.split('/').next())
         .and_then(|address| address.parse().ok())
         .unwrap_or_else(|| panic!("the line of readiness is {line:?}"))
 }

@@ -15,7 +15,8 @@ my $how = shift @ARGV;
 $how =~ s/^--fake=// if defined $how;
 $| = 1;
 print "mehari: serving http://127.0.0.1:", $listener->sockport, "/\n";
-# Acts at once: a signal that Perl keeps for the next statement is lost on one that comes just before accept sleeps.
+# Acts at once: a signal that Perl keeps for the next statement is lost on one that comes just
+# before accept sleeps.
 my $end = POSIX::SigAction->new(sub { POSIX::_exit($how eq 'status' ? 3 : 0) });
 POSIX::sigaction(POSIX::SIGTERM, $end) or die $!;
 my @kept;

@@ -1,4 +1,4 @@
-# As Apache::DBI's manual has it: each worker connects as it starts, not at its first request.
+# As in Apache::DBI's manual: each worker connects when it starts, not at its first request.
 use strict;
 use warnings;
 use Apache::DBI;

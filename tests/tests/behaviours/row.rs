@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The kind of a row's Perl.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum PerlKind {
     /// The body of a response handler; the response is the returned list.
     List,
     /// A module's text; `ROW->handler` is the response handler unless the row configures others.
@@ -26,7 +26,7 @@ pub struct Row {
     pub title: String,
     /// Its place in its file, from 1.
     pub number: usize,
-    pub kind: Kind,
+    pub kind: PerlKind,
     pub body: String,
     /// Lines of its location, of the server, and files by name.
     pub conf: String,
@@ -42,6 +42,8 @@ pub struct Row {
     pub alone: bool,
     /// Content-Length is compared.
     pub length: bool,
+    /// Both servers refuse the configuration. Without this mark such a row shows nothing.
+    pub refused: bool,
 }
 
 impl Row {
@@ -51,7 +53,7 @@ impl Row {
             page: page.to_owned(),
             title: title.to_owned(),
             number,
-            kind: Kind::List,
+            kind: PerlKind::List,
             body: String::new(),
             conf: String::new(),
             server: String::new(),
@@ -62,6 +64,7 @@ impl Row {
             lazy: false,
             alone: false,
             length: false,
+            refused: false,
         }
     }
 
@@ -85,7 +88,7 @@ impl Row {
 
     pub fn location(&self) -> String {
         match self.kind {
-            Kind::Script => format!("/scripts/{}", self.slug()),
+            PerlKind::Script => format!("/scripts/{}", self.slug()),
             _ => format!("/b/{}", self.slug()),
         }
     }
@@ -110,9 +113,9 @@ impl Row {
     fn say(&mut self, word: &str, rest: &str) {
         let last = self.requests.last_mut();
         match (word, last) {
-            ("module", _) => self.kind = Kind::Module,
+            ("module", _) => self.kind = PerlKind::Module,
             ("script", _) => {
-                self.kind = Kind::Script;
+                self.kind = PerlKind::Script;
                 let class = if rest.is_empty() {
                     "ModPerl::Registry"
                 } else {
@@ -129,6 +132,7 @@ impl Row {
             ("lazy", _) => self.lazy = true,
             ("alone", _) => self.alone = true,
             ("length", _) => self.length = true,
+            ("refused", _) => (self.alone, self.refused) = (true, true),
             ("request", _) => {
                 let (method, target) = rest.split_once(' ').unwrap_or(("GET", rest));
                 self.requests.push(Request::new(method, target));
@@ -151,7 +155,7 @@ impl Row {
 
     fn finish(&mut self) {
         if self.requests.is_empty() {
-            let target = if self.kind == Kind::Script {
+            let target = if self.kind == PerlKind::Script {
                 "SCRIPT"
             } else {
                 "HERE"
@@ -168,7 +172,7 @@ impl Row {
 fn is_said(line: &str) -> bool {
     const WORDS: &[&str] = &[
         "module", "script", "conf", "server", "log", "differs", "lazy", "alone", "length",
-        "request", "field", "body", "chunked",
+        "refused", "request", "field", "body", "chunked",
     ];
     WORDS.contains(&line.split(' ').next().unwrap_or_default())
 }

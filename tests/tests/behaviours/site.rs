@@ -1,6 +1,6 @@
 //! Writes the site of some rows: a location, a package or a script for each row.
 
-use crate::row::{Kind, Row};
+use crate::row::{PerlKind, Row};
 use mehari_harness::{Builder, Server};
 use std::fmt::Write;
 
@@ -15,18 +15,18 @@ pub fn builder(rows: &[&Row], back_end: u16) -> Builder {
     let mut conf = HEAD.to_owned();
     let mut builder = Server::builder().copied(crate::folder().join("lib"), "lib");
     for row in rows {
-        if row.kind == Kind::Module && !row.body.trim().is_empty() && !row.lazy {
+        if row.kind == PerlKind::Module && !row.body.trim().is_empty() && !row.lazy {
             conf += &format!("PerlModule {}\n", row.package());
         }
         conf += &row.filled(&row.server);
         let handler = match row.kind {
             _ if row.conf.contains("SetHandler") => String::new(),
-            Kind::Script => String::new(),
+            PerlKind::Script => String::new(),
             _ => "SetHandler modperl\n".to_owned(),
         };
         let response = match row.kind {
             _ if row.conf.contains("PerlResponseHandler") => String::new(),
-            Kind::Script => String::new(),
+            PerlKind::Script => String::new(),
             _ if row.body.trim().is_empty() => String::new(),
             _ if row.conf.contains("SetHandler")
                 && !row.conf.contains("SetHandler perl-script") =>
@@ -69,16 +69,16 @@ fn with_files(mut builder: Builder, row: &Row, back_end: u16) -> Builder {
     let body = fill(&row.body, &builder);
     let package = row.package();
     match row.kind {
-        Kind::Script => builder.file(
+        PerlKind::Script => builder.file(
             &format!("{}/x.pl", row.location().trim_start_matches('/')),
             &body,
         ),
         _ if body.trim().is_empty() => builder,
-        Kind::Module => builder.file(
+        PerlKind::Module => builder.file(
             &path(&package),
             &format!("package {package};\nuse Behaviour;\n{body}\n1;\n"),
         ),
-        Kind::List => builder.file(
+        PerlKind::List => builder.file(
             &path(&package),
             &format!(
                 "package {package};\nuse Behaviour;\nsub handler {{\nmy $r = shift;\n\

@@ -8,9 +8,10 @@ pub fn of(rows: &[Row]) -> String {
     let share = same * 1000 / rows.len().max(1);
     let mut text = format!(
         "# mod_perl's behaviours\n\n\
-         Each row is a behaviour that mod_perl documents. `cargo test -p mehari-tests --test behaviours` runs every\n\
-         row on Mehari and on Apache with mod_perl and compares status, fields, body and, where a row asks for it,\n\
-         the error log. The rows are in `tests/behaviours`, a file for each page of mod_perl's documentation.\n\n\
+         Each row is a behaviour that mod_perl documents. `cargo test -p mehari-tests --test\n\
+         behaviours` runs every row on Mehari and on Apache with mod_perl. It compares status,\n\
+         fields, body and, where a row asks for it, the error log. The rows are in\n\
+         `tests/behaviours`, a file for each page of mod_perl's documentation.\n\n\
          {same} of {} rows are the same ({}.{} %).\n",
         rows.len(),
         share / 10,

@@ -46,12 +46,12 @@ fn a_stream_without_a_window_holds_nobody_and_is_reset_in_time() {
     client.write(&get(1));
     assert_eq!(
         client.outcome(),
-        Outcome::Status(200),
+        StreamOutcome::Status(200),
         "the head needs no window"
     );
     let mut other = Client::greet(&server, &[]);
     other.write(&get(1));
-    assert_eq!(other.outcome(), Outcome::Status(200));
+    assert_eq!(other.outcome(), StreamOutcome::Status(200));
     let end = client.until(RST_STREAM).expect("an end");
     assert_eq!(end.stream, 1);
 }
@@ -66,15 +66,15 @@ fn what_goes_beyond_the_window_is_an_error() {
     client.write(&full.repeat(80));
     let outcome = loop {
         match client.outcome() {
-            Outcome::Status(_) => {}
+            StreamOutcome::Status(_) => {}
             other => break other,
         }
     };
     assert!(
         matches!(
             outcome,
-            Outcome::GoAway(FLOW_CONTROL_ERROR)
-                | Outcome::Reset(FLOW_CONTROL_ERROR | STREAM_CLOSED | 0)
+            StreamOutcome::GoAway(FLOW_CONTROL_ERROR)
+                | StreamOutcome::Reset(FLOW_CONTROL_ERROR | STREAM_CLOSED | 0)
         ),
         "{outcome:?}"
     );

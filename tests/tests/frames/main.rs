@@ -7,7 +7,7 @@ mod unsent;
 mod wire;
 
 use mehari_harness::{eventually, Server, PATIENCE};
-use wire::Outcome::*;
+use wire::StreamOutcome::*;
 use wire::*;
 
 pub const TEN: &str = "0123456789";

@@ -1,6 +1,6 @@
 //! A client's frames, and the expected replies.
 
-use crate::wire::Outcome::*;
+use crate::wire::StreamOutcome::*;
 use crate::wire::*;
 
 /// A GET request with these fields added, or replacing its own.
@@ -23,7 +23,7 @@ fn without(name: &str) -> Vec<u8> {
 
 /// The library reports PROTOCOL_ERROR where RFC 9113 has a more specific code (FRAME_SIZE_ERROR,
 /// COMPRESSION_ERROR), and ends the connection (section 5.4.2 allows it) for malformed fields.
-pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
+pub fn rows() -> Vec<(&'static str, Vec<u8>, StreamOutcome)> {
     let ping = |length: usize, stream| frame(PING, 0, stream, &vec![0; length]);
     let window = |stream, by: u32| frame(WINDOW_UPDATE, 0, stream, &by.to_be_bytes());
     let both = |first: Vec<u8>, second: Vec<u8>| [first, second].concat();

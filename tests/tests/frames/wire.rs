@@ -141,28 +141,28 @@ impl Client {
 
     /// The final result: the error of a GOAWAY with the end of the connection, or of a stream
     /// reset, or a response status.
-    pub fn outcome(&mut self) -> Outcome {
+    pub fn outcome(&mut self) -> StreamOutcome {
         let began = Instant::now();
         while let Some(frame) = self.read() {
             match frame.kind {
                 GOAWAY => return self.farewell(frame.number(4)),
-                RST_STREAM => return Outcome::Reset(frame.number(0)),
-                HEADERS => return Outcome::Status(status(&frame.payload)),
+                RST_STREAM => return StreamOutcome::Reset(frame.number(0)),
+                HEADERS => return StreamOutcome::Status(status(&frame.payload)),
                 _ => {}
             }
             assert!(began.elapsed() < PATIENCE, "no outcome");
         }
-        Outcome::Closed
+        StreamOutcome::Closed
     }
 
-    fn farewell(&mut self, reason: u32) -> Outcome {
+    fn farewell(&mut self, reason: u32) -> StreamOutcome {
         while self.read().is_some() {}
-        Outcome::GoAway(reason)
+        StreamOutcome::GoAway(reason)
     }
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub enum Outcome {
+pub enum StreamOutcome {
     Status(u16),
     Reset(u32),
     GoAway(u32),

@@ -6,7 +6,8 @@ use mehari_harness::{Request, Server};
 const COMPILED: &str = "use strict;\nour $compiler;\nBEGIN { $compiler = $$ }\nmy $r = shift;\n\
     $r->send_http_header('text/plain');\nprint $compiler == $$ ? 'here' : 'before the fork';\n";
 
-/// The guide's start-up code in `<Perl>` sections: a loader that walks the folder of scripts, a translation handler.
+/// The guide's start-up code in `<Perl>` sections: a loader that walks the folder of scripts, a
+/// translation handler.
 const SECTIONS: &str = "\
 PerlModule Apache2::compat
 <Perl>

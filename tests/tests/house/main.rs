@@ -1,7 +1,9 @@
-//! The repository's rules: crates depend only downwards, and the top-level modules of a crate form
-//! no cycle. See ARCHITECTURE.md.
+//! The repository's rules: crates depend only downwards, the top-level modules of a crate form no
+//! cycle, and prose fits 100 columns. See ARCHITECTURE.md.
 
+mod columns;
 mod modules;
+mod names;
 mod needs;
 mod tokens;
 

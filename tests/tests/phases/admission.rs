@@ -140,7 +140,7 @@ fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
     }
 }
 
-/// Client addresses, and whether an address suffices.
+/// Adds the cases of client addresses, and of `Satisfy`, which says whether an address suffices.
 fn places(sections: &mut Sections, cases: &mut Vec<Case>) {
     const SATISFY: &[&str] = &["", "Satisfy Any", "Satisfy All"];
     const ALLOWED: &[&str] = &[

@@ -11,6 +11,7 @@ mod admission;
 mod by_hand;
 mod depth;
 mod error_pages;
+mod front_answers;
 mod handlers;
 mod leading;
 mod order;

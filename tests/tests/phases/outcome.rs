@@ -82,8 +82,8 @@ sub process  { my $r = shift; print $$; return 0 }
         server.get(&format!("/{name}")).expect(500);
         let line = server
             .log
-            .expect(&format!("/{name}: what handlers have set"));
-        assert!(line.contains("is larger than 65536 bytes"), "{line}");
+            .expect(&format!("/{name}: the handlers' headers"));
+        assert!(line.contains("are larger than 65536 bytes"), "{line}");
         server.log.expect(&format!("heard of /{name} 500"));
     }
     assert_eq!(server.get("/process").expect(200), worker);

@@ -1,4 +1,5 @@
-//! Scripts on CGI.pm and CGI::Carp: forms, cookies, uploads, redirects and errors, under Registry and PerlRun.
+//! Scripts on CGI.pm and CGI::Carp: forms, cookies, uploads, redirects and errors, under Registry
+//! and PerlRun.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

@@ -1,4 +1,5 @@
-//! Real programs, unchanged from their packages, on Mehari and on Apache with mod_perl: see `tests/programs/README.md`.
+//! Real programs, unchanged from their packages, on Mehari and on Apache with mod_perl: see
+//! `tests/programs/README.md`.
 
 mod apache_reload;
 mod apache_session;

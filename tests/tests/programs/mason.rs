@@ -1,4 +1,5 @@
-//! HTML::Mason's ApacheHandler, unchanged from its package: components, arguments, the component cache, errors.
+//! HTML::Mason's ApacheHandler, unchanged from its package: components, arguments, the component
+//! cache, errors.
 
 use mehari_harness::{needs, Builder, Pair, Request, Server};
 

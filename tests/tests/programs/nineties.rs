@@ -26,7 +26,8 @@ fn compare_on_every_rung(requests: &[Request]) {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// Each of the two servers runs as a user of its own; a script that names its own URL is under each rung's.
+/// Each of the two servers runs as a user of its own; a script that names its own URL is under each
+/// rung's.
 const VARYING: &[(&str, &str)] = &[(r"user .*, group \S+", "(user)"), (r"umask \d+", "(umask)")];
 
 const UPLOAD: &[u8] = b"--XX\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nabc\r\n--XX\r\n\

@@ -60,7 +60,7 @@ fn a_program_has_a_file_sent_from_allowed_folders_only() {
     ] {
         assert_eq!(ask(query.clone()).status, status, "{query}");
     }
-    server.log.expect("is in no folder of XSendFilePath");
+    server.log.expect("names a file outside of XSendFilePath");
     // If it is off, the field is passed on: it may be for a server in front of Mehari.
     let answer = server.get("/back/x");
     assert_eq!(answer.expect(200), "junk");

@@ -128,7 +128,8 @@ fn a_member_that_fails_its_health_check_gets_no_request() {
 #[test]
 fn back_ends_that_come_and_go_and_reloads_under_load_lose_nothing() {
     let start = |address: Option<SocketAddr>| {
-        let answering = |_: mehari_harness::back_end::Heard, stream: &mut std::net::TcpStream| {
+        let answering = |_: mehari_harness::back_end::ReceivedRequest,
+                         stream: &mut std::net::TcpStream| {
             stream.write_all(&answer("ok")).is_ok()
         };
         match address {

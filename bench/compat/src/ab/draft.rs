@@ -174,8 +174,8 @@ impl Draft {
         Ok(())
     }
 
-    /// ab sends the last `-C` only, although its usage calls the option repeatable. Here each
-    /// cookie is sent.
+    /// Adds a cookie. ab sends the last `-C` only, although its usage calls the option repeatable.
+    /// Here each cookie is sent.
     fn set_cookie(&mut self, cookie: &[u8]) {
         if self.options.bug_compatible {
             self.options.cookie.clear();
@@ -265,7 +265,7 @@ impl Draft {
     }
 }
 
-/// ab's `err()`: the text and a newline, with status 1.
+/// Refuses as ab's `err()` does: with the text and a newline, and status 1.
 fn fatal(text: &str) -> Refusal {
     Refusal::to_stderr(1, format!("{text}\n"))
 }

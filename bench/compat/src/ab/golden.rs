@@ -12,7 +12,7 @@ fn options(line: &str) -> Options {
     Options::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {refusal:?}"))
 }
 
-/// Connect, total and waiting of each request, in microseconds.
+/// Connect, total and waiting time of each request, in microseconds.
 fn measured(arithmetic: Arithmetic, requests: &[(u64, u64, u64)]) -> Measured {
     let mut times = Times::new(arithmetic, false);
     for &(connect, total, waiting) in requests {
@@ -75,7 +75,7 @@ Percentage of the requests served within a certain time (ms)
 ";
 
 fn text(options: &Options, measured: &Measured) -> String {
-    String::from_utf8(report::text(options, measured)).expect("nothing here is not ASCII")
+    String::from_utf8(report::text(options, measured)).expect("the report is ASCII text")
 }
 
 #[test]
@@ -153,8 +153,8 @@ Total:          2     6   10
     assert!(text.ends_with(table), "{text}");
 }
 
-/// To ab a mean of 510 and a median of 490 microseconds are 1 and 0 milliseconds, which are far
-/// apart.
+/// ab compares whole milliseconds: it takes a mean of 510 microseconds for 1 ms and a median of 490
+/// for 0 ms. ab therefore warns that the two differ.
 #[test]
 fn doubts_come_of_rounding_and_only_ab_has_them() {
     let mut requests = vec![(0, 490, 0); 9];
@@ -182,7 +182,7 @@ fn the_html_table_of_three() {
     let options = options("-w -n 3 h/x");
     let attributes = options.html.clone().expect("-w was given");
     let page = html::html(&options, &attributes, &measured(Arithmetic::Right, THREE));
-    let page = String::from_utf8(page).expect("nothing here is not ASCII");
+    let page = String::from_utf8(page).expect("the page is ASCII text");
     assert!(page.starts_with("\n\n<table >\n<tr ><th colspan=2 bgcolor=white>Server Software:</th><td colspan=2 bgcolor=white>Known/1.0</td></tr>\n"), "{page}");
     assert!(page.ends_with(
         "<tr ><th bgcolor=white>Processing:</th><td bgcolor=white>    2</td><td bgcolor=white>    5</td><td bgcolor=white>    8</td></tr>\n\
@@ -190,7 +190,7 @@ fn the_html_table_of_three() {
     ), "{page}");
 }
 
-/// Totals of 1 ms, 2 ms, ... : the ranks that ab takes, and the correct ranks.
+/// Totals of 1 ms, 2 ms and so on: the ranks that ab takes, and the correct ranks.
 #[test]
 fn medians_and_ranks_of_the_counts_where_they_differ() {
     let rows = [

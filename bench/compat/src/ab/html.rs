@@ -101,7 +101,7 @@ fn rates(table: &mut Table, options: &Options, measured: &Measured) {
     }
 }
 
-/// ab's own three rows. Processing is Total less Connect.
+/// Adds ab's own three rows. Processing is Total less Connect.
 fn connection_times(table: &mut Table, measured: &Measured) {
     let connect = measured.times.summary(Time::Connect);
     let total = measured.times.summary(Time::Total);

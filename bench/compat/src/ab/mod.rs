@@ -36,6 +36,11 @@ use std::time::Duration;
 use tally::Tally;
 use times::Times;
 
+/// The text of `mehari ab --help`.
+pub fn help() -> String {
+    usage::help()
+}
+
 /// Runs `ab` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = match Options::parse(arguments) {
@@ -236,6 +241,6 @@ fn drive(
     if options.time_limit.is_some_and(|seconds| seconds < 0) {
         return Ok((tally, false));
     }
-    let (tally, ran) = engine::carry_out(plan, tally)?;
+    let (tally, ran) = engine::run_plan(plan, tally)?;
     Ok((tally, ran.interrupted))
 }

@@ -192,8 +192,8 @@ pub fn milliseconds(microseconds: u64) -> u64 {
     (microseconds + 500) / 1000
 }
 
-/// ab's two warnings about a mean far from its median. ab compares whole milliseconds, so that
-/// rounding alone causes the warnings on a fast server.
+/// Prints ab's two warnings about a mean far from its median. ab compares whole milliseconds, so
+/// that rounding alone causes the warnings on a fast server.
 fn doubt(page: &mut Page, options: &Options, time: Time, summary: &Summary) {
     let (mean, median) = if options.bug_compatible {
         let shown = Shown::of(summary);

@@ -2,7 +2,7 @@
 
 use super::measured::TlsLines;
 use super::options::{Options, Tls};
-use mehari_load::{TlsFacts, TlsPolicy, TlsVersions};
+use mehari_load::{Identity, TlsFacts, TlsPolicy, TlsVersions};
 use std::net::IpAddr;
 
 impl TlsLines {
@@ -73,7 +73,10 @@ pub fn policy(options: &Options) -> TlsPolicy {
     TlsPolicy {
         insecure: true,
         no_resumption: true,
-        identity: certificate.clone().map(|file| (file.clone(), file)),
+        identity: certificate.clone().map(|file| Identity {
+            certificate: file.clone(),
+            key: file,
+        }),
         no_server_name: name.is_none(),
         server_name: name,
         versions: match protocol.as_deref() {

@@ -7,7 +7,8 @@ use super::options::Options;
 use super::times::{Arithmetic, Row, Times};
 use crate::console::Console;
 use mehari_load::{
-    nanoseconds, ConnectTimes, Connected, Exchange, Failure, FailureKind, Moment, Observer, Sample,
+    nanoseconds, ConnectTimes, Connected, Failure, FailureKind, Moment, ObservedExchange, Observer,
+    Sample,
 };
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -206,11 +207,11 @@ impl Observer for Tally {
         }
     }
 
-    fn sent(&mut self, _exchange: &Exchange, bytes: u64) {
+    fn sent(&mut self, _exchange: &ObservedExchange, bytes: u64) {
         self.measured.bytes_written += bytes;
     }
 
-    fn head(&mut self, exchange: &Exchange, head: &[u8]) {
+    fn head(&mut self, exchange: &ObservedExchange, head: &[u8]) {
         if !self.has_document {
             self.measured.server_software = server_software(head);
         }
@@ -223,7 +224,7 @@ impl Observer for Tally {
         }
     }
 
-    fn body(&mut self, _exchange: &Exchange, piece: &[u8]) {
+    fn body(&mut self, _exchange: &ObservedExchange, piece: &[u8]) {
         if !self.shown.is_empty() {
             self.show(piece);
         }

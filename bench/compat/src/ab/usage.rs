@@ -120,7 +120,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// ab's `-h`, line for line.
+/// Returns the text of ab's `-h`, line for line.
 pub fn usage() -> String {
     let mut text =
         String::from("Usage: ab [options] [http[s]://]hostname[:port]/path\nOptions are:\n");

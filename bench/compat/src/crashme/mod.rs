@@ -14,6 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
 
+/// The text of `mehari crashme --help`.
+pub fn help() -> String {
+    options::HELP.into()
+}
+
 /// Runs `crashme` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = Options::parse(arguments)
@@ -44,7 +49,7 @@ fn perform(options: &Options, console: &Console) -> Result<u8, Refusal> {
         }),
         ..Connection::default()
     };
-    let (mut tally, ran) = engine::carry_out(plan, Tally::new(options.bug_compatible))
+    let (mut tally, ran) = engine::run_plan(plan, Tally::new(options.bug_compatible))
         .map_err(|error| refuse(&error.to_string()))?;
     tally.measured.elapsed = ran.elapsed.as_secs_f64();
     console.out(report::text(options, &tally.measured));

@@ -17,7 +17,7 @@ pub struct Options {
     pub bug_compatible: bool,
 }
 
-const HELP: &str = "Usage: crashme [-c agents] [-n requests] [-t seconds] URL...
+pub const HELP: &str = "Usage: crashme [-c agents] [-n requests] [-t seconds] URL...
     -c agents    parallel agents (10)
     -n requests  requests of each URL (100)
     -t seconds   time-out of a request (10)

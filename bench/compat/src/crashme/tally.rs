@@ -1,7 +1,7 @@
 //! crashme's counts: answers with a 2xx status, reasons of the other answers, and the time of each
 //! answer.
 
-use mehari_load::{Exchange, Failure, FailureKind, Moment, Observer, Sample};
+use mehari_load::{Failure, FailureKind, Moment, ObservedExchange, Observer, Sample};
 use std::collections::{BTreeMap, HashMap};
 
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Tally {
 }
 
 impl Observer for Tally {
-    fn head(&mut self, exchange: &Exchange, head: &[u8]) {
+    fn head(&mut self, exchange: &ObservedExchange, head: &[u8]) {
         if !(200..300).contains(&exchange.status) {
             self.phrases
                 .insert(exchange.connection, phrase(head, exchange.status));

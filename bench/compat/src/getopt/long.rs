@@ -31,7 +31,7 @@ pub enum LongError {
 }
 
 /// An option: its full name, and its argument if it has one.
-pub type Found = (&'static str, Option<Word>);
+pub type FoundOption = (&'static str, Option<Word>);
 
 /// Reads every option of `words` in order. Other words are skipped, and `--` ends the options.
 /// `letters` maps short options to the names of long options.
@@ -39,7 +39,7 @@ pub fn long_options(
     words: &[Word],
     table: &[Long],
     letters: &[(char, &'static str)],
-) -> Vec<Result<Found, LongError>> {
+) -> Vec<Result<FoundOption, LongError>> {
     let mut found = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -59,7 +59,7 @@ fn long_option<'w>(
     text: &[u8],
     table: &[Long],
     rest: &mut impl Iterator<Item = &'w Word>,
-) -> Result<Found, LongError> {
+) -> Result<FoundOption, LongError> {
     let (name, value) = match text.iter().position(|&byte| byte == b'=') {
         Some(at) => (&text[..at], Some(text[at + 1..].to_vec())),
         None => (text, None),
@@ -98,7 +98,7 @@ fn short_options<'w>(
     table: &[Long],
     letters: &[(char, &'static str)],
     rest: &mut impl Iterator<Item = &'w Word>,
-    found: &mut Vec<Result<Found, LongError>>,
+    found: &mut Vec<Result<FoundOption, LongError>>,
 ) {
     for (at, &byte) in word.iter().enumerate() {
         let letter = char::from(byte);

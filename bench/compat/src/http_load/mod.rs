@@ -15,6 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
 
+/// The text of `mehari http_load --help`.
+pub fn help() -> String {
+    options::USAGE.into()
+}
+
 /// Runs `http_load` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = Options::parse(arguments)
@@ -51,7 +56,7 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
         ..Connection::default()
     };
     let tally = Tally::new(options.clone(), console.clone(), names);
-    let (mut tally, ran) = engine::carry_out(plan, tally)
+    let (mut tally, ran) = engine::run_plan(plan, tally)
         .map_err(|error| Refusal::to_stderr(1, format!("http_load: {error}\n")))?;
     // The last start lies before the end of -seconds, but the rates cover the whole time.
     let asked = match options.end {

@@ -62,17 +62,16 @@ const NAMES: &[(&str, bool)] = &[
 ];
 
 /// The usage message of five lines, which follows every wrong command line.
+pub const USAGE: &str = "usage:  http_load [-checksum] [-throttle] [-proxy host:port] [-verbose] [-timeout secs] [-sip sip_file]\n\
+    \x20           [-cipher str]\n\
+    \x20           -parallel N | -rate N [-jitter]\n\
+    \x20           -fetches N | -seconds N\n\
+    \x20           url_file\n\
+    One start specifier, either -parallel or -rate, is required.\n\
+    One end specifier, either -fetches or -seconds, is required.\n";
+
 fn usage() -> Refusal {
-    Refusal::to_stderr(
-        1,
-        "usage:  http_load [-checksum] [-throttle] [-proxy host:port] [-verbose] [-timeout secs] [-sip sip_file]\n\
-        \x20           [-cipher str]\n\
-        \x20           -parallel N | -rate N [-jitter]\n\
-        \x20           -fetches N | -seconds N\n\
-        \x20           url_file\n\
-        One start specifier, either -parallel or -rate, is required.\n\
-        One end specifier, either -fetches or -seconds, is required.\n",
-    )
+    Refusal::to_stderr(1, USAGE)
 }
 
 fn refuse(text: &str) -> Refusal {
@@ -111,8 +110,7 @@ impl Options {
             match &word[..] {
                 b"--bug-compatible" => draft.bug_compatible = true,
                 b"--help" => {
-                    let text = usage().err;
-                    return Err(Refusal::to_stdout(0, text));
+                    return Err(Refusal::to_stdout(0, USAGE));
                 }
                 _ => draft.take(&word, &mut words)?,
             }

@@ -3,7 +3,9 @@
 use super::options::Options;
 use crate::console::Console;
 use crate::number::general;
-use mehari_load::{Closed, ConnectTimes, Exchange, Failure, FailureKind, Moment, Observer, Sample};
+use mehari_load::{
+    Closed, ConnectTimes, Failure, FailureKind, Moment, ObservedExchange, Observer, Sample,
+};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -117,7 +119,8 @@ impl Tally {
         }
     }
 
-    /// http_load counts a failed fetch as a fetch and does not report a broken connection.
+    /// Counts a failure. http_load counts a failed fetch as a fetch and does not report a broken
+    /// connection.
     fn tell_failure(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.measured.fetches += 1;
@@ -153,11 +156,11 @@ impl Observer for Tally {
         self.measured.most_parallel = self.measured.most_parallel.max(self.open);
     }
 
-    fn head(&mut self, exchange: &Exchange, _head: &[u8]) {
+    fn head(&mut self, exchange: &ObservedExchange, _head: &[u8]) {
         *self.measured.codes.entry(exchange.status).or_default() += 1;
     }
 
-    fn body(&mut self, exchange: &Exchange, piece: &[u8]) {
+    fn body(&mut self, exchange: &ObservedExchange, piece: &[u8]) {
         if self.options.checksum {
             let sum = self.sums.entry(exchange.connection).or_default();
             // Byte by byte, so that the checksum does not depend on the pieces.

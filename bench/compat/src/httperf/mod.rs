@@ -21,9 +21,15 @@ use super::console::Console;
 use super::{engine, resolve};
 use mehari_load::Plan;
 use options::{Options, Workload};
+use parse::HttpVersion;
 use std::ffi::OsString;
 use std::sync::Arc;
 use tally::Tally;
+
+/// The text of `mehari httperf --help`.
+pub fn help() -> String {
+    usage::usage()
+}
 
 /// Runs `httperf` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
@@ -80,8 +86,8 @@ fn prepare(options: &Options) -> Result<Plan, String> {
     let server = &options.server;
     let address = resolve::address(server)
         .map_err(|_| format!("httperf.core_addr_intern: invalid server address {server}"))?;
-    if !matches!(options.http_version, (1, 0 | 1)) {
-        let (major, minor) = options.http_version;
+    let HttpVersion { major, minor } = options.http_version;
+    if !matches!((major, minor), (1, 0 | 1)) {
         return Err(format!(
             "httperf: unexpected version code {major}{minor:04}"
         ));
@@ -102,7 +108,7 @@ fn measure(options: &Arc<Options>, plan: Plan, console: &Console) -> u8 {
     let measured = if idle {
         tally.measured
     } else {
-        match engine::carry_out(plan, tally) {
+        match engine::run_plan(plan, tally) {
             Ok((mut tally, ran)) => {
                 tally.measured.duration = ran.elapsed.as_secs_f64();
                 tally.measured.user_seconds = ran.user.as_secs_f64();

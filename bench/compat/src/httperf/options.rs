@@ -1,7 +1,7 @@
 //! httperf's command line, read like `getopt_long`: any unique prefix of a name is accepted, later
 //! options win, and other words are skipped.
 
-use super::parse::{self, ParseError};
+use super::parse::{self, ClientShare, HttpVersion, ParseError};
 use super::table::{misuse, LETTERS, TABLE};
 use super::usage::usage;
 use crate::console::Refusal;
@@ -89,13 +89,13 @@ pub struct Options {
     /// Seconds; 0 means no think time-out.
     pub think_timeout: f64,
     pub timeout: f64,
-    pub client: (u64, u64),
+    pub client: ClientShare,
     pub server: String,
     pub server_name: Option<String>,
     pub port: Option<u16>,
     pub uri: String,
     pub failure_status: u64,
-    pub http_version: (u32, u32),
+    pub http_version: HttpVersion,
     pub max_connections: u64,
     pub max_piped_calls: u64,
     pub arrival: Arrival,
@@ -132,13 +132,16 @@ impl Default for Options {
             close_with_reset: false,
             think_timeout: 0.0,
             timeout: 0.0,
-            client: (0, 1),
+            client: ClientShare {
+                number: 0,
+                clients: 1,
+            },
             server: "localhost".into(),
             server_name: None,
             port: None,
             uri: "/".into(),
             failure_status: 0,
-            http_version: (1, 1),
+            http_version: HttpVersion { major: 1, minor: 1 },
             max_connections: 0,
             max_piped_calls: 0,
             arrival: Arrival::Sequential,

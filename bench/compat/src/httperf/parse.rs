@@ -42,25 +42,42 @@ pub fn seconds(text: &str, what: &str) -> Result<f64, ParseError> {
     }
 }
 
-pub fn http_version(text: &str) -> Result<(u32, u32), ParseError> {
+/// `--http-version`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpVersion {
+    pub major: u32,
+    pub minor: u32,
+}
+
+/// `--client=I/N`: this process is number `I` of `N` that share the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientShare {
+    pub number: u64,
+    pub clients: u64,
+}
+
+pub fn http_version(text: &str) -> Result<HttpVersion, ParseError> {
     let parts = text.split_once('.').and_then(|(major, minor)| {
         let (major, rest) = leading_integer(major)?;
         let (minor, _) = leading_integer(minor)?;
-        rest.is_empty().then_some((major as u32, minor as u32))
+        rest.is_empty().then_some(HttpVersion {
+            major: major as u32,
+            minor: minor as u32,
+        })
     });
     parts.map_or_else(|| wrong(format!("illegal version number {text}")), Ok)
 }
 
 /// Reads `I/N`.
-pub fn client(text: &str) -> Result<(u64, u64), ParseError> {
-    let Some((id, rest)) = leading_integer(text) else {
+pub fn client(text: &str) -> Result<ClientShare, ParseError> {
+    let Some((number, rest)) = leading_integer(text) else {
         return wrong(format!("bad client id (rest: `{text}')"));
     };
     let Some(count) = rest.strip_prefix('/') else {
         return wrong(format!("client id not followed by `/' (rest: `{rest}')"));
     };
     match leading_integer(count) {
-        Some((clients, _)) if id < clients => Ok((id, clients)),
+        Some((clients, _)) if number < clients => Ok(ClientShare { number, clients }),
         _ => wrong(format!("bad number of clients (rest: `{count}')")),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::options::{Options, Print};
 use crate::console::Console;
-use mehari_load::{Exchange, Sample};
+use mehari_load::{ObservedExchange, Sample};
 use std::collections::{HashMap, VecDeque};
 
 /// Numbers calls in sending order. The replies of a connection come in the order of its calls.
@@ -33,7 +33,7 @@ impl Printer {
         })
     }
 
-    pub fn sent(&mut self, exchange: &Exchange) {
+    pub fn sent(&mut self, exchange: &ObservedExchange) {
         let id = self.next;
         self.next += 1;
         self.waiting
@@ -64,14 +64,14 @@ impl Printer {
             .unwrap_or(0)
     }
 
-    pub fn head(&mut self, exchange: &Exchange, head: &[u8]) {
+    pub fn head(&mut self, exchange: &ObservedExchange, head: &[u8]) {
         if self.reply.is_some_and(Print::header) {
             self.lines("RH", self.call(exchange.connection), head);
         }
     }
 
     /// Prints the complete lines. A piece may end within a line.
-    pub fn body(&mut self, exchange: &Exchange, piece: &[u8]) {
+    pub fn body(&mut self, exchange: &ObservedExchange, piece: &[u8]) {
         if !self.reply.is_some_and(Print::body) {
             return;
         }

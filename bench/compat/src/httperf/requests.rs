@@ -1,6 +1,7 @@
 //! The requests of a plan in httperf's form, and the sessions that use them.
 
 use super::options::Options;
+use super::parse::HttpVersion;
 use super::session_log::{LoggedCall, LoggedSession};
 use mehari_load::{Burst, Endpoint, OnFailure, Request, Session};
 use std::collections::HashMap;
@@ -71,7 +72,7 @@ impl<'o> Requests<'o> {
 /// Without a host it writes an additional line end. It does not complete an added line that does
 /// not end in `\n`.
 fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
-    let (major, minor) = options.http_version;
+    let HttpVersion { major, minor } = options.http_version;
     let mut head = format!(
         "{method} {} HTTP/{major}.{minor}\r\nUser-Agent: httperf/0.9.0\r\n",
         call.uri

@@ -2,7 +2,7 @@
 
 use crate::getopt::{Long, LongError, Takes};
 
-const fn takes(name: &'static str) -> Long {
+const fn required_argument(name: &'static str) -> Long {
     Long {
         name,
         takes: Takes::Argument,
@@ -16,7 +16,7 @@ const fn flag(name: &'static str) -> Long {
     }
 }
 
-const fn perhaps(name: &'static str) -> Long {
+const fn optional_argument(name: &'static str) -> Long {
     Long {
         name,
         takes: Takes::Perhaps,
@@ -26,46 +26,46 @@ const fn perhaps(name: &'static str) -> Long {
 /// The options in httperf's order, in which the message about an ambiguous prefix lists them.
 /// `runtime` is from 0.9.1.
 pub const TABLE: &[Long] = &[
-    takes("add-header"),
-    takes("burst-length"),
-    takes("client"),
+    required_argument("add-header"),
+    required_argument("burst-length"),
+    required_argument("client"),
     flag("close-with-reset"),
-    takes("debug"),
-    takes("failure-status"),
+    required_argument("debug"),
+    required_argument("failure-status"),
     flag("help"),
     flag("hog"),
-    takes("http-version"),
-    takes("max-connections"),
-    takes("max-piped-calls"),
-    takes("method"),
+    required_argument("http-version"),
+    required_argument("max-connections"),
+    required_argument("max-piped-calls"),
+    required_argument("method"),
     flag("no-host-hdr"),
-    takes("num-calls"),
-    takes("num-conns"),
-    takes("period"),
-    takes("port"),
-    perhaps("print-reply"),
-    perhaps("print-request"),
-    takes("rate"),
-    takes("recv-buffer"),
+    required_argument("num-calls"),
+    required_argument("num-conns"),
+    required_argument("period"),
+    required_argument("port"),
+    optional_argument("print-reply"),
+    optional_argument("print-request"),
+    required_argument("rate"),
+    required_argument("recv-buffer"),
     flag("retry-on-failure"),
-    takes("runtime"),
-    takes("send-buffer"),
-    takes("server"),
-    takes("server-name"),
+    required_argument("runtime"),
+    required_argument("send-buffer"),
+    required_argument("server"),
+    required_argument("server-name"),
     flag("session-cookies"),
     flag("ssl"),
-    takes("ssl-ciphers"),
+    required_argument("ssl-ciphers"),
     flag("ssl-no-reuse"),
-    takes("think-timeout"),
-    takes("timeout"),
-    takes("uri"),
+    required_argument("think-timeout"),
+    required_argument("timeout"),
+    required_argument("uri"),
     flag("verbose"),
     flag("version"),
-    takes("wlog"),
-    takes("wsess"),
-    takes("wsesslog"),
-    takes("wsesspage"),
-    takes("wset"),
+    required_argument("wlog"),
+    required_argument("wsess"),
+    required_argument("wsesslog"),
+    required_argument("wsesspage"),
+    required_argument("wset"),
 ];
 
 pub const LETTERS: &[(char, &str)] = &[

@@ -3,10 +3,11 @@
 
 use super::measured::{Measured, Series};
 use super::options::Options;
+use super::parse::ClientShare;
 use super::printer::Printer;
 use crate::console::Console;
 use mehari_load::{
-    Closed, Connected, Exchange, Failure, FailureKind, Moment, Observer, Sample, SessionEnd,
+    Closed, Connected, Failure, FailureKind, Moment, ObservedExchange, Observer, Sample, SessionEnd,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,8 +56,8 @@ struct Reply {
 impl Tally {
     /// `requests` holds the bytes of each request of the plan, for printing.
     pub fn new(options: Arc<Options>, console: Console, requests: Vec<Vec<u8>>) -> Tally {
-        let (id, clients) = options.client;
-        let first = (id as f64 + 1.0) * INTERVAL / clients as f64;
+        let ClientShare { number, clients } = options.client;
+        let first = (number as f64 + 1.0) * INTERVAL / clients as f64;
         Tally {
             printer: Printer::wanted(&options, console.clone(), requests),
             measured: Measured::new(options.workload.is_sessions()),
@@ -161,7 +162,7 @@ impl Observer for Tally {
             .add(seconds(times.secured.since(times.begun)));
     }
 
-    fn sent(&mut self, exchange: &Exchange, bytes: u64) {
+    fn sent(&mut self, exchange: &ObservedExchange, bytes: u64) {
         self.measured.requests += 1;
         self.measured.bytes_sent += bytes;
         if let Some(printer) = &mut self.printer {
@@ -169,13 +170,13 @@ impl Observer for Tally {
         }
     }
 
-    fn head(&mut self, exchange: &Exchange, head: &[u8]) {
+    fn head(&mut self, exchange: &ObservedExchange, head: &[u8]) {
         if let Some(printer) = &mut self.printer {
             printer.head(exchange, head);
         }
     }
 
-    fn body(&mut self, exchange: &Exchange, piece: &[u8]) {
+    fn body(&mut self, exchange: &ObservedExchange, piece: &[u8]) {
         if let Some(printer) = &mut self.printer {
             printer.body(exchange, piece);
         }

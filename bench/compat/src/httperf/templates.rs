@@ -73,7 +73,7 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
 
 /// Calls that are sent together.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
+struct BurstPart {
     calls: u64,
     /// The think time follows a burst, not each part of a burst.
     ends_burst: bool,
@@ -81,7 +81,7 @@ struct Part {
 
 /// The parts of a session: `--burst-length` calls each, divided further if `--max-piped-calls` is
 /// smaller.
-fn parts(options: &Options, calls: u64) -> Vec<Part> {
+fn parts(options: &Options, calls: u64) -> Vec<BurstPart> {
     let piped = match options.max_piped_calls {
         0 => u64::MAX,
         most => most,
@@ -94,7 +94,7 @@ fn parts(options: &Options, calls: u64) -> Vec<Part> {
         while burst > 0 {
             let calls = burst.min(piped);
             burst -= calls;
-            parts.push(Part {
+            parts.push(BurstPart {
                 calls,
                 ends_burst: burst == 0,
             });
@@ -132,7 +132,7 @@ fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
 /// them.
 fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Vec<String> {
     let prefix = options.uri.trim_end_matches('/');
-    let first = files * options.client.0 / options.client.1.max(1);
+    let first = files * options.client.number / options.client.clients.max(1);
     let mut misses = 0.0;
     let mut file = 0;
     (0..wanted.min(MOST_CALLS))

@@ -1,6 +1,7 @@
 //! httperf's usage and version, and the line that repeats its effective options.
 
 use super::options::{Arrival, Options, Print, Uris, Workload};
+use super::parse::HttpVersion;
 use crate::number::general;
 
 /// The text of `--version`. httperf 0.9.0 then continues with its run, and so does this program.
@@ -66,7 +67,10 @@ pub fn echo(options: &Options) -> String {
 }
 
 fn say_whom(options: &Options, say: &mut impl FnMut(&str)) {
-    say(&format!("client={}/{}", options.client.0, options.client.1));
+    say(&format!(
+        "client={}/{}",
+        options.client.number, options.client.clients
+    ));
     say(&format!("server={}", options.server));
     if let Some(name) = &options.server_name {
         say(&format!("server_name={name}"));
@@ -81,8 +85,8 @@ fn say_how(options: &Options, say: &mut impl FnMut(&str)) {
     if options.failure_status != 0 {
         say(&format!("failure-status={}", options.failure_status));
     }
-    if options.http_version != (1, 1) {
-        let (major, minor) = options.http_version;
+    let HttpVersion { major, minor } = options.http_version;
+    if (major, minor) != (1, 1) {
         say(&format!("http-version={major}.{minor}"));
     }
     if options.max_connections != 0 {

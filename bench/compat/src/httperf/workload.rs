@@ -37,7 +37,7 @@ pub fn plan(options: &Options, address: String) -> Result<Plan, String> {
     );
     plan.sessions = sessions;
     plan.pick = Pick::InOrder;
-    plan.seed = 1 + options.client.0;
+    plan.seed = 1 + options.client.number;
     plan.tick = Duration::from_millis(100);
     plan.connection = connection(options);
     Ok(plan)
@@ -73,7 +73,7 @@ fn schedule(options: &Options, count: u64) -> Schedule {
         Arrival::Sequential => Schedule::Closed { connections: 1 },
         Arrival::Every(between) => open(*between, Arrivals::Constant),
         Arrival::Uniform(least, most) => Schedule::Stages {
-            stages: drawn::stages(*least, *most, count, options.client.0),
+            stages: drawn::stages(*least, *most, count, options.client.number),
             arrivals: Arrivals::Constant,
             most_connections,
         },

@@ -32,18 +32,18 @@ pub struct Server {
     /// A taken port on which no process ever listens.
     pub refused_port: u16,
     _taken: OwnedFd,
-    state: Arc<State>,
+    state: Arc<ServerState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ServerState {
     requests: Mutex<Vec<Vec<u8>>>,
     served: AtomicUsize,
 }
 
 impl Server {
     pub fn start() -> Server {
-        let state = Arc::new(State::default());
+        let state = Arc::new(ServerState::default());
         let port = listen(state.clone(), |stream, state| serve(stream, &state));
         let configuration = certificate();
         let tls_port = listen(state.clone(), move |stream, state| {
@@ -81,8 +81,8 @@ impl Server {
 }
 
 fn listen(
-    state: Arc<State>,
-    serve: impl Fn(TcpStream, Arc<State>) + Send + Clone + 'static,
+    state: Arc<ServerState>,
+    serve: impl Fn(TcpStream, Arc<ServerState>) + Send + Clone + 'static,
 ) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -95,7 +95,7 @@ fn listen(
     port
 }
 
-/// What happens to the connection.
+/// The fate of the connection.
 #[derive(PartialEq)]
 enum After {
     Keep,
@@ -104,7 +104,7 @@ enum After {
     Hang,
 }
 
-fn serve(mut stream: TcpStream, state: &State) {
+fn serve(mut stream: TcpStream, state: &ServerState) {
     let _ = stream.set_nodelay(true);
     let after = answer_all(&mut stream, state);
     match after {
@@ -119,7 +119,7 @@ fn serve(mut stream: TcpStream, state: &State) {
     }
 }
 
-fn serve_tls(mut stream: TcpStream, state: &State, configuration: Arc<rustls::ServerConfig>) {
+fn serve_tls(mut stream: TcpStream, state: &ServerState, configuration: Arc<rustls::ServerConfig>) {
     let Ok(mut connection) = rustls::ServerConnection::new(configuration) else {
         return;
     };
@@ -150,7 +150,7 @@ fn certificate() -> Arc<rustls::ServerConfig> {
 }
 
 /// Answers requests until a request ends the connection.
-fn answer_all(stream: &mut (impl Read + Write), state: &State) -> After {
+fn answer_all(stream: &mut (impl Read + Write), state: &ServerState) -> After {
     let mut waiting = Vec::new();
     loop {
         let Some(request) = next_request(stream, &mut waiting) else {
@@ -190,7 +190,7 @@ fn content_length(head: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
-fn answer(stream: &mut impl Write, request: &[u8], state: &State) -> After {
+fn answer(stream: &mut impl Write, request: &[u8], state: &ServerState) -> After {
     let text = String::from_utf8_lossy(request).into_owned();
     let mut words = text.split(' ');
     let method = words.next().unwrap_or_default();

@@ -59,7 +59,7 @@ impl Gathering {
         }
     }
 
-    pub fn woke(&mut self, now: Moment) {
+    pub fn note_wake(&mut self, now: Moment) {
         self.woken = now;
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         let (mut now, mut completed) = (0, 0);
         for _ in 0..1000 {
             let sleep = gathering.turn(Moment(now), completed, 320);
-            gathering.woke(Moment(now + sleep));
+            gathering.note_wake(Moment(now + sleep));
             // The server sends an answer each 3 µs, and each answer costs the client 2 µs.
             let answers = sleep.div_ceil(3_000).max(1);
             let work = 2_000 * answers;

@@ -12,7 +12,7 @@ pub mod hpack;
 mod huffman;
 mod incoming;
 
-use frame::{Header, Kind, FLAG_END_HEADERS, FLAG_END_STREAM};
+use frame::{FrameType, Header, FLAG_END_HEADERS, FLAG_END_STREAM};
 
 use super::link::Flight;
 use crate::moment::Moment;
@@ -76,7 +76,7 @@ struct Data {
 pub struct Fault;
 
 /// A stream that has ended.
-pub enum Ended {
+pub enum EndedStream {
     Answered(Stream),
     Reset(Stream),
     /// The server did not begin the request: sending it again is safe (RFC 9113 section 8.7).
@@ -144,7 +144,7 @@ impl Http2 {
         let (prefix, block) = self.choose(block);
         let cookies = flight.own_bytes.as_deref().unwrap_or_default();
         let length = prefix.len() + block.len() + cookies.len();
-        frame::header(&mut self.out, length, Kind::HEADERS, flags, id);
+        frame::header(&mut self.out, length, FrameType::HEADERS, flags, id);
         for part in [prefix, block, cookies] {
             self.out.extend_from_slice(part);
         }
@@ -190,7 +190,7 @@ impl Http2 {
                 let length = stream.unsent.len().min(most).min(self.frame_size);
                 let rest = stream.unsent.split_off(length);
                 let flags = if rest.is_empty() { FLAG_END_STREAM } else { 0 };
-                frame::header(&mut self.out, length, Kind::DATA, flags, stream.id);
+                frame::header(&mut self.out, length, FrameType::DATA, flags, stream.id);
                 self.out.extend_from_slice(&stream.unsent);
                 stream.unsent = rest;
                 self.window -= length as i64;

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::net::SendFlags;
 
 use crate::moment::Moment;
-use crate::observe::{ConnectTimes, Exchange};
+use crate::observe::{ConnectTimes, ObservedExchange};
 use crate::response::Reader;
 
 use super::http2::Http2;
@@ -63,6 +63,13 @@ pub enum Phase {
     Open,
 }
 
+/// The identity and connect times of a link, for samples.
+#[derive(Clone, Copy)]
+pub struct LinkRecord {
+    pub serial: u64,
+    pub times: ConnectTimes,
+}
+
 pub struct Link {
     pub socket: OwnedFd,
     pub tls: Option<Box<Tls>>,
@@ -90,6 +97,13 @@ pub struct Link {
 }
 
 impl Link {
+    pub fn record(&self) -> LinkRecord {
+        LinkRecord {
+            serial: self.serial,
+            times: self.times,
+        }
+    }
+
     pub fn new(socket: OwnedFd, serial: u64, endpoint: usize, begun: Moment) -> Link {
         Link {
             socket,
@@ -131,8 +145,8 @@ impl Link {
     }
 
     /// The exchange whose response comes next.
-    pub fn exchange(&self) -> Option<Exchange> {
-        self.in_flight.front().map(|flight| Exchange {
+    pub fn exchange(&self) -> Option<ObservedExchange> {
+        self.in_flight.front().map(|flight| ObservedExchange {
             request: flight.job.request,
             connection: self.serial,
             intended: flight.job.intended,

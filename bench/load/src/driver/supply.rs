@@ -103,7 +103,7 @@ impl Supply {
         self.end
     }
 
-    /// Index of the next request or session.
+    /// Chooses the next request or session, and returns its index.
     pub fn pick(&mut self) -> usize {
         self.picker.pick()
     }

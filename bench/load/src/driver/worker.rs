@@ -70,8 +70,14 @@ pub struct Worker<'p, O> {
     /// No request times out before this moment.
     next_deadline: Moment,
     totals: Totals,
-    /// Answers and failures that the control has not been told yet.
-    untold: (u64, u64),
+    untold: Untold,
+}
+
+/// Counts of answers and failures since the control was told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Untold {
+    completed: u64,
+    failed: u64,
 }
 
 /// An arrival that is due and has a permit.
@@ -137,7 +143,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             reading: None,
             next_deadline: Moment::NEVER,
             totals: Totals::default(),
-            untold: (0, 0),
+            untold: Untold::default(),
         })
     }
 
@@ -150,7 +156,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         let mut planning_ended = None;
         loop {
             let mut now = self.clock.now();
-            self.do_what_is_due(now, &mut buffer);
+            self.handle_due(now, &mut buffer);
             if self.supply.is_over(now) {
                 // The clock is read here, so that the last request may wait as long as all others.
                 let since = *planning_ended.get_or_insert_with(|| self.clock.now());
@@ -195,12 +201,12 @@ impl<'p, O: Observer> Worker<'p, O> {
         }
         gathering::sleep(sleep);
         let woken = self.clock.now();
-        self.gathering.woke(woken);
+        self.gathering.note_wake(woken);
         woken
     }
 
     /// Handles everything that is due: time-outs, timers and arrivals.
-    fn do_what_is_due(&mut self, now: Moment, buffer: &mut [u8]) {
+    fn handle_due(&mut self, now: Moment, buffer: &mut [u8]) {
         if now >= self.next_deadline {
             self.time_out(now);
         }
@@ -303,8 +309,8 @@ impl<'p, O: Observer> Worker<'p, O> {
     }
 
     fn tell_progress(&mut self) {
-        let (completed, failed) = std::mem::take(&mut self.untold);
-        self.control.count(completed, failed);
+        let untold = std::mem::take(&mut self.untold);
+        self.control.count(untold.completed, untold.failed);
     }
 
     fn finish(mut self, before: Usage) -> ThreadOutcome<O> {

@@ -1,12 +1,12 @@
 use super::*;
 
 #[derive(Default)]
-struct Heard {
+struct ReceivedResponse {
     heads: Vec<u16>,
     body: Vec<u8>,
 }
 
-impl Listener for Heard {
+impl Listener for ReceivedResponse {
     fn head(&mut self, head: &Head, bytes: &[u8]) {
         assert_eq!(bytes.len(), head.length);
         self.heads.push(head.status);
@@ -18,8 +18,11 @@ impl Listener for Heard {
 
 /// Feeds `bytes` in pieces of `step`. Returns the reader, the parts heard, and where the response
 /// was complete.
-fn read_in_steps(bytes: &[u8], step: usize) -> Result<(Reader, Heard, Option<usize>), Fault> {
-    let (mut reader, mut heard) = (Reader::new(), Heard::default());
+fn read_in_steps(
+    bytes: &[u8],
+    step: usize,
+) -> Result<(Reader, ReceivedResponse, Option<usize>), Fault> {
+    let (mut reader, mut heard) = (Reader::new(), ReceivedResponse::default());
     let mut at = 0;
     for piece in bytes.chunks(step) {
         let progress = reader.feed(piece, &mut heard)?;

@@ -21,7 +21,8 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
 /// The most connections of this calibration, which lasts a third of a second.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Why the limit of a plan cannot be measured: the responder lacks a feature that the plan uses.
+/// Returns the reason for which the limit of a plan cannot be measured: the responder lacks a
+/// feature that the plan uses.
 pub fn beyond(plan: &Plan) -> Option<&'static str> {
     let tls = plan.requests.iter().any(|request| request.endpoint.tls);
     match (tls, plan.connection.http2_streams, plan.connection.throttle) {

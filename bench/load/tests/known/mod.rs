@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use mehari_load::{Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
+use mehari_load::{Failure, FailureKind, ObservedExchange, Observer, Sample, SessionEnd};
 
 /// The server's own counts.
 #[derive(Debug, Default)]
@@ -188,7 +188,7 @@ pub fn monotonic() -> u64 {
 
 /// One answered request with the server's report.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct VerifiedSample {
     pub sample: Sample,
     /// When the server read the request and wrote the answer, in nanoseconds since the run's
     /// origin.
@@ -196,7 +196,7 @@ pub struct Known {
     pub wrote: u64,
 }
 
-impl Known {
+impl VerifiedSample {
     /// Response and service time by the server's clock. The measured times must include them.
     pub fn true_response(&self) -> u64 {
         self.wrote.saturating_sub(self.sample.intended.0)
@@ -210,7 +210,7 @@ impl Known {
 /// Keeps everything and also feeds the recorder under test.
 pub struct Both {
     pub recorder: mehari_load::Recorder,
-    pub known: Vec<Known>,
+    pub known: Vec<VerifiedSample>,
     pub failures: Vec<Failure>,
     pub sessions: Vec<SessionEnd>,
     body: Vec<u8>,
@@ -251,12 +251,12 @@ impl Observer for Both {
         self.recorder.begins(origin);
     }
 
-    fn head(&mut self, exchange: &Exchange, head: &[u8]) {
+    fn head(&mut self, exchange: &ObservedExchange, head: &[u8]) {
         self.body.clear();
         self.recorder.head(exchange, head);
     }
 
-    fn body(&mut self, _exchange: &Exchange, piece: &[u8]) {
+    fn body(&mut self, _exchange: &ObservedExchange, piece: &[u8]) {
         let room = 41usize.saturating_sub(self.body.len());
         self.body.extend_from_slice(&piece[..room.min(piece.len())]);
     }
@@ -269,7 +269,7 @@ impl Observer for Both {
                 .expect("digits")
                 .saturating_sub(self.origin)
         };
-        self.known.push(Known {
+        self.known.push(VerifiedSample {
             sample: *sample,
             read: since(read),
             wrote: since(wrote),

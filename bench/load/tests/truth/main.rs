@@ -12,20 +12,20 @@ mod quiet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use known::{percentile, Both, Known, Server};
+use known::{percentile, Both, Server, VerifiedSample};
 use mehari_load::{
-    run, Arrivals, Control, FailureKind, Moment, Outcome, Pick, Plan, Request, Schedule, Stop,
+    run, Arrivals, Control, FailureKind, Moment, Pick, Plan, Request, RunOutcome, Schedule, Stop,
 };
 
 fn get(server: &Server, path: &str) -> Request {
     Request::get(&server.url(path)).expect("a good URL")
 }
 
-fn play(plan: &Plan) -> Outcome<Both> {
+fn play(plan: &Plan) -> RunOutcome<Both> {
     run(plan, &Control::new(), |_| Both::new()).expect("a good plan")
 }
 
-fn known(outcome: &Outcome<Both>) -> Vec<Known> {
+fn known(outcome: &RunOutcome<Both>) -> Vec<VerifiedSample> {
     outcome
         .threads
         .iter()
@@ -49,7 +49,7 @@ struct Figure {
     longest_way: u64,
 }
 
-fn figures(outcome: &Outcome<Both>, percents: &[f64]) -> Vec<Figure> {
+fn figures(outcome: &RunOutcome<Both>, percents: &[f64]) -> Vec<Figure> {
     let mut all = known(outcome);
     all.retain(|known| known.sample.measured);
     let mut response = mehari_record::Latency::new();
@@ -58,7 +58,7 @@ fn figures(outcome: &Outcome<Both>, percents: &[f64]) -> Vec<Figure> {
             .add(&thread.observer.recorder.response)
             .expect("one shape");
     }
-    let mut truth: Vec<u64> = all.iter().map(Known::true_response).collect();
+    let mut truth: Vec<u64> = all.iter().map(VerifiedSample::true_response).collect();
     let longest_way = all
         .iter()
         .map(|known| known.sample.done.0.saturating_sub(known.wrote))
@@ -75,7 +75,7 @@ fn figures(outcome: &Outcome<Both>, percents: &[f64]) -> Vec<Figure> {
 
 /// Checks what holds on any machine: causality for each request, and percentiles between the truth
 /// and the truth plus the longest way of an answer.
-fn hold_against_truth(outcome: &Outcome<Both>, percents: &[f64]) {
+fn hold_against_truth(outcome: &RunOutcome<Both>, percents: &[f64]) {
     // The wall clock joins the two clocks, exact to a few microseconds.
     let joint = 20_000;
     for known in known(outcome) {

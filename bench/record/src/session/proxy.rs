@@ -22,7 +22,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use self::exchange::{Exchange, Sent};
+use self::exchange::{RecordedExchange, Sent};
 use super::capture::Capture;
 use super::client::{connect, Connected};
 use super::har::Entry;
@@ -124,7 +124,7 @@ impl Conversation {
 
     async fn forward(&self, request: Request<Incoming>) -> Result<Response<Capture>, String> {
         let target = &self.recorder.settings.target;
-        let (exchange, request) = Exchange::begin(self, request)?;
+        let (exchange, request) = RecordedExchange::begin(self, request)?;
         let mut upstream = self.upstream.lock().await;
         let mut request = request;
         // The target may have closed a kept connection. The request then comes back unsent.

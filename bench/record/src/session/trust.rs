@@ -14,6 +14,10 @@ pub struct Trust(TlsConnector);
 
 impl Trust {
     /// Trusts the system's roots (`SSL_CERT_FILE` names others), or any certificate if `anyone`.
+    ///
+    /// # Panics
+    ///
+    /// Never: the library's protocol versions are valid.
     pub fn new(anyone: bool) -> Trust {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())

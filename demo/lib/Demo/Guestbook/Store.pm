@@ -1,4 +1,5 @@
-# The guestbook's SQLite database: made on first use, written by one process at a time, read by any.
+# The guestbook's SQLite database: made at the first use, written by one process at a time, read by
+# all.
 package Demo::Guestbook::Store;
 use strict;
 use warnings;
@@ -16,7 +17,7 @@ my @TABLES = (
 sub open {
     my ($class, $file) = @_;
     my $folder = dirname($file);
-    # Another process may make it at the same time.
+    # Another process may make the database at the same time.
     -d $folder or mkdir $folder, 0700 or -d $folder or die "cannot create $folder: $!\n";
     my $database = DBI->connect("dbi:SQLite:dbname=$file", '', '',
         {RaiseError => 1, PrintError => 0, sqlite_unicode => 1, AutoInactiveDestroy => 1});
@@ -26,7 +27,7 @@ sub open {
     return $self;
 }
 
-# BEGIN IMMEDIATE: of two processes that come first, one waits and finds all done.
+# BEGIN IMMEDIATE: if two processes make the database, one waits and finds it complete.
 sub prepare_tables {
     my ($self) = @_;
     my $database = $self->{database};
@@ -43,7 +44,7 @@ sub random_hex {
     return unpack 'H*', $bytes;
 }
 
-# What the tokens of the forms are made with; nobody but the server knows it.
+# Returns the secret from which the tokens of forms are made. Only the server knows it.
 sub secret {
     my ($self) = @_;
     my ($value) = $self->{database}->selectrow_array('SELECT value FROM secret');

@@ -16,7 +16,7 @@ use super::super::arguments;
     after_help = "A virtual machine's cores may be moved between two measurements. Only those compare that were taken\n\
                   with the cores at the same distance: within a factor of two."
 )]
-struct Options {
+pub struct Options {
     /// Print JSON, with the names of a record's `machines`
     #[arg(long)]
     json: bool,

@@ -87,7 +87,7 @@ pub fn field(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
-/// RFC 3339, or seconds since 1970.
+/// Reads a time: RFC 3339, or seconds since 1970.
 pub fn start_time(text: &str) -> Result<SystemTime, String> {
     let micros = match text.parse::<f64>() {
         Ok(seconds) if (0.0..1e12).contains(&seconds) => Some((seconds * 1e6) as u64),

@@ -11,14 +11,14 @@ use super::runs::{Doubts, Measured};
 /// The most blocks that the report suggests.
 const MOST_BLOCKS: u64 = 200;
 
-pub struct Told<'r> {
+pub struct CompareReport<'r> {
     pub names: [&'r String; 2],
     pub result: &'r Versus,
     pub measured: &'r Measured,
     pub threshold: f64,
 }
 
-impl Told<'_> {
+impl CompareReport<'_> {
     pub fn text(&self) -> String {
         let blocks = self.measured.blocks.len();
         let mut text = format!(
@@ -202,7 +202,7 @@ fn ratio(comparison: &Comparison) -> String {
     )
 }
 
-/// Three decimals near 1, fewer elsewhere.
+/// Prints a factor with three decimals near 1, and with fewer elsewhere.
 fn factor(ratio: f64) -> String {
     match ratio {
         r if (0.1..10.0).contains(&r) => format!("{r:.3}"),

@@ -34,7 +34,7 @@ impl Findings {
         self.0.is_empty()
     }
 
-    /// One line each. The first begins where the caller has written a prefix.
+    /// Returns one line for each. The first line continues the prefix that the caller has written.
     pub fn text(&self) -> String {
         let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
         lines.join("\nmehari serve: ")
@@ -48,7 +48,7 @@ impl Findings {
     pub fn look_at_machine(&mut self, site: &Site) -> Option<Identity> {
         let identity = self.keep(Identity::of(site)).flatten();
         if site.listen.iter().any(|listen| site.is_secure(listen)) {
-            let troubles = Hosts::troubles(site);
+            let troubles = Hosts::problems(site);
             troubles.iter().for_each(|it| self.add(it.to_string()));
         }
         if let Err(trouble) = mehari_front::look_at_back_ends(site) {

@@ -103,17 +103,23 @@ async fn answer(
             let _ = stop.send(Stop::Gracefully);
             Reply::done("finishing the requests under way".to_owned())
         }
+        other if other.starts_with("explain ") => {
+            match reloader.explain(Path::new(&other["explain ".len()..])).await {
+                Ok(report) => Reply::report(&report),
+                Err(reason) => Reply::failed(reason),
+            }
+        }
         other if other.starts_with("purge ") => match reloader.purge(&other["purge ".len()..]) {
             Ok(text) => Reply::done(text),
             Err(reason) => Reply::failed(reason),
         },
-        other => match drained(other) {
+        other => match parse_drain(other) {
             Some((name, drained)) => match reloader.drain(name, drained) {
                 Ok(text) => Reply::done(text),
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is not a command; expected status, reload, stop, drain, resume or purge"
+                "`{other}` is not a command; expected status, reload, stop, drain, resume, explain or purge"
             )),
         },
     };
@@ -121,7 +127,7 @@ async fn answer(
 }
 
 /// `drain NAME` and `resume NAME`.
-fn drained(line: &str) -> Option<(&str, bool)> {
+fn parse_drain(line: &str) -> Option<(&str, bool)> {
     match line.split_once(' ')? {
         ("drain", name) => Some((name, true)),
         ("resume", name) => Some((name, false)),

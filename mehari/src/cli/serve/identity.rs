@@ -48,7 +48,7 @@ impl Identity {
         }))
     }
 
-    /// From now on every thread runs as this user.
+    /// Makes every thread run as this user from now on.
     pub fn assume(&self) -> Result<(), String> {
         let failed = |what: &str| {
             let error = io::Error::last_os_error();
@@ -99,7 +99,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Only a file of root's with a single name, so no link to another file is followed.
+    /// Gives a log file to the user, but only a file of root's with a single name, so no link to
+    /// another file is followed.
     fn take(&self, path: &Path) -> io::Result<()> {
         let mut options = std::fs::OpenOptions::new();
         options

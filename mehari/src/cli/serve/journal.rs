@@ -1,7 +1,7 @@
 //! The front's logs: each host's access and error log.
 
 use mehari_config::{AccessLogSettings, Host, LogLevel, LogTarget, Site};
-use mehari_front::{Entry, Journal, Origin};
+use mehari_front::{AccessEntry, Journal, Origin};
 use mehari_observe::{AccessLog, ErrorLog};
 use std::cell::RefCell;
 use std::io;
@@ -133,7 +133,7 @@ impl Logs {
 }
 
 impl Journal for Logs {
-    fn access(&self, host: u32, entry: &Entry<'_>) {
+    fn access(&self, host: u32, entry: &AccessEntry<'_>) {
         let hosts = self.hosts.borrow();
         let own = own(&hosts, host).map(|logs| &logs.access);
         match own.filter(|own| !own.is_empty()) {

@@ -24,7 +24,7 @@ pub struct Bound {
 /// # Errors
 ///
 /// One line of text for the administrator.
-pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound, String> {
+pub fn bind(address: &str, options: ListenerOptions, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
         return bind_unix(Path::new(path))
             .map_err(|error| format!("cannot listen on {address}: {error}"));
@@ -52,7 +52,7 @@ pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound,
         _ => format!("cannot listen on {address}: {error}"),
     })?;
     let local = listener.local_addr().map_err(|error| error.to_string())?;
-    Ok(bound(listener, local, door))
+    Ok(bound(listener, local, options))
 }
 
 /// The port of `*:port`, which means all addresses of both families.
@@ -60,7 +60,8 @@ fn every_address(address: &str) -> Option<u16> {
     address.strip_prefix("*:")?.parse().ok()
 }
 
-/// One IPv6 socket takes both families, as in Apache. A machine without IPv6 gets IPv4 only.
+/// Binds a port on every address. One IPv6 socket takes both families, as in Apache. A machine
+/// without IPv6 gets IPv4 only.
 fn bind_every_address(port: u16, backlog: u32) -> io::Result<std::net::TcpListener> {
     let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     bind_tcp(every, Families::Both, backlog).or_else(|error| {
@@ -130,7 +131,7 @@ fn unix_path(socket: &Inherited) -> Option<PathBuf> {
 }
 
 /// A socket that listens already.
-pub fn adopt(socket: Inherited, door: ListenerOptions) -> Result<Bound, String> {
+pub fn adopt(socket: Inherited, options: ListenerOptions) -> Result<Bound, String> {
     if let Some(path) = unix_path(&socket) {
         let listener = std::os::unix::net::UnixListener::from(socket.socket);
         let prepared = listener.set_nonblocking(true);
@@ -143,13 +144,13 @@ pub fn adopt(socket: Inherited, door: ListenerOptions) -> Result<Bound, String> 
     }
     let local = tcp_address(&socket).ok_or("an inherited socket is neither TCP nor Unix")?;
     let listener = std::net::TcpListener::from(socket.socket);
-    Ok(bound(listener, local, door))
+    Ok(bound(listener, local, options))
 }
 
-fn bound(listener: std::net::TcpListener, local: SocketAddr, door: ListenerOptions) -> Bound {
+fn bound(listener: std::net::TcpListener, local: SocketAddr, options: ListenerOptions) -> Bound {
     Bound {
-        listener: Listener::Tcp(listener, door),
-        url: if door.secure {
+        listener: Listener::Tcp(listener, options),
+        url: if options.secure {
             format!("https://{local}/")
         } else {
             format!("http://{local}/")

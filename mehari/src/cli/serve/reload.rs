@@ -4,11 +4,12 @@
 use super::journal::Logs;
 use super::service_manager::Notify;
 use super::{Options, Refusal};
+use crate::cli::explain::Report;
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats};
 use mehari_pool::{Plan, Pool, PoolStatus};
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -18,7 +19,7 @@ pub struct Reloader {
     pool: Pool,
     front: Handle,
     logs: Rc<Logs>,
-    /// One reload at a time. Another request for one is served afterwards.
+    /// Held during a reload. A further reload waits for it.
     turn: Mutex<()>,
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
@@ -139,7 +140,7 @@ impl Reloader {
         }
         self.watched_certificates.replace(files(&site));
         if hosts.is_some() {
-            let remarks = mehari_front::remarks_on_certificates(&site);
+            let remarks = mehari_front::certificate_warnings(&site);
             remarks
                 .iter()
                 .for_each(|remark| self.logs.error.warn(remark));
@@ -176,6 +177,18 @@ impl Reloader {
     pub fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
         let back_ends = self.front.back_ends();
         (self.pool.status(), self.front.stats(), back_ends)
+    }
+
+    /// What there is to say of a script file or a URL path.
+    pub async fn explain(&self, what: &Path) -> Result<Report, String> {
+        let site = self.front.site();
+        let mut report = Report::of_places(&site, what)?;
+        if let Some((perl, file)) = report.question(&site) {
+            let told = self.pool.explain(perl, &file).await;
+            report.learn(told.map_err(|error| error.to_string()));
+            report.see(self.pool.status().scripts);
+        }
+        Ok(report)
     }
 
     /// Removes pages from the response cache.

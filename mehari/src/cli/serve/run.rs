@@ -41,7 +41,7 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
         logs.error.info(note);
     }
     if secure {
-        let remarks = mehari_front::remarks_on_certificates(&site);
+        let remarks = mehari_front::certificate_warnings(&site);
         remarks.iter().for_each(|remark| logs.error.warn(remark));
     }
     if let Some(identity) = &identity {
@@ -77,10 +77,10 @@ fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     let mut bound = Vec::new();
     for listen in &site.listen {
         let secure = site.is_secure(listen);
-        let door = ListenerOptions { secure };
+        let options = ListenerOptions { secure };
         bound.push(match listen::inherited_for(listen, &mut inherited) {
-            Some(socket) => listen::adopt(socket, door),
-            None => listen::bind(&listen.address, door, site.limits.backlog),
+            Some(socket) => listen::adopt(socket, options),
+            None => listen::bind(&listen.address, options, site.limits.backlog),
         });
     }
     for socket in inherited {
@@ -125,7 +125,7 @@ async fn run(start: Start) -> Result<(), String> {
     let remains = pid_file.as_ref().map(PidFile::path);
     let remains = remains.into_iter().chain(options.temporary.as_deref());
     let remains: Vec<&Path> = remains.chain([control.path()]).collect();
-    let _keeper = settle(identity.as_ref(), &site, &logs, &remains)?;
+    let _keeper = drop_privileges(identity.as_ref(), &site, &logs, &remains)?;
     let plans = Plan::all(&site);
     let limits = Limits {
         processes: plans[0].max as usize,
@@ -143,7 +143,7 @@ async fn run(start: Start) -> Result<(), String> {
             return Ok(());
         }
     };
-    for reasoning in pool.reasoning() {
+    for reasoning in pool.explain_plan() {
         logs.error.notice(reasoning);
     }
     site.doubts()
@@ -166,7 +166,7 @@ async fn run(start: Start) -> Result<(), String> {
     ));
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
     spawn_local(control.listen(reloader.clone(), stop.clone()));
-    spawn_local(caught.obey(reloader.clone(), stop.clone(), logs.clone()));
+    spawn_local(caught.handle(reloader.clone(), stop.clone(), logs.clone()));
     if secure {
         spawn_local(certificates::watch(reloader.clone()));
     }
@@ -196,7 +196,7 @@ async fn run(start: Start) -> Result<(), String> {
 
 /// Gives up root before the first byte of Perl or of a client. Without `User` it logs the server's
 /// user.
-fn settle(
+fn drop_privileges(
     identity: Option<&Identity>,
     site: &Site,
     logs: &Logs,
@@ -218,10 +218,12 @@ fn settle(
     Ok(None)
 }
 
-/// The one line on stdout: the first address. The log has the others.
+/// The one line on stdout: the addresses, in the order of the configuration.
 fn announce(urls: &[String]) -> Result<(), String> {
-    let first = urls.first().ok_or("there is no address to listen on")?;
+    if urls.is_empty() {
+        return Err("there is no address to listen on".into());
+    }
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "mehari: serving {first}").and_then(|()| out.flush());
+    let _ = writeln!(out, "mehari: serving {}", urls.join(" ")).and_then(|()| out.flush());
     Ok(())
 }

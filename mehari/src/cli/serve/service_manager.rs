@@ -21,7 +21,7 @@ pub struct Inherited {
 }
 
 /// Whether the environment supplies sockets. The default address is then not used.
-pub fn brings_sockets() -> bool {
+pub fn supplies_sockets() -> bool {
     std::env::var_os("SERVER_STARTER_PORT").is_some() || is_for_us()
 }
 

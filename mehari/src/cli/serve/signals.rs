@@ -41,7 +41,7 @@ impl Caught {
         }
     }
 
-    pub async fn obey(mut self, reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) {
+    pub async fn handle(mut self, reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) {
         loop {
             tokio::select! {
                 _ = self.term.recv() => begin_stop(&logs, &stop, "TERM"),

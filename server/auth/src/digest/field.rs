@@ -7,7 +7,7 @@ use mehari_config::DigestAlgorithm;
 const MOST: usize = 24;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct DigestCredentials {
     pub user: Vec<u8>,
     pub realm: Vec<u8>,
     pub nonce: Vec<u8>,
@@ -27,9 +27,9 @@ pub struct Quality {
     pub written_count: Vec<u8>,
 }
 
-impl Given {
+impl DigestCredentials {
     /// `None`: another scheme, or a malformed field.
-    pub fn read(field: &[u8]) -> Option<Given> {
+    pub fn read(field: &[u8]) -> Option<DigestCredentials> {
         let (scheme, rest) = field.split_at(field.iter().position(|byte| *byte == b' ')?);
         if !scheme.eq_ignore_ascii_case(b"digest") {
             return None;
@@ -53,7 +53,7 @@ impl Given {
         if user.is_empty() || user.iter().any(strange) {
             return None;
         }
-        Some(Given {
+        Some(DigestCredentials {
             user,
             realm: take("realm")?,
             nonce: take("nonce")?,

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::field::Given;
+use super::field::DigestCredentials;
 
 /// The most nonces whose counts are kept. Beyond it, the older half becomes stale.
 const KEPT: usize = 16 * 1024;
@@ -32,7 +32,7 @@ pub struct Use {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum NonceState {
     Fresh,
     /// Valid, but the client should get the next nonce.
     Ending,
@@ -95,9 +95,15 @@ impl Nonces {
 
     /// Checks the nonce of a correct proof. `request` is the number of the request; 0 stands for a
     /// request within another, which shares its count.
-    pub fn check(&self, given: &Given, realm: &str, how: Use, request: u64) -> State {
+    pub fn check(
+        &self,
+        given: &DigestCredentials,
+        realm: &str,
+        how: Use,
+        request: u64,
+    ) -> NonceState {
         let Some(made) = self.time_of(&given.nonce, realm) else {
-            return State::Stale;
+            return NonceState::Stale;
         };
         let age = self.began.elapsed().saturating_sub(made);
         let once = how.life == Some(Duration::ZERO);
@@ -106,14 +112,14 @@ impl Nonces {
         let is_used =
             request != 0 && (how.counted || once) && !self.count(given, made, request, once);
         match (is_over || is_used, life) {
-            (true, _) => State::Stale,
-            (false, Some(life)) if once || age + SOON > life => State::Ending,
-            (false, _) => State::Fresh,
+            (true, _) => NonceState::Stale,
+            (false, Some(life)) if once || age + SOON > life => NonceState::Ending,
+            (false, _) => NonceState::Fresh,
         }
     }
 
     /// Returns false if another request has used this count.
-    fn count(&self, given: &Given, made: Duration, request: u64, once: bool) -> bool {
+    fn count(&self, given: &DigestCredentials, made: Duration, request: u64, once: bool) -> bool {
         // The older form has no counts.
         let Some(quality) = given.quality.as_ref().filter(|_| !once) else {
             return !once || self.take(given, made, 1, request);
@@ -121,7 +127,7 @@ impl Nonces {
         self.take(given, made, quality.count, request)
     }
 
-    fn take(&self, given: &Given, made: Duration, count: u32, request: u64) -> bool {
+    fn take(&self, given: &DigestCredentials, made: Duration, count: u32, request: u64) -> bool {
         let mut used = self.used.borrow_mut();
         if used.len() >= KEPT && !used.contains_key(&given.nonce) {
             self.forget_older_half(&mut used);
@@ -178,8 +184,8 @@ mod tests {
         counted: true,
     };
 
-    fn given(nonce: &str, count: u32) -> Given {
-        Given {
+    fn given(nonce: &str, count: u32) -> DigestCredentials {
+        DigestCredentials {
             user: b"ann".to_vec(),
             realm: b"r".to_vec(),
             nonce: nonce.into(),
@@ -199,17 +205,17 @@ mod tests {
         let nonces = Nonces::default();
         let nonce = nonces.make("r");
         for (request, count, expected) in [
-            (1, 1, State::Fresh),
+            (1, 1, NonceState::Fresh),
             // The same request is checked again.
-            (1, 1, State::Fresh),
-            (2, 1, State::Stale),
-            (3, 3, State::Fresh),
-            (4, 2, State::Fresh),
-            (5, 2, State::Stale),
-            (6, 0, State::Stale),
-            (7, 3 + WINDOW, State::Fresh),
-            (8, 3, State::Stale),
-            (9, 4, State::Fresh),
+            (1, 1, NonceState::Fresh),
+            (2, 1, NonceState::Stale),
+            (3, 3, NonceState::Fresh),
+            (4, 2, NonceState::Fresh),
+            (5, 2, NonceState::Stale),
+            (6, 0, NonceState::Stale),
+            (7, 3 + WINDOW, NonceState::Fresh),
+            (8, 3, NonceState::Stale),
+            (9, 4, NonceState::Fresh),
         ] {
             let found = nonces.check(&given(&nonce, count), "r", LONG, request);
             assert_eq!(found, expected, "request {request}, count {count}");
@@ -222,26 +228,29 @@ mod tests {
         let nonce = nonces.make("r");
         let check =
             |nonce: &str, realm: &str, how: Use| nonces.check(&given(nonce, 1), realm, how, 0);
-        assert_eq!(check(&nonce, "r", LONG), State::Fresh);
-        assert_eq!(check(&nonce, "other", LONG), State::Stale);
-        assert_eq!(check(&Nonces::default().make("r"), "r", LONG), State::Stale);
-        assert_eq!(check(&nonce[1..], "r", LONG), State::Stale);
+        assert_eq!(check(&nonce, "r", LONG), NonceState::Fresh);
+        assert_eq!(check(&nonce, "other", LONG), NonceState::Stale);
+        assert_eq!(
+            check(&Nonces::default().make("r"), "r", LONG),
+            NonceState::Stale
+        );
+        assert_eq!(check(&nonce[1..], "r", LONG), NonceState::Stale);
         assert_eq!(
             check(&nonce.replace(|_: char| true, "é"), "r", LONG),
-            State::Stale
+            NonceState::Stale
         );
         std::thread::sleep(Duration::from_millis(2));
         let short = |life| Use {
             life: Some(Duration::from_micros(life)),
             counted: true,
         };
-        assert_eq!(check(&nonce, "r", short(1)), State::Stale);
-        assert_eq!(check(&nonce, "r", short(20_000_000)), State::Ending);
+        assert_eq!(check(&nonce, "r", short(1)), NonceState::Stale);
+        assert_eq!(check(&nonce, "r", short(20_000_000)), NonceState::Ending);
         let ever = Use {
             life: None,
             counted: true,
         };
-        assert_eq!(check(&nonce, "r", ever), State::Fresh);
+        assert_eq!(check(&nonce, "r", ever), NonceState::Fresh);
     }
 
     #[test]
@@ -253,16 +262,19 @@ mod tests {
             counted: false,
         };
         let check = |request, count| nonces.check(&given(&nonce, count), "r", once, request);
-        assert_eq!(check(1, 1), State::Ending);
-        assert_eq!(check(1, 1), State::Ending);
-        assert_eq!(check(2, 2), State::Stale);
+        assert_eq!(check(1, 1), NonceState::Ending);
+        assert_eq!(check(1, 1), NonceState::Ending);
+        assert_eq!(check(2, 2), NonceState::Stale);
     }
 
     #[test]
     fn what_is_forgotten_is_stale() {
         let nonces = Nonces::default();
         let first = nonces.made_at(Duration::from_micros(1), "r");
-        assert_eq!(nonces.check(&given(&first, 1), "r", LONG, 1), State::Fresh);
+        assert_eq!(
+            nonces.check(&given(&first, 1), "r", LONG, 1),
+            NonceState::Fresh
+        );
         for number in 0..KEPT as u64 {
             let nonce = nonces.made_at(Duration::from_micros(2 + number), "r");
             nonces.check(&given(&nonce, 1), "r", LONG, 2 + number);
@@ -270,7 +282,7 @@ mod tests {
         assert!(nonces.used.borrow().len() <= KEPT);
         assert_eq!(
             nonces.check(&given(&first, 2), "r", LONG, 1 << 40),
-            State::Stale
+            NonceState::Stale
         );
     }
 }

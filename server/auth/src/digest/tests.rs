@@ -9,7 +9,7 @@ const EXAMPLE: &str =
     cnonce=\"f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ\", qop=auth, response=\"%\", \
     opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"";
 
-fn listed(folder: &std::path::Path) -> std::rc::Rc<Listed> {
+fn listed(folder: &std::path::Path) -> std::rc::Rc<UserList> {
     let md5 = hashed(
         DigestAlgorithm::Md5,
         &[b"Mufasa", b"http-auth@example.org", b"Circle of Life"],
@@ -73,8 +73,8 @@ fn proofs_of_the_standard_are_right_and_nothing_else_is() {
         ("MD5", "", &all, "GET", false),
     ] {
         let text = EXAMPLE.replacen('%', name, 1).replacen('%', response, 1);
-        let given = Given::read(text.as_bytes()).expect("it can be read");
-        let place = Place {
+        let given = DigestCredentials::read(text.as_bytes()).expect("it can be read");
+        let place = ProofContext {
             realm: "http-auth@example.org",
             algorithms,
             may_lack_qop: false,
@@ -91,7 +91,7 @@ fn proofs_of_the_standard_are_right_and_nothing_else_is() {
 #[test]
 fn fields_are_read_strictly() {
     let good = "username=\"a\\\"b\", realm=\"r\", nonce=\"n\", uri=\"/\", response=\"x\", qop=auth, nc=0000000a, cnonce=\"c\"";
-    let read = |text: &str| Given::read(format!("Digest {text}").as_bytes());
+    let read = |text: &str| DigestCredentials::read(format!("Digest {text}").as_bytes());
     let given = read(good).expect("right");
     assert_eq!(
         (given.user.as_slice(), given.quality.expect("given").count),
@@ -121,6 +121,9 @@ fn fields_are_read_strictly() {
         "Digest =",
         "Digest username",
     ] {
-        assert!(Given::read(wrong.as_bytes()).is_none(), "{wrong}");
+        assert!(
+            DigestCredentials::read(wrong.as_bytes()).is_none(),
+            "{wrong}"
+        );
     }
 }

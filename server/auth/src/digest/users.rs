@@ -17,22 +17,22 @@ const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub struct Users {
-    files: RefCell<HashMap<PathBuf, Known>>,
+    files: RefCell<HashMap<PathBuf, UserFile>>,
 }
 
-struct Known {
+struct UserFile {
     looked: Instant,
     modified: Option<SystemTime>,
-    listed: Rc<Listed>,
+    listed: Rc<UserList>,
 }
 
 /// The users of a file. `None`: the file cannot be read.
 #[derive(Default)]
-pub struct Listed(Option<HashMap<Vec<u8>, Vec<String>>>);
+pub struct UserList(Option<HashMap<Vec<u8>, Vec<String>>>);
 
 impl Users {
     /// The users as of at most a second ago. `None`: the file must be read.
-    pub fn known(&self, file: &Path) -> Option<Rc<Listed>> {
+    pub fn known(&self, file: &Path) -> Option<Rc<UserList>> {
         let mut files = self.files.borrow_mut();
         let known = files.get_mut(file)?;
         if known.looked.elapsed() >= LOOK {
@@ -52,10 +52,10 @@ impl Users {
             Ok((modified, users)) => (modified, users.ok()),
             Err(_) => (None, None),
         };
-        let known = Known {
+        let known = UserFile {
             looked: Instant::now(),
             modified: modified.filter(|_| users.is_some()),
-            listed: Rc::new(Listed(users)),
+            listed: Rc::new(UserList(users)),
         };
         self.files.borrow_mut().insert(file.to_path_buf(), known);
     }
@@ -87,7 +87,7 @@ fn listed(file: &Path) -> io::Result<HashMap<Vec<u8>, Vec<String>>> {
     Ok(users)
 }
 
-impl Listed {
+impl UserList {
     pub fn is_readable(&self) -> bool {
         self.0.is_some()
     }

@@ -11,6 +11,10 @@ const LONGEST: u64 = 64 << 20;
 const LONGEST_GROUPS: u64 = 1 << 20;
 
 /// Opens a regular file only. A .htaccess could also name a pipe or a device, which may block.
+///
+/// # Errors
+///
+/// The error of open(2), or an error for anything but a regular file.
 pub fn plain(file: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let opened = OpenOptions::new()

@@ -7,10 +7,10 @@ use md5::{Digest, Md5};
 use sha1::Sha1;
 use subtle::ConstantTimeEq;
 
-/// Checked for unknown users. No password matches it.
+/// The password that is checked for unknown users. No text matches it.
 pub const NOBODY: &str = "$apr1$nobody..$.....................";
 
-/// Whether the password matches. As slow as the format demands.
+/// Whether the password matches. The check is as slow as the format demands.
 pub fn matches(known: &str, password: &[u8]) -> bool {
     if let Some(encoded) = known.strip_prefix("{SHA}") {
         let digest = Sha1::digest(password);
@@ -35,7 +35,7 @@ pub fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }
 
-/// Apache's variant of the MD5 crypt, with 1000 rounds.
+/// Computes Apache's variant of the MD5 crypt, with 1000 rounds.
 fn apr1(password: &[u8], salt: &[u8]) -> String {
     let mut inner = Md5::new();
     for part in [password, salt, password] {
@@ -81,11 +81,11 @@ fn apr1(password: &[u8], salt: &[u8]) -> String {
     format!(
         "$apr1${}${}",
         String::from_utf8_lossy(salt),
-        spelled(&digest)
+        encode(&digest)
     )
 }
 
-fn spelled(digest: &[u8]) -> String {
+fn encode(digest: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut text = String::with_capacity(22);
     let mut put = |mut bits: u32, letters: usize| {

@@ -1,6 +1,6 @@
 use super::*;
 
-type Asked = &'static [(&'static str, &'static str)];
+type RequestFields = &'static [(&'static str, &'static str)];
 
 fn now() -> SystemTime {
     date(b"Sun, 06 Nov 1994 12:00:00 GMT").expect("a date")
@@ -54,10 +54,10 @@ fn the_age_at_arrival_counts_the_way_of_the_response() {
 
 #[test]
 fn what_may_not_be_kept_is_refused_with_its_reason() {
-    let login: Asked = &[("Authorization", "Basic x")];
-    let cookie: Asked = &[("Cookie", "a=b")];
-    let reload: Asked = &[("Cache-Control", "no-store")];
-    let rows: [(Asked, u16, &str, Refusal); 14] = [
+    let login: RequestFields = &[("Authorization", "Basic x")];
+    let cookie: RequestFields = &[("Cookie", "a=b")];
+    let reload: RequestFields = &[("Cache-Control", "no-store")];
+    let rows: [(RequestFields, u16, &str, Refusal); 14] = [
         (
             &[],
             200,
@@ -106,8 +106,8 @@ fn what_may_not_be_kept_is_refused_with_its_reason() {
 
 #[test]
 fn lifetimes_follow_what_is_said_first() {
-    let login: Asked = &[("Authorization", "Basic x")];
-    let rows: [(Asked, &str, u64); 10] = [
+    let login: RequestFields = &[("Authorization", "Basic x")];
+    let rows: [(RequestFields, &str, u64); 10] = [
         (&[], "Cache-Control: max-age=60", 60),
         (&[], "Cache-Control: max-age=60, s-maxage=30", 30),
         (

@@ -3,8 +3,8 @@
 //! The leader of the group stays a zombie until the group needs no more signals, so its number
 //! cannot be used again meanwhile.
 
-use super::{About, Exit, Shared, Started, Verdict};
-use mehari_net::watched::watched;
+use super::{Exit, RunningProgram, Shared, Started, Verdict};
+use mehari_net::readiness::register;
 use mehari_observe::{Lines, LogLevel};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitidOptions};
 use std::io;
@@ -26,7 +26,7 @@ const LINGER: Duration = Duration::from_secs(3);
 const MOST_STDERR: usize = 256 * 1024;
 
 pub struct Running {
-    about: About,
+    about: RunningProgram,
     child: Child,
     /// Readable once the program has ended.
     end: AsyncFd<OwnedFd>,
@@ -36,7 +36,8 @@ pub struct Running {
     _group: Group,
 }
 
-/// The programs end with the server. Nothing is left behind, not even a zombie.
+/// Kills the program and its group when the server ends, so that no process is left, not even a
+/// zombie.
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped {
@@ -57,8 +58,8 @@ impl Drop for Group {
 
 impl Running {
     /// Takes over a new process. A process that cannot be watched is killed.
-    pub fn attend(
-        about: About,
+    pub fn supervise(
+        about: RunningProgram,
         mut child: Child,
         permit: OwnedSemaphorePermit,
     ) -> io::Result<(Running, Started)> {
@@ -99,7 +100,7 @@ impl Running {
     }
 
     /// Runs until the process is reaped.
-    pub async fn keep(mut self, mut verdict: oneshot::Receiver<Verdict>) {
+    pub async fn run_until_reaped(mut self, mut verdict: oneshot::Receiver<Verdict>) {
         let decided = tokio::select! {
             biased;
             decided = &mut verdict => Some(decided),
@@ -122,7 +123,7 @@ impl Running {
         }
     }
 
-    /// The response is complete. The program may run on for as long as a request may.
+    /// Lets the program run on after its response, but no longer than a request may run.
     async fn let_finish(&mut self, rest: Verdict) {
         let finished = tokio::select! {
             finished = timeout(self.about.timeout, self.ended()) => finished,
@@ -201,7 +202,7 @@ fn ends(child: &mut Child) -> io::Result<Ends> {
     let pid = pid(child.id()).ok_or_else(missing)?;
     let end = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
     Ok((
-        watched(end)?,
+        register(end)?,
         pipe::Receiver::from_owned_fd(stdout.into())?,
         pipe::Receiver::from_owned_fd(stderr.into())?,
     ))
@@ -236,7 +237,8 @@ async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     }
 }
 
-/// Keeps reading so that the program neither blocks nor dies of SIGPIPE. Never returns.
+/// Reads and drops further output, so that the program neither blocks nor dies of SIGPIPE. It never
+/// returns.
 async fn discard(rest: Verdict) -> std::convert::Infallible {
     if let Some(mut stdout) = rest {
         let mut buffer = vec![0; 16 * 1024];

@@ -98,7 +98,10 @@ async fn a_local_location_is_the_callers_to_follow() {
     );
     let mut exchange = rig.start(&script, Request::default()).expect("starts");
     let answer = head(&mut exchange).await;
-    assert_eq!(answer, Ok(ScriptHead::led(b"/there?a=1".to_vec(), b"")));
+    assert_eq!(
+        answer,
+        Ok(ScriptHead::internal_redirect(b"/there?a=1".to_vec(), b""))
+    );
     drop(exchange);
     // The redirect does not cut the program's work short.
     appears(&mark).await;

@@ -35,7 +35,7 @@ pub struct AllowDeny {
 }
 
 impl AllowDeny {
-    /// `None`: the result depends on a name that is not known.
+    /// Whether the rules admit the client. `None`: the result depends on a name that is not known.
     pub fn grants(&self, visitor: &Visitor<'_>) -> Option<bool> {
         let about = |rules: &[(Option<Methods>, From)]| {
             let asked = rules.iter().filter(|(methods, _)| {

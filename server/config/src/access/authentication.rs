@@ -70,7 +70,7 @@ impl DigestWords {
         }
     }
 
-    /// The lifetime of a nonce. Zero: for one request. `None`: for ever.
+    /// The lifetime of a nonce. Zero: the nonce is valid for one request. `None`: for ever.
     pub fn life(&self) -> Option<Duration> {
         const USUAL: i64 = 300;
         let seconds = self.nonce_lifetime.unwrap_or(USUAL);
@@ -84,7 +84,7 @@ impl DigestWords {
 }
 
 impl Authentication {
-    pub(crate) fn hear(&mut self, word: &AuthWord) {
+    pub(crate) fn apply(&mut self, word: &AuthWord) {
         match word {
             AuthWord::Kind(kind) => {
                 self.kind = Some(kind.clone()).filter(|kind| !kind.eq_ignore_ascii_case("none"))
@@ -92,7 +92,7 @@ impl Authentication {
             AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
             AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
             AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
-            AuthWord::Digest(word) => self.digest.hear(word),
+            AuthWord::Digest(word) => self.digest.apply(word),
         }
     }
 
@@ -122,7 +122,7 @@ pub enum DigestWord {
 }
 
 impl DigestWords {
-    fn hear(&mut self, word: &DigestWord) {
+    fn apply(&mut self, word: &DigestWord) {
         match word {
             DigestWord::Algorithms(all) => self.algorithms.clone_from(all),
             DigestWord::WithoutQuality(without) => self.without_quality = *without,

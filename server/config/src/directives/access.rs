@@ -314,7 +314,7 @@ fn order(target: &mut Target, arguments: &Arguments) -> Applied {
 
 fn sources(arguments: &Arguments) -> Result<Vec<From>, Fault> {
     if !arguments.text(0)?.eq_ignore_ascii_case("from") {
-        return Err(arguments.fault(0, "expected `from` and who is meant"));
+        return Err(arguments.fault(0, "expected `from` and the clients"));
     }
     let mut all = Vec::new();
     for index in 1..arguments.words.len() {

@@ -3,6 +3,7 @@
 use super::files::suffix;
 use super::includes;
 use super::proxy::passes;
+use super::proxy::url::UrlArgument;
 use super::row::*;
 use crate::overrides::{FILE_INFO, OPTIONS};
 use crate::preload::PreloadStage;
@@ -132,16 +133,21 @@ fn handler_name(
     arguments: &Arguments,
     may_be_unset: bool,
 ) -> Result<HandlerName, Fault> {
-    named(target, arguments, (0, arguments.text(0)?), may_be_unset)
+    let name = UrlArgument {
+        argument: 0,
+        text: arguments.text(0)?,
+    };
+    named(target, arguments, name, may_be_unset)
 }
 
 /// The handler with the name in this argument.
 pub(super) fn named(
     target: &mut Target,
     arguments: &Arguments,
-    (index, text): (usize, &str),
+    name: UrlArgument<'_>,
     may_be_unset: bool,
 ) -> Result<HandlerName, Fault> {
+    let text = name.text;
     const NAMES: &[&str] = &[
         "cgi-script",
         "fcgid-script",
@@ -161,7 +167,7 @@ pub(super) fn named(
         "None",
     ];
     if let Some(url) = text.strip_prefix("proxy:") {
-        let proxied = passes::handler(target, arguments, (index, url))?;
+        let proxied = passes::handler(target, arguments, UrlArgument { text: url, ..name })?;
         return Ok(HandlerName::Proxy(Arc::new(proxied)));
     }
     if text.eq_ignore_ascii_case("lua") {
@@ -199,7 +205,7 @@ pub(super) fn named(
                 "expected {} or the name of an Action, not `{text}`",
                 NAMES.join(", ")
             );
-            let fault = arguments.fault(index, message);
+            let fault = arguments.fault(name.argument, message);
             let fault = fault.or_nearest(text, NAMES.iter().copied());
             target
                 .environment

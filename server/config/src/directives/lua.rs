@@ -10,7 +10,7 @@ pub const GROUP: Group = Group {
             "LuaAttractRawURL",
             SCRIPTS,
             "Scripts that run before the URL is mapped (lighttpd's magnet.attract-raw-url-to).",
-            |target, arguments| attract(target, arguments, LuaHook::RawUrl),
+            |target, arguments| add_script(target, arguments, LuaHook::RawUrl),
         )
         .otherwise("None")
         .example("lua/raw.lua", "\"\""),
@@ -19,7 +19,7 @@ pub const GROUP: Group = Group {
             SCRIPTS,
             "Scripts that run after the URL is mapped to a file (lighttpd's \
              magnet.attract-physical-path-to).",
-            |target, arguments| attract(target, arguments, LuaHook::PhysicalPath),
+            |target, arguments| add_script(target, arguments, LuaHook::PhysicalPath),
         )
         .otherwise("None")
         .example("lua/cached.lua", "\"\""),
@@ -28,7 +28,7 @@ pub const GROUP: Group = Group {
             SCRIPTS,
             "Scripts that run before the head of the response is sent (lighttpd's \
              magnet.attract-response-start-to).",
-            |target, arguments| attract(target, arguments, LuaHook::ResponseStart),
+            |target, arguments| add_script(target, arguments, LuaHook::ResponseStart),
         )
         .otherwise("None")
         .example("lua/headers.lua", "\"\""),
@@ -82,7 +82,7 @@ pub const GROUP: Group = Group {
 
 const SCRIPTS: Shape = words("FILE... | None", 1, ANY);
 
-fn attract(target: &mut Target, arguments: &Arguments, hook: LuaHook) -> Applied {
+fn add_script(target: &mut Target, arguments: &Arguments, hook: LuaHook) -> Applied {
     let scripts: LuaScripts = if arguments.filled(0)?.eq_ignore_ascii_case("none") {
         LuaScripts::default()
     } else {

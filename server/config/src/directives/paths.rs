@@ -300,7 +300,7 @@ fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
     let document = arguments.text(1)?;
     let elsewhere = document.starts_with("http://") || document.starts_with("https://");
     if elsewhere && status == 401 {
-        let message = "expected a URL path of this server or a text: who is redirected is not asked for a password";
+        let message = "expected a URL path of this server or a text: a redirected client gets no password prompt";
         return Err(arguments.fault(1, message));
     }
     target
@@ -312,7 +312,7 @@ fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
 fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
     let first = arguments.filled(0)?;
     if first.starts_with("http://") || first.starts_with("https://") {
-        return users_elsewhere(target, arguments, first);
+        return redirect_users(target, arguments, first);
     }
     let names = || -> Result<Vec<String>, Fault> {
         let name = |index| {
@@ -344,7 +344,7 @@ fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 /// `UserDir http://other/*`: the name replaces the star, and the rest is dropped, as in Apache.
-fn users_elsewhere(target: &mut Target, arguments: &Arguments, url: &str) -> Applied {
+fn redirect_users(target: &mut Target, arguments: &Arguments, url: &str) -> Applied {
     let Some((start, _)) = url.split_once('*') else {
         let message = format!("expected a URL with `*` for the user's name, not `{url}`");
         return Err(arguments.fault(0, message));

@@ -305,8 +305,8 @@ fn server_option(
         return Ok(());
     }
     match name.to_ascii_lowercase().as_str() {
-        "parent" => own(target, Own::Perl, wanted),
-        "clone" => own(target, Own::Workers, wanted),
+        "parent" => set_own(target, Own::Perl, wanted),
+        "clone" => set_own(target, Own::Workers, wanted),
         "inheritswitches" => target.team.inherits_switches = wanted,
         "enable" => target.changes.extend(Phase::ALL.into_iter().map(change)),
         _ => {}
@@ -315,7 +315,7 @@ fn server_option(
 }
 
 /// `+Parent` implies `+Clone`, so `-Clone` removes both.
-fn own(target: &mut Target, what: Own, wanted: bool) {
+fn set_own(target: &mut Target, what: Own, wanted: bool) {
     let own = &mut target.team.own;
     match (target.in_host, wanted) {
         (true, true) => *own = what.max(*own),

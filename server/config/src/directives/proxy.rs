@@ -3,7 +3,9 @@
 mod members;
 pub(super) mod passes;
 pub(super) mod programs;
-mod url;
+pub(super) mod url;
+
+pub use members::chosen as chosen_back_end;
 
 use super::row::*;
 use crate::Forwarded;

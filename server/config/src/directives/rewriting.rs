@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::handlers;
 use super::proxy::passes;
+use super::proxy::url::UrlArgument;
 use super::row::*;
 use crate::overrides::FILE_INFO;
 use crate::{
@@ -217,7 +218,13 @@ fn rule(target: &mut Target, arguments: &Arguments) -> Applied {
     let conditions = std::mem::take(&mut target.environment.conditions);
     let rule = RewriteRule::parse(&texts(arguments), conditions);
     let (mut rule, wishes) = rule.map_err(|(index, why)| arguments.fault(index, why))?;
-    let named = |name: &String| handlers::named(target, arguments, (2, name), true);
+    let named = |name: &String| {
+        let name = UrlArgument {
+            argument: 2,
+            text: name,
+        };
+        handlers::named(target, arguments, name, true)
+    };
     let handler = wishes.handler.as_ref().map(named).transpose()?;
     rule.flags.force(handler, wishes.media_type);
     if wishes.proxy {
@@ -226,7 +233,14 @@ fn rule(target: &mut Target, arguments: &Arguments) -> Applied {
             return Err(arguments.fault(1, message));
         };
         rule.back_end = Some(BackEndStart {
-            upstream: passes::upstream(target, arguments, (1, &origin))?,
+            upstream: passes::upstream(
+                target,
+                arguments,
+                UrlArgument {
+                    argument: 1,
+                    text: &origin,
+                },
+            )?,
             length: origin.len(),
         });
     }

@@ -227,7 +227,7 @@ fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     if known.any(|listen| listen.address == address) {
         target
             .environment
-            .remark(format!("{address} is listened at already"));
+            .remark(format!("the server already listens at {address}"));
     } else {
         target.site.listen.push(Listen { address, secure });
     }
@@ -260,7 +260,7 @@ fn of_the_host(target: &mut Target) -> bool {
     if target.in_section {
         target
             .environment
-            .ignore("what the host says outside of sections holds");
+            .ignore("only the host's line outside of sections applies");
     }
     !target.in_section
 }

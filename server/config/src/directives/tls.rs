@@ -106,7 +106,7 @@ pub const GROUP: Group = Group {
                     "none" => ClientCertificates::None,
                     "optional" => ClientCertificates::Optional,
                     "require" => ClientCertificates::Require,
-                    _ => return Err(arguments.fault(0, "expected none, optional or require: a certificate nobody vouches for is never accepted")),
+                    _ => return Err(arguments.fault(0, "expected none, optional or require: a certificate without a trusted authority is never accepted")),
                 });
                 Ok(())
             },
@@ -276,7 +276,7 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
             "exportcertdata" => target.changes.push(Change::TlsCertificates(on)),
             "strictrequire" | "optrenegotiate" => target
                 .environment
-                .remark(format!("{name} has nothing to do here")),
+                .remark(format!("{name} has no effect here")),
             _ => {
                 let message = format!("expected StdEnvVars or ExportCertData, not `{}`", word.text);
                 let known = ["StdEnvVars", "ExportCertData"].into_iter();

@@ -1,11 +1,11 @@
 //! Expressions over a few facts.
 
 use super::Expression;
-use crate::text::{Facts, Piece};
+use crate::text::{Piece, VariableSource};
 
 struct Request;
 
-impl Facts for Request {
+impl VariableSource for Request {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         let text = match piece {
             Piece::Variable(name) if name == "HTTP_HOST" => "www.example.com",

@@ -12,16 +12,16 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::{Host, Htaccess};
 use crate::settings::{HandlerWords, Matching, Merger};
-use crate::{Change, Facts, Forced, Section, Settings};
+use crate::{Change, Forced, Section, Settings, VariableSource};
 
 /// Up to this many matching sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
 
-/// Numbers are unique across generations, because workers of two generations may get each other's
-/// requests.
+/// The next number. Numbers are unique across generations, because workers of two generations may
+/// get each other's requests.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// The merged sets of sections. A clone starts empty, because its site may differ.
+/// The sets of sections that were merged. A clone starts empty, because its site may differ.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
@@ -79,19 +79,23 @@ impl Host {
         let mut settings = self.base.clone();
         let mut words = self.base_handlers.clone();
         section.apply(&mut settings, &mut words);
-        settings.tell();
+        settings.encode_for_worker();
         settings
     }
 
     /// The settings after every `<If>` whose condition the request meets.
-    pub fn settings_if(&self, settings: &Arc<Settings>, facts: &dyn Facts) -> Arc<Settings> {
+    pub fn settings_if(
+        &self,
+        settings: &Arc<Settings>,
+        variables: &dyn VariableSource,
+    ) -> Arc<Settings> {
         let Some(of) = &settings.matching.0 else {
             return settings.clone();
         };
         let all = &settings.rules.conditionals;
         let mut met = vec![0u64; all.len().div_ceil(64)];
         for (number, conditional) in all.iter().enumerate() {
-            if conditional.condition.holds(facts) {
+            if conditional.condition.holds(variables) {
                 met[number / 64] |= 1 << (number % 64);
             }
         }
@@ -174,7 +178,7 @@ impl Host {
         });
         let settings = same.cloned().unwrap_or_else(|| {
             settings.id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-            settings.tell();
+            settings.encode_for_worker();
             Arc::new(settings)
         });
         known.insert(key.into(), settings.clone());

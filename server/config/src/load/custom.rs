@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn standing(&self) -> Standing<'_> {
-        let inside = |kind: &OpenKind| matches!(kind, OpenKind::Scoped(_) | OpenKind::Part(..));
+        let inside = |kind: &OpenKind| matches!(kind, OpenKind::Scoped(_) | OpenKind::Inner(..));
         match &self.htaccess {
             Some(may) => Standing::Htaccess(may),
             None if self.open.iter().any(|open| inside(&open.kind)) => Standing::Section,
@@ -99,7 +99,7 @@ impl Reader<'_> {
         preloads.push((PreloadStage::Loaded, preload));
         self.place_preloads(known, at);
         self.environment.loaded_here = self.environment.preloads.len();
-        self.read_made(&made, at);
+        self.read_perl_lines(&made, at);
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl Reader<'_> {
     }
 }
 
-/// Directives that only control the reading. Apache's tree does not contain them.
+/// Directives that only control the reading. Like Apache's tree, ours does not contain them.
 const OVER_WHEN_READ: &[&str] = &[
     "Include",
     "IncludeOptional",

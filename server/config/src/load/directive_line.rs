@@ -2,7 +2,7 @@
 
 use super::{htaccess, unknown, OpenKind, Reader};
 use crate::arguments::Arguments;
-use crate::directive::{Directive, Place, Target};
+use crate::directive::{Directive, DirectivePlace, Target};
 use crate::line::{self, Character};
 use crate::problem::{At, Fault};
 use crate::{Note, NoteKind};
@@ -14,7 +14,7 @@ impl Reader<'_> {
             Some(row) => row,
             None => match self.custom(&name.text) {
                 Some(directive) => return self.custom_line(directive, &name, content),
-                // Perl that was not run may have defined it.
+                // A Perl section that was not run may have defined the directive.
                 None if self.environment.is_partly_unknown => return Ok(()),
                 None => {
                     return Err(unknown::fault(
@@ -63,7 +63,7 @@ impl Reader<'_> {
             }
         };
         row.shape.check(&arguments).map_err(told)?;
-        if row.place == Place::Shared && self.host.is_some() {
+        if row.place == DirectivePlace::Shared && self.host.is_some() {
             let message = "the main server's line applies to all hosts".to_string();
             self.add_note(row.name, name.at, NoteKind::Ignored, message);
             return Ok(());
@@ -78,7 +78,7 @@ impl Reader<'_> {
         let is_maker = row.name == "PerlLoadModule";
         if is_maker || self.environment.preloads.len() > preloads {
             self.place_preloads(preloads, name.at);
-            self.preload_was_read(name.at, is_maker);
+            self.handle_preload(name.at, is_maker);
         }
         for (upstream, at) in self.environment.named.drain(..) {
             self.named.push((upstream, self.file.clone(), at));
@@ -98,14 +98,14 @@ impl Reader<'_> {
         }
     }
 
-    /// The section in which a directive must not stand.
+    /// Returns the enclosing section in which the directive must not stand.
     fn misplaced(&self, row: &Directive) -> Option<&str> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {
-            OpenKind::Scoped(_) | OpenKind::Part(..) | OpenKind::Proxy(_) => {
-                row.place != Place::Everywhere
+            OpenKind::Scoped(_) | OpenKind::Inner(..) | OpenKind::Proxy(_) => {
+                row.place != DirectivePlace::Everywhere
             }
-            OpenKind::Host => row.place == Place::Server,
+            OpenKind::Host => row.place == DirectivePlace::Server,
             OpenKind::Read | OpenKind::Skip => false,
         });
         section.map(|open| open.name.as_str())
@@ -124,7 +124,7 @@ impl Reader<'_> {
                     scope = Some(section.scope.clone());
                     Some(&mut section.changes)
                 }
-                OpenKind::Part(_, changes) | OpenKind::Proxy(changes) => Some(changes),
+                OpenKind::Inner(_, changes) | OpenKind::Proxy(changes) => Some(changes),
                 _ => None,
             });
         let in_section = innermost.is_some();

@@ -16,7 +16,7 @@ impl Draft {
         }
         host.base_handlers.apply(&mut host.base, &base, "");
         host.base.change_rules(&base, None, false);
-        host.base.tell();
+        host.base.encode_for_worker();
         host
     }
 }
@@ -48,7 +48,7 @@ impl Reader<'_> {
         for draft in hosts.iter_mut().chain([&mut main]) {
             proxied::apply(draft, &environment.proxied);
         }
-        (site.perls, site.teams) = teams::muster(&mut main, &mut hosts, environment.preloads);
+        (site.perls, site.teams) = teams::make_teams(&mut main, &mut hosts, environment.preloads);
         site.main = main.finish(None);
         site.main.document_root = site.server_root.join(&site.main.document_root);
         let numbered = (1..).zip(hosts);

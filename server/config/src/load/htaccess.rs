@@ -74,7 +74,7 @@ fn of_folder(folder: &Path) -> Section {
 }
 
 impl Reader<'_> {
-    /// Back ends must be known from the start.
+    /// Refuses new back ends, because they must be known from the start.
     fn refuse_new_back_ends(&mut self, site: &Site) {
         for (name, file, at) in std::mem::take(&mut self.named) {
             if site.upstream(&name).is_none() {
@@ -88,7 +88,7 @@ impl Reader<'_> {
     }
 }
 
-/// Why a directive may not stand in the file.
+/// Returns the reason for which a directive may not stand in the file.
 pub(super) fn refusal(row: &crate::Directive, may: &Overrides) -> String {
     match row.overrides {
         0 => format!(

@@ -9,8 +9,8 @@ use crate::line::Word;
 use crate::problem::Fault;
 use crate::{Change, Conditional, Expression, Methods, Requirement};
 
-/// The kind of the section.
-pub(super) enum Part {
+/// The kinds of these sections.
+pub(super) enum InnerSection {
     RequireAny,
     RequireAll,
     RequireNone,
@@ -25,8 +25,8 @@ impl Reader<'_> {
         lower: &str,
         name: &Word,
         words: &[Word],
-    ) -> Option<Result<Part, Fault>> {
-        let no_words = |part: Part| match words.first() {
+    ) -> Option<Result<InnerSection, Fault>> {
+        let no_words = |part: InnerSection| match words.first() {
             None => Ok(part),
             Some(extra) => {
                 let message = format!(
@@ -37,16 +37,19 @@ impl Reader<'_> {
             }
         };
         Some(match lower {
-            "requireany" => no_words(Part::RequireAny),
-            "requireall" => no_words(Part::RequireAll),
-            "requirenone" => no_words(Part::RequireNone),
-            "limit" | "limitexcept" => methods(lower == "limit", name, words).map(Part::Limit),
-            "if" | "elseif" | "else" => self.condition(lower, name, words).map(Part::If),
+            "requireany" => no_words(InnerSection::RequireAny),
+            "requireall" => no_words(InnerSection::RequireAll),
+            "requirenone" => no_words(InnerSection::RequireNone),
+            "limit" | "limitexcept" => {
+                methods(lower == "limit", name, words).map(InnerSection::Limit)
+            }
+            "if" | "elseif" | "else" => self.condition(lower, name, words).map(InnerSection::If),
             _ => return None,
         })
     }
 
-    /// `<ElseIf>` and `<Else>` are true if the conditions before them in the same place are false.
+    /// Returns the condition of the section. `<ElseIf>` and `<Else>` also need the conditions
+    /// before them in the same place to be false.
     fn condition(&mut self, lower: &str, name: &Word, words: &[Word]) -> Result<Expression, Fault> {
         let own = match (lower, words) {
             ("else", []) => Expression::always(),
@@ -89,18 +92,18 @@ impl Reader<'_> {
     }
 }
 
-impl Part {
-    /// The resulting changes of the enclosing section.
+impl InnerSection {
+    /// Returns the changes that the section makes to the enclosing section.
     pub(super) fn close(self, changes: Vec<Change>) -> Vec<Change> {
         match self {
-            Part::RequireAny => gather(changes, Requirement::Any),
-            Part::RequireAll => gather(changes, Requirement::Every),
-            Part::RequireNone => gather(changes, Requirement::None),
-            Part::Limit(methods) => changes
+            InnerSection::RequireAny => gather(changes, Requirement::Any),
+            InnerSection::RequireAll => gather(changes, Requirement::Every),
+            InnerSection::RequireNone => gather(changes, Requirement::None),
+            InnerSection::Limit(methods) => changes
                 .into_iter()
                 .map(|change| limit(change, &methods))
                 .collect(),
-            Part::If(condition) => conditional(condition, changes),
+            InnerSection::If(condition) => conditional(condition, changes),
         }
     }
 }
@@ -129,7 +132,7 @@ fn limit(change: Change, methods: &Methods) -> Change {
     }
 }
 
-/// A nested `<If>` becomes one with both conditions.
+/// Returns an `<If>`. A nested `<If>` becomes one with both conditions.
 fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
     let mut own = Vec::new();
     let mut inner = Vec::new();

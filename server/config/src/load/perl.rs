@@ -1,4 +1,4 @@
-//! `<Perl>` sections: they run when they are read, and their directives are read in their place.
+//! `<Perl>` sections. A section runs when it is read, and its directives are read in its place.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Reader;
 use crate::line::{self, Character, Lines};
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{Errand, Ground, NoteKind, Preload, PreloadPlace};
+use crate::{Errand, Ground, NoteKind, Preload, PreloadOrigin};
 
 /// A section that is being collected.
 pub(super) struct PerlBlock {
@@ -33,7 +33,7 @@ impl Reader<'_> {
 
     /// Runs code. Its first line is `name`, as FILE:LINE.
     pub(super) fn run_section(&mut self, name: String, code: String, at: At) {
-        if let Err(fault) = self.catch_up(at) {
+        if let Err(fault) = self.load_pending(at) {
             return self.refuse(fault);
         }
         let errand = Errand::Section {
@@ -48,32 +48,32 @@ impl Reader<'_> {
         self.place_preloads(known, at);
         self.perl_is_ahead();
         match made {
-            Ok(lines) => self.read_made(&lines, at),
+            Ok(lines) => self.read_perl_lines(&lines, at),
             Err(fault) => self.refuse(fault),
         }
     }
 
     /// Handles a preload that was just read. Once perl runs, the preload is loaded at once, as in
     /// mod_perl. Before that, perl starts only for files that make directives.
-    pub(super) fn preload_was_read(&mut self, at: At, defines: bool) {
+    pub(super) fn handle_preload(&mut self, at: At, defines: bool) {
         let starts_perl = || {
             if defines {
                 return self.interpreter.is_some();
             }
             let last = self.environment.preloads.last();
-            last.is_some_and(|(_, last)| is_maker(&last.what))
+            last.is_some_and(|(_, last)| makes_directives(&last.what))
         };
         if self.environment.loaded_here > 0 || starts_perl() {
-            if let Err(fault) = self.catch_up(at) {
+            if let Err(fault) = self.load_pending(at) {
                 self.refuse(fault);
             }
         }
     }
 
-    /// The preloads after the first `known` ones belong to this line.
+    /// Assigns the preloads after the first `known` ones to this line.
     pub(super) fn place_preloads(&mut self, known: usize, at: At) {
         for (_, preload) in self.environment.preloads.iter_mut().skip(known) {
-            preload.place = PreloadPlace {
+            preload.place = PreloadOrigin {
                 file: self.file.clone(),
                 line: at.line,
                 column: at.column,
@@ -82,7 +82,7 @@ impl Reader<'_> {
     }
 
     /// Loads the preloads that are not loaded yet, and reads their directives.
-    fn catch_up(&mut self, at: At) -> Result<(), Fault> {
+    fn load_pending(&mut self, at: At) -> Result<(), Fault> {
         if self.environment.loaded_here == 0 {
             self.environment.preloads.sort_by_key(|(stage, _)| *stage);
         }
@@ -91,7 +91,7 @@ impl Reader<'_> {
         {
             let (stage, host, preload) = (*stage, preload.host, preload.what.clone());
             self.environment.loaded_here += 1;
-            if stage >= PreloadStage::PostConfigRequire && !is_maker(&preload) {
+            if stage >= PreloadStage::PostConfigRequire && !makes_directives(&preload) {
                 continue;
             }
             let made = match &preload {
@@ -101,13 +101,14 @@ impl Reader<'_> {
                 }
                 _ => continue,
             };
-            self.read_made(&made, at);
+            self.read_perl_lines(&made, at);
         }
         self.perl_is_ahead();
         Ok(())
     }
 
-    /// From now on preloads keep the order of their lines, after those that perl has loaded.
+    /// Makes later preloads keep the order of their lines, behind those that perl has already
+    /// loaded.
     fn perl_is_ahead(&mut self) {
         self.environment.loaded_here = self.environment.preloads.len();
         for (stage, _) in &mut self.environment.preloads {
@@ -117,7 +118,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Runs the errand in the Perl of this host.
+    /// Runs the task in the Perl of this host.
     pub(super) fn run_errand(
         &mut self,
         host: u32,
@@ -150,7 +151,7 @@ impl Reader<'_> {
     }
 
     /// Reads lines that Perl made. Problems are reported at `at`.
-    pub(super) fn read_made(&mut self, lines: &[String], at: At) {
+    pub(super) fn read_perl_lines(&mut self, lines: &[String], at: At) {
         let text = lines.join("\n");
         let outer = self.open.len();
         for mut characters in Lines::of(&text) {
@@ -175,7 +176,7 @@ impl Reader<'_> {
     }
 }
 
-fn is_maker(preload: &Preload) -> bool {
+fn makes_directives(preload: &Preload) -> bool {
     matches!(preload, Preload::Require(file) if mentions_add_config(file))
 }
 

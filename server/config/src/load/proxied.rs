@@ -32,7 +32,8 @@ fn leads_to(change: &Change, urls: &ProxiedUrls) -> bool {
     matches!(change, Change::SetHandler(HandlerName::Proxy(to)) if is_at(to, urls))
 }
 
-/// URLs are compared by their beginning, so a final `*` of the section's URL has no effect.
+/// Whether a URL is the section's. URLs are compared by their beginning, so a final `*` of the
+/// section's URL has no effect.
 fn is_at(to: &Proxied, urls: &ProxiedUrls) -> bool {
     let whole = format!("{}{}", to.upstream, to.to.as_deref().unwrap_or("/"));
     match urls {

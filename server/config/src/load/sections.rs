@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::part::Part;
+use super::part::InnerSection;
 use super::{finish, Draft, PerlBlock, Reader};
 use crate::environment::ProxiedUrls;
 use crate::line::{self, Character, Word};
@@ -23,7 +23,7 @@ pub(super) struct Open {
 }
 
 pub(super) enum OpenKind {
-    /// A true condition: its lines count.
+    /// A true condition. Its lines are read.
     Read,
     /// The lines of a virtual host.
     Host,
@@ -31,8 +31,8 @@ pub(super) enum OpenKind {
     Skip,
     /// The lines of a scope.
     Scoped(Section),
-    /// The lines change the enclosing section in their own way.
-    Part(Part, Vec<crate::Change>),
+    /// The lines change the enclosing section in the way of the part.
+    Inner(InnerSection, Vec<crate::Change>),
     /// `<Proxy>`: the lines concern a balancer, or access to back ends in general.
     Proxy(Vec<Change>),
 }
@@ -97,19 +97,22 @@ impl Reader<'_> {
         fault.map_or(Ok(()), Err)
     }
 
-    /// The kind of section that a line opens. A faulty line opens a harmless one, so the lines
-    /// inside are still checked.
+    /// Returns the kind of section that a line opens. A faulty line opens a harmless kind, so that
+    /// the lines inside are still checked.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
         if let Some(part) = self.part(lower, name, words) {
             let parts = self.open.iter();
-            let parts = parts.filter(|open| matches!(open.kind, OpenKind::Part(..)));
+            let parts = parts.filter(|open| matches!(open.kind, OpenKind::Inner(..)));
             if parts.count() >= DEEPEST {
                 let message = format!("expected sections no deeper than {DEEPEST}");
                 return (OpenKind::Skip, Some(Fault::new(name.at, message)));
             }
             return match part {
-                Ok(part) => (OpenKind::Part(part, Vec::new()), None),
-                Err(fault) => (OpenKind::Part(Part::RequireAny, Vec::new()), Some(fault)),
+                Ok(part) => (OpenKind::Inner(part, Vec::new()), None),
+                Err(fault) => (
+                    OpenKind::Inner(InnerSection::RequireAny, Vec::new()),
+                    Some(fault),
+                ),
             };
         }
         self.conditions.retain(|depth, _| *depth < self.open.len());
@@ -201,8 +204,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `<Location>` decides about access here, so `<Proxy>` may only admit everybody. A `<Proxy>`
-    /// with a URL applies to the paths that lead there.
+    /// Closes a `<Proxy>`. Here `<Location>` decides about access, so `<Proxy>` may only admit
+    /// everybody. A `<Proxy>` with a URL applies to the paths that lead to the URL.
     fn close_proxy(&mut self, changes: Vec<Change>, at: At) -> Result<(), Fault> {
         self.environment.balancer = None;
         if let Some((_, known)) = self
@@ -230,7 +233,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A section of Perl code, which may look like anything: skipped even inside a false condition.
+    /// Begins a section of Perl code. The code may look like anything, so it is skipped as a whole
+    /// even inside a false condition.
     fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
         self.foreign_until = Some("</perl>");
         if !self.is_skipping() {
@@ -261,7 +265,7 @@ impl Reader<'_> {
     fn scoped(&self, lower: &str, name: &Word, words: &[Word]) -> (Section, Option<Fault>) {
         let around = self.open.iter().rev().find_map(|open| match &open.kind {
             OpenKind::Scoped(section) => Some((open, Some(section))),
-            OpenKind::Part(..) => Some((open, None)),
+            OpenKind::Inner(..) => Some((open, None)),
             _ => None,
         });
         let is_files = lower.starts_with("files");
@@ -297,7 +301,7 @@ impl Reader<'_> {
         let open = self.open.iter_mut().rev();
         let innermost = open.into_iter().find_map(|open| match &mut open.kind {
             OpenKind::Scoped(section) => Some(&mut section.changes),
-            OpenKind::Part(_, changes) => Some(changes),
+            OpenKind::Inner(_, changes) => Some(changes),
             _ => None,
         });
         let draft = self.host.as_mut().unwrap_or(&mut self.main);
@@ -321,8 +325,8 @@ impl Reader<'_> {
                     "expected </{}>, which line {} opened, not </{name}>",
                     open.name, open.at.line
                 );
-                // Either an outer section is meant and the inner ones were left open, or the name
-                // is wrong and the innermost is meant.
+                // Either an outer section is meant and the inner sections were left open, or the
+                // name is wrong and the innermost section is meant.
                 let innermost = self.open.len() - 1;
                 let meant = self.open.iter().rposition(here).unwrap_or(innermost);
                 self.close_down_to(meant);
@@ -353,7 +357,7 @@ impl Reader<'_> {
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
             }
-            OpenKind::Part(part, changes) => {
+            OpenKind::Inner(part, changes) => {
                 let changes = part.close(changes);
                 self.innermost().extend(changes);
             }

@@ -1,7 +1,7 @@
 //! Finds the hosts with their own workers or Perl, after everything has been read.
 
 use super::{Draft, Reader};
-use crate::directive::Place;
+use crate::directive::DirectivePlace;
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::team::{Own, TeamDraft};
@@ -20,7 +20,9 @@ type Preloads = Vec<(PreloadStage, Preloaded)>;
 impl Reader<'_> {
     /// Remembers a line of a virtual host that needs its own workers or Perl.
     pub(super) fn note_own_line(&mut self, row: &'static Directive, at: At) {
-        if let (Place::Team | Place::Perl, Some(host)) = (row.place, &mut self.host) {
+        if let (DirectivePlace::Team | DirectivePlace::Perl, Some(host)) =
+            (row.place, &mut self.host)
+        {
             host.own_lines.push(OwnLine {
                 row,
                 file: self.file.clone(),
@@ -29,7 +31,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After a line whose Perl has run, `+Parent` would come too late.
+    /// Refuses `+Parent` after a line whose Perl has already run in the main server's Perl.
     pub(super) fn check_own_perl(&self, had: Own, at: At) -> Result<(), Fault> {
         let own = self.host.as_ref().map_or(had, |host| host.team.own);
         let number = self.host_number();
@@ -68,8 +70,10 @@ impl Reader<'_> {
             let own = host.team.own;
             for OwnLine { row, file, at } in &host.own_lines {
                 let missing = match row.place {
-                    Place::Perl if own < Own::Perl => "`PerlOptions +Parent`",
-                    Place::Team if own < Own::Workers => "`PerlOptions +Clone` or `+Parent`",
+                    DirectivePlace::Perl if own < Own::Perl => "`PerlOptions +Parent`",
+                    DirectivePlace::Team if own < Own::Workers => {
+                        "`PerlOptions +Clone` or `+Parent`"
+                    }
                     _ => continue,
                 };
                 self.problems.push(Problem {
@@ -88,7 +92,7 @@ impl Reader<'_> {
 }
 
 /// Makes the Perls and the teams of the site, and tells each host which are its own.
-pub(super) fn muster(
+pub(super) fn make_teams(
     main: &mut Draft,
     hosts: &mut [Draft],
     mut preloads: Preloads,

@@ -10,7 +10,7 @@ use crate::{CustomDirective, Directive};
 /// The fault for an unknown name: why the directive is refused, or the nearest name.
 pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDirective>]) -> Fault {
     if name.text.eq_ignore_ascii_case("Error") {
-        return stopped_by_its_writer(name, content);
+        return error_directive(name, content);
     }
     if let Some(refused) = refused::named(&name.text) {
         let message = format!(
@@ -26,7 +26,7 @@ pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDire
 }
 
 /// `Error "TEXT"`: the configuration itself forbids its use.
-fn stopped_by_its_writer(name: &Word, content: &[Character]) -> Fault {
+fn error_directive(name: &Word, content: &[Character]) -> Fault {
     let words = line::words(content).unwrap_or_default();
     let text: Vec<&str> = words.iter().skip(1).map(|word| &*word.text).collect();
     let message = format!("the configuration stops here: {}", text.join(" "));

@@ -36,8 +36,8 @@ pub enum Check {
 pub struct FileTest(Test);
 
 impl FileTest {
-    pub fn passes(self, path: &[u8], facts: &dyn crate::Facts) -> bool {
-        self.0.passes(path, facts)
+    pub fn passes(self, path: &[u8], variables: &dyn crate::VariableSource) -> bool {
+        self.0.passes(path, variables)
     }
 }
 
@@ -80,7 +80,8 @@ impl RewriteCondition {
         })
     }
 
-    /// Parses the arguments of `RewriteCond`. An error says which word is wrong and why.
+    /// Parses the arguments of `RewriteCond`. An error is the index of the wrong word and the
+    /// reason.
     pub(crate) fn parse(words: &[&str]) -> Result<RewriteCondition, (usize, String)> {
         let mut caseless = false;
         let mut or_next = false;
@@ -142,7 +143,7 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
     if let [b'-', letter] = pattern.as_bytes() {
         let letter = match *letter as char {
             'U' => return Ok(Check::Path),
-            // A subrequest would find a file.
+            // Apache tests by a subrequest, which would find the same file.
             'F' => 'f',
             letter => letter,
         };

@@ -22,7 +22,7 @@ pub struct Flags {
     pub question_marks: bool,
     pub chain: bool,
     pub skip: u32,
-    /// `N`: restart at the first rule, at most this often.
+    /// `N`: restarts at the first rule, at most this often.
     pub next: Option<u32>,
     pub environment: Vec<(String, Option<Text>)>,
     pub cookies: Vec<Text>,
@@ -40,7 +40,7 @@ pub struct Flags {
 pub struct Forced {
     pub handler: Option<HandlerName>,
     pub media_type: Option<String>,
-    /// No two rules that were ever read have the same number.
+    /// The number of the rule. No two rules that were ever read have the same number.
     #[serde(skip)]
     pub(crate) serial: u64,
 }
@@ -74,7 +74,7 @@ pub(super) fn flag_list(text: &str) -> Result<Vec<(&str, &str)>, String> {
         .collect())
 }
 
-/// The flags that [`Flags`] leaves to the directive, because they need more than their words.
+/// The flags that [`Flags`] leaves to the directive, because these need more than their own words.
 #[derive(Default)]
 pub(crate) struct Wishes {
     pub caseless: bool,
@@ -89,9 +89,9 @@ pub(crate) struct Wishes {
 /// `[B]` and its like: what is percent-encoded when a group is inserted.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Escape {
-    /// `B=CHARACTERS`: only these.
+    /// `B=CHARACTERS`: only these characters are encoded.
     pub only: Option<Vec<u8>>,
-    /// `BNE=CHARACTERS`: never these.
+    /// `BNE=CHARACTERS`: these characters are never encoded.
     pub but: Vec<u8>,
     /// `BNP`: a blank is `%20`, not `+`.
     pub without_plus: bool,
@@ -141,7 +141,7 @@ impl Flags {
                 "P" | "PROXY" => wishes.proxy = true,
                 "H" | "HANDLER" => wishes.handler = fixed()?,
                 "T" | "TYPE" => wishes.media_type = fixed()?,
-                _ => flags.hear(name, value)?,
+                _ => flags.apply(name, value)?,
             }
         }
         Ok((flags, wishes))
@@ -152,7 +152,7 @@ impl Flags {
         self.forced = is_said.then(|| Forced::new(handler, media_type));
     }
 
-    fn hear(&mut self, name: &str, value: &str) -> Result<(), String> {
+    fn apply(&mut self, name: &str, value: &str) -> Result<(), String> {
         let text = |value: &str| Text::rewriting(value);
         match name.to_ascii_uppercase().as_str() {
             "L" | "LAST" => self.last = true,

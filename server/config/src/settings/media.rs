@@ -1,4 +1,4 @@
-//! What file names tell of a file's content.
+//! The properties of a file's content that follow from its name.
 
 use super::words::put;
 use crate::Change;

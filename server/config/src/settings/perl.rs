@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use crate::{perl_option, Change, Phase};
 
-mod told;
+mod worker_encoding;
 
-pub(crate) use told::Text;
+pub(crate) use worker_encoding::WorkerRecords;
 
 /// Perl's part of the settings for one request.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct PerlPart {
     /// The handlers as written, in order.
     pub handlers: Vec<(Phase, Vec<String>)>,
-    /// `PerlOptions` that are switched on or off here or further out. Otherwise the handler
-    /// decides.
+    /// The `PerlOptions` that are switched on in the section or an outer one. For an option that is
+    /// switched neither on nor off, the handler decides.
     pub options_on: u8,
     pub options_off: u8,
     /// `PerlOptions -Enable` or `-Authen` of the server: phases without Perl.
@@ -29,7 +29,7 @@ pub struct PerlPart {
     /// The uses of Perl modules' directives, from the outermost section on.
     pub custom: Vec<Container>,
     #[serde(skip)]
-    pub told: Told,
+    pub encoded: EncodedSettings,
 }
 
 /// The lines of one section with directives of Perl modules.
@@ -42,17 +42,19 @@ pub struct Container {
 
 /// The text for the worker. Made after merging, and ignored in comparisons.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
-    /// Empty: the worker needs nothing.
+pub struct EncodedSettings {
+    /// The text. Empty: the worker needs none.
     pub text: Arc<[u8]>,
     /// Whether a handler runs in a phase other than the response.
     pub runs_phases: bool,
     /// Whether an output filter processes responses.
     pub filters_output: bool,
+    /// Whether an input filter processes the bodies of requests.
+    pub filters_input: bool,
 }
 
-impl PartialEq for Told {
-    fn eq(&self, _: &Told) -> bool {
+impl PartialEq for EncodedSettings {
+    fn eq(&self, _: &EncodedSettings) -> bool {
         true
     }
 }

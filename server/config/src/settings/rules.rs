@@ -1,5 +1,5 @@
-//! The rules of a host and of a location after merging: access, variables, redirects, header fields,
-//! expiry, rewriting, `<If>`.
+//! The rules of a host and of a location after merging: access, variables, redirects, header
+//! fields, expiry, rewriting, `<If>`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl HostRules {
     }
 }
 
-/// The merged settings that look at a request.
+/// The merged settings that depend on properties of a request.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Rules {
     pub require: Option<Requirement>,
@@ -124,7 +124,7 @@ impl Rules {
                     .deny
                     .push((methods.clone(), from.clone())),
                 Change::SatisfyAny(any) => self.satisfy_any = *any,
-                Change::Auth(word) => self.authentication.hear(word),
+                Change::Auth(word) => self.authentication.apply(word),
                 Change::NameLookups(lookups) => self.lookups = *lookups,
                 _ => {}
             }
@@ -139,7 +139,7 @@ impl Rules {
         }
     }
 
-    /// Whether every client is refused. `None`: it depends on the request.
+    /// Whether every client is refused. `None`: the result depends on the request.
     pub(crate) fn denied(&self) -> Option<bool> {
         let required = match &self.require {
             // An `AuthType` without `Require` is a mistake: see the access phase.
@@ -164,7 +164,7 @@ impl Rules {
     }
 
     /// Whether a request must be checked before its handler runs.
-    pub fn look_first(&self) -> bool {
+    pub fn is_checked_first(&self) -> bool {
         self.denied().is_none()
             || self.lookups != NameLookups::Off
             || !self.variables.is_empty()
@@ -175,7 +175,7 @@ impl Rules {
     }
 
     /// Whether a response must be examined before it is sent.
-    pub fn look_at_response(&self) -> bool {
+    pub fn examines_response(&self) -> bool {
         !self.headers.is_empty() || self.expires.active
     }
 }

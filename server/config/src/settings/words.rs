@@ -78,7 +78,7 @@ impl HandlerWords {
 }
 
 impl Settings {
-    /// Changes of one field only.
+    /// Makes a change of one field only.
     fn change(&mut self, change: &Change) {
         match change {
             Change::AddType(suffix, media_type) => {

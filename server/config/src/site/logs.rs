@@ -1,4 +1,4 @@
-//! What the logs and reports of a site need to know of its requests.
+//! The facts about requests that the logs and reports of a site need.
 
 use super::Site;
 use crate::{Handler, LogNeeds, Report, Settings};

@@ -4,9 +4,9 @@ use super::Site;
 use crate::{Host, Listen};
 
 impl Site {
-    /// Whether connections at this address begin with TLS: by the address's own setting, else by
-    /// `SSLEngine` (of a virtual host for the port, or of the main server), else if it is port 443
-    /// and there is a certificate.
+    /// Whether connections at this address begin with TLS. The address's own setting decides, or
+    /// else `SSLEngine` (of a virtual host for the port, or of the main server). Without either,
+    /// port 443 has TLS if there is a certificate.
     pub fn is_secure(&self, listen: &Listen) -> bool {
         let port = listen.address.rsplit_once(':');
         let port: Option<u16> = port.and_then(|(_, port)| port.parse().ok());

@@ -4,7 +4,7 @@ use super::*;
 
 struct Names;
 
-impl Facts for Names {
+impl VariableSource for Names {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         let text = match piece {
             Piece::Variable(name) => format!("<{name}>"),

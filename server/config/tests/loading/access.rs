@@ -60,6 +60,6 @@ fn what_is_always_denied_is_known_at_once_and_the_rest_is_asked() {
     ] {
         let settings = at(&site, url);
         assert_eq!(settings.denied, denied, "{url}");
-        assert_eq!(settings.rules.look_first(), asked, "{url}");
+        assert_eq!(settings.rules.is_checked_first(), asked, "{url}");
     }
 }

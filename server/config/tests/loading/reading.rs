@@ -127,7 +127,7 @@ fn else_holds_where_no_if_before_it_did() {
          <Else>\nSetEnv WHICH other\n</Else>\n",
     );
     struct Host(&'static str);
-    impl mehari_config::Facts for Host {
+    impl mehari_config::VariableSource for Host {
         fn put(&self, _: &mehari_config::Piece, into: &mut Vec<u8>) {
             into.extend_from_slice(self.0.as_bytes());
         }

@@ -31,7 +31,7 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
                 // The source computes the other attributes before this one changes, because a
                 // change affects where the request leads.
                 visit.learn_attributes(arguments.source());
-                visit.adding(text.len(), |visit| visit.change(attribute, text))?;
+                visit.with_room_for(text.len(), |visit| visit.change(attribute, text))?;
                 Ok(Answer::Nil)
             }
             Some((_, false)) => Err(said(format!("{} cannot be set", shown()))),

@@ -2,7 +2,7 @@
 
 use super::fields::ENTRY;
 use crate::current::Current;
-use crate::native::{function, function_with, said, Answer, Item, Kind, Refusal};
+use crate::native::{function, function_with, said, Answer, Item, LuaType, Refusal};
 use crate::visit::{Piece, Pieces, Visit};
 use mlua::{Lua, Result, Table};
 use std::ffi::c_int;
@@ -20,7 +20,7 @@ type Done = std::result::Result<(), Refusal>;
 pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     let print = function(lua, current, |visit, arguments| {
         let line = arguments.at(1).text()?;
-        visit.adding(line.len() + ENTRY, |visit| {
+        visit.with_room_for(line.len() + ENTRY, |visit| {
             visit.printed.push(line.to_vec());
         })?;
         Ok(Answer::Nil)
@@ -29,7 +29,7 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     let add = function_with(lua, current, &[FILE_NAME], |visit, arguments| {
         let body = arguments.at(1);
         match body.kind() {
-            Kind::Nil => return Err(no_piece(&body, None)),
+            LuaType::Nil => return Err(no_piece(&body, None)),
             _ => add_all(visit, body, arguments.text(1))?,
         }
         Ok(Answer::Nil)
@@ -74,8 +74,8 @@ fn request_length(visit: &Visit) -> f64 {
 /// [`FILE_NAME`] as a Lua value.
 pub fn add_all(visit: &mut Visit, body: Item<'_>, filename: Item<'_>) -> Done {
     match body.kind() {
-        Kind::Nil => return Ok(()),
-        Kind::Table if !is_file(&body, &filename) => {}
+        LuaType::Nil => return Ok(()),
+        LuaType::Table if !is_file(&body, &filename) => {}
         _ => return add(visit, body, None, filename),
     }
     let length = body.length();
@@ -89,7 +89,7 @@ pub fn add_all(visit: &mut Visit, body: Item<'_>, filename: Item<'_>) -> Done {
 }
 
 fn is_file(table: &Item<'_>, filename: &Item<'_>) -> bool {
-    table.member_named(filename, |name| name.kind() != Kind::Nil)
+    table.member_named(filename, |name| name.kind() != LuaType::Nil)
 }
 
 fn add(visit: &mut Visit, piece: Item<'_>, number: Option<c_int>, filename: Item<'_>) -> Done {
@@ -97,7 +97,7 @@ fn add(visit: &mut Visit, piece: Item<'_>, number: Option<c_int>, filename: Item
         return add_text(visit, text);
     }
     match piece.kind() {
-        Kind::Table if is_file(&piece, &filename) => add_file(visit, piece),
+        LuaType::Table if is_file(&piece, &filename) => add_file(visit, piece),
         _ => Err(no_piece(&piece, number)),
     }
 }
@@ -111,7 +111,7 @@ fn no_piece(piece: &Item<'_>, number: Option<c_int>) -> Refusal {
 }
 
 fn add_text(visit: &mut Visit, text: &[u8]) -> Done {
-    let pieces = visit.adding(text.len() + ENTRY, |visit| {
+    let pieces = visit.with_room_for(text.len() + ENTRY, |visit| {
         let body = visit.body.get_or_insert_default();
         match body.last_mut() {
             Some(Piece::Bytes(last)) => last.extend_from_slice(text),
@@ -130,7 +130,7 @@ fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
     let start = table.member("offset", size)?.unwrap_or(0);
     let length = table.member("length", size)?;
     let end = length.map(|length| start.saturating_add(length));
-    let pieces = visit.adding(path.len() + ENTRY, |visit| {
+    let pieces = visit.with_room_for(path.len() + ENTRY, |visit| {
         let body = visit.body.get_or_insert_default();
         body.push(Piece::File { path, start, end });
         body.len()
@@ -141,7 +141,7 @@ fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
 /// A number of bytes; `None` for nil.
 fn size(item: Item<'_>) -> std::result::Result<Option<u64>, Refusal> {
     match (item.kind(), item.number()) {
-        (Kind::Nil, _) => Ok(None),
+        (LuaType::Nil, _) => Ok(None),
         (_, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
         (_, Some(_)) => Err(said("offset and length are not negative")),
         _ => {

@@ -43,7 +43,7 @@ pub fn check(name: &[u8], value: Option<&[u8]>) -> Result<(), Refusal> {
     let mut bytes = name.iter().chain(value.unwrap_or_default());
     if name.is_empty() || name.contains(&b'=') || bytes.any(|byte| *byte == 0) {
         let shown = name.escape_ascii();
-        let text = format!("`{shown}` is no variable, or its value has a NUL");
+        let text = format!("`{shown}` is not a variable, or its value has a NUL");
         return Err(said(text));
     }
     Ok(())

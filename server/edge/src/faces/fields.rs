@@ -110,7 +110,7 @@ pub fn set(
         _ => check(name, value)?,
     }
     let size = name.len() + value.map_or(0, <[u8]>::len) + ENTRY;
-    let count = visit.adding(size, |visit| {
+    let count = visit.with_room_for(size, |visit| {
         let fields = which.of(visit);
         match value {
             Some(value) if which == Which::Response && is_cookie(name) => fields.add(name, value),
@@ -126,7 +126,7 @@ pub fn set(
     }
 }
 
-/// Each `Set-Cookie` value is a line of its own.
+/// Whether the field is `Set-Cookie`, each value of which is a line of its own.
 fn is_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
@@ -150,7 +150,10 @@ const IN_NAMES: [bool; 256] = {
 fn check(name: &[u8], value: Option<&[u8]>) -> std::result::Result<(), Refusal> {
     let shown = || name.escape_ascii();
     if name.is_empty() || !name.iter().all(|byte| IN_NAMES[usize::from(*byte)]) {
-        return Err(said(format!("`{}` is no name of a header field", shown())));
+        return Err(said(format!(
+            "`{}` is not the name of a header field",
+            shown()
+        )));
     }
     let mut framing = FRAMING.iter();
     if framing.any(|known| known.as_bytes().eq_ignore_ascii_case(name)) {

@@ -5,7 +5,7 @@ use super::body::{add_all, FILE_NAME};
 use super::fields::{self, Which};
 use crate::current::{Current, End};
 use crate::interpreter::Interpreter;
-use crate::native::{function_with, Answer, Arguments, Item, Kind, Refusal};
+use crate::native::{function_with, Answer, Arguments, Item, LuaType, Refusal};
 use crate::visit::Visit;
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub fn install(
     let finish = function_with(lua, current, &[FILE_NAME], move |visit, arguments| {
         let code = status(arguments.at(1))?;
         let is_clean = take_header(visit, arguments, &interpreter)?;
-        if !interpreter.is_fenced() || code.is_some_and(|code| code >= 200) {
+        if !interpreter.is_limited() || code.is_some_and(|code| code >= 200) {
             add_all(visit, arguments.at(3), arguments.text(1))?;
         }
         shared.note_end(End { code, is_clean });
@@ -38,9 +38,9 @@ pub fn install(
 /// Any other value is an error, so that a script that tries to refuse a request never lets it pass.
 fn status(returned: Item<'_>) -> std::result::Result<Option<i64>, Refusal> {
     let number = match returned.kind() {
-        Kind::Nil => return Ok(None),
-        Kind::Number => returned.number(),
-        Kind::Text => returned.bytes().and_then(as_number),
+        LuaType::Nil => return Ok(None),
+        LuaType::Number => returned.number(),
+        LuaType::Text => returned.bytes().and_then(as_number),
         _ => None,
     };
     match number {
@@ -70,8 +70,8 @@ fn take_header(
 ) -> std::result::Result<bool, Refusal> {
     let (fields, header) = (arguments.at(2), arguments.at(4));
     match fields.kind() {
-        Kind::Nil => Ok(false),
-        Kind::Table => {
+        LuaType::Nil => Ok(false),
+        LuaType::Table => {
             let keeps =
                 fields.is(&header) && !header.has_metatable() && interpreter.is_first_and_small();
             take_fields(visit, fields, keeps)?;

@@ -1,16 +1,16 @@
 //! Encodings of texts in URLs, in XML, in quoted strings, and in header fields.
 
 use super::Current;
-use mehari_text::percent::Kept;
+use mehari_text::percent::ByteSet;
 use mehari_text::{html, percent};
 use mlua::{Lua, Result, String as LuaString, Table, Value};
 use std::fmt::Write;
 use std::rc::Rc;
 
-const LETTERS_AND_DIGITS: &Kept = &Kept::letters_digits_and(b"");
-/// What lighttpd leaves as it is in a part of a path, and in a part of a query.
-const OF_PATH: &Kept = &Kept::letters_digits_and(b"!()*-./_~");
-const OF_QUERY: &Kept = &Kept::letters_digits_and(b" !$()*,-./:?@_~");
+const LETTERS_AND_DIGITS: &ByteSet = &ByteSet::letters_digits_and(b"");
+/// The bytes that lighttpd leaves unencoded in a part of a path, and in a part of a query.
+const OF_PATH: &ByteSet = &ByteSet::letters_digits_and(b"!()*-./_~");
+const OF_QUERY: &ByteSet = &ByteSet::letters_digits_and(b" !$()*,-./:?@_~");
 
 type Change = fn(&[u8]) -> Vec<u8>;
 
@@ -74,7 +74,7 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     )
 }
 
-/// The arguments of a query by name; the last of a name counts.
+/// Returns the arguments of a query by name. If a name occurs several times, its last value counts.
 fn named_arguments(lua: &Lua, query: Option<LuaString>) -> Result<Table> {
     let table = lua.create_table()?;
     let Some(query) = query else { return Ok(table) };
@@ -89,7 +89,7 @@ fn named_arguments(lua: &Lua, query: Option<LuaString>) -> Result<Table> {
     Ok(table)
 }
 
-/// A query of the named arguments in a table; of nothing else, as in lighttpd.
+/// Returns a query made of the table's named arguments. Other entries are ignored, as in lighttpd.
 fn query(lua: &Lua, arguments: Value) -> Result<LuaString> {
     let mut query = Vec::new();
     let encoded = |part: &LuaString| percent::encode(&part.as_bytes(), OF_QUERY);
@@ -110,7 +110,7 @@ fn query(lua: &Lua, arguments: Value) -> Result<LuaString> {
     lua.create_string(query)
 }
 
-/// In a query a `+` is a blank.
+/// Turns `+` into a blank, as it is meant in a query.
 fn blanks(query: &[u8]) -> Vec<u8> {
     let blank = |&byte: &u8| if byte == b'+' { b' ' } else { byte };
     query.iter().map(blank).collect()

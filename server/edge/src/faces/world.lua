@@ -126,7 +126,7 @@ local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall raweq
     coroutine = sealed(coroutines),
 })
 
-if not host.is_fenced then
+if not host.is_limited then
     -- A process of the pool: all of Lua, lasting globals, and `print` writes to the page.
     base = _G
     base.print = function(...)
@@ -217,7 +217,7 @@ local function reaches_globals(code)
     return false
 end
 
-if host.is_fenced then
+if host.is_limited then
     -- The state's own globals are emptied, for code that was loaded while no script runs.
     local globals = _G
     for name in native_pairs(globals) do globals[name] = nil end
@@ -257,7 +257,7 @@ return function(script, reaches)
     local lighty = setmetatable({ header = header }, lighty_meta)
     local env = setmetatable({ lighty = lighty }, env_meta)
     setfenv(script, env)
-    if not host.is_fenced then
+    if not host.is_limited then
         -- Other scripts may hold the values of the process's lasting globals.
         return function()
             local result = script()

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::slice;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LuaType {
     Nil,
     Boolean,
     Number,
@@ -43,16 +43,16 @@ impl<'i> Item<'i> {
     }
 
     #[inline]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LuaType {
         // SAFETY: an index without a value has a type, too.
         match unsafe { ffi::lua_type(self.state, self.index) } {
-            ffi::LUA_TNONE | ffi::LUA_TNIL => Kind::Nil,
-            ffi::LUA_TBOOLEAN => Kind::Boolean,
-            ffi::LUA_TNUMBER => Kind::Number,
-            ffi::LUA_TSTRING => Kind::Text,
-            ffi::LUA_TTABLE => Kind::Table,
-            ffi::LUA_TFUNCTION => Kind::Function,
-            _ => Kind::Other,
+            ffi::LUA_TNONE | ffi::LUA_TNIL => LuaType::Nil,
+            ffi::LUA_TBOOLEAN => LuaType::Boolean,
+            ffi::LUA_TNUMBER => LuaType::Number,
+            ffi::LUA_TSTRING => LuaType::Text,
+            ffi::LUA_TTABLE => LuaType::Table,
+            ffi::LUA_TFUNCTION => LuaType::Function,
+            _ => LuaType::Other,
         }
     }
 
@@ -76,7 +76,7 @@ impl<'i> Item<'i> {
     #[inline]
     pub fn as_text(&self) -> Option<&'i [u8]> {
         match self.kind() {
-            Kind::Text => self.bytes(),
+            LuaType::Text => self.bytes(),
             _ => None,
         }
     }
@@ -98,7 +98,7 @@ impl<'i> Item<'i> {
     /// A refusal for other values.
     pub fn text_or_nil(&self) -> Result<Option<&'i [u8]>, Refusal> {
         match self.kind() {
-            Kind::Nil => Ok(None),
+            LuaType::Nil => Ok(None),
             _ => self.text().map(Some),
         }
     }
@@ -107,7 +107,7 @@ impl<'i> Item<'i> {
     pub fn number(&self) -> Option<f64> {
         match self.kind() {
             // SAFETY: the value is a number.
-            Kind::Number => Some(unsafe { ffi::lua_tonumber(self.state, self.index) }),
+            LuaType::Number => Some(unsafe { ffi::lua_tonumber(self.state, self.index) }),
             _ => None,
         }
     }
@@ -115,13 +115,13 @@ impl<'i> Item<'i> {
     /// The value's kind with an article, for a message.
     pub fn described(&self) -> &'static str {
         match self.kind() {
-            Kind::Nil => "nil",
-            Kind::Boolean => "a boolean",
-            Kind::Number => "a number",
-            Kind::Text => "a string",
-            Kind::Table => "a table",
-            Kind::Function => "a function",
-            Kind::Other => "an object",
+            LuaType::Nil => "nil",
+            LuaType::Boolean => "a boolean",
+            LuaType::Number => "a number",
+            LuaType::Text => "a string",
+            LuaType::Table => "a table",
+            LuaType::Function => "a function",
+            LuaType::Other => "an object",
         }
     }
 
@@ -153,7 +153,7 @@ impl<'i> Item<'i> {
 
     /// Calls `look` with the table's entry of this number.
     pub fn entry<R>(&self, number: c_int, look: impl FnOnce(Item<'_>) -> R) -> R {
-        debug_assert_eq!(self.kind(), Kind::Table);
+        debug_assert_eq!(self.kind(), LuaType::Table);
         // SAFETY: the value is a table, and the entry lies on the top of the stack during `look`.
         unsafe {
             ffi::lua_rawgeti_(self.state, self.index, number);
@@ -163,7 +163,7 @@ impl<'i> Item<'i> {
 
     /// Calls `look` with the table's member whose key is another item.
     pub fn member_named<R>(&self, name: &Item<'_>, look: impl FnOnce(Item<'_>) -> R) -> R {
-        debug_assert_eq!(self.kind(), Kind::Table);
+        debug_assert_eq!(self.kind(), LuaType::Table);
         // SAFETY: the value is a table, and the member lies on the top of the stack during `look`.
         unsafe {
             ffi::lua_pushvalue(self.state, name.index);
@@ -174,7 +174,7 @@ impl<'i> Item<'i> {
 
     /// Calls `look` with the table's member of this name.
     pub fn member<R>(&self, name: &str, look: impl FnOnce(Item<'_>) -> R) -> R {
-        debug_assert_eq!(self.kind(), Kind::Table);
+        debug_assert_eq!(self.kind(), LuaType::Table);
         // SAFETY: the value is a table, and the member lies on the top of the stack during `look`.
         unsafe {
             ffi::lua_pushlstring_(self.state, name.as_ptr().cast(), name.len());
@@ -192,7 +192,7 @@ impl<'i> Item<'i> {
         &self,
         mut look: impl FnMut(Item<'_>, Item<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        debug_assert_eq!(self.kind(), Kind::Table);
+        debug_assert_eq!(self.kind(), LuaType::Table);
         // SAFETY: the value is a table. No key changes during the iteration, because `bytes` is
         // called for string keys only.
         unsafe {
@@ -213,7 +213,7 @@ impl<'i> Item<'i> {
 
     /// Sets a member of a table; `None` removes the member.
     pub fn set(&self, key: Item<'_>, value: Option<Item<'_>>) {
-        debug_assert_eq!(self.kind(), Kind::Table);
+        debug_assert_eq!(self.kind(), LuaType::Table);
         // SAFETY: the value is a table. The key is an existing key, or neither NaN nor nil.
         unsafe {
             ffi::lua_pushvalue(self.state, key.index);

@@ -1,7 +1,7 @@
 //! What scripts see of a request, and how they decide about it.
 
 use crate::bench::{body, expression, Bench, LIMITS};
-use mehari_edge::{Attribute, Ended, Piece, Step};
+use mehari_edge::{Attribute, Piece, ScriptDecision, Step};
 
 #[test]
 fn a_script_answers_with_fields_and_pieces() {
@@ -11,7 +11,7 @@ fn a_script_answers_with_fields_and_pieces() {
          lighty.content = { 'a', 'b', { filename = '/f', offset = 3, length = 4 }, 'c' }
          return 200",
     );
-    assert_eq!((done, steps), (Ok(Ended::Answer(200)), 1));
+    assert_eq!((done, steps), (Ok(ScriptDecision::Answer(200)), 1));
     assert_eq!(visit.response.get(b"content-type"), Some(&b"text/html"[..]));
     let file = Piece::File {
         path: b"/f".to_vec(),
@@ -30,14 +30,14 @@ fn a_script_answers_with_fields_and_pieces() {
 fn return_codes_say_what_becomes_of_the_request() {
     let mut bench = Bench::new();
     for (code, expected) in [
-        ("", Ended::GoOn),
-        ("return", Ended::GoOn),
-        ("return 0", Ended::GoOn),
-        ("return lighty.RESTART_REQUEST", Ended::Restart),
-        ("return 103", Ended::Interim(103)),
-        ("return 404", Ended::Answer(404)),
-        ("return '403'", Ended::Answer(403)),
-        ("return nil", Ended::GoOn),
+        ("", ScriptDecision::GoOn),
+        ("return", ScriptDecision::GoOn),
+        ("return 0", ScriptDecision::GoOn),
+        ("return lighty.RESTART_REQUEST", ScriptDecision::Restart),
+        ("return 103", ScriptDecision::Interim(103)),
+        ("return 404", ScriptDecision::Answer(404)),
+        ("return '403'", ScriptDecision::Answer(403)),
+        ("return nil", ScriptDecision::GoOn),
     ] {
         assert_eq!(bench.run(code).0, Ok(expected), "{code}");
     }
@@ -91,7 +91,7 @@ fn a_script_changes_the_request_and_the_response() {
          lighty.r.resp_body.set('whole')
          print('one', 2, nil)",
     );
-    assert_eq!(done, Ok(Ended::GoOn));
+    assert_eq!(done, Ok(ScriptDecision::GoOn));
     assert_eq!(visit.changed(Attribute::UriPath), Some(&b"/new"[..]));
     assert_eq!(visit.changed(Attribute::UriQuery), None);
     let fields: Vec<_> = visit.request.iter().collect();
@@ -114,13 +114,13 @@ fn errors_name_file_and_line() {
         ("\nlighty.env['no.such'] = 1", "FILE:2: there is no attribute no.such"),
         ("\nlighty.env['request.method'] = 'X'", "FILE:2: request.method cannot be set"),
         ("\n\nlighty.c.md('md6', '')", "FILE:3: there is no digest md6; expected md5, sha1, sha224, sha256, sha384 or sha512"),
-        ("\nlighty.r.resp_header['a b'] = ''", "FILE:2: `a b` is no name of a header field"),
+        ("\nlighty.r.resp_header['a b'] = ''", "FILE:2: `a b` is not the name of a header field"),
         ("\nlighty.r.resp_header['a'] = 'x\\ny'", "FILE:2: a value of a has a line end or a NUL in it"),
         ("\nlighty.r.resp_header['Content-Length'] = '3'", "FILE:2: the server itself decides about Content-Length"),
         ("lighty.header.a = {}", "FILE: lighty.header has `a` = "),
         ("lighty.content = { {} } return 200", "FILE: a body is made of strings and of { filename =, offset =, length = }, not of a table (its part 1)"),
         ("\nx = = 1", "FILE:2: unexpected symbol near '='"),
-        ("coroutine.yield(1)", "FILE: yields, and nothing waits for that"),
+        ("coroutine.yield(1)", "FILE: yields outside of a coroutine of its own"),
     ] {
         let (status, text) = bench.failure(source);
         assert_eq!(status, 500, "{source}");

@@ -1,7 +1,7 @@
 //! An interpreter, a folder of scripts, and a request to run them on.
 
 use mehari_edge::{
-    Attribute, Edge, Ended, Failure, Limits, Piece, Stage, Status, Step, Visit, World,
+    Attribute, Edge, Failure, Limits, Piece, ScriptDecision, Stage, Status, Step, Visit, World,
 };
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -42,16 +42,16 @@ impl Bench {
 
     pub fn visit() -> Box<Visit> {
         let mut visit = Box::new(Visit::new(Stage::RawUrl));
-        visit.tell(Attribute::UriPath, b"/a b");
-        visit.tell(Attribute::UriQuery, b"x=1");
-        visit.tell(Attribute::RequestMethod, b"GET");
+        visit.set_attribute(Attribute::UriPath, b"/a b");
+        visit.set_attribute(Attribute::UriQuery, b"x=1");
+        visit.set_attribute(Attribute::RequestMethod, b"GET");
         visit.request.push(b"Host", b"www.example");
         visit.request.push(b"Cookie", b"a=1; b=\"2\"");
         visit
     }
 
     /// Runs a file. Returns the result, the visit, and the number of steps.
-    pub fn run_file(&mut self, name: &str) -> (Result<Ended, Failure>, Box<Visit>, usize) {
+    pub fn run_file(&mut self, name: &str) -> (Result<ScriptDecision, Failure>, Box<Visit>, usize) {
         self.now += Duration::from_secs(2);
         let file = self.file(name);
         let mut run = match self.edge.start(&file, self.now, LIMITS, Bench::visit()) {
@@ -66,7 +66,7 @@ impl Bench {
         panic!("{name} goes on for ever");
     }
 
-    pub fn run(&mut self, source: &str) -> (Result<Ended, Failure>, Box<Visit>, usize) {
+    pub fn run(&mut self, source: &str) -> (Result<ScriptDecision, Failure>, Box<Visit>, usize) {
         std::fs::write(self.file("script.lua"), source).expect("written");
         self.run_file("script.lua")
     }
@@ -74,7 +74,7 @@ impl Bench {
     /// The text of a script's answer.
     pub fn text(&mut self, source: &str) -> String {
         let (done, visit, _) = self.run(source);
-        assert_eq!(done, Ok(Ended::Answer(200)), "{source}");
+        assert_eq!(done, Ok(ScriptDecision::Answer(200)), "{source}");
         body(&visit)
     }
 

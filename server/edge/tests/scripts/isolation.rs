@@ -1,7 +1,7 @@
 //! One script does not affect the next.
 
 use crate::bench::{body, expression, Bench, LIMITS};
-use mehari_edge::{Attribute, Ended, Step};
+use mehari_edge::{Attribute, ScriptDecision, Step};
 use std::time::Duration;
 
 #[test]
@@ -74,7 +74,7 @@ fn runs_at_the_same_time_do_not_see_each_other() {
         .into_iter()
         .map(|path| {
             let mut visit = Bench::visit();
-            visit.tell(Attribute::UriPath, path.as_bytes());
+            visit.set_attribute(Attribute::UriPath, path.as_bytes());
             let run = bench
                 .edge
                 .start(&bench.file("two.lua"), bench.now, LIMITS, visit);
@@ -88,7 +88,7 @@ fn runs_at_the_same_time_do_not_see_each_other() {
         open.retain(|at| match runs[*at].1.step(None) {
             Step::Again => true,
             Step::Done(result) => {
-                assert_eq!(result, Ok(Ended::Answer(200)));
+                assert_eq!(result, Ok(ScriptDecision::Answer(200)));
                 false
             }
         });
@@ -149,7 +149,7 @@ fn an_environment_that_is_used_again_is_as_new() {
     bench.now += Duration::from_secs(2);
     let said = |query: &str| {
         let mut visit = Bench::visit();
-        visit.tell(Attribute::UriQuery, query.as_bytes());
+        visit.set_attribute(Attribute::UriQuery, query.as_bytes());
         let run = bench
             .edge
             .start(&bench.file("kept.lua"), bench.now, LIMITS, visit);
@@ -231,8 +231,8 @@ fn a_global_is_gone_for_the_next_run_however_it_was_set() {
 fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
     use mehari_edge::{Source, Visit};
     use std::borrow::Cow;
-    struct Seen(&'static str);
-    impl Source for Seen {
+    struct FixedSource(&'static str);
+    impl Source for FixedSource {
         fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>> {
             let is_method = attribute == Attribute::RequestMethod;
             (!is_method).then(|| format!("{}:{attribute:?}", self.0).into_bytes().into())
@@ -271,13 +271,13 @@ fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
             .edge
             .start(&bench.file(file), bench.now, LIMITS, visit);
         let mut run = run.expect("started");
-        let mut step = run.step(Some(&Seen(name)));
+        let mut step = run.step(Some(&FixedSource(name)));
         while matches!(step, Step::Again) {
             // The source may be gone after the first step.
             step = run.step(None);
         }
         assert!(
-            matches!(step, Step::Done(Ok(Ended::Answer(200)))),
+            matches!(step, Step::Done(Ok(ScriptDecision::Answer(200)))),
             "{name}: {step:?}"
         );
         visit = run.into_visit();

@@ -1,7 +1,7 @@
 //! The limits of scripts, and the end of scripts that exceed them.
 
 use crate::bench::{body, expression, Bench};
-use mehari_edge::Ended;
+use mehari_edge::ScriptDecision;
 
 #[test]
 fn a_loop_is_interrupted_and_ends_with_503() {
@@ -82,7 +82,7 @@ fn moving_many_bytes_is_interrupted_too() {
     let mut bench = Bench::new();
     let (done, _, steps) =
         bench.run("local s = ('x'):rep(5e5) for i = 1, 100 do local t = s .. i end");
-    assert_eq!(done, Ok(Ended::GoOn));
+    assert_eq!(done, Ok(ScriptDecision::GoOn));
     assert!(steps > 50, "{steps}");
 }
 
@@ -101,7 +101,7 @@ fn coroutines_of_a_script_work_across_interruptions() {
         lighty.content = { table.concat({ one, two, three, four, tostring(ok), tostring(dead) }, ' ') }
         return 200";
     let (done, visit, steps) = bench.run(source);
-    assert_eq!(done, Ok(Ended::Answer(200)));
+    assert_eq!(done, Ok(ScriptDecision::Answer(200)));
     assert!(steps > 5, "{steps}");
     assert_eq!(body(&visit), "3 1800030000 42 1800030000 true false");
 }

@@ -1,13 +1,13 @@
-//! The claims of a request: all fields that are not known to be harmless. Frameworks let a proxy,
-//! and so any client, change the host, path, scheme or method that a program sees by fields of many
-//! names, and no response has Vary for them. Requests with equal claims share pages, so a page made
-//! from an invented claim reaches only its senders.
+//! The claims of a request: all fields that are not known to be harmless. By fields of many names,
+//! frameworks let a proxy, and so any client, change the host, path, scheme or method that a
+//! program sees, and no response has Vary for these fields. Requests with equal claims share pages,
+//! so a page made from an invented claim reaches only clients that send the same claim.
 
 use crate::request::Request;
 
-/// Names of fields that change no response without Vary: those of RFC 9110, 9111 and the Fetch
-/// standard, what browsers say about themselves, and what identifies the client or the request. In
-/// lower case, sorted.
+/// Names of fields that change no response without Vary, in lower case and sorted: those of RFC
+/// 9110, 9111 and the Fetch standard, those with which browsers describe themselves, and those that
+/// identify the client or the request.
 const HARMLESS: [&str; 56] = [
     "a-im",
     "alt-used",
@@ -66,13 +66,13 @@ const HARMLESS: [&str; 56] = [
     "x-request-start",
     "x-trace-id",
 ];
-/// Beginnings of such names.
+/// Beginnings of further harmless names.
 const HARMLESS_STARTS: [&str; 6] = ["accept", "if-", "sec-", "cf-", "x-b3-", "x-queue-"];
 
-/// The beginning of claims in a key. No earlier part of a key contains it.
+/// The mark at which the claims of a key begin. No earlier part of a key contains it.
 pub const BEGIN: &[u8] = b"\0\x01";
 
-/// The request's claims. Empty for most requests.
+/// The request's claims. Most requests have none.
 pub fn of(request: &Request<'_>) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, value) in request.fields.iter().filter(|(name, _)| is_claim(name)) {

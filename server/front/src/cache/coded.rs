@@ -1,7 +1,7 @@
 //! Kept pages in the codings that clients have accepted, so each is compressed once.
 //!
-//! There are two generations. A used page moves to the young one. When the young one is full, the
-//! old one is dropped.
+//! There are two generations. A page moves to the young generation when it is used. When the young
+//! generation is full, the old one is dropped.
 
 use bytes::Bytes;
 use mehari_config::Coding;
@@ -11,7 +11,7 @@ use std::future::{poll_fn, Future};
 use std::task::{Poll, Waker};
 
 /// The page's number, the coding and its level.
-pub type Kept = (u64, Coding, u32);
+pub type CodedPageKey = (u64, Coding, u32);
 /// `None`: compression makes the page no smaller.
 pub type Coded = Option<Bytes>;
 
@@ -20,22 +20,23 @@ const OVERHEAD: u64 = 64;
 
 #[derive(Default)]
 pub struct CodedPages {
-    young: RefCell<HashMap<Kept, Coded>>,
-    old: RefCell<HashMap<Kept, Coded>>,
+    young: RefCell<HashMap<CodedPageKey, Coded>>,
+    old: RefCell<HashMap<CodedPageKey, Coded>>,
     /// Pages that are being compressed, with their waiting requests.
-    making: RefCell<HashMap<Kept, Vec<Waker>>>,
-    /// Bytes of the young generation, and their limit.
+    making: RefCell<HashMap<CodedPageKey, Vec<Waker>>>,
+    /// Bytes of the young generation.
+    /// The limit of `weight` for one generation.
     weight: Cell<u64>,
     most: Cell<u64>,
 }
 
 impl CodedPages {
-    /// Sets the limit in bytes for both generations together.
+    /// Sets the limit in bytes of both generations together.
     pub fn bound(&self, most: u64) {
         self.most.set(most / 2);
     }
 
-    pub fn find(&self, kept: Kept) -> Option<Coded> {
+    pub fn find(&self, kept: CodedPageKey) -> Option<Coded> {
         if let Some(bytes) = self.young.borrow().get(&kept) {
             return Some(bytes.clone());
         }
@@ -44,8 +45,13 @@ impl CodedPages {
         Some(bytes)
     }
 
-    /// The compressed page. The first request compresses it with `make`, and the others wait.
-    pub async fn find_or_make(&self, kept: Kept, make: impl Future<Output = Coded>) -> Coded {
+    /// Returns the compressed page. The first request compresses it with `make`, and the others
+    /// wait.
+    pub async fn find_or_make(
+        &self,
+        kept: CodedPageKey,
+        make: impl Future<Output = Coded>,
+    ) -> Coded {
         poll_fn(|cx| match self.making.borrow_mut().get_mut(&kept) {
             Some(waiting) => {
                 waiting.push(cx.waker().clone());
@@ -63,7 +69,7 @@ impl CodedPages {
         coded
     }
 
-    pub fn put(&self, kept: Kept, bytes: Coded) {
+    pub fn put(&self, kept: CodedPageKey, bytes: Coded) {
         let weight = bytes.as_ref().map_or(0, Bytes::len) as u64 + OVERHEAD;
         if self.weight.get() + weight > self.most.get() {
             self.old.replace(self.young.take());
@@ -74,14 +80,14 @@ impl CodedPages {
     }
 }
 
-/// Other requests wait until this is dropped, also if its client leaves.
+/// Makes other requests wait until it is dropped. It is also dropped when its client leaves.
 struct Making<'p> {
     pages: &'p CodedPages,
-    kept: Kept,
+    kept: CodedPageKey,
 }
 
 impl Making<'_> {
-    fn begin(pages: &CodedPages, kept: Kept) -> Making<'_> {
+    fn begin(pages: &CodedPages, kept: CodedPageKey) -> Making<'_> {
         pages.making.borrow_mut().insert(kept, Vec::new());
         Making { pages, kept }
     }
@@ -112,7 +118,7 @@ mod tests {
         assert!(all <= 20, "{all}");
     }
 
-    /// Three requests at once; the first leaves before it has finished.
+    /// Of three concurrent requests the first leaves before the page is compressed.
     #[tokio::test]
     async fn one_makes_what_many_want() {
         let pages = CodedPages::default();
@@ -146,7 +152,7 @@ mod tests {
         assert_eq!(
             made.get(),
             2,
-            "by the one who went, and by one of the others"
+            "once for the client that left, and once for one of the others"
         );
     }
 }

@@ -1,10 +1,10 @@
 //! The folder of pages behind the memory (`CacheRoot`).
 //!
-//! The event loop knows the folder's contents and never reads the folder itself; threads scan,
-//! read, write and remove. A failure only costs a run of the program and one log line.
+//! The event loop knows the folder's contents and never reads the folder itself. Threads scan,
+//! read, write and remove. After a failure a program must run again, and the log gets one line.
 
 use super::Cache;
-use mehari_cache::{Filed, Folder, Index, Page};
+use mehari_cache::{Folder, FolderEntry, Index, Page};
 use mehari_config::{CacheStore, LogLevel};
 use mehari_observe::Origin;
 use std::cell::{Cell, RefCell};
@@ -66,7 +66,7 @@ impl Disk {
         count
     }
 
-    fn note(&self, key: &[u8], filed: Filed) {
+    fn note(&self, key: &[u8], filed: FolderEntry) {
         self.index.borrow_mut().put(key, filed);
         let gone = self.index.borrow_mut().shrink(self.most.get());
         self.drop_files(gone);
@@ -74,7 +74,7 @@ impl Disk {
 }
 
 impl Cache {
-    /// Loads the folder's pages of a key into memory. `None`: it has none.
+    /// Loads the folder's pages of a key into memory. `None`: the folder has none.
     pub fn load(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let folder = self.disk.folder.borrow().clone()?;
         if !self.disk.scanning.replace(true) {
@@ -87,7 +87,7 @@ impl Cache {
         let (cache, key) = (self.clone(), key.clone());
         Some(Box::pin(async move {
             if !cache.disk.scanned.get() {
-                // A folder that takes longer is too slow, and programs respond meanwhile.
+                // A longer scan means a slow disk. Programs respond meanwhile.
                 let scanned = cache.disk.has_scanned.notified();
                 let _ = tokio::time::timeout(SCAN, scanned).await;
             }
@@ -103,7 +103,7 @@ impl Cache {
             });
             let now = SystemTime::now();
             let pages = read.await.unwrap_or_default();
-            let good = pages.into_iter().filter(|page| !page.is_over(now));
+            let good = pages.into_iter().filter(|page| !page.is_useless(now));
             let good: Vec<_> = good.map(Rc::new).collect();
             if fill.is_void() {
                 return;
@@ -128,7 +128,7 @@ impl Cache {
         }
     }
 
-    /// Also writes a page of the memory to the folder.
+    /// Writes a page of the memory to the folder too.
     pub fn file(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
         let Some(folder) = self.disk.folder.borrow().clone() else {
             return;
@@ -140,7 +140,8 @@ impl Cache {
             match write.await {
                 Ok(Ok(filed)) => cache.disk.note(&key, filed),
                 Ok(Err(error)) if !cache.disk.complained.replace(true) => {
-                    let text = format!("CacheRoot takes no pages: {error} (said once)");
+                    let text =
+                        format!("CacheRoot: a page cannot be stored: {error} (reported once)");
                     if let Some(journal) = &*cache.journal.borrow() {
                         let origin = Origin::default();
                         journal.error(0, LogLevel::Warn, origin, &text);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// How long no request waits for a page whose last response could not be kept.
+/// After a response that could not be kept, no request waits for its page during this time.
 pub const UNKEPT: Duration = Duration::from_secs(10);
 
 pub struct FillLock {
@@ -16,22 +16,21 @@ pub struct FillLock {
     pub key: Rc<[u8]>,
     pub route: Rc<Route>,
     pub has_query: bool,
-    /// When the program was asked.
+    /// The time at which the program was asked.
     pub asked: Instant,
-    pub kind: Kind,
+    pub kind: FillPurpose,
     /// The maker's number, if other requests can wait for it.
     pub number: Option<u64>,
     pub fill: Fill,
-    /// The request's fields before they were changed for the program, and whether they were
-    /// changed.
+    /// The request's own fields, before the cache changed them for the program. `None`: unchanged.
     pub changed: Option<Fields>,
 }
 
-/// As `RuleState::fields`.
+/// The same type as `RuleState::fields`.
 pub type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
 
-pub enum Kind {
-    /// The response may be kept, in place of this page.
+pub enum FillPurpose {
+    /// The response may be kept, in place of this page if there is one.
     Fill(Option<Rc<Page>>),
     /// The request may change the resource (an unsafe method).
     Unsafe,
@@ -45,15 +44,15 @@ impl Drop for FillLock {
             self.cache.give_back(&self.key, number);
         }
         // The result is unknown, so the page may be outdated.
-        if matches!(self.kind, Kind::Unsafe) {
+        if matches!(self.kind, FillPurpose::Unsafe) {
             self.cache.invalidate(key::base(&self.key));
         }
     }
 }
 
 impl FillLock {
-    /// The arrival of its response, now. `said`: the header lines. What gives neither its date nor
-    /// its age is dated at its arrival: then it has spent no time on its way.
+    /// The arrival of the response, which is now. `said`: its header lines. A response without Date
+    /// and Age is dated at its arrival, as if it had spent no time on its way.
     pub fn arrival(&self, said: &[u8]) -> Arrival {
         let is_dated = field(said, "date").is_some() || field(said, "age").is_some();
         Arrival {
@@ -66,13 +65,13 @@ impl FillLock {
         }
     }
 
-    /// Whether another request has replaced this maker, or the resource was changed.
+    /// Whether another request has replaced this maker, or a request has changed the resource.
     pub fn is_overtaken(&self) -> bool {
         let asks = |number| self.cache.is_asking(&self.key, number);
         self.fill.is_void() || self.number.is_some_and(|number| !asks(number))
     }
 
-    /// The program failed, so waiting requests need not wait longer.
+    /// Notes that the program failed, so that waiting requests need not wait longer.
     pub fn fail(&self, status: u16) {
         if self.number.is_some() {
             self.cache.fail(&self.key, status);

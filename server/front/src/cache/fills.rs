@@ -1,26 +1,26 @@
-//! Responses on their way into the store. A purge also voids these.
+//! Responses on their way into the store. A purge also voids these responses.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 #[derive(Default)]
-pub struct Fills(Rc<RefCell<Vec<Entry>>>);
+pub struct Fills(Rc<RefCell<Vec<RunningFill>>>);
 
-struct Entry {
+struct RunningFill {
     key: Rc<[u8]>,
     fill: Weak<Cell<bool>>,
 }
 
 /// A response that will be kept unless it is voided.
 pub struct Fill {
-    fills: Rc<RefCell<Vec<Entry>>>,
+    fills: Rc<RefCell<Vec<RunningFill>>>,
     is_void: Rc<Cell<bool>>,
 }
 
 impl Fills {
     pub fn begin(&self, key: &Rc<[u8]>) -> Fill {
         let is_void = Rc::new(Cell::new(false));
-        self.0.borrow_mut().push(Entry {
+        self.0.borrow_mut().push(RunningFill {
             key: key.clone(),
             fill: Rc::downgrade(&is_void),
         });

@@ -3,16 +3,16 @@
 use super::claims;
 use crate::request::rule_state::RuleState;
 use crate::request::{path_of, Request};
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use mehari_config::Host;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-/// Length of the part before the name of the host.
+/// Length of the part before the host's name.
 const BEFORE: usize = 5;
 
-/// The key: the host's identity, which survives restarts; `s` for TLS; the requested name; NUL; the
-/// target; the handler that rules chose; the client's claims.
+/// Returns the key. Its parts: the host's identity, which survives restarts; `s` for TLS; the
+/// requested name; NUL; the target; the handler that rules chose; the client's claims.
 pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
     let rules = &route.settings.cache;
     let mut which = DefaultHasher::new();
@@ -35,8 +35,9 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
         .into()
 }
 
-/// The handler that a rule or script chose. They may give one URL several programs, and each
-/// program's responses are for its own requests. Begins with a NUL, which no target contains.
+/// The handler that a rule or script chose. Rules may give one URL several programs, and each
+/// program's responses are only for its own requests. The text begins with a NUL, which no target
+/// contains.
 fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     let chose = |state: &RuleState| {
         state.file().is_some() || state.back_end().is_some() || !state.forced.is_empty()
@@ -46,14 +47,14 @@ fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     }
     let mut words = format!("\0{}\0", route.handler).into_bytes();
     words.extend_from_slice(&route.file);
-    if let Outcome::Proxied(path) = &route.outcome {
+    if let RouteOutcome::Proxied(path) = &route.outcome {
         words.push(0);
         words.extend_from_slice(path);
     }
     words
 }
 
-/// The target in the part behind the host's NUL.
+/// The target, which follows the NUL after the host.
 fn target_of(rest: &[u8]) -> &[u8] {
     memchr::memchr(0, rest).map_or(rest, |end| &rest[..end])
 }
@@ -68,7 +69,7 @@ pub fn base(key: &[u8]) -> &[u8] {
     }
 }
 
-/// The beginning of the same host's keys for another target.
+/// The beginning that all keys of the same host for another target share.
 pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
     Some([&key[..=at], target].concat())
@@ -80,13 +81,13 @@ pub struct Purge {
     /// `None`: every host.
     host: Option<Vec<u8>>,
     target: Vec<u8>,
-    /// Everything with this beginning.
+    /// The purge removes every key that begins with the target.
     all_below: bool,
 }
 
 impl Purge {
-    /// Reads `http://host/path`, `//host/path` or `/path`. A final `*` matches any rest. Without a
-    /// query, every query matches.
+    /// Reads `http://host/path`, `//host/path` or `/path`. A final `*` matches any rest. A path
+    /// without a query matches every query.
     pub fn parse(text: &[u8]) -> Option<Purge> {
         let rest = [&b"http://"[..], b"https://", b"//"]
             .iter()
@@ -109,7 +110,7 @@ impl Purge {
         })
     }
 
-    /// Like `parse`, for the host of the request by default.
+    /// Does the same as `parse`, but the host of the request is the default.
     pub fn by(request: &Request<'_>, text: &[u8]) -> Option<Purge> {
         let mut purge = Purge::parse(text)?;
         purge

@@ -1,7 +1,7 @@
 //! Pages in Redis or Valkey (`CacheRedis`), behind the memory, shared by several machines.
 //!
 //! A key is a hash whose fields are the variants by `Vary`. A server that does not answer delays
-//! only the first request: it is then not asked for a while, and programs respond.
+//! only the first request. Later requests do not ask the server for a while, and programs respond.
 
 mod link;
 
@@ -19,13 +19,15 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::{timeout, Instant};
 
-/// The time limit of an exchange, and how long a failing server is not asked.
+/// The time limit of an exchange.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a server that has failed is not asked.
 const REST: Duration = Duration::from_secs(2);
-/// The most idle connections, and how long they stay open.
+/// The most idle connections.
 const IDLE: usize = 8;
+/// How long an idle connection stays open.
 const KEPT: Duration = Duration::from_secs(1);
-/// How long a page with a validator is kept after its lifetime.
+/// How long a page with a validator is kept after its freshness lifetime.
 const ASKABLE: Duration = Duration::from_secs(86_400);
 const PREFIX: &[u8] = b"mehari:page:";
 
@@ -47,7 +49,7 @@ impl Redis {
         }
     }
 
-    /// The server, unless it is not to be asked now.
+    /// The server, if it may be asked now.
     fn awake(&self) -> Option<RedisServer> {
         let server = self.server.borrow().clone()?;
         match self.rests_until.get() {
@@ -65,7 +67,7 @@ impl Redis {
             None => Link::open(server).await?,
         };
         let replies = match link.exchange(commands).await {
-            // The idle connection may have been closed; no command was run then.
+            // The server may have closed the idle connection. It has then run no command.
             Err(_) if had_one => {
                 link = Link::open(server).await?;
                 link.exchange(commands).await?
@@ -97,7 +99,8 @@ impl Cache {
         });
     }
 
-    /// The replies within the time limit. On failure the server is not asked for a while.
+    /// Returns the replies that arrive within the time limit. After a failure the server is not
+    /// asked for a while.
     async fn ask_redis(
         self: &Rc<Cache>,
         server: &RedisServer,
@@ -123,7 +126,7 @@ impl Cache {
         None
     }
 
-    /// Loads Redis' pages of a key into memory. `None`: there is no Redis.
+    /// Loads Redis' pages of a key into memory. `None`: no Redis is configured.
     pub fn fetch(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let server = self.redis.awake()?;
         let (cache, key) = (self.clone(), key.clone());
@@ -140,7 +143,8 @@ impl Cache {
             let now = SystemTime::now();
             for file in replies.iter().flat_map(Reply::texts) {
                 let page = decode(file, cache.store.next_number());
-                let page = page.filter(|(known, page)| known[..] == key[..] && !page.is_over(now));
+                let page =
+                    page.filter(|(known, page)| known[..] == key[..] && !page.is_useless(now));
                 if let Some((_, page)) = page {
                     cache.store.put(&key, Rc::new(page));
                 }
@@ -148,7 +152,7 @@ impl Cache {
         }))
     }
 
-    /// Also stores a page in Redis.
+    /// Stores a page in Redis too.
     pub fn send(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
         let Some(server) = self.redis.awake() else {
             return;
@@ -174,7 +178,7 @@ impl Cache {
         });
     }
 
-    /// Also removes a key from Redis.
+    /// Removes a key from Redis too.
     pub fn forget(self: &Rc<Cache>, key: &[u8]) {
         let Some(server) = self.redis.awake() else {
             return;
@@ -187,7 +191,7 @@ impl Cache {
         });
     }
 
-    /// Also removes the chosen pages from Redis.
+    /// Removes the chosen pages from Redis too.
     pub fn sweep(self: &Rc<Cache>, purge: Purge) {
         let Some(server) = self.redis.awake() else {
             return;

@@ -1,4 +1,5 @@
-//! HTTP/1.0 and 1.1: our own connection loop, because every byte of it is paid for each request.
+//! HTTP/1.0 and 1.1. The connection loop is our own, because each of its bytes costs time in every
+//! request.
 
 mod body;
 mod client;
@@ -11,5 +12,5 @@ mod reply;
 mod send;
 mod tunnel;
 
-pub use connection::{Connection, Ended, Takeover};
+pub use connection::{Connection, ConnectionEnd, Takeover};
 pub use receive::{LINGER, LINGER_BYTES};

@@ -37,16 +37,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// The most concurrent streams of a client.
 const STREAMS: u32 = 128;
 /// The most streams that were reset before they were handled, and the most resets that a client's
-/// own errors forced on us. Beyond either the connection ends ("rapid reset" and "made you reset"
-/// floods).
+/// own errors forced on us. Beyond either limit the connection ends. The limits stop the floods
+/// "rapid reset" and "made you reset".
 const PENDING_RESETS: usize = 32;
 const FORCED_RESETS: usize = 256;
-/// How much a stream, and the connection, may send before it is read.
+/// How much a client may send on one stream before the server reads it.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// Length of a client's preface.
 const PREFACE: usize = 24;
-/// The interval for checking that a half-closed client still exists.
+/// How often the front checks that a half-closed client still exists.
 const ASKED_AGAIN: Duration = Duration::from_millis(250);
 /// How long a client may take to close after GOAWAY.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -109,7 +109,7 @@ where
             (request, respond),
         );
         let Some(rest) = stream.begin() else {
-            connection.active_streams.still_here(&connection.shared);
+            connection.active_streams.note_activity(&connection.shared);
             continue;
         };
         let working = Working::begin(&connection.shared, &connection.active_streams);
@@ -117,7 +117,7 @@ where
             rest.await;
             drop(working);
         });
-        // A stream that need not wait gets no task.
+        // A stream that can be answered without waiting gets no task.
         let at_once = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready()));
         if !at_once.await {
             tokio::task::spawn_local(work);
@@ -158,18 +158,19 @@ struct H2Connection<S> {
     io: CoalescingIo<S>,
     /// Whether the client was sent away for a flood. Its streams are no longer served.
     condemned: bool,
-    /// Whether the client broke the protocol and was told so.
+    /// Whether the client broke the protocol and GOAWAY has told the client so.
     broken: bool,
     /// Whether the half-closed client has been checked.
     listens: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
-    /// The next stream. Also moves the bytes of all streams, so it is polled to the end.
+    /// Returns the next stream. The call also moves the bytes of all streams, so it is polled until
+    /// the connection ends.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, h2::Error>>> {
         loop {
             if self.shared.connections.stopping.get() && !self.leaving {
-                self.say_goodbye();
+                self.send_close_notify();
             }
             let accepted = self.connection.poll_accept(cx);
             let judged = !self.condemned && self.judge();
@@ -177,12 +178,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
                 return Poll::Ready(accepted);
             }
             if judged {
-                // The error is sent when the library is polled again.
+                // The library sends the error when it is polled again.
                 continue;
             }
             if self.io.holds_back_the_end() && !self.listens {
                 self.listens = true;
-                self.ask_whether_it_listens();
+                self.check_half_closed();
             }
             let ended = self.io.poll_end_round(cx);
             self.outgoing.wake();
@@ -190,7 +191,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
                 Poll::Ready(Err(_)) => return Poll::Ready(None),
                 // All responses are complete and sent.
                 Poll::Ready(Ok(())) if self.is_at_its_end() => {
-                    self.io.tell_the_end();
+                    self.io.release_end();
                     continue;
                 }
                 _ => {}
@@ -200,9 +201,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
                 Some(Interrupt::TimedOut)
                     if self.listens && self.active_streams.active.get() > 0 =>
                 {
-                    self.ask_whether_it_listens();
+                    self.check_half_closed();
                 }
-                Some(Interrupt::TimedOut | Interrupt::Drain) if !self.leaving => self.say_goodbye(),
+                Some(Interrupt::TimedOut | Interrupt::Drain) if !self.leaving => {
+                    self.send_close_notify()
+                }
                 Some(Interrupt::Drain) if self.active_streams.active.get() > 0 => {
                     return Poll::Pending
                 }
@@ -211,19 +214,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
         }
     }
 
-    /// Closing the sending side does not mean that the client reads no more (RFC 9293 section 3.6).
+    /// Whether the client has closed its sending side and all streams have ended. A client that has
+    /// closed its sending side may still read (RFC 9293 section 3.6).
     fn is_at_its_end(&self) -> bool {
         self.io.holds_back_the_end() && (self.active_streams.active.get() == 0 || self.condemned)
     }
 
-    /// Checks that a half-closed client still exists. No work is done for a client that has left.
-    fn ask_whether_it_listens(&self) {
+    /// Checks that a half-closed client still exists. The server does not work for a client that
+    /// has left.
+    fn check_half_closed(&self) {
         self.io.probe();
         let guard = &self.active_streams.guard;
         guard.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
     }
 
-    /// Returns true if the client has just been sent away.
+    /// Sends the client away for a flood. Returns true if this happened just now.
     fn judge(&mut self) -> bool {
         let age = self.shared.clock.tick().saturating_sub(self.began);
         let Some(reason) = self.io.verdict(age) else {
@@ -263,8 +268,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
             .error(0, level, Origin::default(), &text);
     }
 
-    /// A socket that is closed with unread bytes is reset, and the client may then lose the reason
-    /// that it has not read.
+    /// Reads on before it closes: a socket that is closed with unread bytes is reset, and the
+    /// client may then lose a GOAWAY that it has not read.
     async fn linger(self) {
         let H2Connection {
             connection,
@@ -288,7 +293,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
         end.await;
     }
 
-    fn say_goodbye(&mut self) {
+    fn send_close_notify(&mut self) {
         self.leaving = true;
         self.connection.graceful_shutdown();
         if self.active_streams.active.get() == 0 {

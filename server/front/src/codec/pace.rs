@@ -1,5 +1,5 @@
-//! The pace that a client must keep while it sends a body: no pause beyond `RequestReadTimeout`'s
-//! body time, and not so few bytes that one request lasts for hours.
+//! The pace that a client must keep while it sends a body. A pause may last the body time of
+//! `RequestReadTimeout`, and a minimum rate keeps one request from lasting for hours.
 
 use crate::shared::uploads::Upload;
 use mehari_config::ConnectionLimits;
@@ -24,7 +24,7 @@ impl Pace {
         }
     }
 
-    /// `already` bytes of the body have arrived.
+    /// Tracks an upload of whose body `already` bytes have arrived.
     pub fn tracking(mut self, upload: Option<Rc<Upload>>, already: usize) -> Pace {
         self.upload = upload;
         if let Some(upload) = &self.upload {
@@ -40,8 +40,8 @@ impl Pace {
         }
     }
 
-    /// The deadline for the next bytes: at most the body's time, and in all at most that time plus
-    /// what the rate has earned.
+    /// The deadline for the next bytes: at most the body time from now, and in all at most the body
+    /// time plus the time that the received bytes have earned.
     pub fn limit(&self, clock: &Clock, limits: &ConnectionLimits) -> Duration {
         let pause = limits.body_timeout;
         let all = limits.body_rate.allowance(pause, self.received);

@@ -49,14 +49,14 @@ impl Answer {
         }
     }
 
-    /// A page of an error or a redirect that the server has made. A file, the document of an error
-    /// too, is its handler's.
+    /// Whether the server has made this page, for an error or a redirect. A file is its handler's
+    /// answer, even as the document of an error.
     pub fn is_of_server(&self) -> bool {
         let is_made = matches!(self.content, Content::Bytes(_));
         is_made && self.status >= 300 && self.status != 304
     }
 
-    /// The same content with another head.
+    /// Returns the same content with another head.
     pub fn with_head(self, status: u16, lines: Vec<u8>) -> Answer {
         Answer {
             status,

@@ -1,8 +1,8 @@
 //! Holds a program's output that its client has not taken, so a slow client occupies no worker.
 //!
-//! It uses memory, then a temporary file (one for all responses of an HTTP/2 connection). Only when
-//! the file is full does the program wait. Both protocols store a program's bytes here as fast as
-//! they arrive.
+//! A backlog uses memory, then a temporary file (one file for all responses of an HTTP/2
+//! connection). Only when the file is full does the program wait. Both protocols store a program's
+//! bytes here as fast as they arrive.
 
 use crate::content::spool::{Container, Spool, BATCH};
 use std::cell::Cell;
@@ -12,26 +12,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Limits of memory for one response and for all responses of an HTTP/2 connection.
+/// The limit of memory for one response, and for all responses of an HTTP/2 connection together.
 const IN_MEMORY: usize = 2 * 1024 * 1024;
 /// The limit for a response while its connection exceeds its share.
 const IN_MEMORY_BEYOND_SHARE: usize = 16 * 1024;
-/// The limit for a response, and the batch size for the file, while all responses together fill
-/// `CROWDED` bytes of memory.
+/// The limit for a response while all responses together fill `CROWDED` bytes of memory. The file
+/// is then also written in batches of this size.
 const IN_MEMORY_WHEN_CROWDED: usize = 64 * 1024;
 const CROWDED: usize = 256 * 1024 * 1024;
 /// The limit of the file of one response, or of all responses of an HTTP/2 connection.
 const IN_FILE: u64 = 1024 * 1024 * 1024;
-/// Bytes taken from a program at a time, also when nearly all room is used.
+/// Bytes taken from a program at a time, even when nearly all room is used.
 const ROOM: usize = 64 * 1024;
 const LEAST_ROOM: usize = 4 * 1024;
 
 /// Bytes of responses in the front's memory that clients have not taken.
 #[derive(Debug, Default)]
 pub struct Unsent {
-    /// In backlogs.
+    /// The bytes that lie in backlogs.
     waiting: Cell<usize>,
-    /// Handed to the HTTP/2 library.
+    /// The bytes that were handed to the HTTP/2 library.
     pub handed: Arc<AtomicUsize>,
 }
 
@@ -40,13 +40,13 @@ impl Unsent {
         self.waiting.get() + self.handed.load(Ordering::Relaxed)
     }
 
-    /// Whether all responses together fill much memory, so each gets little.
+    /// Whether all responses together fill so much memory that each gets little.
     pub fn is_crowded(&self) -> bool {
         self.bytes() > CROWDED
     }
 }
 
-/// Bytes of a page that the server has made, while they wait for the client. No backlog has them.
+/// The waiting bytes of a page that the server has made. They lie in no backlog.
 pub struct WaitingPage {
     unsent: Rc<Unsent>,
     bytes: usize,
@@ -69,7 +69,7 @@ impl Drop for WaitingPage {
     }
 }
 
-/// What the backlogs of one connection have in common.
+/// The common state of the backlogs of one connection.
 #[derive(Debug)]
 pub struct Share {
     waiting: Cell<usize>,
@@ -112,8 +112,9 @@ impl Backlog {
         self.spool.length()
     }
 
-    /// How many bytes the program may send. If none, `cx` is woken when a write to the file ends;
-    /// otherwise the client must read first. `unsent`: bytes in memory elsewhere.
+    /// How many bytes the program may send. If it may send none, `cx` is woken when a write to the
+    /// file ends; otherwise the client must read first. `unsent`: bytes that wait in memory
+    /// elsewhere.
     pub fn room(&mut self, cx: &mut Context<'_>, unsent: usize) -> usize {
         let limit = self.limit();
         let _ = self.spool.poll_settle(cx, limit);
@@ -142,8 +143,8 @@ impl Backlog {
         self.spool.memory()
     }
 
-    /// The next bytes for the client: at most `most` of those in the file, or all in memory.
-    /// `None`: there are none.
+    /// Returns the next bytes for the client: at most `most` bytes from the file, or all bytes in
+    /// memory. `None`: the backlog is empty.
     pub fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -157,7 +158,7 @@ impl Backlog {
         self.spool = spool(self.share.as_deref());
     }
 
-    /// Why the temporary file takes no more. Returned once.
+    /// Returns once why the temporary file takes no more.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.spool.take_failure()
     }

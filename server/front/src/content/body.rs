@@ -1,5 +1,5 @@
-//! The body of a large or partial file: pieces of the file with text between them, a window at a
-//! time.
+//! The body of a large or partial file: pieces of the file with text between them, sent one window
+//! at a time.
 //!
 //! Data in the page cache are sent or copied at once. A thread reads other data first, so a cold
 //! disk never blocks the event loop.
@@ -8,7 +8,7 @@ use super::resource::Resource;
 use super::stretch::{self, STRETCH};
 use super::Files;
 use crate::content::page_cache::read_resident;
-use mehari_http::range::Part;
+use mehari_http::range::RangePart;
 use rustix::io::ReadWriteFlags;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -28,25 +28,26 @@ const LOOK: usize = 128 * 1024;
 #[derive(Debug)]
 pub struct FileBody {
     file: Arc<File>,
-    parts: VecDeque<Part>,
+    parts: VecDeque<RangePart>,
     files: Files,
     resource: Option<Rc<Resource>>,
     /// A small file that is not in memory yet, but will be kept.
     fills: bool,
     disk: Disk,
-    /// Read and written, whatever the socket can do.
+    /// Whether the data are read and written, even if the socket could send them from the page
+    /// cache.
     copied: bool,
 }
 
-/// What is known about the disk. Probing the page cache is harmless for data that were requested.
-/// Elsewhere the probe itself starts a read of a few pages from the event loop.
+/// What is known about the disk. For data that were requested before, a probe of the page cache is
+/// harmless. For other data the probe itself makes the event loop read a few pages from the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disk {
-    /// A file in memory without a disk.
+    /// The file lies in memory, not on a disk.
     Absent,
-    /// Nothing was requested; the file may well be in memory.
+    /// Nothing was requested yet. The file may well be in memory.
     Unasked,
-    /// Data before this were requested. Data behind it are not expected in memory.
+    /// Data before this position were requested. Data behind it are not expected in memory.
     Asked(u64),
 }
 
@@ -54,7 +55,7 @@ impl FileBody {
     /// `resource`: the file's resource, if it is kept.
     pub fn new(
         file: Arc<File>,
-        parts: Vec<Part>,
+        parts: Vec<RangePart>,
         resource: Option<Rc<Resource>>,
         files: &Files,
     ) -> FileBody {
@@ -74,7 +75,7 @@ impl FileBody {
 
     /// A whole file that is not kept.
     pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
-        FileBody::new(file, vec![Part::of(0, length)], None, files)
+        FileBody::new(file, vec![RangePart::of(0, length)], None, files)
     }
 
     /// A whole file in memory.
@@ -85,13 +86,13 @@ impl FileBody {
         }
     }
 
-    /// A whole file. Reading a small file fills its resource.
+    /// A whole file that is kept. Reading a small file fills its resource.
     pub fn of(file: Arc<File>, resource: Rc<Resource>, files: &Files) -> FileBody {
         FileBody {
             fills: resource.is_small(),
             ..FileBody::new(
                 file,
-                vec![Part::of(0, resource.size())],
+                vec![RangePart::of(0, resource.size())],
                 Some(resource),
                 files,
             )
@@ -115,8 +116,8 @@ impl FileBody {
         &self.file
     }
 
-    /// Appends the next window, at most `most` bytes; a small file that will be kept is read whole.
-    /// `Ok(false)`: everything has been read. An error also if the file has become shorter.
+    /// Appends the next window, at most `most` bytes. A small file that will be kept is read whole.
+    /// `Ok(false)`: everything has been read. A file that has become shorter is an error.
     pub async fn read(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<bool> {
         let Some(part) = self.parts.front_mut() else {
             return Ok(false);
@@ -214,7 +215,7 @@ impl FileBody {
         if is_there {
             readers.ask(&self.file, end, ahead)
         } else {
-            readers.bring(&self.file, start, count, ahead).await?
+            readers.read_ahead(&self.file, start, count, ahead).await?
         }
         self.disk = Disk::Asked(ahead);
         Ok(Some((start, count)))
@@ -228,7 +229,7 @@ impl FileBody {
         }
     }
 
-    /// Whether everything up to the end of a stretch is in the page cache.
+    /// Whether all of a stretch, up to its end, is in the page cache.
     fn has_stretch(&self, start: u64, count: usize) -> bool {
         let sweep = self.files.sweep();
         let Some(resource) = &self.resource else {
@@ -247,7 +248,7 @@ impl FileBody {
         has
     }
 
-    /// Where read-ahead ends, so that only wanted data are read.
+    /// The position at which read-ahead ends, so that only wanted data are read.
     fn behind(&self, start: u64, bytes: u64) -> u64 {
         let end = self
             .parts
@@ -280,24 +281,4 @@ fn is_resident(file: &File, start: u64, count: usize) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_small_file_that_is_in_the_page_cache_after_all_is_kept() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("page.txt");
-        std::fs::write(&path, "few words").expect("written");
-        let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).expect("a path");
-        let files = Files::default();
-        let loaded = Resource::load(&path, None, (None, false), None, (&files, true));
-        let resource = Rc::new(loaded.expect("a file"));
-        assert!(resource.begins_cold() && !resource.is_cached());
-
-        let mut body = resource.whole(&files).expect("open");
-        let mut into = b"head".to_vec();
-        assert!(!body.read(&mut into, WINDOW).await.expect("read"));
-        assert_eq!(into, b"headfew words");
-        assert_eq!(resource.body(), b"few words");
-    }
-}
+mod tests;

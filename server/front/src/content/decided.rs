@@ -10,10 +10,11 @@ use std::sync::Arc;
 /// Longer fields are evaluated each time.
 const LONGEST: usize = 256;
 
-/// `None`: the file has no filter. `Some(None)`: this client gets the file uncompressed.
+/// `None`: the file has no filter. `Some(None)`: the client gets the file uncompressed.
 pub type Choice = Option<Option<Coding>>;
 
-/// Kept beside the target of a file, whose neighbours matter too.
+/// The last choice. It is kept beside the target of a file, because the file's neighbours matter
+/// too.
 #[derive(Debug, Default)]
 pub struct Decided(RefCell<Option<Decision>>);
 
@@ -26,7 +27,8 @@ struct Decision {
 }
 
 impl Decided {
-    /// The choice for this field, if settings and file are the same; otherwise `decide` makes it.
+    /// Returns the choice for this field. `decide` makes it unless field, settings and file are the
+    /// same as before.
     pub fn choice(
         &self,
         settings: &Arc<Settings>,

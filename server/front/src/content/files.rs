@@ -1,4 +1,5 @@
-//! Shared by all file handlers: kept open files, and the threads that read from disks.
+//! What all file handlers share: the files that are kept open, and the threads that read from
+//! disks.
 
 use super::readers::Readers;
 use std::cell::Cell;
@@ -29,25 +30,25 @@ impl Deref for Files {
 
 /// A file that stays open for the next request.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptFile {
     pub file: Arc<File>,
     files: Files,
 }
 
 impl Files {
-    /// `None`: too many files are open.
-    pub fn keep(&self, file: &Arc<File>) -> Option<Kept> {
+    /// Keeps a file open. `None`: too many files are open.
+    pub fn keep(&self, file: &Arc<File>) -> Option<KeptFile> {
         if self.open.get() >= OPEN {
             return None;
         }
         self.open.set(self.open.get() + 1);
-        Some(Kept {
+        Some(KeptFile {
             file: file.clone(),
             files: self.clone(),
         })
     }
 
-    /// Called by the sweep, four times per second.
+    /// Notes a sweep, which happens four times per second.
     pub fn swept(&self) {
         self.sweeps.set(self.sweeps.get() + 1);
     }
@@ -57,7 +58,7 @@ impl Files {
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptFile {
     fn drop(&mut self) {
         let open = &self.files.open;
         open.set(open.get() - 1);

@@ -13,19 +13,20 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-/// Limits of kept pages: number and bytes.
+/// The most kept pages.
 const PAGES: usize = 1024;
+/// The most bytes of kept pages.
 const PAGES_BYTES: usize = 64 << 20;
 
 /// Parsed pages, kept while their files are unchanged.
 #[derive(Default)]
 pub struct Pages {
-    known: RefCell<HashMap<Vec<u8>, Kept>>,
+    known: RefCell<HashMap<Vec<u8>, ParsedPage>>,
     bytes: Cell<usize>,
 }
 
 /// The file, and how it was parsed.
-type Kept = (Weak<Resource>, bool, Rc<Page>);
+type ParsedPage = (Weak<Resource>, bool, Rc<Page>);
 
 impl Pages {
     pub fn known(&self, resource: &Rc<Resource>, legacy: bool) -> Option<Rc<Page>> {

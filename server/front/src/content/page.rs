@@ -1,5 +1,5 @@
-//! Error pages: HTML as other servers have them, or plain text for clients that prefer text or JSON
-//! by name. They contain nothing that the client sent.
+//! Error pages: HTML as other servers have it, or plain text for clients that prefer text or JSON
+//! by name. A page contains nothing that the client sent.
 
 use crate::content::{Answer, Content};
 use mehari_http::{accept, status};
@@ -39,7 +39,8 @@ fn written(status: u16, media_type: &str, text: String) -> Answer {
     }
 }
 
-/// By name only: `*/*`, which scripts and old tools send, prefers nothing.
+/// Whether the client prefers text or JSON by name. `*/*`, which scripts and old tools send, counts
+/// for neither.
 fn prefers_text(accept: &[u8]) -> bool {
     let weight = |is_it: &dyn Fn(&[u8]) -> bool| {
         let named = accept::items(accept).filter(|(name, _)| is_it(name));
@@ -87,7 +88,7 @@ mod tests {
     use super::{answer, html_page};
 
     #[test]
-    fn a_page_is_text_for_who_names_text_or_json_as_better() {
+    fn a_page_is_text_for_clients_that_prefer_text_or_json() {
         for (accept, is_html) in [
             (None, true),
             (Some("*/*"), true),

@@ -1,8 +1,8 @@
-//! Threads that read from disks: a limited number at a time, and the others wait. The event loop
-//! never waits.
+//! Threads that read from disks, so the event loop never waits for a disk. A limited number of
+//! reads run at a time, and the others wait.
 //!
 //! The data stay in the page cache, from which they are sent. The window behind the wanted one is
-//! requested too, so the disk works while the first is sent.
+//! requested too, so the disk works while the first window is sent.
 
 use mehari_config::Coding;
 use mehari_filewatch::WatchWarmer;
@@ -27,7 +27,7 @@ impl Default for Readers {
 
 impl Readers {
     /// Reads a piece of a file into the page cache, and requests the data behind it up to `ahead`.
-    pub async fn bring(
+    pub async fn read_ahead(
         &self,
         file: &Arc<File>,
         start: u64,
@@ -80,7 +80,7 @@ impl Readers {
     }
 
     /// Reads the metadata of a path, and of the file's neighbours, from the disk.
-    pub async fn look_at(&self, file: Vec<u8>) {
+    pub async fn read_metadata(&self, file: Vec<u8>) {
         let look = |name: &[u8]| crate::content::stat::stat(name);
         let looked = self.0.run(move || {
             if look(&file).is_some_and(|(_, stat)| crate::content::stat::is_file(&stat)) {
@@ -90,7 +90,7 @@ impl Readers {
             }
             Ok(())
         });
-        // The next look reports the error.
+        // The next lookup of the path reports the error.
         let _ = looked.await;
     }
 
@@ -100,12 +100,13 @@ impl Readers {
             warmer.warm(&file);
             Ok(())
         });
-        // Without the preparation the watch takes longer.
+        // Without the preparation, setting the watch takes longer.
         let _ = went.await;
     }
 }
 
-/// Only advice: if it is ignored, the reader waits a little longer.
+/// Advises the kernel to read ahead. If the kernel ignores the advice, the reader waits a little
+/// longer.
 fn ask_for(file: &File, start: u64, end: u64) {
     let count = end.saturating_sub(start);
     if count > 0 {

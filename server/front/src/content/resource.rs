@@ -2,7 +2,7 @@
 //! [`super::FileTarget`] keeps resources.
 
 use super::body::FileBody;
-use super::files::Kept;
+use super::files::KeptFile;
 use super::stretch::Stretches;
 use super::Files;
 use crate::content::page_cache::read_resident;
@@ -14,7 +14,7 @@ use mehari_config::Coding;
 use mehari_http::condition::Representation;
 use mehari_http::header_block;
 use mehari_http::problem::Problem;
-use mehari_http::range::Whole;
+use mehari_http::range::RangeSource;
 use rustix::fs::{Mode, OFlags, Stat};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
@@ -68,6 +68,21 @@ impl Identity {
     }
 }
 
+/// A file to load, and what its name and the configuration say about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Description<'a> {
+    pub path: &'a CString,
+    /// The content coding for which the file stands in place of another file.
+    pub coding: Option<Coding>,
+    /// The content coding of the file itself.
+    pub own_coding: Option<&'a str>,
+    /// Whether other codings of the file lie beside it.
+    pub varies: bool,
+    pub media_type: Option<&'a str>,
+    /// Whether the file's metadata was not in memory.
+    pub is_cold: bool,
+}
+
 #[derive(Debug)]
 pub struct Resource {
     path: CString,
@@ -82,7 +97,7 @@ pub struct Resource {
     /// The body of a small file, once it was read.
     body: OnceCell<Bytes>,
     /// The open file, if it is not in memory.
-    open: RefCell<Option<Kept>>,
+    open: RefCell<Option<KeptFile>>,
     used: Cell<bool>,
     /// Whether nothing of the file is expected in the page cache.
     cold: Cell<bool>,
@@ -91,15 +106,15 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// `own_coding`: the file's own coding, and whether it has neighbours. `cold`: its metadata was
-    /// not in memory.
-    pub fn load(
-        path: &CString,
-        coding: Option<Coding>,
-        (own_coding, varies): (Option<&str>, bool),
-        media_type: Option<&str>,
-        (files, cold): (&Files, bool),
-    ) -> Result<Resource, Problem> {
+    pub fn load(description: Description<'_>, files: &Files) -> Result<Resource, Problem> {
+        let Description {
+            path,
+            coding,
+            own_coding,
+            varies,
+            media_type,
+            is_cold,
+        } = description;
         let file = open(path)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
         if !is_file(&stat) {
@@ -118,12 +133,12 @@ impl Resource {
             body: OnceCell::new(),
             open: RefCell::default(),
             used: Cell::new(true),
-            cold: Cell::new(cold),
+            cold: Cell::new(is_cold),
             stretches: Stretches::default(),
             variants: Beside::default(),
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
-        if !cold {
+        if !is_cold {
             resource.read(&file);
         }
         if !resource.is_cached() {
@@ -162,8 +177,8 @@ impl Resource {
         }
     }
 
-    /// Keeps the bytes of a small file, unless the file changed while it was read, so that size and
-    /// bytes disagree.
+    /// Keeps the bytes of a small file, unless the file changed while it was read and the size
+    /// differs.
     pub fn fill(&self, bytes: Vec<u8>) {
         if bytes.len() as u64 == self.identity.size && self.is_small() {
             // Another reader may have set the same bytes.
@@ -176,7 +191,7 @@ impl Resource {
         self.identity.size <= SMALL
     }
 
-    /// What conditions are asked of.
+    /// The representation that conditional fields are compared with.
     pub fn representation(&self) -> Representation<'_> {
         Representation {
             etag: self.etag().as_bytes(),
@@ -185,9 +200,9 @@ impl Resource {
         }
     }
 
-    /// What ranges are taken of.
-    pub fn whole_of_ranges(&self) -> Whole<'_> {
-        Whole {
+    /// The representation of which ranges are sent.
+    pub fn range_source(&self) -> RangeSource<'_> {
+        RangeSource {
             size: self.size(),
             etag: self.etag(),
             media_type: self.media_type(),
@@ -196,7 +211,7 @@ impl Resource {
         }
     }
 
-    /// The file in a coding that the server makes, with its bytes if they are few enough to be
+    /// The file in a coding that the server makes. `body`: its bytes, if they are few enough to be
     /// kept.
     pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
         let mut coded = Resource {
@@ -216,7 +231,7 @@ impl Resource {
             variants: Beside::default(),
         };
         coded.write_lines(Some(coding.name()), true);
-        // Ranges are sent only of the uncompressed file.
+        // Ranges are sent of the uncompressed file only.
         coded
             .lines
             .truncate(coded.lines.len() - ACCEPT_RANGES.len());
@@ -258,7 +273,7 @@ impl Resource {
         self.body.get().is_some()
     }
 
-    /// Shared, not copied.
+    /// The bytes, if they are in memory. They are shared, not copied.
     pub fn bytes(&self) -> Bytes {
         self.body.get().cloned().unwrap_or_default()
     }
@@ -279,7 +294,7 @@ impl Resource {
         self.media_type.as_deref()
     }
 
-    /// Never later than now, as RFC 9110 section 8.8.2.1 demands; whole seconds.
+    /// The modification time in whole seconds, never later than now (RFC 9110 section 8.8.2.1).
     pub fn modified(&self) -> SystemTime {
         let seconds = self.identity.modified.div_euclid(1_000_000_000);
         let seconds = u64::try_from(seconds).unwrap_or(0);
@@ -301,10 +316,7 @@ impl Resource {
         let file = open(&self.path)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
         if Identity::of(&stat) != self.identity {
-            return Err(Problem::refused(
-                503,
-                "the file changed while it was asked for",
-            ));
+            return Err(Problem::refused(503, "the file changed during the request"));
         }
         let file = Arc::new(file);
         if !self.is_cached() {
@@ -322,7 +334,7 @@ impl Resource {
         self.used.set(true);
     }
 
-    /// Closes the file if it was unused since the last call. Returns whether it was closed.
+    /// Closes the file if it was not used since the last call. Returns whether it was closed.
     pub fn rest(&self) -> bool {
         let unused = !self.used.replace(false);
         if unused {
@@ -332,7 +344,7 @@ impl Resource {
     }
 }
 
-/// NONBLOCK: a FIFO in the file's place must not block the event loop.
+/// Opens a file. NONBLOCK: a FIFO in its place must not block the event loop.
 fn open(path: &CString) -> Result<File, Problem> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path.as_c_str(), flags, Mode::empty())
@@ -343,8 +355,8 @@ fn open(path: &CString) -> Result<File, Problem> {
         })
 }
 
-/// Strong: equal only for the same file with the same time in nanoseconds. Hashed, so the inode
-/// stays secret.
+/// A strong entity tag: equal only for the same file with the same time in nanoseconds. It is
+/// hashed, so the inode stays secret.
 fn etag(identity: &Identity, coding: Option<Coding>) -> String {
     let mut low = DefaultHasher::new();
     let Identity {

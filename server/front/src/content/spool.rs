@@ -1,8 +1,8 @@
 //! Bytes that arrive faster than they leave: memory first, then an unlinked file.
 //!
-//! A request's body is stored and taken whole (`finish`). A program's response is taken from the
-//! front while more arrives (`take`, for `backlog`). Threads write the file, because the kernel may
-//! make writers wait for the disk.
+//! A request's body is stored and then taken whole (`finish`). A program's response is taken from
+//! its beginning while more arrives (`take`, for `backlog`). Threads write the file, because the
+//! kernel may make a writer wait for the disk.
 
 mod container;
 mod take;
@@ -35,7 +35,7 @@ pub struct Spool {
     written: u64,
     taken: u64,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// The file is a ring of this size.
+    /// The size of the file, which is written as a ring.
     ring: u64,
     /// A write failed, so no more is written.
     broken: bool,
@@ -70,7 +70,7 @@ impl Spool {
         }
     }
 
-    /// A spool in a region of a shared file, as large as the region.
+    /// A spool in a region of a shared file. The spool may grow to the region's size.
     pub fn within(container: &Arc<Container>) -> Spool {
         let mut spool = Spool::with_ring(container.region());
         spool.container = Some(container.clone());
@@ -88,7 +88,7 @@ impl Spool {
         self.memory.len() + moving.map_or(0, |writing| writing.batch.len())
     }
 
-    /// The buffer for more bytes; settle afterwards.
+    /// The buffer for further bytes. The caller calls `settle` afterwards.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         &mut self.memory
     }
@@ -97,7 +97,7 @@ impl Spool {
         self.file.is_some() || self.writing.is_some()
     }
 
-    /// Why the file could not be written, once. The unwritten bytes are in memory.
+    /// Returns once why the file could not be written. The unwritten bytes stay in memory.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
@@ -117,8 +117,8 @@ impl Spool {
         self.take_failure().map_or(Ok(()), Err)
     }
 
-    /// Begins to move bytes to the file if more than `limit` are in memory, the file has room and
-    /// has not failed. `Pending`: a write is under way; more bytes may be appended.
+    /// Begins to move bytes to the file, if more than `limit` bytes are in memory, the file has
+    /// room, and no write has failed. `Pending`: a write is under way; more bytes may be appended.
     pub fn poll_settle(&mut self, cx: &mut Context<'_>, limit: usize) -> Poll<()> {
         loop {
             ready!(self.poll_written(cx));
@@ -184,7 +184,7 @@ impl Spool {
         Poll::Ready(())
     }
 
-    /// The complete body.
+    /// Returns the complete body.
     pub async fn finish(mut self) -> io::Result<Spooled> {
         if self.file.is_some() {
             self.write_out(0).await?;
@@ -197,7 +197,7 @@ impl Spool {
 }
 
 impl Drop for Spool {
-    /// The last close of an unlinked file frees its blocks, so a thread does it.
+    /// A thread closes the file, because the last close of an unlinked file frees its blocks.
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
         if let Ok(runtime) = Handle::try_current() {

@@ -18,7 +18,7 @@ impl Stretches {
         self.sweep.get() == sweep && seen.get(place(start)).copied().unwrap_or(false)
     }
 
-    /// The whole stretch from here was seen.
+    /// Notes that the whole stretch at this position was seen.
     pub fn note(&self, start: u64, sweep: u64) {
         let mut seen = self.seen.borrow_mut();
         if self.sweep.replace(sweep) != sweep {
@@ -36,7 +36,7 @@ fn place(start: u64) -> usize {
     (start / STRETCH) as usize
 }
 
-/// The end of the stretch that contains a position.
+/// The end of the stretch that contains this position.
 pub fn end(start: u64) -> u64 {
     (start / STRETCH + 1) * STRETCH
 }

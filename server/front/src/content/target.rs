@@ -3,7 +3,7 @@
 //! If the route's files are watched, the resources are valid until an event invalidates them.
 //! Otherwise each request calls `stat`.
 
-use super::resource::{Identity, Resource, GONE};
+use super::resource::{Description, Identity, Resource, GONE};
 use super::{media, Files};
 use crate::content::decided::Decided;
 use crate::content::stat::is_file;
@@ -18,15 +18,15 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct FileTarget {
     path: CString,
-    /// The version at the time of routing.
+    /// The version of the file at the time of routing.
     identity: Identity,
-    /// Neighbours that existed and were not older when the file was routed.
+    /// The neighbours that existed at the time of routing and were not older than the file.
     neighbours: Vec<(Coding, CString)>,
     /// The resource of the file, then that of each neighbour.
-    kept: RefCell<Vec<Option<Known>>>,
+    kept: RefCell<Vec<Option<CodedResource>>>,
     /// Whether the metadata came from the disk, so that nothing of the file can be in memory.
     cold: Cell<bool>,
-    /// Whether the folder's watch must be prepared first, because no file of it was served yet.
+    /// Whether the folder's watch must be prepared first, because none of its files was served yet.
     waits: Cell<bool>,
     validity: OnceCell<Rc<CacheValidity>>,
     /// The coding for each Accept-Encoding.
@@ -35,7 +35,7 @@ pub struct FileTarget {
 
 /// The representation in this coding.
 #[derive(Debug)]
-struct Known {
+struct CodedResource {
     asked: Option<Coding>,
     resource: Rc<Resource>,
 }
@@ -59,10 +59,10 @@ impl FileTarget {
         }
     }
 
-    /// Sets the validity of the route's files. `None`: changes are not reported.
+    /// Sets the validity of the route's files. `None`: the system does not report changes.
     pub fn depend_on(&self, validity: Option<Rc<CacheValidity>>) {
         if let Some(validity) = validity {
-            // The validity is set once, when the target is made.
+            // The validity is set only once, when the target is made.
             let _ = self.validity.set(validity);
         }
     }
@@ -76,17 +76,18 @@ impl FileTarget {
         self.waits.get()
     }
 
-    /// The first reader need not probe the page cache.
+    /// Notes that the file cannot be in the page cache, so its first reader need not probe.
     pub fn begin_cold(&self) {
         self.cold.set(true);
     }
 
-    /// Whether nothing has changed since routing. `None`: not watched.
+    /// Whether nothing has changed since routing. `None`: the files are not watched.
     pub fn holds(&self) -> Option<bool> {
         self.validity.get().map(|validity| validity.holds())
     }
 
-    /// For changes without events: writes through a mapping, or a mount over a folder.
+    /// Whether the file is unchanged. The check finds changes without events: writes through a
+    /// mapping, or a mount over a folder.
     pub fn is_unchanged(&self) -> bool {
         rustix::fs::stat(self.path.as_c_str())
             .is_ok_and(|stat| Identity::of(&stat) == self.identity)
@@ -95,7 +96,8 @@ impl FileTarget {
     /// Takes the resources of an earlier target of the same file.
     pub fn inherit(&self, other: &FileTarget) {
         let is_same = self.path == other.path && self.neighbours == other.neighbours;
-        // An invalidated file may have changed within the resolution of its times.
+        // An invalidated file may have changed within the resolution of its times, so its resources
+        // are not taken.
         if is_same && other.holds() != Some(false) {
             self.kept.replace(other.kept.take());
         }
@@ -129,7 +131,7 @@ impl FileTarget {
             _ => Rc::new(self.load(place, settings, files)?),
         };
         resource.use_it();
-        let known = Known {
+        let known = CodedResource {
             asked: coding,
             resource: resource.clone(),
         };
@@ -137,7 +139,8 @@ impl FileTarget {
         Ok(resource)
     }
 
-    /// The representation to send, and its `stat`: the neighbour, unless it is older than the file.
+    /// The representation to send, and its identity. A neighbour is sent unless it is older than
+    /// the file.
     fn look(&self, coding: Option<Coding>) -> Result<(usize, Identity), Problem> {
         let stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
         let mut neighbours = self.neighbours.iter();
@@ -161,13 +164,15 @@ impl FileTarget {
         let media_type = media::media_type(self.path.as_bytes(), settings);
         let own_coding = media::encoding(self.path.as_bytes(), settings);
         let own_coding = own_coding.filter(|_| coding.is_none());
-        Resource::load(
+        let description = Description {
             path,
             coding,
-            (own_coding, self.has_neighbours()),
-            media_type.as_deref(),
-            (files, self.cold.take()),
-        )
+            own_coding,
+            varies: self.has_neighbours(),
+            media_type: media_type.as_deref(),
+            is_cold: self.cold.take(),
+        };
+        Resource::load(description, files)
     }
 
     /// Bytes of file content in memory.
@@ -179,8 +184,8 @@ impl FileTarget {
             .sum()
     }
 
-    /// Called by the sweep: closes files that were unused since the last call. With `forget`, also
-    /// drops unused content.
+    /// Closes files that were unused since the last call, and with `forget` also drops unused
+    /// content. Called by the sweep.
     pub fn rest(&self, forget: bool) {
         for place in self.kept.borrow_mut().iter_mut() {
             let Some(known) = place else {

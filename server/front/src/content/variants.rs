@@ -1,5 +1,5 @@
-//! Compressed files: in memory up to a limit, least recently used first out, and in a folder if
-//! configured.
+//! Compressed files. Memory keeps them up to a limit, and the least recently used leave first. A
+//! folder keeps them too if one is configured.
 //!
 //! A thread reads and compresses a file. Other requests for the same variant wait for it.
 
@@ -44,7 +44,8 @@ impl Key {
         }
     }
 
-    /// The name of its file. The hash is SipHash without a key, so every process computes the same.
+    /// The name of the variant's file. The hash is SipHash without a key, so every process computes
+    /// the same name.
     fn file_name(&self) -> String {
         let mut hash = DefaultHasher::new();
         self.hash(&mut hash);
@@ -58,18 +59,18 @@ impl Key {
 pub struct Variant {
     /// Its header lines, and its bytes if they are few.
     pub resource: Rc<Resource>,
-    pub file: Option<Whole>,
+    pub file: Option<LargeVariant>,
     pub length: u64,
-    /// The time of the last use, in lookups.
+    /// The time of the last use, measured in lookups.
     used: Cell<u64>,
 }
 
 /// A variant too large for memory.
 #[derive(Debug)]
-pub enum Whole {
-    /// A memory file.
+pub enum LargeVariant {
+    /// The bytes are in a memory file.
     InMemory(Arc<File>),
-    /// A file in the site's folder.
+    /// The bytes are in a file of the site's folder.
     OnDisk(Arc<File>),
 }
 
@@ -92,37 +93,37 @@ impl Beside {
     }
 }
 
-pub enum Found {
+pub enum VariantLookup {
     Variant(Rc<Variant>),
-    /// Compression makes the file no smaller, or the file cannot be read.
+    /// Compression does not make the file smaller, or the file cannot be read.
     Useless,
     /// The variant must be made or is being made.
     Nothing,
 }
 
-enum State {
+enum VariantState {
     Making(Vec<Waker>),
     Ready(Rc<Variant>),
     Useless,
 }
 
-struct Kept {
-    state: State,
-    /// The time of insertion or of the last search, in lookups.
+struct VariantEntry {
+    state: VariantState,
+    /// The time of insertion or of the last search, measured in lookups.
     seen: u64,
 }
 
-impl Kept {
+impl VariantEntry {
     fn weight(&self) -> u64 {
         match &self.state {
-            State::Ready(variant) => variant.length + OVERHEAD,
+            VariantState::Ready(variant) => variant.length + OVERHEAD,
             _ => OVERHEAD,
         }
     }
 
     fn used(&self) -> u64 {
         match &self.state {
-            State::Ready(variant) => self.seen.max(variant.used.get()),
+            VariantState::Ready(variant) => self.seen.max(variant.used.get()),
             _ => self.seen,
         }
     }
@@ -145,10 +146,10 @@ pub struct Variants(Rc<Inner>);
 #[derive(Default)]
 struct Inner {
     settings: RefCell<VariantStore>,
-    kept: RefCell<HashMap<Key, Kept>>,
+    kept: RefCell<HashMap<Key, VariantEntry>>,
     weight: Cell<u64>,
     threads: Threads,
-    /// The number of lookups, as the clock of use.
+    /// The number of lookups, which serves as a clock.
     looks: Cell<u64>,
 }
 
@@ -158,27 +159,27 @@ impl Variants {
         self.0.shrink();
     }
 
-    /// A variant that was noted beside the file and is still kept.
+    /// Returns a variant that was noted beside the file, if it is still kept.
     pub fn known(&self, resource: &Resource, coding: Coding, level: u32) -> Option<Rc<Variant>> {
         let variant = resource.variants.find(coding, level)?;
         variant.used.set(self.0.next_look());
         Some(variant)
     }
 
-    pub fn find(&self, key: &Key) -> Found {
+    pub fn find(&self, key: &Key) -> VariantLookup {
         let mut kept = self.0.kept.borrow_mut();
         let Some(known) = kept.get_mut(key) else {
-            return Found::Nothing;
+            return VariantLookup::Nothing;
         };
         known.seen = self.0.next_look();
         match &known.state {
-            State::Making(_) => Found::Nothing,
-            State::Ready(variant) => Found::Variant(variant.clone()),
-            State::Useless => Found::Useless,
+            VariantState::Making(_) => VariantLookup::Nothing,
+            VariantState::Ready(variant) => VariantLookup::Variant(variant.clone()),
+            VariantState::Useless => VariantLookup::Useless,
         }
     }
 
-    /// Makes the variant, unless it is already being made. `None`: it is useless.
+    /// Makes the variant, unless another request is making it. `None`: compression is useless.
     pub fn make(
         &self,
         key: Key,
@@ -190,15 +191,15 @@ impl Variants {
         }
         let inner = self.0.clone();
         poll_fn(move |cx| match inner.kept.borrow_mut().get_mut(&key) {
-            Some(Kept {
-                state: State::Making(waiting),
+            Some(VariantEntry {
+                state: VariantState::Making(waiting),
                 ..
             }) => {
                 waiting.push(cx.waker().clone());
                 Poll::Pending
             }
-            Some(Kept {
-                state: State::Ready(variant),
+            Some(VariantEntry {
+                state: VariantState::Ready(variant),
                 ..
             }) => Poll::Ready(Some(variant.clone())),
             _ => Poll::Ready(None),
@@ -213,7 +214,7 @@ impl Inner {
     }
 
     fn begin(self: &Rc<Inner>, key: &Key, resource: Rc<Resource>) {
-        self.put(key.clone(), State::Making(Vec::new()));
+        self.put(key.clone(), VariantState::Making(Vec::new()));
         let making = Making {
             key: key.clone(),
             plain: PathBuf::from(OsStr::from_bytes(resource.path())),
@@ -224,11 +225,11 @@ impl Inner {
             let made = inner.threads.0.run(move || making.make());
             let made = made.await.ok().flatten();
             let state = match made.and_then(|made| made.variant(&resource, key.coding)) {
-                Some(variant) => State::Ready(Rc::new(variant)),
-                None => State::Useless,
+                Some(variant) => VariantState::Ready(Rc::new(variant)),
+                None => VariantState::Useless,
             };
             let before = inner.put(key, state);
-            if let Some(State::Making(waiting)) = before {
+            if let Some(VariantState::Making(waiting)) = before {
                 waiting.into_iter().for_each(Waker::wake);
             }
             // Lets the waiting request take the variant first.
@@ -237,21 +238,21 @@ impl Inner {
         });
     }
 
-    /// Returns the previous state.
-    fn put(&self, key: Key, state: State) -> Option<State> {
-        let kept = Kept {
+    /// Sets the state of a variant and returns the previous one.
+    fn put(&self, key: Key, state: VariantState) -> Option<VariantState> {
+        let kept = VariantEntry {
             state,
             seen: self.next_look(),
         };
         let weight = kept.weight();
         let before = self.kept.borrow_mut().insert(key, kept);
-        let old = before.as_ref().map_or(0, Kept::weight);
+        let old = before.as_ref().map_or(0, VariantEntry::weight);
         self.weight.set(self.weight.get() + weight - old);
         before.map(|kept| kept.state)
     }
 
-    /// Drops the least recently used variants until nine tenths of the limit remain, so that this
-    /// is rare.
+    /// Drops the least recently used variants until nine tenths of the limit remain. The free tenth
+    /// makes calls rare.
     fn shrink(&self) {
         let most = self.settings.borrow().memory;
         if self.weight.get() <= most {
@@ -260,7 +261,7 @@ impl Inner {
         let mut kept = self.kept.borrow_mut();
         let done = kept
             .iter()
-            .filter(|(_, kept)| !matches!(kept.state, State::Making(_)));
+            .filter(|(_, kept)| !matches!(kept.state, VariantState::Making(_)));
         let mut by_use: Vec<(u64, Key)> =
             done.map(|(key, kept)| (kept.used(), key.clone())).collect();
         by_use.sort_unstable_by_key(|(used, _)| *used);
@@ -276,72 +277,4 @@ impl Inner {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::content::Files;
-    use std::io;
-    use std::sync::mpsc;
-    use tokio::task::{spawn_local, yield_now, LocalSet};
-
-    fn resource(path: &std::path::Path) -> Rc<Resource> {
-        let path = std::ffi::CString::new(path.as_os_str().as_bytes()).expect("a path");
-        let files = (&Files::default(), false);
-        let loaded = Resource::load(&path, None, (None, false), Some("text/plain"), files);
-        Rc::new(loaded.expect("a file"))
-    }
-
-    /// Occupies this many compression slots until the result is dropped.
-    async fn keep_busy(variants: &Variants) -> mpsc::Sender<()> {
-        let (end, may_end) = mpsc::channel::<()>();
-        let may_end = std::sync::Arc::new(std::sync::Mutex::new(may_end));
-        for _ in 0..AT_ONCE {
-            let (inner, may_end) = (variants.0.clone(), may_end.clone());
-            let work = move || {
-                may_end
-                    .lock()
-                    .map(|told| told.recv())
-                    .map_err(|_| io::ErrorKind::Other.into())
-            };
-            spawn_local(async move { inner.threads.0.run(work).await.is_ok() });
-        }
-        yield_now().await;
-        end
-    }
-
-    #[tokio::test]
-    async fn four_files_are_compressed_at_a_time_and_the_fifth_waits() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let plain = folder.path().join("page.txt");
-        std::fs::write(&plain, "words ".repeat(1000)).expect("written");
-        let resource = resource(&plain);
-        let key = Key::new(&resource, Coding::Gzip, 6);
-        let test = async {
-            let variants = Variants::default();
-            let busy = keep_busy(&variants).await;
-            let made = spawn_local(variants.make(key.clone(), resource.clone()));
-            // Long enough for a thread that did not wait.
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            assert!(matches!(variants.find(&key), Found::Nothing));
-            assert!(!made.is_finished());
-            drop(busy);
-            let variant = made.await.expect("no panic").expect("smaller");
-            assert!(variant.length < 1000, "{}", variant.length);
-            assert!(matches!(variants.find(&key), Found::Variant(_)));
-
-            // A noted variant has its coding and level, and is gone once it was dropped.
-            let known = |coding, level| variants.known(&resource, coding, level).is_some();
-            assert!(!known(Coding::Gzip, 6));
-            resource.variants.note(Coding::Gzip, 6, &variant);
-            drop(variant);
-            assert!(known(Coding::Gzip, 6));
-            assert!(!known(Coding::Gzip, 5) && !known(Coding::Brotli, 6));
-            variants.configure(&VariantStore {
-                memory: 0,
-                ..VariantStore::default()
-            });
-            assert!(!known(Coding::Gzip, 6));
-        };
-        assert_eq!(AT_ONCE, 4);
-        LocalSet::new().run_until(test).await;
-    }
-}
+mod tests;

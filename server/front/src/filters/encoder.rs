@@ -17,7 +17,7 @@ pub enum Encoder {
 }
 
 impl Encoder {
-    /// A known `length` of the body limits the coding's memory.
+    /// Makes an encoder. A known `length` of the body limits the coding's memory.
     pub fn new(coding: Coding, level: u32, length: Option<u64>) -> io::Result<Encoder> {
         let out = Vec::with_capacity(ROOM);
         Ok(match coding {
@@ -51,7 +51,7 @@ impl Encoder {
         }
     }
 
-    /// Lets the reader decode everything that was written.
+    /// Flushes, so that the reader can decode everything that was written.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             Encoder::Gzip(encoder) => encoder.flush(),
@@ -60,7 +60,7 @@ impl Encoder {
         }
     }
 
-    /// The output so far.
+    /// Returns the output so far.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(match self {
             Encoder::Gzip(encoder) => encoder.get_mut(),
@@ -69,7 +69,7 @@ impl Encoder {
         })
     }
 
-    /// The rest of the output.
+    /// Ends the body and returns the rest of the output.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         match self {
             Encoder::Gzip(encoder) => encoder.finish(),

@@ -2,8 +2,8 @@
 
 use crate::request::variables::ExpressionVariables;
 use mehari_config::{
-    Base, Condition, Expires, Facts, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern,
-    Rules, Text,
+    Base, Condition, Expires, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Rules, Text,
+    VariableSource,
 };
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,30 +11,34 @@ use std::time::{Duration, SystemTime};
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Changes the fields of the request in its variables.
-pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &ExpressionVariables) {
+pub fn change_request(
+    rules: &[Arc<HeaderRule>],
+    fields: &mut Fields,
+    variables: &ExpressionVariables,
+) {
     for rule in rules {
-        if holds(&rule.condition, facts) {
-            change(rule, fields, facts);
+        if holds(&rule.condition, variables) {
+            change(rule, fields, variables);
         }
     }
 }
 
-/// The header lines of the response that `facts` describes, after all rules. `set`: fields that
-/// replace those of the same name.
+/// Returns the header lines of the response that `variables` describes, after all rules. `set`:
+/// fields that replace fields of the same name.
 pub fn change_response(
     rules: &Rules,
     is_of_server: bool,
-    facts: &ExpressionVariables,
+    variables: &ExpressionVariables,
     set: &[(Vec<u8>, Vec<u8>)],
 ) -> Vec<u8> {
-    let mut fields = parse(facts.lines);
+    let mut fields = parse(variables.lines);
     let is_set = |name: &[u8]| {
         set.iter()
             .any(|(known, _)| known.eq_ignore_ascii_case(name))
     };
     fields.retain(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie") || !is_set(name));
     fields.extend_from_slice(set);
-    if facts.status < 400 && rules.expires.active {
+    if variables.status < 400 && rules.expires.active {
         add_expiry(&rules.expires, &mut fields);
     }
     for rule in rules
@@ -42,11 +46,11 @@ pub fn change_response(
         .iter()
         .filter(|rule| rule.always || !is_of_server)
     {
-        if holds(&rule.condition, facts) {
-            change(rule, &mut fields, facts);
+        if holds(&rule.condition, variables) {
+            change(rule, &mut fields, variables);
         }
     }
-    let mut lines = Vec::with_capacity(facts.lines.len() + 64);
+    let mut lines = Vec::with_capacity(variables.lines.len() + 64);
     for (name, value) in fields {
         lines.extend_from_slice(&name);
         lines.extend_from_slice(b": ");
@@ -65,23 +69,23 @@ fn parse(lines: &[u8]) -> Fields {
     parsed.collect()
 }
 
-fn holds(condition: &Condition, facts: &ExpressionVariables) -> bool {
+fn holds(condition: &Condition, variables: &ExpressionVariables) -> bool {
     match condition {
         Condition::Always => true,
-        Condition::Variable { name, set } => facts.environment(name).is_some() == *set,
-        Condition::Expression(expression) => expression.holds(facts),
+        Condition::Variable { name, set } => variables.environment(name).is_some() == *set,
+        Condition::Expression(expression) => expression.holds(variables),
     }
 }
 
-fn change(rule: &HeaderRule, fields: &mut Fields, facts: &ExpressionVariables) {
+fn change(rule: &HeaderRule, fields: &mut Fields, variables: &ExpressionVariables) {
     let name = rule.name.as_bytes();
     let is = |known: &(Vec<u8>, Vec<u8>)| known.0.eq_ignore_ascii_case(name);
     let value = match &rule.value {
-        HeaderValue::Text(text) => clean(text.of(facts)),
+        HeaderValue::Text(text) => clean(text.of(variables)),
         HeaderValue::Edit(pattern, text) => {
             let every = rule.action == HeaderAction::EditEvery;
             for field in fields.iter_mut().filter(|field| is(field)) {
-                field.1 = clean(edited(&field.1, pattern, text, every, facts));
+                field.1 = clean(edited(&field.1, pattern, text, every, variables));
             }
             return;
         }
@@ -106,14 +110,14 @@ fn change(rule: &HeaderRule, fields: &mut Fields, facts: &ExpressionVariables) {
             }
         }
         HeaderAction::Unset => fields.retain(|field| !is(field)),
-        HeaderAction::Echo => echo(&rule.name, fields, facts),
+        HeaderAction::Echo => echo(&rule.name, fields, variables),
         HeaderAction::Edit | HeaderAction::EditEvery => {}
     }
 }
 
 /// Copies matching fields of the request to the response.
-fn echo(pattern: &str, fields: &mut Fields, facts: &ExpressionVariables) {
-    for (name, value) in facts.request.fields {
+fn echo(pattern: &str, fields: &mut Fields, variables: &ExpressionVariables) {
+    for (name, value) in variables.request.fields {
         let matches = match pattern.strip_suffix('*') {
             Some(start) => {
                 name.len() >= start.len()
@@ -132,20 +136,26 @@ fn has_member(list: &[u8], member: &[u8]) -> bool {
         .any(|known| known.trim_ascii() == member.trim_ascii())
 }
 
-/// Removes what would end the line or be refused later.
+/// Removes bytes that would end the line or be refused later.
 fn clean(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| *byte == b'\t' || !byte.is_ascii_control());
     value
 }
 
-fn edited(value: &[u8], pattern: &Pattern, text: &Text, every: bool, facts: &dyn Facts) -> Vec<u8> {
+fn edited(
+    value: &[u8],
+    pattern: &Pattern,
+    text: &Text,
+    every: bool,
+    variables: &dyn VariableSource,
+) -> Vec<u8> {
     let mut edited = Vec::with_capacity(value.len());
     let mut at = 0;
     while let Some(groups) = pattern.groups_at(value, at) {
         let whole = groups.whole();
         edited.extend_from_slice(&value[at..whole.start]);
         let matched = Matched {
-            facts,
+            variables,
             groups: Some((value.into(), groups)),
         };
         text.put(&matched, &mut edited);

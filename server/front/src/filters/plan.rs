@@ -12,7 +12,7 @@ pub struct Plan {
     level: u32,
     tag: TagRule,
     pub least: u64,
-    /// Whether other clients get another coding.
+    /// Whether other clients may get another coding.
     varies: bool,
 }
 
@@ -29,7 +29,7 @@ pub fn plan(
     if rules.is_off() || status::has_no_body(status) || status == 206 {
         return None;
     }
-    let known = Known::of(lines);
+    let known = ResponseCoding::of(lines);
     let short = length.is_some_and(|length| length < rules.least);
     if short || known.is_coded || known.is_final {
         return None;
@@ -46,7 +46,7 @@ pub fn plan(
         level: coding.map_or(0, |coding| rules.level(coding)),
         tag: coding.map_or(TagRule::NoChange, |coding| rules.tag_rule(coding)),
         least: rules.least,
-        varies: !is_set(request, settings, "dont-vary") && !vary::says_so(lines),
+        varies: !is_set(request, settings, "dont-vary") && !vary::names_accept_encoding(lines),
     })
 }
 
@@ -105,18 +105,18 @@ fn is_compressed_by_nature(media_type: &str) -> bool {
     }
 }
 
-/// The coding in a response's lines.
-struct Known<'a> {
+/// The facts about its coding in a response's header lines.
+struct ResponseCoding<'a> {
     media_type: &'a str,
-    /// Whether it has a Content-Encoding or is a range.
+    /// Whether the response has a Content-Encoding or is a range.
     is_coded: bool,
-    /// Cache-Control: no-transform.
+    /// Whether the response has `Cache-Control: no-transform`.
     is_final: bool,
 }
 
-impl<'a> Known<'a> {
-    fn of(lines: &'a [u8]) -> Known<'a> {
-        let mut known = Known {
+impl<'a> ResponseCoding<'a> {
+    fn of(lines: &'a [u8]) -> ResponseCoding<'a> {
+        let mut known = ResponseCoding {
             media_type: "",
             is_coded: false,
             is_final: false,

@@ -3,7 +3,7 @@
 pub const LINE: &[u8] = b"Vary: Accept-Encoding\r\n";
 
 /// Whether the lines already name Accept-Encoding in Vary.
-pub fn says_so(lines: &[u8]) -> bool {
+pub fn names_accept_encoding(lines: &[u8]) -> bool {
     values(lines).any(|value| {
         let mut members = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         members.any(|member| member == b"*" || member.eq_ignore_ascii_case(b"accept-encoding"))
@@ -21,7 +21,7 @@ fn values(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::says_so;
+    use super::names_accept_encoding;
 
     #[test]
     fn it_is_said_once() {
@@ -36,7 +36,12 @@ mod tests {
             (b"Vary: Accept-Encoding-X\r\n", false),
         ];
         for (lines, expected) in cases {
-            assert_eq!(says_so(lines), expected, "{}", lines.escape_ascii());
+            assert_eq!(
+                names_accept_encoding(lines),
+                expected,
+                "{}",
+                lines.escape_ascii()
+            );
         }
     }
 }

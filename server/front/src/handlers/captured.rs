@@ -1,12 +1,13 @@
 //! A program whose response is stored in the cache on its way to the client.
 //!
-//! Only complete bodies are kept: a body that breaks off, is too long or has another length than
+//! Only complete bodies are kept. A body that breaks off, is too long, or has another length than
 //! announced leaves the cache unchanged. So does a client that leaves early; a waiting request then
 //! asks the program.
 
 use crate::cache::fill_lock::{FillLock, UNKEPT};
 use crate::handlers::{Backend, Fault};
 use mehari_cache::Page;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
@@ -21,17 +22,18 @@ struct Open {
     fill_lock: Box<FillLock>,
     page: Page,
     body: Vec<u8>,
-    sizes: (u64, u64),
+    /// The lengths of bodies that are kept.
+    sizes: RangeInclusive<u64>,
     length: Option<u64>,
 }
 
 impl Captured {
-    /// `sizes`: the least and greatest length of a body. `length`: the announced length.
+    /// `sizes`: the lengths of bodies that are kept. `length`: the announced length.
     pub fn new(
         inner: Backend,
         fill_lock: Box<FillLock>,
         page: Page,
-        sizes: (u64, u64),
+        sizes: RangeInclusive<u64>,
         length: Option<u64>,
     ) -> Captured {
         let open = Open {
@@ -67,7 +69,7 @@ impl Captured {
             return said;
         };
         open.body.extend_from_slice(&into[before..]);
-        let too_long = open.body.len() as u64 > open.sizes.1;
+        let too_long = open.body.len() as u64 > *open.sizes.end();
         match said {
             Poll::Ready(Err(_)) => self.open = None,
             _ if too_long => {
@@ -90,7 +92,7 @@ impl Open {
     fn keep(self) {
         let length = self.body.len() as u64;
         let is_whole = self.length.is_none_or(|said| said == length);
-        if !is_whole || length < self.sizes.0 || self.fill_lock.is_overtaken() {
+        if !is_whole || length < *self.sizes.start() || self.fill_lock.is_overtaken() {
             return;
         }
         let page = Page {

@@ -1,7 +1,7 @@
 //! FastCGI 1.0, the server's side: records, parameters, responses.
 //!
-//! One request per connection at a time, with id 1. `FCGI_KEEP_CONN` keeps the connection for the
-//! next.
+//! A connection carries one request at a time, with id 1. `FCGI_KEEP_CONN` keeps the connection for
+//! the next request.
 
 mod params;
 mod reply;

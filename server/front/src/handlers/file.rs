@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
 
-/// Responds with the current file. `Err(404)`: the file has vanished since routing.
+/// Responds with the file as it is now. `Err(404)`: the file has vanished since routing.
 pub fn answer(
     request: &Request<'_>,
     target: &FileTarget,
@@ -41,14 +41,14 @@ pub fn answer(
     }
 }
 
-/// 405 with the allowed methods.
+/// Responds with 405 and the allowed methods.
 fn method_not_allowed(request: &Request<'_>) -> Answer {
     let mut answer = crate::content::page::answer(405, request.field("accept"));
     answer.lines.extend_from_slice(ALLOW.as_bytes());
     answer
 }
 
-/// Only the fields that identify the representation (RFC 9110 section 15.4.5).
+/// An answer with only the fields that identify the representation (RFC 9110 section 15.4.5).
 pub fn bare(status: u16, resource: &Resource) -> Answer {
     Answer::new(status, resource.validators())
 }
@@ -83,7 +83,7 @@ fn partial(
         return Ok(answer);
     }
     let file = resource.open(files)?;
-    let (lines, parts) = range::parts(&resource.whole_of_ranges(), &ranges);
+    let (lines, parts) = range::parts(&resource.range_source(), &ranges);
     let body = FileBody::new(file, parts, Some(resource), files);
     Ok(Answer {
         status: 206,

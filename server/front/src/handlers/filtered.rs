@@ -1,7 +1,7 @@
-//! A program whose body is compressed on its way to the client.
+//! A program's response whose body is compressed on its way to the client.
 //!
-//! Small pieces are compressed on the event loop, large ones by a thread, and the program is not
-//! read meanwhile. When the program pauses, the client gets everything so far.
+//! Small pieces are compressed on the event loop. A thread compresses large ones, and the program
+//! is not read meanwhile. When the program pauses, the client gets everything so far.
 
 use crate::filters::{Encoder, IN_PLACE};
 use crate::handlers::{Backend, Fault};
@@ -34,7 +34,7 @@ pub struct Filtered {
 enum Stage {
     Encoding(Box<Encoder>),
     Away(JoinHandle<io::Result<Compressed>>),
-    /// Everything is ready.
+    /// Everything has been compressed.
     Done,
 }
 
@@ -49,7 +49,7 @@ enum Step {
 }
 
 impl Filtered {
-    /// For a body that is still to come.
+    /// Prepares the filter for a body that is still to come.
     pub fn begin(coding: Coding, level: u32) -> io::Result<impl FnOnce(Backend) -> Filtered> {
         let encoder = Encoder::new(coding, level, None)?;
         Ok(move |inner| Filtered {
@@ -58,7 +58,7 @@ impl Filtered {
         })
     }
 
-    /// For a body that is complete and compressed.
+    /// Makes the filter of a body that is complete and compressed.
     pub fn holding(inner: Backend, ready: Vec<u8>) -> Filtered {
         Filtered {
             inner,
@@ -71,7 +71,7 @@ impl Filtered {
         }
     }
 
-    /// Gives it the program's whole body.
+    /// Gives the filter the program's whole body.
     pub fn fed(mut self, plain: Vec<u8>) -> Filtered {
         self.plain = plain;
         self.end = Some(Ok(()));

@@ -2,12 +2,12 @@
 
 use crate::content::media;
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::{PerlExchange, PerlPool};
 use mehari_config::{Handler, Host, Rung, Settings, Site};
 use mehari_pool::{
-    AccessResult, Body, Call, ConnectionFacts, Led, Login, MappedPath, RequestLine,
-    ScriptEnvironment, Task,
+    AccessResult, Body, Call, ConnectionFacts, InternalRedirect, Login, MappedPath, PerlSettings,
+    RequestLine, ScriptEnvironment, Task,
 };
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
@@ -45,7 +45,7 @@ pub fn with_call<T>(
     body: Body<'_>,
     give: impl FnOnce(Call<'_>) -> T,
 ) -> T {
-    // These outlive the variables that borrow them.
+    // These values must outlive the variables that borrow them.
     let (certificates, status);
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
@@ -148,11 +148,12 @@ pub fn with_call<T>(
         fields: fields.as_slice(),
         environment: ScriptEnvironment {
             variables: variables.as_slice(),
-            configured: (set_env as u16, perl_set_env as u16),
+            set_env_count: set_env as u16,
+            perl_set_env_count: perl_set_env as u16,
             parse_headers: parses_headers(route),
             cgi_world: site.by_name.is_some(),
         },
-        settings: told(route),
+        settings: worker_settings(route),
         access: AccessResult {
             status: match request.rule_state {
                 _ if settings.denied && !settings.runs_phases() => 403,
@@ -164,7 +165,7 @@ pub fn with_call<T>(
                 .map_or(&Login::Unasked, |state| &state.login),
             challenge: request.rule_state.map_or(b"", |state| &state.challenge),
         },
-        led: led(request),
+        led: internal_redirect(request),
         server: u16::try_from(route.host).unwrap_or(0),
         team: host.team,
         timeout: settings.limits.timeout,
@@ -183,8 +184,8 @@ fn configured<'s>(
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
 }
 
-/// As in mod_perl, the first Perl handler sets the variables of `PerlSetEnv`. A handler of the
-/// whole server sees only the server's variables.
+/// Whether Perl sees this configured variable. As in mod_perl, the first Perl handler sets the
+/// variables of `PerlSetEnv`. A handler of the whole server sees only the server's variables.
 fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
     is_for_perl(route)
         || route.settings.runs_phases_of_place()
@@ -192,10 +193,10 @@ fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
 }
 
 /// A rule's redirect precedes all handlers, so Perl does not see it as a redirect.
-fn led(request: &Request<'_>) -> Led {
+fn internal_redirect(request: &Request<'_>) -> InternalRedirect {
     let left = request.redirected_from().map(|(redirect, _)| redirect);
     let left = left.filter(|redirect| !redirect.keeps_request);
-    Led {
+    InternalRedirect {
         status: left.map_or(0, |redirect| redirect.status),
         depth: request.redirect.map_or(0, |redirect| redirect.count as u16),
         is_within: request.rule_state.is_some_and(|state| state.is_within),
@@ -203,22 +204,25 @@ fn led(request: &Request<'_>) -> Led {
 }
 
 /// The settings for the worker. Empty if no Perl of the site would read them.
-fn told(route: &Route) -> (u32, &[u8]) {
+fn worker_settings(route: &Route) -> PerlSettings<'_> {
     let settings = &route.settings;
     let is_asked = match &route.handler {
         Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
         Handler::Script(Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
-    if is_asked || settings.runs_phases() {
-        (settings.id, &settings.perl.told.text)
+    if is_asked || settings.runs_phases() || route.is_filtered() {
+        PerlSettings {
+            number: settings.id,
+            text: &settings.perl.encoded.text,
+        }
     } else {
-        (0, &[])
+        PerlSettings::default()
     }
 }
 
-/// As in mod_mime, a handler's response has the type of the path's name until the handler sets
-/// another.
+/// Returns the media type that a handler's response has until the handler sets another: that of the
+/// path's name, as in mod_mime.
 fn media_type(route: &Route) -> Cow<'_, str> {
     if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
         return Cow::Borrowed("");
@@ -253,7 +257,7 @@ fn parses_headers(route: &Route) -> bool {
 
 /// The program. Without one, the front responds after Perl's other handlers.
 fn task(route: &Route) -> Task<'_> {
-    if !matches!(route.outcome, Outcome::Program) {
+    if !matches!(route.outcome, RouteOutcome::Program) {
         return Task::Front {
             file: &route.file,
             is_program: false,

@@ -1,6 +1,6 @@
 //! Back ends: gives a request to a member of a group, over HTTP/1.1, FastCGI, SCGI or uwsgi.
 //!
-//! [`start`] takes a complete request and returns an [`Exchange`] like the pool's.
+//! [`start`] takes a complete request and returns an [`ProxyExchange`] like the pool's.
 //! `mehari_upstream` chooses the member and the connection. This module speaks the protocols.
 
 mod exchange;
@@ -16,7 +16,7 @@ mod sticky;
 pub mod tunnel;
 mod upstream_session;
 
-pub use exchange::Exchange;
+pub use exchange::ProxyExchange;
 pub use reader::{Reader, Step};
 pub use reply::Http;
 
@@ -37,8 +37,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 const NO_SCRIPT: Problem = Problem::refused(404, "there is no such FastCGI script");
-const NOT_EXECUTABLE: Problem = Problem::refused(403, "a FastCGI script that may not be executed");
-const NOT_STARTED: Problem = Problem::refused(503, "a FastCGI script that cannot be started");
+const NOT_EXECUTABLE: Problem = Problem::refused(403, "the FastCGI script is not executable");
+const NOT_STARTED: Problem = Problem::refused(503, "the FastCGI script cannot be started");
 const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
 
 /// Gives a complete request to the back ends of its route. `path`: the path on the back end.
@@ -49,7 +49,7 @@ pub fn start(
     site: &Site,
     path: &[u8],
     body: Body<'_>,
-) -> Result<Exchange, Problem> {
+) -> Result<ProxyExchange, Problem> {
     let Handler::Proxy(proxied) = &route.handler else {
         return Err(UNKNOWN);
     };
@@ -100,7 +100,12 @@ pub fn start(
             (Outgoing::plain(head.into(), body), reader)
         }
     };
-    Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))
+    Ok(ProxyExchange::new(
+        asked,
+        group.seek(wish),
+        outgoing,
+        reader,
+    ))
 }
 
 /// The processes of the route's script.

@@ -2,7 +2,8 @@
 //! conditions while the program is free again.
 //!
 //! Only files in the folders of `XSendFilePath`, after following links. The program's header fields
-//! stay; its output is dropped.
+//! The file must lie in a folder of `XSendFilePath` after links have been followed. The program's
+//! header fields are kept, and its output is dropped.
 
 use super::file;
 use crate::content::{Answer, Content, FileTarget, Files};
@@ -17,12 +18,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const OUTSIDE: Problem = Problem::refused(
-    403,
-    "the file a program wants sent is in no folder of XSendFilePath",
-);
-const MISSING: Problem = Problem::refused(404, "the file a program wants sent is not there");
-const NO_PATH: Problem = Problem::refused(500, "a program wants a file sent and names no path");
+const OUTSIDE: Problem = Problem::refused(403, "the program names a file outside of XSendFilePath");
+const MISSING: Problem = Problem::refused(404, "the file that the program names does not exist");
+const NO_PATH: Problem = Problem::refused(500, "the program's field for a file to send is empty");
 
 /// The answer to a head that names a file. `None`: it names none, or this is not allowed here.
 pub fn answer(
@@ -47,7 +45,7 @@ pub fn answer(
             ..*request
         };
         let answer = file::answer(&request, &target, settings, files)?;
-        Ok(dressed(answer, head, lines))
+        Ok(with_program_fields(answer, head, lines))
     }))
 }
 
@@ -72,7 +70,7 @@ fn find(
             Some(root) => root.join(OsStr::from_bytes(&path)),
             None => PathBuf::from(OsStr::from_bytes(&path)),
         },
-        // A URL path of this server, which may be closed to clients.
+        // The head names a URL path of this server, which may be closed to clients.
         Named::Path => host.map(&String::from_utf8_lossy(&path)).file,
     };
     let real = fs::canonicalize(&wanted).map_err(|_| MISSING)?;
@@ -106,7 +104,7 @@ fn target(real: &Path) -> Result<FileTarget, Problem> {
 }
 
 /// The file's answer with the program's header lines, which outweigh the file's.
-fn dressed(answer: Answer, head: &Head, lines: &HeaderBlock) -> Answer {
+fn with_program_fields(answer: Answer, head: &Head, lines: &HeaderBlock) -> Answer {
     let mut said = Vec::new();
     lines.push_kept(&head.lines, &mut said);
     let own = || each(&said).filter(|line| !names_file(line));

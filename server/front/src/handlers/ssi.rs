@@ -50,7 +50,7 @@ pub trait Subrequests {
 /// The longest page, parsed or rendered.
 pub const MOST: usize = 16 << 20;
 /// Starts rendering, if the file's place has includes. `None`: the file is sent unparsed.
-pub fn work(
+pub fn begin_page(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
@@ -96,7 +96,7 @@ fn later(
         },
     );
     let document = Document::of(path_of(request.resource), route);
-    // These few are short, or as long as the request's target.
+    // These variables are missing in the page too if they exceed the limit.
     let _ = describe(&mut variables, request, route, &resource);
     let status = request.redirect.map_or(200, |redirect| redirect.status);
     let render = Render::new(

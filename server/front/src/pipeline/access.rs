@@ -1,215 +1,212 @@
-//! The access stage: evaluates the rules of `crate::access` until they have decided, and does the
-//! work that they need (checks a password, resolves a name, reads a file).
+//! The access stage: who may come (`Require`, `Allow` and `Deny`, `Satisfy`), and who the user is.
 
-use crate::content::Answer;
-use crate::pipeline::{RequestContext, RequestSource};
-use crate::request::rule_state::{Checked, LookedUp};
-use crate::request::{path_of, query_of, Redirect, REDIRECTS};
-use crate::routing::{self, Route};
-use crate::shared::Shared;
-use mehari_auth::passwords::Outcome;
-use mehari_config::{LogLevel, Phase, RewriteMap, Settings};
-use mehari_http::problem::Problem;
-use mehari_resolve::names;
+mod digest;
+mod login;
+mod names;
+
+use crate::routing::Route;
+use mehari_auth::passwords;
+use mehari_config::{Phase, Settings, Verdict, Visitor};
+use mehari_pool::Login;
+use mehari_resolve::names::Query;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::access::{self, challenge, joined, Decision, Lead};
+use super::rules::{Decision, Evaluation, Need};
+use names::{ruling, Ruling};
 
-/// The most lookups of map programs per request.
-const QUESTIONS: usize = 32;
+use crate::request::rule_state::RuleState;
+pub use login::challenge;
 
-/// The result of the access phase.
-pub enum Admission {
-    To(Rc<Route>),
-    Answer(Answer),
-    /// The page of a status.
-    Status(u16),
+fn resolve(query: Query) -> Decision {
+    Decision::Needs(Need::Resolve(query))
 }
 
-/// Evaluates the access phase until it has decided. `asked` is the target as sent.
-///
-/// # Errors
-/// The request is refused before any rule is asked.
-pub async fn admit(
-    shared: &Shared,
-    context: &mut RequestContext,
-    asked: &[u8],
-    source: &impl RequestSource,
-) -> Result<Admission, Problem> {
-    loop {
-        let mut rule_state = context.rule_state.take();
-        let before = rule_state.clone();
-        let passage = access::evaluate(shared, &source.request(context), &mut rule_state);
-        context.rule_state = match &passage {
-            // The rules are evaluated again, so their notes are dropped.
-            Ok(
-                Decision::Check(..)
-                | Decision::ReadUsers(_)
-                | Decision::LookUp { .. }
-                | Decision::Resolve(_)
-                | Decision::Fetch(_)
-                | Decision::WarmWatches(_),
-            ) => before,
-            _ => rule_state,
+impl Evaluation<'_> {
+    /// Checks the access rules of every place on the way to the file. `None`: the request may
+    /// continue.
+    pub(super) fn check_access(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        for settings in &route.intermediate_settings {
+            // Perl's handlers would run for the new place, which has none or other ones.
+            if settings.is_guarded_by_perl() {
+                return Some(Decision::Status(Some(settings.clone()), 403));
+            }
+            if let Err(refusal) = self.admits(route, settings, rule_state) {
+                return Some(refusal);
+            }
+            if let Some(state) = rule_state {
+                state.leave_place();
+            }
+        }
+        let settings = &route.settings;
+        let declined = if settings.runs_phases() {
+            self.prepare_worker_results(route, rule_state)
+        } else {
+            self.admits(route, settings, rule_state)
         };
-        match passage? {
-            Decision::To(route) => return Ok(Admission::To(route)),
-            Decision::Answer(settings, answer) => {
-                context.settings = Some(settings);
-                return Ok(Admission::Answer(answer));
+        declined.err()
+    }
+
+    /// Prepares the front's results for a worker whose Perl handlers decide about access. `Err`:
+    /// something must be checked first.
+    fn prepare_worker_results(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
+        let settings = &route.settings;
+        let requirement = settings.rules.require.as_ref();
+        let is_refused = !self.allows(route, settings, rule_state)?;
+        let known = match requirement {
+            None => 0,
+            Some(requirement) => self
+                .visit(route, settings, rule_state, None, |visitor| {
+                    requirement.encode_results(visitor)
+                })
+                .map_err(resolve)?,
+        };
+        let login = if requirement.is_some_and(|requirement| requirement.asks_user()) {
+            self.log_in(settings, rule_state)?.0
+        } else {
+            Login::Unasked
+        };
+        if !is_refused && known == 0 && login == Login::Unasked {
+            return Ok(());
+        }
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.access_status = if is_refused { 403 } else { 0 };
+        state.known = known;
+        // The access log has no other source of the user's name.
+        if settings.perl.of(Phase::Authen).is_empty() {
+            state.note_user(settings, &login);
+        }
+        if login != Login::Unasked {
+            let said = &settings.rules.authentication;
+            state.challenge = challenge(self.shared, said, state.stale).into();
+        }
+        state.login = login;
+        Ok(())
+    }
+
+    /// Whether these settings admit the request without Perl.
+    fn admits(
+        &self,
+        route: &Rc<Route>,
+        settings: &Arc<Settings>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(), Decision> {
+        let rules = &settings.rules;
+        if let Some(state) = rule_state {
+            state.recall_user(settings);
+        }
+        let refused = |status| Err(Decision::Status(Some(settings.clone()), status));
+        match self.allows(route, settings, rule_state)? {
+            true if rules.satisfy_any => return Ok(()),
+            false if !rules.satisfy_any => return refused(403),
+            _ => {}
+        }
+        match &rules.require {
+            Some(_) => {}
+            None if rules.authentication.kind.is_none() => return Ok(()),
+            // A place with AuthType but without Require admits nobody.
+            None => return refused(500),
+        }
+        // A request that needs no user is admitted without a check of its password.
+        let user = rule_state.as_ref().and_then(|state| state.user.clone());
+        let name = user.as_ref().map(|user| &*user.name);
+        match self.verdict(route, settings, rule_state, name)? {
+            Verdict::Granted | Verdict::Silent => return Ok(()),
+            Verdict::NeedsUser => {}
+            _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
+            _ => return refused(403),
+        }
+        let (login, line) = self.log_in(settings, rule_state)?;
+        let name = match &login {
+            Login::Known(name) => name,
+            Login::Refused => return Err(self.challenge(settings)),
+            // Without a user file no user can be authenticated. This is a fault of the
+            // configuration, so the request is refused.
+            _ => return refused(500),
+        };
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.note_user(settings, &login);
+        match self.verdict(route, settings, rule_state, Some(name))? {
+            Verdict::Granted | Verdict::Silent => {
+                let state = rule_state.as_mut().filter(|_| !line.is_empty());
+                state.into_iter().for_each(|state| state.say_once(&line));
+                Ok(())
             }
-            Decision::Status(settings, status) => {
-                return Ok(refuse(shared, context, settings, status, asked))
-            }
-            Decision::Led(to) => {
-                if let (false, Some(state)) = (to.in_place, &mut context.rule_state) {
-                    state.begin_anew(context.redirect.as_ref());
-                }
-                let redirect = lead(context.redirect.take(), to, asked);
-                if redirect.count > REDIRECTS {
-                    context.log(shared, LogLevel::Error, asked, "rewritten too often");
-                    return Ok(Admission::Status(500));
-                }
-                context.redirect = Some(redirect);
-            }
-            Decision::LookUp { map, key } => {
-                if let Err(text) = look_up(shared, context, map, key).await {
-                    context.log(shared, LogLevel::Error, asked, &text);
-                    return Ok(Admission::Status(500));
-                }
-            }
-            Decision::ReadUsers(file) => shared.users.digests.users.read(&file).await,
-            Decision::Resolve(question) => {
-                let answer = shared.lookups.names.ask(&question).await;
-                if let names::Question::Home(name) = &question {
-                    routing::homes::remember(name, &answer);
-                }
-                if *answer == names::Answer::Failed {
-                    let text = format!("no answer from the resolver about {question}");
-                    context.log(shared, LogLevel::Warn, asked, &text);
-                }
-                let state = context.rule_state.get_or_insert_with(Default::default);
-                state.learn(question, answer);
-            }
-            Decision::Fetch(file) => {
-                shared.content.files.readers.look_at(file).await;
-                let state = context.rule_state.get_or_insert_with(Default::default);
-                state.fetched = true;
-            }
-            Decision::WarmWatches(file) => {
-                let warmer = shared.routing.watcher.warmer.clone();
-                shared
-                    .content
-                    .files
-                    .readers
-                    .warm(warmer, file.clone())
-                    .await;
-                shared.routing.watcher.note_warmed(&file);
-            }
-            Decision::Check(settings, file, credentials) => {
-                let right = match shared.users.passwords.check(&file, &credentials).await {
-                    Outcome::Right => true,
-                    Outcome::Wrong => false,
-                    Outcome::Busy => {
-                        return Ok(refuse(shared, context, Some(settings), 503, asked))
-                    }
-                    Outcome::Unreadable => {
-                        let text = format!("AuthUserFile {} cannot be read", file.display());
-                        context.log(shared, LogLevel::Error, asked, &text);
-                        return Ok(refuse(shared, context, Some(settings), 500, asked));
-                    }
-                };
-                // A Perl handler may know other passwords.
-                if !right && settings.perl.of(Phase::Authen).is_empty() {
-                    let user = credentials.user.escape_ascii();
-                    let text = format!("user {user}: not in AuthUserFile, or another password");
-                    context.log(shared, LogLevel::Error, asked, &text);
-                }
-                let state = context.rule_state.get_or_insert_with(Default::default);
-                state.checked.push(Checked {
-                    user_file: file,
-                    credentials,
-                    right,
-                });
-            }
+            _ => Err(self.challenge(settings)),
         }
     }
-}
 
-fn refuse(
-    shared: &Shared,
-    context: &mut RequestContext,
-    settings: Option<Arc<Settings>>,
-    status: u16,
-    asked: &[u8],
-) -> Admission {
-    if let (401, Some(settings)) = (status, &settings) {
-        let state = context.rule_state.get_or_insert_with(Default::default);
-        let said = &settings.rules.authentication;
-        let lines = challenge(shared, said, state.stale);
-        state.lines.extend_from_slice(lines.as_bytes());
+    /// Evaluates `Allow` and `Deny`.
+    fn allows(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<bool, Decision> {
+        let Some(rules) = &settings.rules.allow_deny else {
+            return Ok(true);
+        };
+        let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
+        let allowed = self.visit(route, settings, rule_state, None, grants);
+        allowed
+            .map(|allowed| allowed == Some(true))
+            .map_err(resolve)
     }
-    if status == 403 {
-        context.log(
-            shared,
-            LogLevel::Error,
-            asked,
-            "client denied by the configuration",
-        );
-    }
-    if let (500, Some(settings)) = (status, &settings) {
-        let require = settings.rules.require.as_ref();
-        if require.is_none() {
-            let text = "AuthType says how users are known, and no Require who of them may come";
-            context.log(shared, LogLevel::Error, asked, text);
-        }
-        if require.is_some_and(|rule| rule.asks_user()) {
-            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic or Digest, AuthName and AuthUserFile";
-            context.log(shared, LogLevel::Error, asked, text);
-        }
-    }
-    if settings.is_some() {
-        context.settings = settings;
-    }
-    Admission::Status(status)
-}
 
-/// Notes the answer of a map's program.
-async fn look_up(
-    shared: &Shared,
-    context: &mut RequestContext,
-    map: String,
-    key: Vec<u8>,
-) -> Result<(), String> {
-    let site = shared.site();
-    let Some(RewriteMap::Program(command)) = site.host(context.host).rules.maps.get(&map) else {
-        return Err(format!("there is no map `{map}` any more"));
-    };
-    let state = context.rule_state.get_or_insert_with(Default::default);
-    if state.looked_up.len() >= QUESTIONS {
-        return Err(format!("rules ask map `{map}` without end"));
+    fn challenge(&self, settings: &Arc<Settings>) -> Decision {
+        Decision::Status(Some(settings.clone()), 401)
     }
-    let said = shared.lookups.maps.ask(command, &key).await;
-    let value = said.map_err(|trouble| format!("the program of RewriteMap {map} {trouble}"))?;
-    state.looked_up.push(LookedUp { map, key, value });
-    Ok(())
-}
 
-/// The same request for another target. Method and body stay.
-pub fn lead(redirect: Option<Redirect>, to: Lead, asked: &[u8]) -> Redirect {
-    let mut redirect = redirect.unwrap_or(Redirect {
-        target: asked.to_vec(),
-        from: None,
-        status: 200,
-        count: 0,
-        keeps_request: true,
-    });
-    let before = std::mem::replace(&mut redirect.target, to.target);
-    if !to.in_place {
-        // As in Apache: the earlier path, with the query that the rules have left.
-        redirect.from = Some(joined(path_of(&before), query_of(&redirect.target)));
+    /// Evaluates `Require`. Without `Require` everything is granted.
+    fn verdict(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        rule_state: &mut Option<Box<RuleState>>,
+        user: Option<&[u8]>,
+    ) -> Result<Verdict, Decision> {
+        let requirement = settings.rules.require.as_ref();
+        self.visit(route, settings, rule_state, user, |visitor| {
+            requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
+        })
+        .map_err(resolve)
     }
-    redirect.count += 1;
-    redirect
+
+    /// Evaluates `what` for the request. Returns the result, or a name that must be looked up.
+    fn visit<R: Ruling>(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        rule_state: &mut Option<Box<RuleState>>,
+        user: Option<&[u8]>,
+        what: impl Fn(&Visitor<'_>) -> R,
+    ) -> Result<R, Query> {
+        let groups = settings.rules.authentication.group_file.as_deref();
+        ruling(rule_state, |rule_state, asked| {
+            let state = rule_state.as_deref();
+            let variables = self.variables(route, settings, state);
+            what(&Visitor {
+                address: self.client(),
+                own_address: self.request.peer.server_ip,
+                method: self.request.method,
+                variables: &variables,
+                has_variable: &|name| {
+                    state.is_some_and(|state| state.variable(name.as_bytes()).is_some())
+                },
+                user,
+                is_member: &|user, group| {
+                    groups.is_some_and(|file| passwords::is_member(file, user, group))
+                },
+                is_named: &|test| self.is_named(test, rule_state, asked),
+            })
+        })
+    }
 }

@@ -1,8 +1,8 @@
 //! Admits a request: checks the head, the rules and the limits of its place.
 
 use super::client::ClientStream;
-use crate::access;
 use crate::handlers::HandlerOutcome;
+use crate::pipeline::route::open_route;
 use crate::pipeline::{start, RequestContext, RequestSource};
 use crate::request::{path_of, Peer};
 use crate::shared::traffic::{counted, Verdict};
@@ -18,7 +18,7 @@ pub enum TargetForm {
     Asterisk,
 }
 
-/// Checks that need only the head.
+/// Makes the checks that need only the head.
 pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<TargetForm, Problem> {
     let method = client.method();
     check_method(method)?;
@@ -43,7 +43,7 @@ pub fn at_once<C: ClientStream>(
         return None;
     }
     let shared = client.shared();
-    let route = access::open_route(shared, context.host, path_of(client.target()))?;
+    let route = open_route(shared, context.host, path_of(client.target()))?;
     context.note_route(shared, &route);
     client.begin_work();
     let request = client.request(context);
@@ -59,7 +59,8 @@ fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// A client is accepted for the host of its TLS greeting. Another host may require a certificate.
+/// Refuses a host whose rules about client certificates differ from those of the host that the TLS
+/// greeting named, because the client was admitted by the latter.
 fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     match &peer.tls {
         Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(

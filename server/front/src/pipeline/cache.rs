@@ -8,7 +8,7 @@ mod ask;
 mod receive;
 mod refresh;
 
-pub use receive::receive;
+pub use receive::{receive, Received};
 
 use super::client::{ClientStream, Gone};
 use crate::cache::FillLock;
@@ -21,18 +21,18 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// The cache's answer for the request. `None`: the program runs.
-pub async fn consult<C: ClientStream>(
+pub async fn look_up<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
     route: &Rc<Route>,
 ) -> Result<Option<HandlerOutcome>, Gone> {
-    let question = ask::Question::of(client.shared(), &client.request(context), route);
-    let Some(mut question) = question else {
+    let lookup = ask::CacheLookup::of(client.shared(), &client.request(context), route);
+    let Some(mut lookup) = lookup else {
         return Ok(None);
     };
     loop {
         let request = client.request(context);
-        let step = ask::step(client.shared(), context, &request, route, &mut question);
+        let step = ask::step(client.shared(), context, &request, route, &mut lookup);
         match step {
             Step::Pass => return Ok(None),
             Step::Answer(work) => {
@@ -56,7 +56,7 @@ pub async fn consult<C: ClientStream>(
 }
 
 /// The cache's answer after a failure of the program, or else the lock to continue with.
-pub fn rescue<C: ClientStream>(
+pub fn answer_after_failure<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
     mut fill_lock: Box<FillLock>,
@@ -70,7 +70,7 @@ pub fn rescue<C: ClientStream>(
     };
     let work = failed.and_then(|status| {
         let request = client.request(context);
-        receive::rescue(client.shared(), context, &request, &fill_lock, status)
+        receive::answer_after_failure(client.shared(), context, &request, &fill_lock, status)
     });
     work.ok_or(fill_lock)
 }

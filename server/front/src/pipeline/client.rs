@@ -1,4 +1,4 @@
-//! The pipeline's view of a client: an HTTP/1 connection or an HTTP/2 stream.
+//! A client as the pipeline sees it: an HTTP/1 connection or an HTTP/2 stream.
 
 use crate::content::backlog::Backlog;
 use crate::content::resource::Resource;
@@ -74,20 +74,28 @@ pub struct ResponseHead<'a> {
     pub ends: bool,
 }
 
+/// The head of a request as the client sent it. A codec parses a head once and keeps the head until
+/// the request has been answered: HTTP/1 as spans of the connection's buffer, HTTP/2 as the parts
+/// of the crate `h2`. Nothing is copied to look at a part. Rules change a request in its context,
+/// never in its head.
+pub trait RequestHead {
+    fn method(&self) -> &[u8];
+    /// Path and query.
+    fn target(&self) -> &[u8];
+    /// Of the target if that had one, else of the Host field.
+    fn host(&self) -> &[u8];
+    /// In order of arrival.
+    fn fields(&self) -> Fields<'_>;
+}
+
 /// One request and its response over any protocol.
-pub trait ClientStream {
+pub trait ClientStream: RequestHead {
     fn shared(&self) -> &Rc<Shared>;
     fn peer(&self) -> &Peer;
-    /// The guard of its deadlines.
+    /// The guard of the client's deadlines.
     fn guard(&self) -> &ConnectionGuard;
 
-    fn method(&self) -> &[u8];
-    /// Path and query as sent.
-    fn target(&self) -> &[u8];
-    fn host(&self) -> &[u8];
-    /// The request's own fields, in order of arrival.
-    fn fields(&self) -> Fields<'_>;
-    /// What the limits say to the head, where the codec did not ask them while it read.
+    /// Checks the limits of the head that the codec did not check while it read.
     fn check_head(&self) -> Result<(), Problem>;
 
     /// Whether the request has no body.
@@ -115,11 +123,11 @@ pub trait ClientStream {
     /// Notes why the request is refused.
     fn note_refusal(&mut self, problem: &Problem);
 
-    /// From now on the program's time counts.
+    /// Notes that the program's time begins.
     fn begin_work(&self);
     /// Sends the responses to earlier requests before this one waits.
     async fn settle(&mut self) -> Result<(), Gone>;
-    /// While a program works, notices that the client has left. `waits`: no work has begun.
+    /// Notices, while a program works, that the client has left. `waits`: no work has begun.
     fn poll_work(&mut self, cx: &mut Context<'_>, waits: bool) -> Result<(), Gone>;
 
     /// Sends a 1xx head whose lines have been checked.
@@ -152,7 +160,7 @@ pub trait ClientStream {
     fn backlog(&self) -> Backlog;
     /// Bytes that were handed over and not sent yet.
     fn unsent(&self) -> usize;
-    /// Those of them that do not count as sent.
+    /// The part of the unsent bytes that counts as not sent to the client.
     fn withheld(&self) -> usize;
     /// A buffer for appending body data while the backlog is empty. `None`: all data go through the
     /// backlog.
@@ -166,17 +174,17 @@ pub trait ClientStream {
     /// Whether the client has data to take and takes none.
     fn is_blocked(&self) -> bool;
     /// Whether the client takes data of its other streams.
-    fn takes_others(&mut self) -> bool;
-    /// While nothing moves, notices that the client has left.
+    fn takes_other_streams(&mut self) -> bool;
+    /// Notices, while nothing moves, that the client has left.
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone>;
 
-    /// A line in the error log.
+    /// Writes a line to the error log.
     fn log(&self, context: &RequestContext, text: &str) {
         context.log(self.shared(), LogLevel::Error, self.target(), text);
     }
 }
 
-/// What knows a request: a client, or a page that includes another path.
+/// Something that knows a request: a client, or a page that includes another path.
 pub trait RequestSource {
     /// The request as rules and handlers see it by now.
     fn request<'t>(&'t self, context: &'t RequestContext) -> Request<'t>;

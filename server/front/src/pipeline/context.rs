@@ -2,15 +2,15 @@
 
 use super::log::AccessRecord;
 use crate::cache::{CacheStatus, FillLock};
-use crate::handlers::{Backend, HandlerOutcome};
+use crate::handlers::{through, Backend, HandlerOutcome};
 use crate::request::rule_state::{RuleState, User};
 use crate::request::{Peer, Protocol, Redirect, REDIRECTS};
 use crate::routing::Route;
-use crate::shared::traffic::Held;
+use crate::shared::traffic::CountGuard;
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::Settings;
-use mehari_pool::{Declined, Named, Outcome};
+use mehari_pool::{Declined, Named, Reason, ResponseOutcome};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct RequestContext {
     pub is_head: bool,
     /// 0: no status yet.
     pub status: u16,
+    /// A program's phrase for a status.
+    reason: Option<Box<Reason>>,
     /// The number of the host that answers.
     pub host: u32,
     /// The settings of its route, once it has one. They define its error pages.
@@ -36,7 +38,7 @@ pub struct RequestContext {
     /// Client address taken from a trusted proxy.
     pub client: Option<Box<Peer>>,
     /// The counts of traffic rules that this request is in.
-    pub held: Vec<Held>,
+    pub held: Vec<CountGuard>,
     /// The body of a request for scripts.
     pub small_body: Option<Vec<u8>>,
     /// The upload whose progress is tracked.
@@ -46,7 +48,7 @@ pub struct RequestContext {
     pub record: AccessRecord,
 }
 
-/// What the response cache does with the request.
+/// The response cache's part in the request.
 #[derive(Default)]
 pub struct CacheUse {
     /// The cache's task for the program's response.
@@ -59,13 +61,15 @@ pub struct CacheUse {
 pub struct DeclinedRequest {
     /// The worker that waits for the outcome.
     listener: Option<Listener>,
-    /// Bytes of the body (of a GET, as Apache counts), for that worker.
-    pub promised: u64,
+    /// Bytes of the body (of a GET, as Apache counts), for that worker. `None`: known at its end.
+    pub promised: Option<u64>,
+    /// The head, for that worker.
+    head: Vec<u8>,
     /// Header lines of handlers that refused the request. The error document gets them too.
     error_lines: Vec<u8>,
 }
 
-type Listener = Box<dyn FnOnce(Outcome<'_>)>;
+type Listener = Box<dyn FnOnce(ResponseOutcome<'_>)>;
 
 impl RequestContext {
     #[inline(always)]
@@ -76,6 +80,7 @@ impl RequestContext {
             protocol,
             is_head,
             status: 0,
+            reason: None,
             host: 0,
             settings: None,
             route: None,
@@ -98,9 +103,9 @@ impl RequestContext {
     }
 
     /// Redirects the request internally. Returns false after too many redirects.
-    pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+    pub fn redirect(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(state) = &mut self.rule_state {
-            state.begin_anew(self.redirect.as_ref());
+            state.restart_rules(self.redirect.as_ref());
         }
         if !self.declined.error_lines.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);
@@ -127,42 +132,87 @@ impl RequestContext {
         }
     }
 
+    /// Notes the phrase that a program gives to a status.
+    pub fn note_reason(&mut self, reason: Option<Box<Reason>>) {
+        if reason.is_some() {
+            self.reason = reason;
+        }
+    }
+
+    /// The program's phrase for the response's status.
+    pub fn reason(&self) -> Option<&[u8]> {
+        let given = self.reason.as_ref();
+        let fits = given.filter(|reason| reason.status == self.status);
+        fits.map(|reason| &*reason.phrase)
+    }
+
     /// Notes the head's lines for logs that want them.
     pub fn note_head(&mut self, shared: &Shared, head: &[u8]) {
         self.record.head_bytes = head.len() as u64;
-        if let Some(listener) = self.declined.listener.take() {
-            listener(Outcome {
-                status: self.status,
-                bytes: self.declined.promised,
-                head,
-            });
+        if self.has_listener() {
+            self.declined.head = head.to_vec();
+            if let Some(bytes) = self.declined.promised {
+                self.tell_worker(bytes);
+            }
         }
         let needs = shared.stats.log_needs.get();
         if needs.response_fields {
             self.record.response = head.to_vec();
         }
         if needs.backend_time {
-            self.record.head_after = Some(self.record.lasted());
+            self.record.head_after = Some(self.record.elapsed());
         }
     }
 
-    /// Tells the worker that declined what the front responds. It waits only for the head, not for
-    /// the body.
-    pub fn report_to_worker(&mut self, backend: Backend, work: &HandlerOutcome) {
-        let Backend::Perl(exchange, _) = backend else {
-            return;
+    /// Tells the worker that declined what the front responds, or gives the response to the
+    /// worker's filters. The worker waits for the head of an answer, and for a program's or back
+    /// end's whole response, but never for a slow client. Returns the work that goes on.
+    pub fn report_to_worker(&mut self, backend: Backend, work: HandlerOutcome) -> HandlerOutcome {
+        let (exchange, work) = match backend {
+            Backend::Perl(exchange, _) => match through::begin(exchange, work) {
+                Ok(work) => return work,
+                Err(parts) => parts,
+            },
+            Backend::Through(through) => (through.exchange, work),
+            _ => return work,
         };
-        match work {
-            _ if !exchange.listens() => {}
-            HandlerOutcome::Answer(_)
-            | HandlerOutcome::Backend(Backend::Filtered(_) | Backend::Deferred(_)) => {
-                self.declined.listener = Some(Box::new(|outcome| exchange.tell(outcome)))
+        match &work {
+            _ if !exchange.awaits_outcome() => {}
+            HandlerOutcome::Answer(_) | HandlerOutcome::Backend(_) => {
+                self.declined.promised = None;
+                self.declined.listener =
+                    Some(Box::new(move |outcome| exchange.report_outcome(outcome)));
             }
-            HandlerOutcome::Elsewhere(_, status @ 400..) => exchange.tell(Outcome {
-                status: *status,
-                ..Outcome::default()
-            }),
-            _ => {}
+            HandlerOutcome::Elsewhere(_, status @ 400..) => {
+                exchange.report_outcome(ResponseOutcome {
+                    status: *status,
+                    ..ResponseOutcome::default()
+                })
+            }
+            HandlerOutcome::Elsewhere(..) => {}
+        }
+        work
+    }
+
+    /// Tells the worker that listens what was sent, once.
+    pub fn tell_worker(&mut self, bytes: u64) {
+        if let Some(listener) = self.declined.listener.take() {
+            listener(ResponseOutcome {
+                status: self.status,
+                bytes,
+                head: &self.declined.head,
+            });
+        }
+    }
+
+    /// Another path answers, perhaps in a worker. A worker that listens would wait for it.
+    pub fn end_listening(&mut self, status: u16) {
+        self.declined.head.clear();
+        if let Some(listener) = self.declined.listener.take() {
+            listener(ResponseOutcome {
+                status: if status >= 400 { status } else { 0 },
+                ..ResponseOutcome::default()
+            });
         }
     }
 
@@ -184,7 +234,7 @@ impl RequestContext {
         self.settings.as_ref().is_some_and(scripts)
     }
 
-    /// Header lines that the configuration adds to every response.
+    /// Returns the header lines that the configuration adds to every response.
     pub fn own_lines(&self, peer: &Peer) -> &[u8] {
         match (&self.settings, &peer.tls) {
             (Some(settings), Some(_)) => match &settings.tls.strict_transport {
@@ -210,7 +260,8 @@ impl RequestContext {
     /// Notes that Perl's handlers left the response to the front.
     pub fn note_declined(&mut self, declined: &mut Declined) {
         self.note_user(declined.user.take());
-        if declined.restates() {
+        self.note_reason(declined.reason.take());
+        if declined.has_changes() {
             let state = self.rule_state.get_or_insert_with(Default::default);
             state.restate(declined);
         }
@@ -219,7 +270,7 @@ impl RequestContext {
         }
     }
 
-    /// A script has led the request on: its fields go with whatever answers.
+    /// Notes the header lines of a script that let the request continue. Every response gets them.
     pub fn note_lines(&mut self, lines: &[u8]) {
         if !lines.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);
@@ -227,7 +278,7 @@ impl RequestContext {
         }
     }
 
-    /// Perl's handlers have said who the user is.
+    /// Notes the user that Perl's handlers have set.
     pub fn note_user(&mut self, named: Option<Box<Named>>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {
             let state = self.rule_state.get_or_insert_with(Default::default);

@@ -3,23 +3,26 @@
 //! `program` calls [`work`] for a [`Declined`] head. The worker may have chosen another file, type
 //! or status, and added header lines, which the pool has checked.
 
-use crate::access;
 use crate::content::spool::Spooled;
 use crate::content::stat::{is_file, stat};
 use crate::content::{Answer, Content, FileTarget};
 use crate::handlers::{file, HandlerOutcome};
-use crate::pipeline::{start, status_page};
+use crate::pipeline::{rules, start, status_page};
 use crate::request::Request;
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Handler, Rung, Settings};
+use mehari_config::{Handler, PassFrom, Proxied, Rung, Settings};
 use mehari_http::problem::Problem;
 use mehari_pool::{Body, Declined};
 use std::io::Seek;
 use std::rc::Rc;
+use std::sync::Arc;
+
+/// The beginning of a file name that stands for the URL of a back end.
+const PROXY: &[u8] = b"proxy:";
 
 /// The remaining work.
-pub fn work(
+pub fn continue_declined(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     settings: Option<&Settings>,
@@ -32,8 +35,14 @@ pub fn work(
     }
     let mut work = match (declined.status, &declined.file) {
         (0, None) => as_routed(shared, request, body),
+        (0, Some(file)) if file.starts_with(PROXY) => {
+            to_back_end(shared, request, &file[PROXY.len()..], body)
+        }
         // The page of an error may be a file that handlers chose.
-        (_, Some(file)) => sent_file(shared, request, settings, (file, error)),
+        (_, Some(path)) => {
+            let chosen = ChosenFile { path, error };
+            sent_file(shared, request, settings, chosen)
+        }
         (status, _) => page(
             shared,
             request,
@@ -57,25 +66,89 @@ fn as_routed(
     request: &Request<'_>,
     body: Option<Box<Spooled>>,
 ) -> HandlerOutcome {
-    match access::route_again(shared, request) {
+    match rules::route_again(shared, request) {
         Ok(route) if is_perls(&route) => {
-            sent_file(shared, request, Some(&route.settings), (&route.file, None))
+            let chosen = ChosenFile {
+                path: &route.file,
+                error: None,
+            };
+            sent_file(shared, request, Some(&route.settings), chosen)
         }
-        Ok(route) => match body.map(|body| *body) {
-            None => start::by_itself(shared, request, &route, Body::Empty),
-            Some(Spooled::Memory(bytes)) => {
-                start::by_itself(shared, request, &route, Body::Memory(&bytes))
-            }
-            Some(Spooled::File(mut file, length)) => match file.rewind() {
-                Ok(()) => {
-                    let body = Body::File(file.into(), length);
-                    start::by_itself(shared, request, &route, body)
-                }
-                Err(_) => status_page::refusal(shared, request, Some(&route.settings), 500),
-            },
-        },
+        Ok(route) => with_body(shared, request, &route, body),
         Err(problem) => status_page::refusal(shared, request, None, problem.status),
     }
+}
+
+/// The front's own response for a route, with the body that Perl has left.
+fn with_body(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    match body.map(|body| *body) {
+        None => start::start_without_perl(shared, request, route, Body::Empty),
+        Some(Spooled::Memory(bytes)) => {
+            start::start_without_perl(shared, request, route, Body::Memory(&bytes))
+        }
+        Some(Spooled::File(mut file, length)) => match file.rewind() {
+            Ok(()) => {
+                let body = Body::File(file.into(), length);
+                start::start_without_perl(shared, request, route, body)
+            }
+            Err(_) => status_page::refusal(shared, request, Some(&route.settings), 500),
+        },
+    }
+}
+
+/// The back end that handlers have named, as `$r->filename("proxy:URL")` does in Apache.
+fn to_back_end(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    url: &[u8],
+    body: Option<Box<Spooled>>,
+) -> HandlerOutcome {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic();
+    let url = std::str::from_utf8(url).ok();
+    let named = url.filter(|url| url.bytes().all(|byte| is_plain(&byte)));
+    let named = named.and_then(mehari_config::chosen_back_end);
+    let (route, (upstream, path)) = match (rules::route_again(shared, request), named) {
+        (Ok(route), Some(named)) => (route, named),
+        (Err(problem), _) => return status_page::refusal(shared, request, None, problem.status),
+        (Ok(route), None) => {
+            return status_page::refusal(shared, request, Some(&route.settings), 500)
+        }
+    };
+    let path = if path.is_empty() {
+        "/".to_owned()
+    } else {
+        path
+    };
+    let name = upstream.name.clone();
+    if !shared.backends.upstreams.choose(upstream) {
+        return status_page::refusal(shared, request, Some(&route.settings), 503);
+    }
+    let asked = [&route.script_name[..], &route.path_info].concat();
+    let proxied = Proxied {
+        upstream: name,
+        from: PassFrom::Prefix(String::from_utf8_lossy(&asked).into_owned()),
+        to: Some(path.clone()),
+        raw: false,
+    };
+    let route = Route {
+        host: route.host,
+        settings: route.settings.clone(),
+        handler: Handler::Proxy(Arc::new(proxied)),
+        file: Vec::new(),
+        script_name: Vec::new(),
+        path_info: asked,
+        // A question mark of the name is part of the path: the query is the request's.
+        outcome: RouteOutcome::Proxied(path.replace('?', "%3f").into_bytes()),
+        intermediate_settings: Vec::new(),
+        action: None,
+        file_mark: None,
+    };
+    with_body(shared, request, &route, body)
 }
 
 fn is_perls(route: &Route) -> bool {
@@ -83,23 +156,30 @@ fn is_perls(route: &Route) -> bool {
         route.handler,
         Handler::File | Handler::Script(Rung::Cgi) | Handler::Proxy(_)
     );
-    matches!(route.outcome, Outcome::Program) && !by_the_front
+    matches!(route.outcome, RouteOutcome::Program) && !by_the_front
+}
+
+/// A file that answers in place of a program.
+struct ChosenFile<'a> {
+    path: &'a [u8],
+    /// The status of the error whose page the file is.
+    error: Option<u16>,
 }
 
 fn sent_file(
     shared: &Shared,
     request: &Request<'_>,
     settings: Option<&Settings>,
-    (path, error): (&[u8], Option<u16>),
+    chosen: ChosenFile<'_>,
 ) -> HandlerOutcome {
     const NOT_FOUND: Problem = Problem::refused(404, "no such file");
     let site = shared.site();
     let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
-    let found = stat(path).filter(|(_, found)| is_file(found));
+    let found = stat(chosen.path).filter(|(_, found)| is_file(found));
     let answer = found.ok_or(NOT_FOUND).and_then(|(name, found)| {
         let look = |path: &[u8]| stat(path).map(|(_, found)| found);
         let target = FileTarget::new(name, &found, look);
-        match error.or(request.error()) {
+        match chosen.error.or(request.error()) {
             None => file::answer(request, &target, settings, &shared.content.files)
                 .map(|answer| status_page::file_or_document(shared, request, settings, answer)),
             Some(status) => {

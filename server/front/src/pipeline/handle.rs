@@ -1,15 +1,15 @@
 //! From an admitted request to its handler: reads the body and starts the handler.
 
 use super::admit::traffic_verdict;
-use super::cache::consult;
+use super::cache::look_up;
 use super::client::{ClientStream, Gathered, Gone};
 use super::scripts;
 use crate::content::page;
 use crate::handlers::HandlerOutcome;
-use crate::pipeline::access::Admission;
+use crate::pipeline::rules::Admission;
 use crate::pipeline::{start, status_page, RequestContext, RequestSource};
 use crate::request::Request;
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::traffic::Verdict;
 use crate::shared::uploads::{self, Upload};
 use crate::shared::Shared;
@@ -47,7 +47,7 @@ pub async fn begin<C: ClientStream>(
     }
     match scripts::admit(client, context).await {
         Err(problem) => Ok(refuse(client, context, problem)),
-        Ok(Admission::To(route)) => work(client, context, &route).await,
+        Ok(Admission::To(route)) => start_with_body(client, context, &route).await,
         Ok(Admission::Answer(answer)) => {
             client.discard_body().await?;
             Ok(HandlerOutcome::Answer(answer))
@@ -60,17 +60,17 @@ pub async fn begin<C: ClientStream>(
 }
 
 /// Starts the handler of a route, with the request's body if it is wanted.
-async fn work<C: ClientStream>(
+async fn start_with_body<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
     route: &Rc<Route>,
 ) -> Result<HandlerOutcome, Gone> {
     context.note_route(client.shared(), route);
-    if let Some(work) = held_back(client, context).await? {
+    if let Some(work) = apply_traffic_rules(client, context).await? {
         return Ok(work);
     }
     if !route.settings.cache.is_off() {
-        if let Some(work) = consult(client, context, route).await? {
+        if let Some(work) = look_up(client, context, route).await? {
             return Ok(work);
         }
     }
@@ -98,7 +98,7 @@ async fn work<C: ClientStream>(
 }
 
 /// The answer of traffic rules that refuse the request.
-async fn held_back<C: ClientStream>(
+async fn apply_traffic_rules<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
 ) -> Result<Option<HandlerOutcome>, Gone> {
@@ -110,11 +110,11 @@ async fn held_back<C: ClientStream>(
             tokio::time::sleep(time).await;
             Ok(None)
         }
-        Verdict::Refused(status, after) => {
+        Verdict::Refused(refusal) => {
             client.discard_body().await?;
             let settings = context.settings.as_deref();
             let (shared, request) = (client.shared(), client.request(context));
-            let page = status_page::come_back(shared, &request, settings, (status, after));
+            let page = status_page::retry_later(shared, &request, settings, refusal);
             Ok(Some(page))
         }
     }
@@ -135,14 +135,14 @@ fn with_body<C: ClientStream>(
     start::begin(client.shared(), &client.request(context), route, body)
 }
 
-/// An internal redirect: the same request without its body for another path.
-pub async fn go_elsewhere<C: ClientStream>(
+/// Redirects internally: the same request without its body for another path.
+pub async fn redirect_internally<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
     target: Vec<u8>,
     status: u16,
 ) -> HandlerOutcome {
-    if !context.lead_to(target, status, client.target()) {
+    if !context.redirect(target, status, client.target()) {
         client.log(context, "redirected within the server too often");
         return HandlerOutcome::Answer(page::answer(500, None));
     }
@@ -150,7 +150,7 @@ pub async fn go_elsewhere<C: ClientStream>(
         Err(problem) => refuse(client, context, problem),
         Ok(Admission::To(route)) => {
             context.note_route(client.shared(), &route);
-            start::begin_elsewhere(client.shared(), &client.request(context), &route)
+            start::start_after_redirect(client.shared(), &client.request(context), &route)
         }
         Ok(Admission::Answer(answer)) => HandlerOutcome::Answer(answer),
         Ok(Admission::Status(status)) => page(client, context, status),
@@ -168,5 +168,8 @@ fn track(shared: &Shared, request: &Request<'_>, size: u64) -> Option<Rc<Upload>
 
 /// Whether the route's handler reads request bodies. Others' bodies are discarded.
 fn wants_body(route: &Route) -> bool {
-    matches!(route.outcome, Outcome::Program | Outcome::Proxied(_)) || route.settings.runs_phases()
+    matches!(
+        route.outcome,
+        RouteOutcome::Program | RouteOutcome::Proxied(_)
+    ) || route.settings.runs_phases()
 }

@@ -15,8 +15,8 @@ pub struct Unruled<'a> {
     pub is_of_server: bool,
 }
 
-/// The header lines of a response, each `Name: value\r\n`, after all that the configuration says about
-/// them; `None`: nothing.
+/// Applies the configuration's rules to the header lines of a response, each `Name: value\r\n`.
+/// `None`: the rules change nothing.
 pub fn of_response<'r>(
     shared: &Shared,
     context: &RequestContext,
@@ -29,7 +29,7 @@ pub fn of_response<'r>(
 ) -> Option<Vec<u8>> {
     let site = shared.site();
     let host = site.host(context.host);
-    // What a rule of the host refuses has got to no place yet.
+    // A request that the host's rules refuse has no place yet.
     let settings = context.settings.as_deref().unwrap_or(&host.base);
     let noted = context
         .rule_state
@@ -40,22 +40,22 @@ pub fn of_response<'r>(
         .rule_state
         .as_deref()
         .map_or(&[][..], |state| &state.edge.fields);
-    if noted.is_empty() && set.is_empty() && !rules.look_at_response() {
+    if noted.is_empty() && set.is_empty() && !rules.examines_response() {
         return None;
     }
     let all = [lines[0], lines[1], noted].concat();
     let request = request();
     let state = context.rule_state.as_deref();
-    let mut facts = ExpressionVariables::new(&request, host, state, &shared.lookups.maps);
-    facts.status = status;
-    facts.lines = &all;
-    facts.came = context.time;
-    facts.lasted = context.time.elapsed().unwrap_or_default();
-    facts.set_env = &settings.programs.set_env;
+    let mut variables = ExpressionVariables::new(&request, host, state, &shared.lookups.maps);
+    variables.status = status;
+    variables.lines = &all;
+    variables.came = context.time;
+    variables.lasted = context.time.elapsed().unwrap_or_default();
+    variables.set_env = &settings.programs.set_env;
     Some(header_rules::change_response(
         rules,
         is_of_server,
-        &facts,
+        &variables,
         set,
     ))
 }

@@ -4,12 +4,12 @@
 use crate::content::includes::are_for;
 use crate::content::{Answer, Content};
 use crate::handlers::ssi::{bytes, read, Asking, Document, Fetched, Render, Subrequests, MOST};
-use crate::handlers::{Backend, BackendHead, HandlerOutcome};
-use crate::pipeline::access::Admission;
-use crate::pipeline::{access as access_stage, declined, start, RequestContext, RequestSource};
+use crate::handlers::{through, Backend, BackendHead, HandlerOutcome};
+use crate::pipeline::rules::{self, Admission};
+use crate::pipeline::{declined, start, RequestContext, RequestSource};
 use crate::request::owned::OwnedRequest;
 use crate::request::{path_of, Protocol, Redirect, Request};
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
 use mehari_pool::{Body, Declined};
 use std::future::poll_fn;
@@ -36,21 +36,21 @@ pub struct Inside;
 
 impl Subrequests for Inside {
     fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched> {
-        Box::pin(async move { Part { render }.fetch(target).await })
+        Box::pin(async move { IncludedRequest { render }.fetch(target).await })
     }
 
     fn file_of<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Vec<u8>> {
-        Box::pin(async move { Part { render }.file_of(target).await })
+        Box::pin(async move { IncludedRequest { render }.file_of(target).await })
     }
 }
 
 /// The request for one part of a page.
-struct Part<'r> {
+struct IncludedRequest<'r> {
     render: &'r Render,
 }
 
-impl Part<'_> {
-    /// The error is the status of a refusal.
+impl IncludedRequest<'_> {
+    /// Requests the part. The error is the status of a refusal.
     async fn fetch(&self, target: Vec<u8>) -> Result<Fetched, u16> {
         let (counted, route) = self.admitted(target).await?;
         if route.settings.runs_phases() {
@@ -60,13 +60,13 @@ impl Part<'_> {
         }
     }
 
-    /// For places where Perl has no part, or has finished it.
+    /// Requests a part in whose place Perl does nothing, or has finished.
     async fn file_or_answer(
         &self,
         context: &RequestContext,
         route: &Rc<Route>,
     ) -> Result<Fetched, u16> {
-        let Outcome::File(file) = &route.outcome else {
+        let RouteOutcome::File(file) = &route.outcome else {
             return self.answered(context, route).await;
         };
         let files = &self.render.shared.content.files;
@@ -86,7 +86,7 @@ impl Part<'_> {
     async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
         let (_counted, route) = self.admitted(target).await?;
         match &route.outcome {
-            Outcome::Refused(problem) => Err(problem.status),
+            RouteOutcome::Refused(problem) => Err(problem.status),
             // Its handlers would have to run.
             _ if route.settings.is_guarded_by_perl() => Err(403),
             _ => Ok(route.file.clone()),
@@ -102,7 +102,7 @@ impl Part<'_> {
         let context = &mut counted.context;
         context.host = self.render.base.host();
         let mut state = self.render.base.state();
-        state.led_on();
+        state.leave_resource();
         state.is_within = true;
         for (name, value) in self.render.variables.borrow().own() {
             state.set(name, value.to_vec());
@@ -116,7 +116,7 @@ impl Part<'_> {
             count: 0,
             keeps_request: true,
         });
-        let admission = access_stage::admit(&self.render.shared, context, &asked, self).await;
+        let admission = rules::apply(&self.render.shared, context, &asked, self).await;
         match admission.map_err(|problem| problem.status)? {
             Admission::To(route) if is_for_tls_only(&route, &self.render.base) => Err(403),
             Admission::To(route) => {
@@ -158,7 +158,14 @@ impl Part<'_> {
                     Ok(BackendHead::Declined(declined, body)) => {
                         let (request, settings) =
                             (self.request(context), context.settings.as_deref());
-                        declined::work(shared, &request, settings, *declined, body)
+                        let work = declined::continue_declined(
+                            shared, &request, settings, *declined, body,
+                        );
+                        match backend {
+                            Backend::Perl(exchange, _) => through::begin(exchange, work)
+                                .unwrap_or_else(|(_, unfiltered)| unfiltered),
+                            _ => work,
+                        }
                     }
                     Ok(BackendHead::Elsewhere(..) | BackendHead::Upgrade(_)) => return Err(302),
                 },
@@ -167,7 +174,7 @@ impl Part<'_> {
     }
 }
 
-impl RequestSource for Part<'_> {
+impl RequestSource for IncludedRequest<'_> {
     fn request<'t>(&'t self, context: &'t RequestContext) -> Request<'t> {
         let base = self.render.base.request();
         let redirect = context.redirect.as_ref();
@@ -192,7 +199,7 @@ fn is_left_alone(declined: &Declined) -> bool {
 }
 
 fn is_file(route: &Route) -> bool {
-    matches!(route.outcome, Outcome::File(_))
+    matches!(route.outcome, RouteOutcome::File(_))
 }
 
 fn whole(answer: Answer) -> Result<Vec<u8>, u16> {

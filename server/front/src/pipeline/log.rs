@@ -5,13 +5,13 @@ use crate::request::rule_state::RuleState;
 use crate::request::{Fields, Peer, Table};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
-use mehari_observe::{Ending, Entry, Lookup, More, Origin};
+use mehari_observe::{AccessEntry, Ending, Lookup, More, Origin};
 use std::time::{Duration, Instant};
 
 /// nginx's status for a client that left before its response.
 const CLIENT_GONE: u16 = 499;
 
-/// What only the access log and the meters want to know of a request.
+/// The facts of a request that only the access log and the meters need.
 pub struct AccessRecord {
     /// Start time; `None` unless logs or metrics need durations.
     pub began: Option<Instant>,
@@ -52,7 +52,7 @@ impl AccessRecord {
     }
 
     /// Time since the start. Zero if durations are not needed.
-    pub fn lasted(&self) -> Duration {
+    pub fn elapsed(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 }
@@ -88,7 +88,7 @@ impl RequestContext {
         }
         let (method, _) = line.unwrap_or_default();
         if let Some(meters) = &mut *shared.stats.meters.borrow_mut() {
-            meters.record(method, self.status, self.record.lasted());
+            meters.record(method, self.status, self.record.elapsed());
         }
         let entry = self.entry(peer, line, fields);
         if shared.stats.log_needs.get().more {
@@ -104,7 +104,7 @@ impl RequestContext {
         peer: &'a Peer,
         line: Option<(&'a [u8], &'a [u8])>,
         fields: Fields<'a>,
-    ) -> Entry<'a> {
+    ) -> AccessEntry<'a> {
         let (mut referer, mut user_agent) = (None, None);
         fields.iter().for_each(|(name, value)| match name.len() {
             7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
@@ -113,7 +113,7 @@ impl RequestContext {
         });
         let (method, target) = line.unwrap_or_default();
         let state = self.rule_state.as_deref();
-        Entry {
+        AccessEntry {
             remote: self.client(peer).remote_addr.as_bytes(),
             name: state.and_then(RuleState::client_name),
             user: state.and_then(RuleState::user_name),
@@ -132,7 +132,7 @@ impl RequestContext {
             request_id: self.id,
             worker: self.record.worker,
             queue_us: self.record.queued.as_micros() as u64,
-            total_us: self.record.lasted().as_micros() as u64,
+            total_us: self.record.elapsed().as_micros() as u64,
             more: More::default(),
         }
     }
@@ -143,7 +143,7 @@ impl RequestContext {
         shared: &Shared,
         peer: &'a Peer,
         fields: Fields<'a>,
-        entry: Entry<'a>,
+        entry: AccessEntry<'a>,
     ) {
         let needs = shared.stats.log_needs.get();
         let all: Table = if needs.request_fields {
@@ -188,6 +188,8 @@ impl RequestContext {
             bytes_out: self.record.head_bytes + self.record.sent,
             backend_us: backend.saturating_sub(self.record.queued).as_micros() as u64,
         };
-        shared.journal.access(self.host, &Entry { more, ..entry });
+        shared
+            .journal
+            .access(self.host, &AccessEntry { more, ..entry });
     }
 }

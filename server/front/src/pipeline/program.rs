@@ -1,6 +1,6 @@
 //! Interprets the head from a program or a back end.
 
-use super::cache::{receive, rescue};
+use super::cache::{answer_after_failure, receive, Received};
 use super::client::{ClientStream, Gone};
 use super::handle::page;
 use super::respond;
@@ -18,10 +18,10 @@ pub async fn answer<C: ClientStream>(
     backend: &mut Backend,
 ) -> Result<Option<HandlerOutcome>, Gone> {
     let fill_lock = context.cache.fill_lock.take();
-    let said = first_said(client, context, backend).await?;
+    let said = await_head(client, context, backend).await?;
     let fill_lock = match fill_lock {
         None => None,
-        Some(fill_lock) => match rescue(client, context, fill_lock, &said) {
+        Some(fill_lock) => match answer_after_failure(client, context, fill_lock, &said) {
             Ok(work) => return Ok(Some(work)),
             Err(fill_lock) => Some(fill_lock),
         },
@@ -42,7 +42,7 @@ pub async fn answer<C: ClientStream>(
             context.note_declined(&mut declined);
             let (request, settings) = (client.request(context), context.settings.as_deref());
             let shared = client.shared();
-            return Ok(Some(declined::work(
+            return Ok(Some(declined::continue_declined(
                 shared, &request, settings, *declined, body,
             )));
         }
@@ -68,9 +68,12 @@ pub async fn answer<C: ClientStream>(
     }
     if let Some(fill_lock) = fill_lock {
         let request = client.request(context);
-        let response = (&mut head, &lines);
-        let shared = client.shared();
-        let work = receive(shared, context, &request, fill_lock, response, backend);
+        let received = Received {
+            head: &mut head,
+            lines: &lines,
+            backend: &mut *backend,
+        };
+        let work = receive(client.shared(), context, &request, fill_lock, received);
         if work.is_some() {
             return Ok(work);
         }
@@ -126,7 +129,7 @@ fn sent_file<C: ClientStream>(
 
 /// Waits for a program's head. Interim heads are sent meanwhile (RFC 9110 section 15.2). A client
 /// that leaves ends the wait.
-async fn first_said<C: ClientStream>(
+async fn await_head<C: ClientStream>(
     client: &mut C,
     context: &RequestContext,
     backend: &mut Backend,

@@ -7,7 +7,7 @@ use super::response_body::{self, ResponseBody};
 use crate::content::{Answer, Content};
 use crate::handlers::{Backend, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
-use crate::pipeline::scripts::{self, Response as Scripted};
+use crate::pipeline::scripts::{self, OriginalHead, Response as Scripted};
 use crate::pipeline::{RequestContext, RequestSource};
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
@@ -62,10 +62,10 @@ pub fn start_answer<C: ClientStream>(
         Content::Cached(resource) if changed.is_none() => Some(&**resource),
         _ => None,
     };
-    context.declined.promised = match length {
+    context.declined.promised = Some(match length {
         BodyLength::Known(length) => length,
         _ => 0,
-    };
+    });
     let is_empty = context.is_head || length == BodyLength::Bodiless;
     let lines = match &changed {
         None => answer.lines(),
@@ -115,6 +115,7 @@ pub async fn program<C: ClientStream>(
     mut lines: HeaderBlock,
 ) -> Result<(), Gone> {
     context.status = head.status;
+    context.note_reason(head.reason.take());
     filter::apply(client, context, &mut head, &mut lines, backend).await;
     let length = match lines.content_length.or(head.content_length) {
         _ if status::has_no_body(head.status) => BodyLength::Bodiless,
@@ -149,7 +150,15 @@ pub async fn program<C: ClientStream>(
     };
     client.start_response(context, &response)?;
     body.push_known(client);
-    let result = poll_fn(|cx| response_body::poll(client, cx, context, &mut body, backend)).await;
+    let result = poll_fn(|cx| {
+        let sent = response_body::poll(client, cx, context, &mut body, backend);
+        if body.has_ended() {
+            context.tell_worker(body.sent());
+        }
+        sent
+    });
+    let result = result.await;
+    context.tell_worker(body.sent());
     context.record.sent = body.delivered(client.withheld());
     if let Some(remark) = body.remark() {
         context.note_backend(backend);
@@ -166,7 +175,7 @@ async fn scripted<C: ClientStream>(
     status: u16,
     lines: [&[u8]; 2],
 ) -> Option<Scripted> {
-    let head = (status, lines);
+    let head = OriginalHead { status, lines };
     scripts::respond(client, context, head).await
 }
 

@@ -20,7 +20,7 @@ const ROOM: usize = 64 * 1024;
 const SIZE_LINE: usize = 8;
 
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+enum BodyState {
     Open,
     Done,
     CutOff(Fault),
@@ -37,7 +37,7 @@ pub struct ResponseBody {
     pub framing: Framing,
     /// The client gets no body: HEAD, 204, 304.
     pub silent: bool,
-    state: State,
+    state: BodyState,
     /// The whole body is already in the scratch buffer.
     whole: bool,
     sent: u64,
@@ -82,14 +82,14 @@ pub fn poll<C: ClientStream>(
     }
 }
 
-/// Nothing moves: waits for the client or the program.
+/// Waits for the client or the program while nothing moves.
 fn poll_pause<C: ClientStream>(
     client: &mut C,
     cx: &mut Context<'_>,
     body: &mut ResponseBody,
 ) -> Poll<Result<(), Gone>> {
     client.poll_client(cx)?;
-    if client.takes_others() {
+    if client.takes_other_streams() {
         body.stalled = false;
     }
     let waits = client.is_blocked();
@@ -120,7 +120,7 @@ impl ResponseBody {
             length,
             framing: client.framing(context, length),
             silent: length == BodyLength::Bodiless || context.is_head,
-            state: State::Open,
+            state: BodyState::Open,
             whole: false,
             sent: 0,
             stalled: false,
@@ -143,14 +143,14 @@ impl ResponseBody {
         loop {
             match backend.poll_body(cx, scratch, usize::MAX) {
                 Poll::Ready(Ok(true)) => {}
-                Poll::Ready(Ok(false)) => break self.state = State::Done,
-                Poll::Ready(Err(fault)) => break self.state = State::CutOff(fault),
+                Poll::Ready(Ok(false)) => break self.state = BodyState::Done,
+                Poll::Ready(Err(fault)) => break self.state = BodyState::CutOff(fault),
                 Poll::Pending => break,
             }
         }
         self.whole = true;
         // For a HEAD request a program sends no body; its length is unknown.
-        if self.state == State::Done && !(self.silent && scratch.is_empty()) {
+        if self.state == BodyState::Done && !(self.silent && scratch.is_empty()) {
             self.length = BodyLength::Known(scratch.len() as u64);
             self.framing = Framing::Plain;
         }
@@ -179,7 +179,17 @@ impl ResponseBody {
 
     /// Whether the program has sent everything and the backlog is empty.
     fn is_done(&self) -> bool {
-        self.state != State::Open && self.backlog.is_empty()
+        self.state != BodyState::Open && self.backlog.is_empty()
+    }
+
+    /// Whether the program has sent everything, or failed.
+    pub fn has_ended(&self) -> bool {
+        self.state != BodyState::Open
+    }
+
+    /// Bytes of the body so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Bytes that were neither kept in the backlog nor withheld.
@@ -191,23 +201,29 @@ impl ResponseBody {
     /// Whether the client got less than announced, which only the end of its stream or connection
     /// can show.
     pub fn is_cut_off(&self) -> bool {
-        matches!(self.state, State::CutOff(_) | State::Short | State::Lost(_))
+        matches!(
+            self.state,
+            BodyState::CutOff(_) | BodyState::Short | BodyState::Lost(_)
+        )
     }
 
     /// A remark for the error log.
     pub fn remark(&self) -> Option<String> {
         match &self.state {
-            State::Open | State::Done => None,
-            State::CutOff(fault) => Some(format!("cut off within its response: {fault}")),
-            State::Overlong => Some("the program sent more than its Content-Length; cut".into()),
-            State::Short => Some("the program sent less than its Content-Length".into()),
-            State::Lost(kind) => Some(format!(
+            BodyState::Open | BodyState::Done => None,
+            BodyState::CutOff(fault) => Some(format!("cut off within its response: {fault}")),
+            BodyState::Overlong => {
+                Some("the program sent more than its Content-Length; cut".into())
+            }
+            BodyState::Short => Some("the program sent less than its Content-Length".into()),
+            BodyState::Lost(kind) => Some(format!(
                 "cut off within its response: its temporary file: {kind}"
             )),
         }
     }
 
-    /// An immediate remark for the error log: the program has to wait for its client.
+    /// Returns once why the backlog takes no more, so the program has to wait for its client. The
+    /// error log gets it at once.
     fn take_warning(&mut self) -> Option<String> {
         let error = self.backlog.take_failure()?;
         Some(format!("a temporary file for the response: {error}"))
@@ -222,7 +238,7 @@ impl ResponseBody {
         client: &mut C,
     ) -> Result<usize, Gone> {
         let returned = self.poll_return(cx, client)?;
-        if self.state != State::Open {
+        if self.state != BodyState::Open {
             return Ok(returned);
         }
         // Called each time, because it also continues the write to the file.
@@ -236,7 +252,7 @@ impl ResponseBody {
         let mut memory = std::mem::take(self.backlog.memory());
         let mut taken = 0;
         // Clients count small frames as a flood, so the available data are sent together.
-        while taken < room && self.state == State::Open {
+        while taken < room && self.state == BodyState::Open {
             match self.poll_take(cx, backend, &mut memory, room - taken) {
                 0 => break,
                 count => taken += count,
@@ -266,7 +282,7 @@ impl ResponseBody {
                 Ok(count)
             }
             Poll::Ready(Err(error)) => {
-                self.state = State::Lost(error.kind());
+                self.state = BodyState::Lost(error.kind());
                 self.backlog.clear();
                 Ok(0)
             }
@@ -291,8 +307,8 @@ impl ResponseBody {
         let taken = backend.poll_body(cx, into, room);
         let count = into.len() - start;
         match taken {
-            Poll::Ready(Ok(false)) => self.state = State::Done,
-            Poll::Ready(Err(fault)) => self.state = State::CutOff(fault),
+            Poll::Ready(Ok(false)) => self.state = BodyState::Done,
+            Poll::Ready(Err(fault)) => self.state = BodyState::CutOff(fault),
             _ => {}
         }
         if self.silent || count == 0 {
@@ -306,7 +322,7 @@ impl ResponseBody {
             self.sent += count as u64;
         }
         self.check_length(into);
-        if chunked && self.state == State::Done {
+        if chunked && self.state == BodyState::Done {
             into.extend_from_slice(b"0\r\n\r\n");
         }
         count
@@ -324,9 +340,9 @@ impl ResponseBody {
             let excess = (self.sent - length) as usize;
             into.truncate(into.len() - excess);
             self.sent = length;
-            self.state = State::Overlong;
-        } else if self.state == State::Done && self.sent < length {
-            self.state = State::Short;
+            self.state = BodyState::Overlong;
+        } else if self.state == BodyState::Done && self.sent < length {
+            self.state = BodyState::Short;
         }
     }
 }

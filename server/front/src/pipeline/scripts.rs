@@ -11,4 +11,4 @@ mod respond;
 mod visit;
 
 pub use admit::admit;
-pub use respond::{respond, Response};
+pub use respond::{respond, OriginalHead, Response};

@@ -7,7 +7,7 @@ use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
 use crate::request::{canonical, trace, Fields, Request};
-use crate::routing::{self, Outcome, Route, DENIED, HIDDEN};
+use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
 use mehari_config::{Handler, LogLevel, Rung, Site};
 use mehari_http::problem::Problem;
@@ -25,16 +25,16 @@ pub fn begin(
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
-    if route.settings.tracking.trace_parents && !trace::is_there(request) {
+    if route.settings.tracking.trace_parents && !trace::has_trace(request) {
         let parent = trace::fresh(request.id);
-        let fields = trace::among(request.fields, &parent);
+        let fields = trace::with_traceparent(request.fields, &parent);
         let fields = Fields::List(&fields);
-        return begin_as_is(shared, &Request { fields, ..*request }, route, body);
+        return start_unchanged(shared, &Request { fields, ..*request }, route, body);
     }
-    begin_as_is(shared, request, route, body)
+    start_unchanged(shared, request, route, body)
 }
 
-fn begin_as_is(
+fn start_unchanged(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
@@ -48,11 +48,11 @@ fn begin_as_is(
         let exchange = perl::submit(&shared.backends.pool, request, route, &shared.site(), body);
         return HandlerOutcome::Backend(Backend::Perl(exchange, kept));
     }
-    by_itself(shared, request, route, body)
+    start_without_perl(shared, request, route, body)
 }
 
 /// Starts the handler after an internal redirect, without a body.
-pub fn begin_elsewhere(
+pub fn start_after_redirect(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
@@ -64,8 +64,8 @@ pub fn begin_elsewhere(
 /// responds.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     let is_others = match route.outcome {
-        Outcome::Proxied(_) => true,
-        Outcome::Program => route.handler == Handler::Script(Rung::Cgi),
+        RouteOutcome::Proxied(_) => true,
+        RouteOutcome::Program => route.handler == Handler::Script(Rung::Cgi),
         _ => false,
     };
     match body {
@@ -79,45 +79,47 @@ fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
 }
 
 /// The front's handling of a route without Perl handlers.
-pub fn by_itself(
+pub fn start_without_perl(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
     let done = match &route.outcome {
-        Outcome::Program => {
+        RouteOutcome::Program => {
             let site = shared.site();
             match start(shared, request, route, &site, body) {
                 Ok(backend) => return HandlerOutcome::Backend(backend),
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::Proxied(path) => {
+        RouteOutcome::Proxied(path) => {
             let site = shared.site();
             match proxy::start(shared, request, route, &site, path, body) {
                 Ok(exchange) => return HandlerOutcome::Backend(Backend::Proxy(Box::new(exchange))),
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => match ssi::work(shared, request, route, target, &Inside)
-            .unwrap_or_else(|| file(shared, request, route, target))
-        {
-            Ok(work) => return work,
-            Err(problem) => Err(problem),
-        },
-        Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
-        Outcome::Moved(location) => {
+        RouteOutcome::File(target) => {
+            match ssi::begin_page(shared, request, route, target, &Inside)
+                .unwrap_or_else(|| file(shared, request, route, target))
+            {
+                Ok(work) => return work,
+                Err(problem) => Err(problem),
+            }
+        }
+        RouteOutcome::Report(report) => Ok(report::answer(shared, request, *report)),
+        RouteOutcome::Moved(location) => {
             let site = shared.site();
             let host = site.host(request.virtual_host);
             let location = canonical::absolute(request, host, location.clone());
             Ok(moved(&location, request.query()))
         }
-        Outcome::Listing => routing::listing(&route.file, &route.script_name),
-        Outcome::Refused(problem) => Err(*problem),
+        RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
+        RouteOutcome::Refused(problem) => Err(*problem),
     };
     done.map(HandlerOutcome::Answer).unwrap_or_else(|problem| {
-        if let Outcome::File(_) = route.outcome {
+        if let RouteOutcome::File(_) = route.outcome {
             shared.routing.routes.forget(route.host, request.path());
         }
         log_refusal(shared, request, route, problem);

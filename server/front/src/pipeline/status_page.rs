@@ -5,7 +5,8 @@
 use crate::content::{includes, page, Answer, Content, FileTarget, Files};
 use crate::handlers::HandlerOutcome;
 use crate::request::{path_of, Request};
-use crate::routing::Outcome;
+use crate::routing::{RouteOutcome, Sought};
+use crate::shared::traffic::Refusal;
 use crate::shared::Shared;
 use mehari_config::Settings;
 use mehari_http::problem::Problem;
@@ -59,20 +60,22 @@ pub fn document_work(
         return Some(HandlerOutcome::Answer(page::configured(status, text)));
     }
     let route = shared
-        .route(host, path_of(document.as_bytes()), false)
+        .route(Sought::path(host, path_of(document.as_bytes())), false)
         .ok()?;
     let elsewhere = Some(HandlerOutcome::Elsewhere(document.into(), status));
     let settings = &route.settings;
     let is_free = shared.site().host(host).rules.is_empty()
-        && !settings.rules.look_first()
+        && !settings.rules.is_checked_first()
         && route.intermediate_settings.is_empty();
     match &route.outcome {
-        Outcome::Program | Outcome::Proxied(_) => elsewhere,
+        RouteOutcome::Program | RouteOutcome::Proxied(_) => elsewhere,
         _ if settings.runs_phases() || !is_free => elsewhere,
-        Outcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
-        Outcome::File(target) => file_of_error(target, settings, &shared.content.files, status)
-            .ok()
-            .map(HandlerOutcome::Answer),
+        RouteOutcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
+        RouteOutcome::File(target) => {
+            file_of_error(target, settings, &shared.content.files, status)
+                .ok()
+                .map(HandlerOutcome::Answer)
+        }
         _ => None,
     }
 }
@@ -122,16 +125,20 @@ pub fn file_or_document(
 }
 
 /// The page for a client that should come back later.
-pub fn come_back(
+pub fn retry_later(
     shared: &Shared,
     request: &Request<'_>,
     settings: Option<&Settings>,
-    (status, seconds): (u16, u64),
+    refusal: Refusal,
 ) -> HandlerOutcome {
-    match refusal(shared, request, settings, status) {
+    let Refusal {
+        status,
+        retry_after,
+    } = refusal;
+    match self::refusal(shared, request, settings, status) {
         // The page of a 503 has the field already.
         HandlerOutcome::Answer(mut answer) if status != 503 => {
-            let line = format!("Retry-After: {seconds}\r\n");
+            let line = format!("Retry-After: {retry_after}\r\n");
             answer.lines.extend_from_slice(line.as_bytes());
             HandlerOutcome::Answer(answer)
         }

@@ -1,26 +1,29 @@
 //! Resolves a path for handlers within a request: `$r->lookup_uri`, a PerlTransHandler that changed
 //! the URI, an internal redirect in its worker.
 
-use crate::access;
 use crate::handlers::perl;
+use crate::pipeline::rules;
 use crate::request::rule_state::{Destination, RuleState};
 use crate::request::{path_of, Fields, Peer, Protocol, Request};
-use crate::routing::{self, Route};
+use crate::routing::{self, Route, Sought};
 use crate::shared::Shared;
 use mehari_config::{Rung, Site};
 use mehari_net::address::Address;
-use mehari_pool::{Body, Call, Question, Task};
+use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion, Task};
 use std::net::IpAddr;
 use std::rc::Rc;
 
 /// Passes on the call that a request for the target with this method would be. The client and its
 /// fields are left empty, because the worker knows them. A refusal is a call with an
 /// `access_status`.
-pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call<'_>)) {
+pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn FnMut(Call<'_>)) {
     let site = shared.site();
-    let path = path_of(question.target);
-    let (server, file) = (question.server, question.file);
-    let Ok(found) = routing::find(&site, &shared.routing.htaccess, server, path, file) else {
+    let sought = Sought {
+        host: question.server,
+        path: path_of(question.target),
+        file: question.file,
+    };
+    let Ok(found) = routing::find(&site, &shared.routing.htaccess, sought) else {
         return;
     };
     let found = Rc::new(found);
@@ -58,7 +61,7 @@ pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call
             ..RuleState::default()
         })
     });
-    let looked = access::look_within(shared, &request, found, &mut state);
+    let looked = rules::evaluate_subrequest(shared, &request, found, &mut state);
     if let Ok((route, status)) = looked {
         request.rule_state = state.as_deref();
         give_call(&request, &route, &site, status, give);
@@ -92,7 +95,7 @@ fn give_call(
             call.access.status = access_status;
             // The front refused the request without everything that handlers need, so none runs.
             if route.settings.runs_phases() {
-                call.settings = (0, b"");
+                call.settings = PerlSettings::default();
             }
         }
         give(call);

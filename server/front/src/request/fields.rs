@@ -1,6 +1,7 @@
 //! The field lines of a request, in order of arrival, wherever they lie.
 //!
-//! A codec says once where the fields of its head are ([`Fields`]); nothing is copied to look at one.
+//! A codec says once where the fields of its head are ([`Fields`]); nothing is copied to look at
+//! one.
 
 use super::Table;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue, COOKIE, HOST};

@@ -9,7 +9,8 @@ use crate::request::{Field, Fields};
 /// understood.
 const OWN: [&str; 5] = ["", "close", "keep-alive", "upgrade", "te"];
 
-/// The fields without those that are named, and Connection without their names. `None`: none is named.
+/// Returns the fields without those that Connection names, and Connection without their names.
+/// `None`: Connection names no field.
 pub fn without_named<'a>(fields: Fields<'a>) -> Option<Vec<Field<'a>>> {
     let connections = fields.iter().filter(|(name, _)| is_connection(name));
     let named: Vec<&[u8]> = connections
@@ -39,7 +40,7 @@ fn is_connection(name: &[u8]) -> bool {
     is(name, "connection")
 }
 
-/// Removing these would change the request.
+/// Whether the field is one whose removal would change the request.
 fn is_framing(name: &[u8]) -> bool {
     ["host", "content-length", "transfer-encoding"]
         .into_iter()

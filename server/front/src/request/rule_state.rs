@@ -4,7 +4,7 @@ use crate::request::Redirect;
 use mehari_auth::passwords::Credentials;
 use mehari_config::{Forced, Phase, Proxied, Settings};
 use mehari_pool::{Declined, Login, Named};
-use mehari_resolve::names::{self, Question};
+use mehari_resolve::names::{self, Query};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub struct RuleState {
     /// Answers of `RewriteMap` programs: map, key and value.
     pub looked_up: Vec<LookedUp>,
     /// The resolver's answers about names.
-    pub names: Vec<(Question, Arc<names::Answer>)>,
+    pub names: Vec<(Query, Arc<names::Answer>)>,
     /// The proof used an expired nonce, which the challenge says.
     pub stale: bool,
     /// Whether a page with includes requests this as a part.
@@ -60,7 +60,7 @@ pub struct RuleState {
 pub enum Destination {
     /// The mapped path.
     Mapped,
-    /// A file, whatever the path is.
+    /// A file that does not depend on the path.
     File(Vec<u8>),
     BackEnd(Arc<Proxied>),
 }
@@ -143,7 +143,7 @@ impl RuleState {
     }
 
     /// Whether rules have noted anything.
-    pub fn says_something(&self) -> bool {
+    pub fn has_notes(&self) -> bool {
         !self.variables.is_empty()
             || !self.lines.is_empty()
             || !self.forced.is_empty()
@@ -165,7 +165,7 @@ impl RuleState {
         here.into_iter().chain(before).chain(name)
     }
 
-    /// Perl's handlers have changed the request; every later reader sees the changes.
+    /// Notes that Perl's handlers have changed the request. Every later reader sees the changes.
     pub fn restate(&mut self, declined: &mut Declined) {
         self.fields = declined.fields.take().or(self.fields.take());
         self.query = declined.query.take().or(self.query.take());
@@ -177,7 +177,7 @@ impl RuleState {
         }
     }
 
-    /// The request moves to another place, where the earlier grants do not apply.
+    /// Drops the grants of the earlier place, because the request moves to another one.
     pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
@@ -187,8 +187,8 @@ impl RuleState {
         self.challenge.clear();
     }
 
-    /// The request moves to another resource, where the earlier results do not apply.
-    pub fn led_on(&mut self) {
+    /// Drops the earlier results, because the request moves to another resource.
+    pub fn leave_resource(&mut self) {
         self.leave_place();
         self.destination = None;
         self.query = None;
@@ -213,9 +213,9 @@ impl RuleState {
         }
     }
 
-    /// Another resource, for which all rules run again. `by`: the redirect to the last one.
-    pub fn begin_anew(&mut self, by: Option<&Redirect>) {
-        self.led_on();
+    /// Begins again for another resource, for which all rules run anew. `by`: the redirect to it.
+    pub fn restart_rules(&mut self, by: Option<&Redirect>) {
+        self.leave_resource();
         self.redirected();
         if let Some(before) = by.filter(|redirect| redirect.from.is_some()) {
             self.set(
@@ -267,16 +267,16 @@ impl RuleState {
         }
     }
 
-    pub fn learn(&mut self, question: Question, answer: Arc<names::Answer>) {
-        if self.learned(&question).is_none() {
-            self.names.push((question, answer));
+    pub fn learn(&mut self, query: Query, answer: Arc<names::Answer>) {
+        if self.learned(&query).is_none() {
+            self.names.push((query, answer));
         }
     }
 
-    pub fn learned(&self, question: &Question) -> Option<&Arc<names::Answer>> {
+    pub fn learned(&self, query: &Query) -> Option<&Arc<names::Answer>> {
         let mut known = self.names.iter();
         known
-            .find(|(known, _)| known == question)
+            .find(|(known, _)| known == query)
             .map(|(_, answer)| answer)
     }
 

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 const NAME: &[u8] = b"traceparent";
 
-/// Whether a program may forward it unchanged.
+/// Whether a program may forward the value unchanged.
 pub fn is_well_formed(text: &[u8]) -> bool {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == 55
@@ -17,22 +17,22 @@ pub fn is_well_formed(text: &[u8]) -> bool {
         })
 }
 
-/// Whether the request has one.
-pub fn is_there(request: &Request<'_>) -> bool {
+/// Whether the request has a valid traceparent.
+pub fn has_trace(request: &Request<'_>) -> bool {
     request.field("traceparent").is_some_and(is_well_formed)
 }
 
-/// A new value, with the recorded flag.
+/// Makes a new value, with the recorded flag.
 pub fn fresh(id: u64) -> Vec<u8> {
     // The system gives each process another key, so two servers make different values.
     let random = RandomState::new();
     let [high, low, span] = [0u8, 1, 2].map(|part| random.hash_one((id, part)));
-    // Zero would mean that there is none.
+    // A span id of zero would be invalid.
     format!("00-{high:016x}{low:016x}-{:016x}-01", span.max(1)).into_bytes()
 }
 
-/// The fields, with this one in the place of what was no traceparent.
-pub fn among<'a>(fields: Fields<'a>, parent: &'a [u8]) -> Table<'a> {
+/// Returns the fields with this traceparent in place of the request's.
+pub fn with_traceparent<'a>(fields: Fields<'a>, parent: &'a [u8]) -> Table<'a> {
     let others = fields
         .iter()
         .filter(|(name, _)| !name.eq_ignore_ascii_case(NAME));
@@ -55,7 +55,7 @@ mod tests {
     fn it_takes_the_place_of_what_was_none() {
         let fields: [Field; 3] = [(b"a", b"1"), (b"Traceparent", b"nonsense"), (b"b", b"2")];
         let parent = fresh(1);
-        let table = among(Fields::List(&fields), &parent);
+        let table = with_traceparent(Fields::List(&fields), &parent);
         let names: Vec<&[u8]> = table.as_slice().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, [&b"a"[..], b"b", NAME]);
     }

@@ -2,11 +2,18 @@
 
 use crate::request::rule_state::RuleState;
 use crate::request::{canonical, Request};
-use mehari_config::{Escape, Facts, Groups, Host, Piece, RewriteMap};
+use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
 use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A text that a pattern has matched, and the groups in it.
+#[derive(Clone, Copy)]
+pub struct Match<'a> {
+    pub text: &'a [u8],
+    pub groups: &'a Groups,
+}
 
 pub struct ExpressionVariables<'a> {
     pub request: &'a Request<'a>,
@@ -22,8 +29,8 @@ pub struct ExpressionVariables<'a> {
     /// `SetEnv` of the settings.
     pub set_env: &'a [(String, String)],
     /// The groups of the rule's pattern and of its last condition.
-    pub groups: Option<(&'a [u8], &'a Groups)>,
-    pub condition: Option<(&'a [u8], &'a Groups)>,
+    pub groups: Option<Match<'a>>,
+    pub condition: Option<Match<'a>>,
     pub escape: Option<&'a Escape>,
     /// The response's status, once there is one.
     pub status: u16,
@@ -202,14 +209,14 @@ impl<'a> ExpressionVariables<'a> {
         match self.rule_state.and_then(|state| state.looked_up(map, &key)) {
             Some(value) => value.clone(),
             None => {
-                self.maps.want(map, key);
+                self.maps.note_wanted(map, key);
                 None
             }
         }
     }
 
-    fn group(&self, of: Option<(&[u8], &Groups)>, number: usize, into: &mut Vec<u8>) {
-        let Some(bytes) = of.and_then(|(text, groups)| groups.get(text, number)) else {
+    fn group(&self, of: Option<Match<'_>>, number: usize, into: &mut Vec<u8>) {
+        let Some(bytes) = of.and_then(|of| of.groups.get(of.text, number)) else {
             return;
         };
         match self.escape {
@@ -219,7 +226,7 @@ impl<'a> ExpressionVariables<'a> {
     }
 }
 
-impl Facts for ExpressionVariables<'_> {
+impl VariableSource for ExpressionVariables<'_> {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         match piece {
             Piece::Literal(bytes) => into.extend_from_slice(bytes),

@@ -1,20 +1,43 @@
 //! The conditions of a rule, and the values for conditions and targets.
 
 use crate::request::path_of;
-use crate::request::variables::ExpressionVariables;
-use mehari_config::{Check, Escape, Facts, Groups, RewriteCondition};
+use crate::request::variables::{ExpressionVariables, Match};
+use mehari_config::{Check, Escape, Groups, RewriteCondition, VariableSource};
 use mehari_http::path::Path;
 
 use super::Run;
 
+/// A [`Match`] that owns its text.
+pub(super) struct OwnedMatch {
+    text: Vec<u8>,
+    groups: Groups,
+}
+
+impl OwnedMatch {
+    pub(super) fn borrow(&self) -> Match<'_> {
+        Match {
+            text: &self.text,
+            groups: &self.groups,
+        }
+    }
+}
+
+/// The values that true conditions leave to their rule.
+pub(super) struct TrueConditions<'c> {
+    /// The last condition that matched a pattern.
+    pub(super) last: Option<OwnedMatch>,
+    /// The request fields that made conditions true.
+    pub(super) fields: Vec<&'c str>,
+}
+
 impl Run<'_> {
     pub(super) fn facts_for<'s>(
         &'s self,
-        groups: (&'s [u8], &'s Groups),
-        condition: Option<(&'s [u8], &'s Groups)>,
+        groups: Match<'s>,
+        condition: Option<Match<'s>>,
         escape: Option<&'s Escape>,
     ) -> ExpressionVariables<'s> {
-        let outer = &self.facts;
+        let outer = &self.variables;
         ExpressionVariables {
             rule_state: Some(&self.rule_state),
             query: &self.query,
@@ -31,23 +54,19 @@ impl Run<'_> {
         .at(outer)
     }
 
-    /// The groups of the last matching condition, and the request fields that made conditions true.
-    /// `None`: they are false.
-    #[allow(clippy::type_complexity)]
+    /// `None`: the conditions are false.
     pub(super) fn conditions<'c>(
         &self,
         conditions: &'c [RewriteCondition],
-        matched: (&[u8], &Groups),
-    ) -> Option<(Option<(Vec<u8>, Groups)>, Vec<&'c str>)> {
+        matched: Match<'_>,
+    ) -> Option<TrueConditions<'c>> {
         let mut fields = Vec::new();
-        let mut last: Option<(Vec<u8>, Groups)> = None;
+        let mut last: Option<OwnedMatch> = None;
         let mut rest = conditions.iter();
         while let Some(condition) = rest.next() {
-            let known = last
-                .as_ref()
-                .map(|(text, groups)| (text.as_slice(), groups));
-            let facts = self.facts_for(matched, known, None);
-            let (holds, groups) = check(condition, &facts);
+            let known = last.as_ref().map(OwnedMatch::borrow);
+            let variables = self.facts_for(matched, known, None);
+            let (holds, groups) = check(condition, &variables);
             if groups.is_some() {
                 last = groups;
             }
@@ -67,7 +86,7 @@ impl Run<'_> {
                 (false, false) => return None,
             }
         }
-        Some((last, fields))
+        Some(TrueConditions { last, fields })
     }
 }
 
@@ -81,34 +100,41 @@ impl<'s> ExpressionVariables<'s> {
     }
 }
 
-/// As a sub-request would be: only whether it is refused matters, not whether it exists.
-fn is_open(target: &[u8], facts: &ExpressionVariables) -> bool {
+/// Whether a sub-request for the path would be admitted. It does not matter whether the file
+/// exists.
+fn is_open(target: &[u8], variables: &ExpressionVariables) -> bool {
     let Ok(path) = Path::decode(path_of(target)) else {
         return false;
     };
     let path = String::from_utf8_lossy(&path.merged);
-    let file = facts.host.map(&path).file;
-    !facts.host.settings(&path, Some(&file)).denied
+    let file = variables.host.map(&path).file;
+    !variables.host.settings(&path, Some(&file)).denied
 }
 
 fn check(
     condition: &RewriteCondition,
-    facts: &ExpressionVariables,
-) -> (bool, Option<(Vec<u8>, Groups)>) {
-    let subject = condition.subject.of(facts);
+    variables: &ExpressionVariables,
+) -> (bool, Option<OwnedMatch>) {
+    let subject = condition.subject.of(variables);
     let (holds, groups) = match &condition.check {
         Check::Match(pattern) => {
             let groups = pattern.groups(&subject);
             (groups.is_some(), groups)
         }
-        Check::File(test) => (test.passes(&subject, facts as &dyn Facts), None),
-        Check::Path => (is_open(&subject, facts), None),
+        Check::File(test) => (
+            test.passes(&subject, variables as &dyn VariableSource),
+            None,
+        ),
+        Check::Path => (is_open(&subject, variables), None),
         Check::Compare(comparison) => (comparison.holds(&subject), None),
-        Check::Expression(expression) => (expression.holds(facts), None),
+        Check::Expression(expression) => (expression.holds(variables), None),
     };
     let groups = groups.filter(|_| !condition.negated);
     (
         holds != condition.negated,
-        groups.map(|groups| (subject, groups)),
+        groups.map(|groups| OwnedMatch {
+            text: subject,
+            groups,
+        }),
     )
 }

@@ -58,7 +58,7 @@ impl Run<'_> {
         } else {
             [self.base, &target].concat()
         };
-        self.subject = absolute(self.facts.request, self.facts.host, target);
+        self.subject = absolute(self.variables.request, self.variables.host, target);
         Applied::Leaving {
             status,
             no_escape: flags.no_escape,
@@ -81,14 +81,14 @@ impl Run<'_> {
 /// allow.
 pub(super) fn expanded(
     substitution: &Text,
-    facts: &ExpressionVariables<'_>,
+    variables: &ExpressionVariables<'_>,
     flags: &Flags,
 ) -> Option<Vec<u8>> {
     let mut target = Vec::new();
     let mut has_query = flags.question_marks;
     for piece in substitution.pieces() {
         let before = target.len();
-        piece.put(facts, &mut target);
+        piece.put(variables, &mut target);
         let has_mark = target[before..].contains(&b'?');
         match piece {
             Piece::Literal(_) => has_query |= has_mark,

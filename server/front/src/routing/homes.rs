@@ -12,10 +12,10 @@ const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
 const NAMES: usize = 1024;
 
 /// With the time of expiry.
-type Known = HashMap<String, (Instant, Option<String>)>;
+type HomeTable = HashMap<String, (Instant, Option<String>)>;
 
 thread_local! {
-    static KNOWN: RefCell<Known> = RefCell::default();
+    static KNOWN: RefCell<HomeTable> = RefCell::default();
 }
 
 /// `Some(None)`: there is no such user.
@@ -43,7 +43,8 @@ pub fn remember(name: &str, answer: &names::Answer) {
     });
 }
 
-/// Looks up at once only where the caller cannot wait: for a worker's question.
+/// Returns the home, looked up at once if it is not remembered. Only for a worker's question, whose
+/// caller cannot wait.
 pub fn home_of(name: &str) -> Option<String> {
     remembered(name).unwrap_or_else(|| {
         let home = names::home_of(name);

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const BROKEN: Problem = Problem::refused(500, "a .htaccess that is not right");
+const BROKEN: Problem = Problem::refused(500, "a .htaccess file has problems");
 /// How long an unwatched file is trusted.
 const LIFE: Duration = Duration::from_secs(1);
 /// The most kept folders.
@@ -32,7 +32,7 @@ enum Read {
     Broken,
 }
 
-struct Known {
+struct HtaccessEntry {
     read: Read,
     /// The folder's identity, checked once per second: a link may lead elsewhere meanwhile.
     identity: Option<(u64, u64)>,
@@ -56,7 +56,7 @@ struct HostFolders {
     /// Whether any section has `AllowOverride`.
     allows: Option<bool>,
     overrides: HashMap<PathBuf, Overrides>,
-    known: HashMap<PathBuf, Known>,
+    known: HashMap<PathBuf, HtaccessEntry>,
 }
 
 impl HtaccessTable {
@@ -118,7 +118,7 @@ impl HtaccessTable {
         host: &Host,
         folder: &Path,
         may: Overrides,
-        known: &mut HashMap<PathBuf, Known>,
+        known: &mut HashMap<PathBuf, HtaccessEntry>,
     ) -> Read {
         if let Some(known) = known.get_mut(folder) {
             if known.looked.elapsed() < LIFE {
@@ -136,7 +136,7 @@ impl HtaccessTable {
         }
         let watched = self.watch(folder);
         let read = self.read(site, host, folder, may);
-        let entry = Known {
+        let entry = HtaccessEntry {
             read: read.clone(),
             identity,
             looked: Instant::now(),
@@ -214,7 +214,7 @@ impl HtaccessTable {
     }
 
     /// Forgets files that have changed. Returns true if there were any.
-    pub fn hear(&self, names: &[String]) -> bool {
+    pub fn forget_changed(&self, names: &[String]) -> bool {
         let Some(watch) = &self.watch else {
             return false;
         };
@@ -258,7 +258,7 @@ impl HtaccessTable {
         forgot
     }
 
-    /// For the task that waits for changes.
+    /// Returns the descriptor on which a task waits for changes.
     pub fn descriptor(&self) -> Option<OwnedFd> {
         self.for_task.take()
     }

@@ -22,7 +22,8 @@ impl Mapping {
     }
 }
 
-/// A path that is not UTF-8 is mapped by its valid segments; the rest is appended unchanged.
+/// Maps a URL path to a file. Of a path that is not UTF-8 the valid segments are mapped, and the
+/// rest is appended unchanged.
 pub fn map(host: &Host, path: &[u8]) -> Mapping {
     let (text, rest) = match std::str::from_utf8(path) {
         Ok(text) => (text, &[][..]),

@@ -1,6 +1,6 @@
 //! Decides whether a file is sent or run, and on which rung.
 
-use super::walk::Found;
+use super::walk::ExistingPath;
 use crate::content::media::{media_type, suffix, suffixes};
 use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site, FCGID};
 use mehari_http::problem::Problem;
@@ -9,17 +9,14 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 const NOT_HERE: Problem = Problem::refused(403, "scripts do not run here (Options ExecCGI is off)");
-const NO_ACTION: Problem = Problem::refused(
-    500,
-    "the handler's name has no Action that says which program answers",
-);
+const NO_ACTION: Problem = Problem::refused(500, "no Action names a program for this handler");
 const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
 
 /// The handler of this file.
 pub fn choose(
     site: &Site,
     settings: &Settings,
-    found: &Found,
+    found: &ExistingPath,
     alias_script: bool,
 ) -> Result<Handler, Problem> {
     match configured(settings, &found.file) {
@@ -38,13 +35,13 @@ pub fn choose(
     }
 }
 
-/// An executable file with a script's suffix is a program: its source is never sent. Without the
-/// execute permission it is a file, as in Apache.
-fn is_source(found: &Found) -> bool {
+/// Whether an executable file has a script's suffix. It is then a program, and its source is never
+/// sent. Without the execute permission it is a file, as in Apache.
+fn is_source(found: &ExistingPath) -> bool {
     is_executable(found) && has_script_suffix(suffix(&found.file).unwrap_or_default())
 }
 
-fn is_executable(found: &Found) -> bool {
+fn is_executable(found: &ExistingPath) -> bool {
     found.stat.st_mode & 0o111 != 0
 }
 
@@ -88,8 +85,8 @@ fn has_script_suffix(suffix: &str) -> bool {
     suffix.eq_ignore_ascii_case("pl") || suffix.eq_ignore_ascii_case("cgi")
 }
 
-/// Zero configuration: recognises scripts by suffix, or by mode and first line.
-fn by_name(rung: Rung, found: &Found) -> Result<Handler, Problem> {
+/// Recognises scripts without any configuration, by suffix or by mode and first line.
+fn by_name(rung: Rung, found: &ExistingPath) -> Result<Handler, Problem> {
     let executable = is_executable(found);
     let interpreter = interpreter(&found.file);
     if has_script_suffix(suffix(&found.file).unwrap_or_default()) {

@@ -1,9 +1,9 @@
 //! Routes to back ends: `ProxyPass`, and sections with a back end as handler.
 
 use super::mapping::Mapping;
-use super::{Outcome, Route};
+use super::{Route, RouteOutcome};
 use mehari_config::{EncodedSlashes, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
-use mehari_http::path::{undotted, Path};
+use mehari_http::path::{remove_dot_segments, Path};
 use mehari_text::percent;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn route(
     let speech = site.upstream(&proxied.upstream)?.speech();
     let is_kept = !proxied.raw && site.host(host).encoded_slashes() == EncodedSlashes::Kept;
     let target = match (proxied.raw || path.encoded_slash, raw) {
-        (true, Some(raw)) => proxied.path(&undotted(raw).ok()?)?,
+        (true, Some(raw)) => proxied.path(&remove_dot_segments(raw).ok()?)?,
         (true, None) if is_kept => with_slashes_as_sent(&encoded(&proxied, path)?),
         (true, None) => return None,
         (false, _) => encoded(&proxied, path)?,
@@ -44,10 +44,10 @@ pub fn route(
         file,
         script_name: path.merged[..script].to_vec(),
         path_info: path.merged[script..].to_vec(),
-        outcome: Outcome::Proxied(target),
+        outcome: RouteOutcome::Proxied(target),
         intermediate_settings: Vec::new(),
         action: None,
-        seen: None,
+        file_mark: None,
     })
 }
 

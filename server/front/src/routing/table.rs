@@ -1,7 +1,7 @@
 //! The kept routes, by host and path as sent. Routes of files are kept while their files are
 //! unchanged, others for a second.
 
-use super::{Outcome, Route};
+use super::{Route, RouteOutcome};
 use crate::content::FileTarget;
 use foldhash::fast::RandomState;
 use mehari_http::problem::Problem;
@@ -19,12 +19,12 @@ const FILE_BYTES: usize = 64 * 1024 * 1024;
 /// Longer paths are not remembered.
 const PATH: usize = 1024;
 
-struct Known {
+struct CachedRoute {
     route: Rc<Route>,
     found: Cell<Duration>,
 }
 
-impl Known {
+impl CachedRoute {
     /// Whether the route may be used unchanged.
     fn holds(&self, now: Duration) -> bool {
         let is_young = now < self.found.get() + LIFE;
@@ -39,17 +39,17 @@ impl Known {
 
     fn target(&self) -> Option<&FileTarget> {
         match &self.route.outcome {
-            Outcome::File(target) => Some(target),
+            RouteOutcome::File(target) => Some(target),
             _ => None,
         }
     }
 
-    fn has_fallen(&self) -> bool {
+    fn is_invalid(&self) -> bool {
         self.target()
             .is_some_and(|target| target.holds() == Some(false))
     }
 
-    /// A second check of a watched file, because not every change causes an event.
+    /// Checks the watched file itself too, because not every change causes an event.
     fn is_confirmed(&self, target: &FileTarget, now: Duration) -> bool {
         let is_unchanged = target.is_unchanged();
         if is_unchanged {
@@ -61,7 +61,7 @@ impl Known {
 
 /// Clients choose the paths, but only existing ones are kept, in a limited number. Each process
 /// hashes them with another key.
-type Paths = HashMap<Box<[u8]>, Known, RandomState>;
+type Paths = HashMap<Box<[u8]>, CachedRoute, RandomState>;
 
 /// One table per host, by its number.
 #[derive(Default)]
@@ -83,14 +83,14 @@ impl RouteTable {
         }
         let before = self.before(host, path);
         let route = Rc::new(find(before.as_deref())?);
-        if let (Some(Outcome::File(old)), Outcome::File(new)) = (
+        if let (Some(RouteOutcome::File(old)), RouteOutcome::File(new)) = (
             before.as_deref().map(|route| &route.outcome),
             &route.outcome,
         ) {
             new.inherit(old);
         }
         let waits = |target: &FileTarget| target.waits_for_watch();
-        if !matches!(&route.outcome, Outcome::File(target) if waits(target)) {
+        if !matches!(&route.outcome, RouteOutcome::File(target) if waits(target)) {
             self.keep(path, &route, now);
         }
         Ok(route)
@@ -109,7 +109,7 @@ impl RouteTable {
         Some(known.route.clone())
     }
 
-    /// Refusals are never kept: invented paths must not displace existing ones.
+    /// Keeps a route, unless it is a refusal: invented paths must not displace existing ones.
     fn keep(&self, path: &[u8], route: &Rc<Route>, now: Duration) {
         let mut hosts = self.hosts.borrow_mut();
         let host = route.host as usize;
@@ -117,14 +117,14 @@ impl RouteTable {
             hosts.resize_with(host + 1, Paths::default);
         }
         let known = &mut hosts[host];
-        if matches!(route.outcome, Outcome::Refused(_)) || path.len() > PATH {
+        if matches!(route.outcome, RouteOutcome::Refused(_)) || path.len() > PATH {
             known.remove(path);
             return;
         }
         if known.len() >= ROUTES {
             known.clear();
         }
-        let entry = Known {
+        let entry = CachedRoute {
             route: route.clone(),
             found: Cell::new(now),
         };
@@ -141,12 +141,12 @@ impl RouteTable {
         self.hosts.borrow_mut().clear();
     }
 
-    /// Called by the sweep: drops invalid routes, closes unused files, and keeps file contents of
-    /// all hosts within their limit.
-    pub fn tidy(&self, something_fell: bool) {
+    /// Drops invalid routes, closes unused files, and keeps file contents of all hosts within their
+    /// limit. Called by the sweep.
+    pub fn sweep(&self, something_fell: bool) {
         if something_fell {
             for paths in self.hosts.borrow_mut().iter_mut() {
-                paths.retain(|_, known| !known.has_fallen());
+                paths.retain(|_, known| !known.is_invalid());
             }
         }
         let hosts = self.hosts.borrow();
@@ -154,7 +154,7 @@ impl RouteTable {
             hosts
                 .iter()
                 .flat_map(Paths::values)
-                .filter_map(Known::target)
+                .filter_map(CachedRoute::target)
         };
         let bytes: usize = targets().map(FileTarget::weight).sum();
         targets().for_each(|target| target.rest(bytes > FILE_BYTES));

@@ -9,7 +9,7 @@ use std::ffi::CString;
 const DEPTH: usize = 64;
 
 /// An existing file or folder, and the rest of the path.
-pub struct Found {
+pub struct ExistingPath {
     pub file: Vec<u8>,
     /// The same for system calls.
     pub name: CString,
@@ -41,14 +41,14 @@ pub fn back(
     file: &[u8],
     chosen: usize,
     look: impl Fn(&[u8]) -> Option<(CString, Stat)>,
-) -> Option<Found> {
+) -> Option<ExistingPath> {
     let fixed = file.len().saturating_sub(chosen);
     let mut end = file.len();
     for _ in 0..DEPTH {
         let name = file[..end].strip_suffix(b"/").unwrap_or(&file[..end]);
         let exists = look(if name.is_empty() { b"/" } else { &file[..end] });
         if let Some((c_name, stat)) = exists {
-            return Some(Found {
+            return Some(ExistingPath {
                 file: name.to_vec(),
                 name: c_name,
                 stat,

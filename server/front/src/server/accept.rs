@@ -1,6 +1,6 @@
 //! New connections: admits or refuses them, handles PROXY headers and TLS, and serves them.
 
-use crate::codec::h1::{Connection, Ended, Takeover};
+use crate::codec::h1::{Connection, ConnectionEnd, Takeover};
 use crate::codec::h2;
 use crate::request::Peer;
 use crate::server::socket_handoff;
@@ -33,7 +33,7 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
         // Clients of a Perl connection handler may wait for its greeting.
         if !is_silent && shared.gives_connections(&expected).is_some() {
             is_silent = true;
-            acceptor.expects_silence();
+            acceptor.disable_defer_accept();
         }
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
@@ -57,8 +57,9 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     }
 }
 
-/// At the limit an idle connection makes room. If none is idle, the client gets an answer at once.
-/// In the backlog it would wait without knowing, and a balancer would keep sending.
+/// Admits a connection. At the limit an idle connection makes room. If none is idle, the client
+/// gets an answer at once. In the backlog it would wait without knowing, and a balancer would keep
+/// sending.
 fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
     let counts = &shared.stats.counts;
     counts.connections.set(counts.connections.get() + 1);
@@ -68,10 +69,10 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
             .refused_connections
             .set(counts.refused_connections.get() + 1);
         match socket {
-            // Not worth a handshake.
-            Socket::Tcp(_, door) if door.secure => {}
-            Socket::Tcp(socket, _) => drop(spawn_local(turn_away(tcp(socket), FULL))),
-            Socket::Unix(socket) => drop(spawn_local(turn_away(unix(socket), FULL))),
+            // A refusal is not worth a TLS handshake.
+            Socket::Tcp(_, options) if options.secure => {}
+            Socket::Tcp(socket, _) => drop(spawn_local(refuse_connection(tcp(socket), FULL))),
+            Socket::Unix(socket) => drop(spawn_local(refuse_connection(unix(socket), FULL))),
         }
         return;
     }
@@ -83,14 +84,14 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
             .connect(&counted_as(&peer.remote_addr, limits.client_prefix), limit)
         {
             Some(counted) => Some(counted),
-            None => return turn_away_greedy(socket),
+            None => return refuse_address(socket),
         },
     };
     match socket {
-        Socket::Tcp(socket, door) if door.secure || shared.site().limits.proxy_protocol => {
+        Socket::Tcp(socket, options) if options.secure || shared.site().limits.proxy_protocol => {
             drop(spawn_local(counting(
                 counted,
-                serve_introduced(shared.clone(), socket, peer, door),
+                serve_introduced(shared.clone(), socket, peer, options),
             )))
         }
         Socket::Tcp(socket, _) => {
@@ -135,10 +136,10 @@ fn unix(socket: OwnedFd) -> LazyRegistered<UnixStream> {
 }
 
 /// Refuses an address with too many connections.
-fn turn_away_greedy(socket: Socket) {
+fn refuse_address(socket: Socket) {
     match socket {
-        Socket::Tcp(socket, door) if !door.secure => {
-            drop(spawn_local(turn_away(tcp(socket), GREEDY)))
+        Socket::Tcp(socket, options) if !options.secure => {
+            drop(spawn_local(refuse_connection(tcp(socket), GREEDY)))
         }
         _ => {}
     }
@@ -151,7 +152,12 @@ async fn counting(counted: Option<Connected>, served: impl std::future::Future<O
 }
 
 /// A connection that begins with a PROXY header or TLS.
-async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door: ListenerOptions) {
+async fn serve_introduced(
+    shared: Rc<Shared>,
+    socket: OwnedFd,
+    peer: Peer,
+    options: ListenerOptions,
+) {
     let stream = match TcpStream::from_std(socket.into()) {
         Ok(stream) => stream,
         Err(error) => {
@@ -161,7 +167,7 @@ async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door:
         }
     };
     if shared.site().limits.proxy_protocol {
-        serve_proxied(shared, stream, peer, door).await
+        serve_proxied(shared, stream, peer, options).await
     } else {
         serve_secure(shared, stream, peer).await
     }
@@ -172,7 +178,7 @@ async fn serve_proxied(
     shared: Rc<Shared>,
     mut socket: TcpStream,
     mut peer: Peer,
-    door: ListenerOptions,
+    options: ListenerOptions,
 ) {
     let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.header_timeout;
@@ -186,7 +192,7 @@ async fn serve_proxied(
         let journal = &shared.journal;
         return journal.error(0, LogLevel::Warn, Origin::default(), &text);
     }
-    if door.secure {
+    if options.secure {
         drop(guard);
         serve_secure(shared, socket, peer).await;
     } else {
@@ -201,7 +207,7 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
     };
     let greeting = |name: Option<&str>| {
         let name = name.unwrap_or_default().as_bytes();
-        hosts.greeting(shared.host(&peer, name))
+        hosts.settings_of(shared.host(&peer, name))
     };
     let guard = shared.connections.registry.enter(&shared.clock);
     let limit = shared.site().limits.handshake_timeout;
@@ -221,7 +227,7 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
             };
             h2::serve(shared, takeover).await;
         }
-        Err(Refusal::Plain(socket)) => turn_away(socket, SPEAKS_TLS).await,
+        Err(Refusal::Plain(socket)) => refuse_connection(socket, SPEAKS_TLS).await,
         Err(Refusal::Failed(None)) => {}
         Err(Refusal::Failed(Some(reason))) => {
             let text = format!("TLS handshake with {}: {reason}", peer.remote_addr);
@@ -240,8 +246,8 @@ where
         .serve()
         .await
     {
-        Ended::Closed => {}
-        Ended::Http2(takeover) => h2::serve(shared, takeover).await,
+        ConnectionEnd::Closed => {}
+        ConnectionEnd::Http2(takeover) => h2::serve(shared, takeover).await,
     }
 }
 
@@ -274,7 +280,7 @@ const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
     400 Bad Request\nThis port speaks TLS: ask it with https://.\n";
 
 /// Answers without reading. The pause lets the client read before the close.
-async fn turn_away(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
+async fn refuse_connection(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
     if socket.write_all(answer).await.is_ok() && socket.shutdown().await.is_ok() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

@@ -8,13 +8,21 @@ use mehari_http::header_block;
 use mehari_http::http1::chunked::Decoder;
 use mehari_http::http1::head::Head;
 use mehari_http::http1::scan::Scan;
-use mehari_observe::{Entry, Journal, Origin};
+use mehari_observe::{AccessEntry, Journal, Origin};
 use mehari_upstream::Input;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Parses a request head in pieces of `piece` bytes. `Ok(None)`: it is incomplete. `Ok(Some)`: its
 /// length, method and target. `Err`: the status of the refusal.
+///
+/// # Errors
+///
+/// The status of the refusal.
+///
+/// # Panics
+///
+/// If a parsed part breaks a promise of the parser, which the fuzzer looks for.
 #[allow(clippy::type_complexity)]
 pub fn request_head(
     bytes: &[u8],
@@ -41,6 +49,14 @@ pub fn request_head(
 
 /// Decodes a chunked body in pieces. Returns the body so far, the bytes used, and whether it is
 /// complete.
+///
+/// # Errors
+///
+/// The status of the refusal.
+///
+/// # Panics
+///
+/// If the decoder takes no byte, which the fuzzer looks for.
 pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool), u16> {
     let mut decoder = Decoder::new(8192, 100);
     let (mut body, mut taken) = (Vec::new(), 0);
@@ -57,13 +73,21 @@ pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool)
 
 /// Parses a back end's response in pieces: its status, the body so far, and whether that is all.
 /// `Ok(None)`: the head is incomplete. `Err`: the client's status.
+///
+/// # Errors
+///
+/// The status that the client would get.
+///
+/// # Panics
+///
+/// If a header line could be split, which the fuzzer looks for.
 #[allow(clippy::type_complexity)]
 pub fn back_end_reply(
     bytes: &[u8],
     piece: usize,
     speech: Speech,
 ) -> Result<Option<(u16, Vec<u8>, bool)>, u16> {
-    let asked = RequestSummary::nobody(Rc::new(Deaf));
+    let asked = RequestSummary::for_fuzzing(Rc::new(Deaf));
     let address = BackEndAddress::Tcp("127.0.0.1".into(), 80);
     let member = BackEnd::new(speech, address, "localhost".into());
     let mut reader = match speech {
@@ -105,6 +129,6 @@ pub fn back_end_reply(
 struct Deaf;
 
 impl Journal for Deaf {
-    fn access(&self, _: u32, _: &Entry<'_>) {}
+    fn access(&self, _: u32, _: &AccessEntry<'_>) {}
     fn error(&self, _: u32, _: LogLevel, _: Origin, _: &str) {}
 }

@@ -5,7 +5,7 @@
 use crate::codec::h1::{LINGER, LINGER_BYTES};
 use crate::handlers::perl;
 use crate::request::{Fields, Peer, Protocol, Request};
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::{PerlExchange, Shared};
 use mehari_config::{Handler, LogLevel};
 use mehari_net::deadline::{ConnectionGuard, Interrupt, Phase};
@@ -60,10 +60,10 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         file: Vec::new(),
         script_name: Vec::new(),
         path_info: Vec::new(),
-        outcome: Outcome::Program,
+        outcome: RouteOutcome::Program,
         intermediate_settings: Vec::new(),
         action: None,
-        seen: None,
+        file_mark: None,
     };
     let request = Request {
         method: b"GET",

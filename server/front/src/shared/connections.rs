@@ -35,7 +35,7 @@ impl Connections {
         }
     }
 
-    /// The site has been read again.
+    /// Takes over the settings of a site that was read again.
     pub fn configure(&self, site: &Site) {
         self.any_handed_over.set(site.gives_connections());
     }

@@ -1,7 +1,8 @@
 //! The front's interface to Perl: `mehari_pool` in the server, a stand-in in the front's tests.
 
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Fault, Head, Named, Outcome, Pool, PoolStatus};
+use mehari_pool::{Call, Fault, Fetch, Head, Named, Pool, PoolStatus, ResponseOutcome};
+use rustix::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub enum PerlPool {
 
 /// A request for Perl and its response.
 pub enum PerlExchange {
-    Workers(mehari_pool::Exchange),
+    Workers(mehari_pool::WorkerExchange),
     StandIn(Box<dyn StandInExchange>),
 }
 
@@ -24,7 +25,7 @@ pub trait StandIn {
     fn submit(&self, call: Call<'_>) -> Box<dyn StandInExchange>;
 }
 
-/// The meaning of each function is `mehari_pool::Exchange`'s.
+/// The meaning of each function is `mehari_pool::WorkerExchange`'s.
 pub trait StandInExchange {
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>>;
     fn take_interim(&mut self) -> Option<Head>;
@@ -111,9 +112,9 @@ impl PerlExchange {
     }
 
     /// Whether the worker waits for the outcome.
-    pub fn listens(&self) -> bool {
+    pub fn awaits_outcome(&self) -> bool {
         match self {
-            PerlExchange::Workers(exchange) => exchange.listens(),
+            PerlExchange::Workers(exchange) => exchange.awaits_outcome(),
             PerlExchange::StandIn(_) => false,
         }
     }
@@ -125,9 +126,32 @@ impl PerlExchange {
         }
     }
 
-    pub fn tell(self, outcome: Outcome<'_>) {
+    pub fn report_outcome(&self, outcome: ResponseOutcome<'_>) {
         if let PerlExchange::Workers(exchange) = self {
-            exchange.tell(outcome);
+            exchange.report_outcome(outcome);
+        }
+    }
+
+    /// The worker's wish to filter the front's answer. Returned only once.
+    pub fn take_fetch(&self) -> Option<Box<Fetch>> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.take_fetch(),
+            PerlExchange::StandIn(_) => None,
+        }
+    }
+
+    /// The request's body after Perl's input filters.
+    pub fn take_filtered_body(&self) -> Option<(OwnedFd, u64)> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.take_filtered_body(),
+            PerlExchange::StandIn(_) => None,
+        }
+    }
+
+    /// Says whether the worker waits because the client is slow.
+    pub fn note_pause(&self, pauses: bool) {
+        if let PerlExchange::Workers(exchange) = self {
+            exchange.note_pause(pauses);
         }
     }
 }

@@ -1,10 +1,11 @@
-//! What the router remembers: kept routes, hosts by name, .htaccess files, and the files it watches.
+//! What the router remembers: kept routes, hosts by name, .htaccess files, and the files it
+//! watches.
 
 use super::Shared;
 use crate::routing::hosts::HostTable;
 use crate::routing::htaccess::HtaccessTable;
 use crate::routing::table::RouteTable;
-use crate::routing::{self, Route};
+use crate::routing::{self, Route, Sought, Watching};
 use mehari_filewatch::FileWatcher;
 use mehari_http::problem::Problem;
 use mehari_observe::Journal;
@@ -38,68 +39,51 @@ impl RoutingTables {
 
 impl Shared {
     /// The kept route of a path.
-    pub fn known_route(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Rc<Route>> {
-        let now = self.clock.tick();
-        match mapped {
-            None => self.routing.routes.known(host, path, now),
-            Some(file) => self
-                .routing
-                .routes
-                .known(host, &Self::mapped_key(path, file), now),
+    pub fn known_route(&self, sought: Sought<'_>) -> Option<Rc<Route>> {
+        let (host, now) = (sought.host, self.clock.tick());
+        match sought.file {
+            None => self.routing.routes.known(host, sought.path, now),
+            Some(file) => {
+                let key = mapped_key(sought.path, file);
+                self.routing.routes.known(host, &key, now)
+            }
         }
     }
 
     /// The file that a search for a path may have to read from the disk.
-    pub fn cold_file(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Vec<u8>> {
-        routing::cold(
-            &self.site.borrow(),
-            &self.routing.watcher,
-            host,
-            path,
-            mapped,
-        )
+    pub fn cold_file(&self, sought: Sought<'_>) -> Option<Vec<u8>> {
+        routing::cold(&self.site.borrow(), &self.routing.watcher, sought)
     }
 
-    /// `patient`: see [`routing::find_to_keep`].
-    pub fn route(&self, host: u32, path: &[u8], patient: bool) -> Result<Rc<Route>, Problem> {
-        let site = self.site.borrow();
+    /// The route of a path: kept, or found now. `is_patient`: see [`Watching`].
+    pub fn route(&self, sought: Sought<'_>, is_patient: bool) -> Result<Rc<Route>, Problem> {
+        match sought.file {
+            None => self.route_under(sought.path, sought, is_patient),
+            Some(file) => self.route_under(&mapped_key(sought.path, file), sought, is_patient),
+        }
+    }
+
+    /// The route that is kept under this key.
+    fn route_under(
+        &self,
+        key: &[u8],
+        sought: Sought<'_>,
+        is_patient: bool,
+    ) -> Result<Rc<Route>, Problem> {
+        let (site, routing) = (self.site.borrow(), &self.routing);
         let now = self.clock.tick();
-        self.routing.routes.route(host, path, now, |before| {
-            let watcher = (&*self.routing.watcher, patient);
-            let route =
-                routing::find_to_keep(&site, &self.routing.htaccess, watcher, host, path, None)?;
-            Ok(route.succeeding(before, &self.routing.watcher))
+        routing.routes.route(sought.host, key, now, |before| {
+            let watching = Watching {
+                watcher: &routing.watcher,
+                is_patient,
+            };
+            let route = routing::find_to_keep(&site, &routing.htaccess, sought, watching)?;
+            Ok(route.succeeding(before, &routing.watcher))
         })
     }
+}
 
-    /// The route of a path that a rule has mapped to a file.
-    pub fn route_to(
-        &self,
-        host: u32,
-        path: &[u8],
-        file: &[u8],
-        patient: bool,
-    ) -> Result<Rc<Route>, Problem> {
-        let site = self.site.borrow();
-        let key = Self::mapped_key(path, file);
-        self.routing
-            .routes
-            .route(host, &key, self.clock.tick(), |before| {
-                let watcher = (&*self.routing.watcher, patient);
-                let route = routing::find_to_keep(
-                    &site,
-                    &self.routing.htaccess,
-                    watcher,
-                    host,
-                    path,
-                    Some(file),
-                )?;
-                Ok(route.succeeding(before, &self.routing.watcher))
-            })
-    }
-
-    /// No path contains a NUL.
-    fn mapped_key(path: &[u8], file: &[u8]) -> Vec<u8> {
-        [path, &[0], file].concat()
-    }
+/// The key of a path that a rule has mapped to a file. No path contains a NUL.
+fn mapped_key(path: &[u8], file: &[u8]) -> Vec<u8> {
+    [path, &[0], file].concat()
 }

@@ -8,7 +8,7 @@ mod disk;
 use crate::content::Files;
 use disk::Disk;
 use mehari_config::{Host, LuaSettings, Settings, Site};
-use mehari_edge::{Edge, Ended, Failure, Limits, Source, Stage, Step, Visit};
+use mehari_edge::{Edge, Failure, Limits, ScriptDecision, Source, Stage, Step, Visit};
 use mehari_filewatch::FileWatcher;
 use mehari_net::clock::Clock;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -42,8 +42,8 @@ impl Lua {
         }
     }
 
-    /// The site was read again, so scripts are too.
-    pub fn renew(&self, site: &Site) {
+    /// Drops the scripts, because the site was read again.
+    pub fn reconfigure(&self, site: &Site) {
         self.is_used.set(site.has_lua());
         self.bases.borrow_mut().clear();
         if let Some(edge) = self.edge.get() {
@@ -97,7 +97,7 @@ impl Lua {
         settings: &Arc<Settings>,
         visit: Box<Visit>,
         look: impl FnOnce(&mut dyn FnMut(&dyn Source)),
-    ) -> (Result<Ended, Failure>, Box<Visit>) {
+    ) -> (Result<ScriptDecision, Failure>, Box<Visit>) {
         let now = clock.tick();
         let started = self
             .edge()

@@ -34,7 +34,8 @@ impl Statistics {
         }
     }
 
-    /// The site has been read again. Meters that it still reports go on counting.
+    /// Takes over the settings of a site that was read again. Meters that the site still reports go
+    /// on counting.
     pub fn configure(&self, site: &Site) {
         self.log_needs.set(site.log_needs());
         let mut meters = self.meters.borrow_mut();

@@ -50,9 +50,9 @@ pub struct Counts {
 
 /// A place in a count. Dropping it returns it.
 #[derive(Debug)]
-pub struct Held(Rc<Cell<u32>>);
+pub struct CountGuard(Rc<Cell<u32>>);
 
-impl Drop for Held {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
@@ -63,9 +63,21 @@ pub enum Verdict {
     Pass,
     /// The request may continue after this time.
     Wait(Duration),
-    /// The status, and the seconds until the next try.
-    Refused(u16, u64),
+    Refused(Refusal),
 }
+
+/// A refusal by a traffic rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    pub status: u16,
+    /// Seconds until the next try.
+    pub retry_after: u64,
+}
+
+const TOO_MANY_AT_ONCE: Refusal = Refusal {
+    status: 503,
+    retry_after: 1,
+};
 
 impl Traffic {
     /// `held` receives the counts that the request is in while it runs.
@@ -75,7 +87,7 @@ impl Traffic {
         method: &[u8],
         client: &str,
         clock: &Clock,
-        held: &mut Vec<Held>,
+        held: &mut Vec<CountGuard>,
     ) -> Verdict {
         let mut wait = Duration::ZERO;
         for rule in rules {
@@ -89,15 +101,18 @@ impl Traffic {
                         Some(place) => held.push(place),
                         None => {
                             add(&self.counts.too_many_at_once);
-                            return Verdict::Refused(503, 1);
+                            return Verdict::Refused(TOO_MANY_AT_ONCE);
                         }
                     }
                 }
-                TrafficRule::Rate(Some(rule)) => match self.earn(rule, client, clock.tick()) {
+                TrafficRule::Rate(Some(rule)) => match self.spend(rule, client, clock.tick()) {
                     Ok(early) => wait = wait.max(early),
                     Err(after) => {
                         add(&self.counts.too_fast);
-                        return Verdict::Refused(429, after.as_secs() + 1);
+                        return Verdict::Refused(Refusal {
+                            status: 429,
+                            retry_after: after.as_secs() + 1,
+                        });
                     }
                 },
                 _ => {}
@@ -111,18 +126,18 @@ impl Traffic {
         }
     }
 
-    fn enter(&self, number: RuleNumber, limit: u32) -> Option<Held> {
+    fn enter(&self, number: RuleNumber, limit: u32) -> Option<CountGuard> {
         let mut under_way = self.under_way.borrow_mut();
         let count = under_way.entry(number).or_default();
         if count.get() >= limit {
             return None;
         }
         count.set(count.get() + 1);
-        Some(Held(count.clone()))
+        Some(CountGuard(count.clone()))
     }
 
     /// How long the request must wait, or (refused) when it may be tried again.
-    fn earn(&self, rule: &RateRule, client: &str, now: Duration) -> Result<Duration, Duration> {
+    fn spend(&self, rule: &RateRule, client: &str, now: Duration) -> Result<Duration, Duration> {
         let mut rates = self.rates.borrow_mut();
         if rates.len() >= CLIENTS {
             rates.retain(|_, until| *until > now);
@@ -199,19 +214,20 @@ mod tests {
     fn places_are_given_back_and_methods_count_apart() {
         let rules = rules("MaxConcurrentReqs 2\nMaxConcurrentReqs 1 POST\n");
         let (traffic, clock) = (Traffic::default(), Clock::new());
-        let admit =
-            |method: &[u8], held: &mut Vec<Held>| traffic.admit(&rules, method, "a", &clock, held);
+        let admit = |method: &[u8], held: &mut Vec<CountGuard>| {
+            traffic.admit(&rules, method, "a", &clock, held)
+        };
         let (mut first, mut second, mut third) = (Vec::new(), Vec::new(), Vec::new());
         assert!(matches!(admit(b"POST", &mut first), Verdict::Pass));
         assert!(matches!(
             admit(b"POST", &mut second),
-            Verdict::Refused(503, 1)
+            Verdict::Refused(TOO_MANY_AT_ONCE)
         ));
         second.clear();
         assert!(matches!(admit(b"GET", &mut second), Verdict::Pass));
         assert!(matches!(
             admit(b"GET", &mut third),
-            Verdict::Refused(503, 1)
+            Verdict::Refused(TOO_MANY_AT_ONCE)
         ));
         first.clear();
         assert!(matches!(admit(b"POST", &mut third), Verdict::Pass));
@@ -243,7 +259,7 @@ mod tests {
         };
         let traffic = Traffic::default();
         let seconds = Duration::from_secs;
-        let ask = |client: &str, now: u64| traffic.earn(rule, client, seconds(now));
+        let ask = |client: &str, now: u64| traffic.spend(rule, client, seconds(now));
         for _ in 0..3 {
             assert_eq!(ask("a", 100), Ok(Duration::ZERO));
         }

@@ -8,7 +8,7 @@ pub mod site;
 
 use mehari_cgi::{Cgi, Limits};
 use mehari_config::{LogLevel, LogTarget, Site};
-use mehari_front::{Entry, Front, Handle, Journal, Listener, Origin, Stats, Stop};
+use mehari_front::{AccessEntry, Front, Handle, Journal, Listener, Origin, Stats, Stop};
 use mehari_observe::ErrorLog;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Logged {
 }
 
 impl Journal for Logged {
-    fn access(&self, _: u32, entry: &Entry<'_>) {
+    fn access(&self, _: u32, entry: &AccessEntry<'_>) {
         let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let line = format!(
             "{} {} {} {}",
@@ -50,12 +50,12 @@ pub struct Stand {
     pub heard: Arc<Mutex<Vec<String>>>,
     pub freed: Arc<AtomicUsize>,
     pub stop: watch::Sender<Stop>,
-    asking: tokio::sync::mpsc::UnboundedSender<Question>,
+    asking: tokio::sync::mpsc::UnboundedSender<StandCommand>,
     thread: Option<JoinHandle<()>>,
     _folder: tempfile::TempDir,
 }
 
-enum Question {
+enum StandCommand {
     Stats(mpsc::Sender<Stats>),
     Replace(Arc<Site>, mpsc::Sender<()>),
 }
@@ -116,7 +116,7 @@ impl Stand {
 
     pub fn stats(&self) -> Stats {
         let (asked, answered) = mpsc::channel();
-        assert!(self.asking.send(Question::Stats(asked)).is_ok());
+        assert!(self.asking.send(StandCommand::Stats(asked)).is_ok());
         answered.recv().expect("the front answers")
     }
 
@@ -124,7 +124,7 @@ impl Stand {
         let (asked, answered) = mpsc::channel();
         assert!(self
             .asking
-            .send(Question::Replace(Arc::new(site), asked))
+            .send(StandCommand::Replace(Arc::new(site), asked))
             .is_ok());
         answered.recv().expect("the front answers")
     }
@@ -174,13 +174,13 @@ pub fn cgi() -> Cgi {
     Cgi::new(limits, "Mehari", log)
 }
 
-async fn answer(handle: Handle, mut questions: tokio::sync::mpsc::UnboundedReceiver<Question>) {
+async fn answer(handle: Handle, mut questions: tokio::sync::mpsc::UnboundedReceiver<StandCommand>) {
     while let Some(question) = questions.recv().await {
         match question {
-            Question::Stats(asked) => {
+            StandCommand::Stats(asked) => {
                 let _ = asked.send(handle.stats());
             }
-            Question::Replace(site, asked) => {
+            StandCommand::Replace(site, asked) => {
                 handle.replace_site(site);
                 let _ = asked.send(());
             }

@@ -19,7 +19,7 @@ pub struct StandIn {
 }
 
 /// The stand-in's output, piece by piece.
-pub struct Said {
+pub struct ScriptedOutput {
     freed: Option<Arc<AtomicUsize>>,
     interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
@@ -116,8 +116,8 @@ fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<
     }))
 }
 
-fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) -> Said {
-    let said = |head, pieces: &[&str], complete| Said {
+fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) -> ScriptedOutput {
+    let said = |head, pieces: &[&str], complete| ScriptedOutput {
         freed: None,
         interim: VecDeque::new(),
         head,
@@ -155,12 +155,12 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
         "page.pl" => {
             let piece = "0123456789abcdef".repeat(4096);
             let pieces: Vec<&str> = (0..16).map(|_| piece.as_str()).collect();
-            Said {
+            ScriptedOutput {
                 freed: Some(freed.clone()),
                 ..said(head(200, plain, None), &pieces, false)
             }
         }
-        "flood.pl" => Said {
+        "flood.pl" => ScriptedOutput {
             freed: Some(freed.clone()),
             flood: 0..text_after(call.line.query, "pieces="),
             ..said(head(200, plain, None), &[], false)
@@ -185,11 +185,11 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
             said.body.push_back(Err(Fault::WorkerDied));
             said
         }
-        "silent.pl" => Said {
+        "silent.pl" => ScriptedOutput {
             silent: true,
             ..said(None, &[], false)
         },
-        "queued.pl" => Said {
+        "queued.pl" => ScriptedOutput {
             silent: true,
             worker: None,
             ..said(None, &[], false)
@@ -201,7 +201,7 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
     }
 }
 
-impl StandInExchange for Said {
+impl StandInExchange for ScriptedOutput {
     fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         if self.silent {
             Poll::Pending
@@ -213,7 +213,7 @@ impl StandInExchange for Said {
                     .map(|head| match head.lines.strip_prefix(b"Location: /") {
                         Some(rest) if head.status == 200 => {
                             let target = rest.strip_suffix(b"\r\n").expect("one line");
-                            ScriptHead::led([b"/", target].concat(), b"")
+                            ScriptHead::internal_redirect([b"/", target].concat(), b"")
                         }
                         _ => ScriptHead::Response(head),
                     }),

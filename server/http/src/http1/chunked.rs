@@ -13,7 +13,7 @@ const EXTENSION_LIMIT: usize = 1024;
 const SIZE_DIGITS: u8 = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ChunkedState {
     Size,
     Extension,
     SizeEnd,
@@ -30,7 +30,7 @@ enum State {
 
 #[derive(Debug)]
 pub struct Decoder {
-    state: State,
+    state: ChunkedState,
     size: u64,
     digits: u8,
     extension: usize,
@@ -44,7 +44,7 @@ impl Decoder {
     /// Takes the limits of the trailer section: bytes and lines.
     pub fn new(trailer_limit: usize, trailer_line_limit: usize) -> Decoder {
         Decoder {
-            state: State::Size,
+            state: ChunkedState::Size,
             size: 0,
             digits: 0,
             extension: 0,
@@ -57,21 +57,25 @@ impl Decoder {
 
     #[inline]
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == ChunkedState::Done
     }
 
     /// Takes bytes from `input`, appends data to `into`, and stops at the body's end. Returns the
     /// number of bytes taken.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for a malformed size, extension or trailer, or for one beyond its limit.
     pub fn decode(&mut self, input: &[u8], into: &mut Vec<u8>) -> Result<usize, Problem> {
         let mut at = 0;
-        while at < input.len() && self.state != State::Done {
-            if let State::Data(left) = self.state {
+        while at < input.len() && self.state != ChunkedState::Done {
+            if let ChunkedState::Data(left) = self.state {
                 let take = left.min((input.len() - at) as u64) as usize;
                 into.extend_from_slice(&input[at..at + take]);
                 at += take;
                 self.state = match left - take as u64 {
-                    0 => State::DataReturn,
-                    rest => State::Data(rest),
+                    0 => ChunkedState::DataReturn,
+                    rest => ChunkedState::Data(rest),
                 };
             } else {
                 self.state = self.step(input[at])?;
@@ -81,27 +85,28 @@ impl Decoder {
         Ok(at)
     }
 
-    fn step(&mut self, byte: u8) -> Result<State, Problem> {
+    fn step(&mut self, byte: u8) -> Result<ChunkedState, Problem> {
         match (self.state, byte) {
-            (State::Size, b'\r') if self.digits > 0 => Ok(State::SizeEnd),
-            (State::Size, b';') if self.digits > 0 => Ok(State::Extension),
-            (State::Size, _) => self.size_digit(byte),
-            (State::Extension, b'\r') => Ok(State::SizeEnd),
-            (State::Extension, _) => self.extension_byte(byte),
-            (State::SizeEnd, b'\n') => Ok(self.chunk()),
-            (State::DataReturn, b'\r') => Ok(State::DataEnd),
-            (State::DataEnd, b'\n') => Ok(State::Size),
-            (State::TrailerStart, b'\r') => Ok(State::LastEnd),
-            (State::LastEnd, b'\n') => Ok(State::Done),
-            (State::TrailerStart | State::TrailerName | State::TrailerValue, _) => {
-                self.trailer_byte(byte)
-            }
-            (State::TrailerEnd, b'\n') => Ok(State::TrailerStart),
+            (ChunkedState::Size, b'\r') if self.digits > 0 => Ok(ChunkedState::SizeEnd),
+            (ChunkedState::Size, b';') if self.digits > 0 => Ok(ChunkedState::Extension),
+            (ChunkedState::Size, _) => self.size_digit(byte),
+            (ChunkedState::Extension, b'\r') => Ok(ChunkedState::SizeEnd),
+            (ChunkedState::Extension, _) => self.extension_byte(byte),
+            (ChunkedState::SizeEnd, b'\n') => Ok(self.chunk()),
+            (ChunkedState::DataReturn, b'\r') => Ok(ChunkedState::DataEnd),
+            (ChunkedState::DataEnd, b'\n') => Ok(ChunkedState::Size),
+            (ChunkedState::TrailerStart, b'\r') => Ok(ChunkedState::LastEnd),
+            (ChunkedState::LastEnd, b'\n') => Ok(ChunkedState::Done),
+            (
+                ChunkedState::TrailerStart | ChunkedState::TrailerName | ChunkedState::TrailerValue,
+                _,
+            ) => self.trailer_byte(byte),
+            (ChunkedState::TrailerEnd, b'\n') => Ok(ChunkedState::TrailerStart),
             _ => Err(bad("a chunk does not end with CR LF")),
         }
     }
 
-    fn size_digit(&mut self, byte: u8) -> Result<State, Problem> {
+    fn size_digit(&mut self, byte: u8) -> Result<ChunkedState, Problem> {
         let digit = (byte as char)
             .to_digit(16)
             .ok_or(bad("a chunk size is not hexadecimal"))?;
@@ -110,45 +115,45 @@ impl Decoder {
         }
         self.digits += 1;
         self.size = self.size * 16 + u64::from(digit);
-        Ok(State::Size)
+        Ok(ChunkedState::Size)
     }
 
-    fn extension_byte(&mut self, byte: u8) -> Result<State, Problem> {
+    fn extension_byte(&mut self, byte: u8) -> Result<ChunkedState, Problem> {
         self.extension += 1;
         if self.extension > EXTENSION_LIMIT {
             return Err(bad("too many chunk extensions"));
         }
         if is_text(byte) {
-            Ok(State::Extension)
+            Ok(ChunkedState::Extension)
         } else {
             Err(bad("a control byte in a chunk extension"))
         }
     }
 
-    fn chunk(&mut self) -> State {
+    fn chunk(&mut self) -> ChunkedState {
         let size = std::mem::take(&mut self.size);
         self.digits = 0;
         match size {
-            0 => State::TrailerStart,
-            _ => State::Data(size),
+            0 => ChunkedState::TrailerStart,
+            _ => ChunkedState::Data(size),
         }
     }
 
-    fn trailer_byte(&mut self, byte: u8) -> Result<State, Problem> {
+    fn trailer_byte(&mut self, byte: u8) -> Result<ChunkedState, Problem> {
         self.trailer += 1;
-        if self.state == State::TrailerStart {
+        if self.state == ChunkedState::TrailerStart {
             self.trailer_lines += 1;
         }
         if self.trailer > self.trailer_limit || self.trailer_lines > self.trailer_line_limit {
             return Err(Problem::malformed(431, "the trailer section is too large"));
         }
         match (self.state, byte) {
-            (State::TrailerName, b':') => Ok(State::TrailerValue),
-            (State::TrailerStart | State::TrailerName, _) if is_token_byte(byte) => {
-                Ok(State::TrailerName)
+            (ChunkedState::TrailerName, b':') => Ok(ChunkedState::TrailerValue),
+            (ChunkedState::TrailerStart | ChunkedState::TrailerName, _) if is_token_byte(byte) => {
+                Ok(ChunkedState::TrailerName)
             }
-            (State::TrailerValue, b'\r') => Ok(State::TrailerEnd),
-            (State::TrailerValue, _) if is_text(byte) => Ok(State::TrailerValue),
+            (ChunkedState::TrailerValue, b'\r') => Ok(ChunkedState::TrailerEnd),
+            (ChunkedState::TrailerValue, _) if is_text(byte) => Ok(ChunkedState::TrailerValue),
             _ => Err(bad("a trailer line is not a field")),
         }
     }

@@ -21,6 +21,10 @@ pub struct Notes {
 
 impl Notes {
     /// Accepts one decimal number: no sign, no list, no blanks, no repetition.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for any other value.
     pub fn content_length(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.length.is_some() {
             return Err(bad("more than one Content-Length"));
@@ -43,6 +47,10 @@ impl Notes {
     }
 
     /// Accepts only `chunked`, once.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for any other value.
     pub fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.chunked {
             return Err(bad("more than one Transfer-Encoding"));
@@ -61,6 +69,10 @@ impl Notes {
     }
 
     /// Refuses a second Content-Type: some readers take the first and some the last.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for the second field.
     pub fn content_type(&mut self) -> Result<(), Problem> {
         if std::mem::replace(&mut self.has_type, true) {
             Err(bad("more than one Content-Type"))
@@ -69,7 +81,11 @@ impl Notes {
         }
     }
 
-    /// Refuses a second Authorization, for the same reason.
+    /// Refuses a second Authorization, because readers may choose differently.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for the second field.
     pub fn authorization(&mut self) -> Result<(), Problem> {
         if std::mem::replace(&mut self.has_credentials, true) {
             Err(bad("more than one Authorization"))
@@ -90,6 +106,11 @@ impl Notes {
         }
     }
 
+    /// Accepts only `100-continue`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] with the status 417 for any other value.
     pub fn expect(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.expects_continue || !value.eq_ignore_ascii_case(b"100-continue") {
             return Err(Problem::malformed(417, "an Expect other than 100-continue"));
@@ -98,6 +119,11 @@ impl Notes {
         Ok(())
     }
 
+    /// Decides how the body of a request is framed.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for two framings, or for one that the version does not allow.
     pub fn framing(&self, version: Version) -> Result<Framing, Problem> {
         match (self.chunked, self.length) {
             (true, Some(_)) => Err(bad("both Transfer-Encoding and Content-Length")),

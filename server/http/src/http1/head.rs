@@ -72,6 +72,10 @@ const USUAL_FIELDS: usize = 64;
 
 impl Head {
     /// Parses the head in `bytes[..extent.end]`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for a head that RFC 9112 or this server refuses.
     pub fn parse(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
         self.length = extent.end;
         let block = &bytes[extent.lead..extent.end];
@@ -142,9 +146,10 @@ impl Head {
         self.fields.clear();
     }
 
-    /// Checks a Host unless the one before it on this connection was the same: it usually is.
+    /// Checks a Host. Usually it is the Host that this connection sent before, which is not checked
+    /// again.
     fn check_host(&mut self, host: &[u8]) -> Result<(), Problem> {
-        // No Host has been accepted yet while `accepted_host` is empty.
+        // While `accepted_host` is empty, no Host has been accepted.
         if host.is_empty() || self.accepted_host != host {
             check_host(host)?;
             self.accepted_host.clear();
@@ -221,12 +226,12 @@ fn split_target<'t>(
     method: &[u8],
     target: &'t [u8],
 ) -> Result<(Option<&'t [u8]>, &'t [u8]), Problem> {
-    // No blanks, control characters or fragment. Raw UTF-8 is allowed, because old sites link to
-    // such names.
+    // Blanks, control characters and fragments are refused. Raw UTF-8 is allowed, because old sites
+    // have links to such names.
     if !all(target, |byte| byte > b' ' && byte != 0x7f && byte != b'#') {
         return Err(bad("the target has a byte that must be encoded"));
     }
-    // CONNECT has another form and is refused elsewhere.
+    // CONNECT has another form of target and is refused elsewhere.
     if target.first() == Some(&b'/') || target == b"*" || method == b"CONNECT" {
         return Ok((None, target));
     }
@@ -246,8 +251,13 @@ fn split_target<'t>(
     Ok((Some(&rest[..end]), &rest[end..]))
 }
 
-/// Checks `host [":" port]` (RFC 9110 section 7.2). The host is a DNS name, in which some networks
-/// use `_`, or an address. A name that looks like an address but is none is refused, as in Apache.
+/// Checks `host [":" port]` (RFC 9110 section 7.2). The host is an address or a DNS name, in which
+/// some networks use `_`. A name that looks like an address but is not one is refused, as in
+/// Apache.
+///
+/// # Errors
+///
+/// A [`Problem`] for any other text.
 pub fn check_host(host: &[u8]) -> Result<(), Problem> {
     let name_ends = match host.first() {
         Some(b'[') => address_in_brackets(host),
@@ -265,7 +275,7 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// What a byte is in a host name.
+/// The classes of bytes in a host name.
 mod class {
     pub const OTHER: u8 = 0;
     pub const LETTER: u8 = 1;
@@ -315,15 +325,15 @@ fn name(host: &[u8]) -> Option<usize> {
     }
     let is_name = match previous {
         class::HYPHEN => false,
-        class::DOT => end > 0 && ends_well(&host[..end - 1], label_before),
-        _ => ends_well(&host[..end], last_label),
+        class::DOT => end > 0 && may_end_with(&host[..end - 1], label_before),
+        _ => may_end_with(&host[..end], last_label),
     };
     is_name.then_some(end)
 }
 
-/// Whether a name may end with the label that begins at `last_label`. A top-level domain begins with
-/// a letter (RFC 1123 section 2.1); an address consists of numbers.
-fn ends_well(name: &[u8], last_label: usize) -> bool {
+/// Whether a name may end with the label that begins at `last_label`. A top-level domain begins
+/// with a letter (RFC 1123 section 2.1); an address consists of numbers.
+fn may_end_with(name: &[u8], last_label: usize) -> bool {
     let last = &name[last_label..];
     let begins_with_digit = last.first().is_some_and(u8::is_ascii_digit);
     if begins_with_digit && (last_label > 0 || last.iter().all(u8::is_ascii_digit)) {
@@ -361,7 +371,7 @@ fn address_in_brackets(host: &[u8]) -> Option<usize> {
     text.parse::<Ipv6Addr>().ok().map(|_| end + 1)
 }
 
-/// Empty, or the number of a port.
+/// Whether this is the number of a port. An empty text counts as one.
 fn is_port(digits: &[u8]) -> bool {
     if digits.len() > 5 {
         return false;
@@ -398,7 +408,7 @@ mod names {
         name(host) == Some(host.len())
     }
 
-    /// The definition, label by label, for comparison with `is_name`.
+    /// The definition of a name, label by label, for comparison with `name`.
     fn is_name_by_definition(name: &[u8]) -> bool {
         let name = name.strip_suffix(b".").unwrap_or(name);
         let labels: Vec<&[u8]> = name.split(|byte| *byte == b'.').collect();

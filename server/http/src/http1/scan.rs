@@ -1,4 +1,5 @@
-//! Finds the end of a request head in bytes that arrive piece by piece. Each byte is examined once.
+//! Finds the end of a request head in bytes that arrive piece by piece. Each byte is examined only
+//! once.
 //!
 //! The connection calls it after every read, before the tokenizer. The tokenizer then runs once per
 //! head, and limits and bare LFs are noticed at once.
@@ -28,6 +29,10 @@ pub struct Extent {
 
 impl Scan {
     /// Examines the new bytes. `None`: the head is not complete yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] for a line end that is not CR LF, or for a head beyond a limit.
     pub fn advance(
         &mut self,
         bytes: &[u8],
@@ -125,8 +130,7 @@ impl Scan {
     }
 }
 
-/// A request begins with a token or an empty line. Anything else (TLS, binary data) is refused at
-/// once.
+/// Refuses a request that does not begin with a token or an empty line (TLS, binary data).
 fn check_first_byte(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.first() {
         Some(&byte) if byte != b'\r' && byte != b'\n' && !is_token_byte(byte) => {

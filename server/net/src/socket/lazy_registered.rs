@@ -4,7 +4,7 @@
 //! response fits into the socket's buffer. Such a connection is never registered.
 
 use super::Stream;
-use crate::watched::send_unpaced;
+use crate::readiness::send_unpaced;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use std::fs::File;
 use std::io;
@@ -46,7 +46,7 @@ impl<S: Watched> LazyRegistered<S> {
     }
 
     /// Registers the socket unless it is registered.
-    fn watched(&mut self) -> io::Result<Pin<&mut S>> {
+    fn registered(&mut self) -> io::Result<Pin<&mut S>> {
         if let LazyRegistered::Not(_) = self {
             if let LazyRegistered::Not(socket) = std::mem::replace(self, LazyRegistered::Lost) {
                 *self = LazyRegistered::Watched(S::of(socket)?);
@@ -59,7 +59,7 @@ impl<S: Watched> LazyRegistered<S> {
     }
 
     /// Tries a call on an unregistered socket. `None`: the call would have to wait.
-    fn at_once<T>(
+    fn try_unregistered<T>(
         &self,
         mut call: impl FnMut(&OwnedFd) -> rustix::io::Result<T>,
     ) -> Option<io::Result<T>> {
@@ -83,12 +83,14 @@ impl<S: Watched> AsyncRead for LazyRegistered<S> {
             return Pin::new(socket).poll_read(cx, into);
         }
         let space = into.initialize_unfilled();
-        match self.at_once(|socket| rustix::net::recv(socket, &mut *space, RecvFlags::empty())) {
+        match self
+            .try_unregistered(|socket| rustix::net::recv(socket, &mut *space, RecvFlags::empty()))
+        {
             Some(count) => {
                 into.advance(count?);
                 Poll::Ready(Ok(()))
             }
-            None => self.watched()?.poll_read(cx, into),
+            None => self.registered()?.poll_read(cx, into),
         }
     }
 }
@@ -102,9 +104,10 @@ impl<S: Watched> AsyncWrite for LazyRegistered<S> {
         if let LazyRegistered::Watched(socket) = &mut *self {
             return Pin::new(socket).poll_write(cx, bytes);
         }
-        match self.at_once(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)) {
+        match self.try_unregistered(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL))
+        {
             Some(count) => Poll::Ready(count),
-            None => self.watched()?.poll_write(cx, bytes),
+            None => self.registered()?.poll_write(cx, bytes),
         }
     }
 
@@ -114,12 +117,12 @@ impl<S: Watched> AsyncWrite for LazyRegistered<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut nothing = SendAncillaryBuffer::default();
-        let sent = self.at_once(|socket| {
+        let sent = self.try_unregistered(|socket| {
             rustix::net::sendmsg(socket, parts, &mut nothing, SendFlags::NOSIGNAL)
         });
         match sent {
             Some(count) => Poll::Ready(count),
-            None => self.watched()?.poll_write_vectored(cx, parts),
+            None => self.registered()?.poll_write_vectored(cx, parts),
         }
     }
 
@@ -132,9 +135,9 @@ impl<S: Watched> AsyncWrite for LazyRegistered<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.at_once(|socket| rustix::net::shutdown(socket, Shutdown::Write)) {
+        match self.try_unregistered(|socket| rustix::net::shutdown(socket, Shutdown::Write)) {
             Some(done) => Poll::Ready(done),
-            None => self.watched()?.poll_shutdown(cx),
+            None => self.registered()?.poll_shutdown(cx),
         }
     }
 }
@@ -148,9 +151,11 @@ impl<S: Watched> Stream for LazyRegistered<S> {
         count: usize,
     ) -> Poll<io::Result<usize>> {
         let mut offset = start;
-        match self.at_once(|socket| rustix::fs::sendfile(socket, file, Some(&mut offset), count)) {
+        match self
+            .try_unregistered(|socket| rustix::fs::sendfile(socket, file, Some(&mut offset), count))
+        {
             Some(sent) => Poll::Ready(sent),
-            None => self.watched()?.poll_send_file(cx, file, start, count),
+            None => self.registered()?.poll_send_file(cx, file, start, count),
         }
     }
 
@@ -159,9 +164,9 @@ impl<S: Watched> Stream for LazyRegistered<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.at_once(|socket| rustix::net::send(socket, bytes, super::BEFORE_MORE)) {
+        match self.try_unregistered(|socket| rustix::net::send(socket, bytes, super::BEFORE_MORE)) {
             Some(count) => Poll::Ready(count),
-            None => self.watched()?.poll_write_before_more(cx, bytes),
+            None => self.registered()?.poll_write_before_more(cx, bytes),
         }
     }
 
@@ -186,6 +191,6 @@ impl<S: Watched> Stream for LazyRegistered<S> {
     }
 
     fn watch(&mut self) -> io::Result<()> {
-        self.watched().map(|_| ())
+        self.registered().map(|_| ())
     }
 }

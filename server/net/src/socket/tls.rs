@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 impl Stream for TlsStream<TcpStream> {
-    /// File bytes must be encrypted, so the server must read them.
+    /// Returns false: file bytes must be encrypted, so the server must read them.
     fn sends_files(&self) -> bool {
         false
     }
@@ -29,9 +29,9 @@ impl Stream for TlsStream<TcpStream> {
         self.get_ref().0.reset_when_closed();
     }
 
-    /// With close_notify the client can tell the end of a response from a cut connection. Sent once
-    /// without waiting, so a client that does not read causes no delay.
-    fn say_goodbye(&mut self, cx: &mut Context<'_>) {
+    /// Sends close_notify, by which the client can tell the end of a response from a cut
+    /// connection. It is sent once without waiting, so a client that does not read causes no delay.
+    fn send_close_notify(&mut self, cx: &mut Context<'_>) {
         let _ = Pin::new(self).poll_shutdown(cx);
     }
 }

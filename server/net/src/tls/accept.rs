@@ -22,27 +22,32 @@ const HANDSHAKE: u8 = 22;
 pub enum Refusal {
     /// The client does not use TLS; the front can send it an error page.
     Plain(TcpStream),
-    /// The handshake failed or took too long. `None`: the client left before it began.
+    /// The handshake failed or took too long. `None`: the client closed or reset the connection.
     Failed(Option<String>),
 }
 
-/// `greeting` returns the host and settings for the requested name.
+/// Makes a TLS session on a new connection. `greeting` returns the TLS configuration and the
+/// settings for the name that the client sent.
+///
+/// # Errors
+///
+/// [`Refusal`] if there is no TLS session.
 pub async fn accept(
-    greeting: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
+    settings_of: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
     socket: TcpStream,
     guard: &ConnectionGuard,
 ) -> Result<(TlsStream<TcpStream>, Session), Refusal> {
-    let first = in_time(guard, first_byte(&socket)).await?;
-    match first.map_err(said)? {
+    let first = before_deadline(guard, first_byte(&socket)).await?;
+    match first.map_err(refusal_of)? {
         None => return Err(Refusal::Failed(None)),
         Some(HANDSHAKE) => {}
         Some(_) => return Err(Refusal::Plain(socket)),
     }
     let hello = LazyConfigAcceptor::new(Acceptor::default(), socket);
-    let hello = in_time(guard, hello).await?.map_err(said)?;
-    let (config, settings) = greeting(hello.client_hello().server_name());
-    let stream = in_time(guard, hello.into_stream(config)).await?;
-    let stream = stream.map_err(said)?;
+    let hello = before_deadline(guard, hello).await?.map_err(refusal_of)?;
+    let (config, settings) = settings_of(hello.client_hello().server_name());
+    let stream = before_deadline(guard, hello.into_stream(config)).await?;
+    let stream = stream.map_err(refusal_of)?;
     let session = Session::of(stream.get_ref().1, settings);
     Ok((stream, session))
 }
@@ -54,8 +59,11 @@ async fn first_byte(socket: &TcpStream) -> io::Result<Option<u8>> {
     Ok((count > 0).then_some(byte[0]))
 }
 
-/// Any alarm ends a handshake, because no request can be lost.
-async fn in_time<T>(guard: &ConnectionGuard, work: impl Future<Output = T>) -> Result<T, Refusal> {
+/// Runs one step of the handshake. Any interrupt ends the step, because no request can be lost yet.
+async fn before_deadline<T>(
+    guard: &ConnectionGuard,
+    work: impl Future<Output = T>,
+) -> Result<T, Refusal> {
     let mut work = pin!(work);
     poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(done) => Poll::Ready(Ok(done)),
@@ -67,7 +75,7 @@ async fn in_time<T>(guard: &ConnectionGuard, work: impl Future<Output = T>) -> R
     .await
 }
 
-fn said(error: io::Error) -> Refusal {
+fn refusal_of(error: io::Error) -> Refusal {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Refusal::Failed(None),
         _ => Refusal::Failed(Some(error.to_string())),

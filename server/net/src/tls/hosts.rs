@@ -58,6 +58,10 @@ pub struct Hosts {
 impl Hosts {
     /// Reads every file. `before`: the previous settings. Their tickets stay valid where nothing
     /// about clients' certificates can have changed.
+    ///
+    /// # Errors
+    ///
+    /// The first file that cannot be used.
     pub fn load(site: &Site, before: Option<&Hosts>) -> Result<Hosts, Trouble> {
         let mut hosts = Hosts {
             greetings: Vec::new(),
@@ -80,7 +84,7 @@ impl Hosts {
     }
 
     /// The problems of this site's TLS files.
-    pub fn troubles(site: &Site) -> Vec<Trouble> {
+    pub fn problems(site: &Site) -> Vec<Trouble> {
         let mut hosts = Hosts {
             greetings: Vec::new(),
             places: Vec::new(),
@@ -135,7 +139,7 @@ impl Hosts {
     }
 
     /// The settings of the host with this number.
-    pub fn greeting(&self, host: u32) -> (Arc<ServerConfig>, Arc<TlsSettings>) {
+    pub fn settings_of(&self, host: u32) -> (Arc<ServerConfig>, Arc<TlsSettings>) {
         let place = self.places.get(host as usize).copied().unwrap_or(0);
         let greeting = &self.greetings[place];
         (greeting.config.clone(), greeting.settings.clone())

@@ -48,14 +48,15 @@ impl Session {
         }
     }
 
-    /// mod_ssl's SSL_* variables of StdEnvVars, made from the certificate once per connection.
+    /// Makes mod_ssl's SSL_* variables of StdEnvVars from the certificate. Called once per
+    /// connection.
     pub fn variables(&self) -> impl Iterator<Item = Field<'_>> {
         let all = self.variables.get_or_init(|| variables::of(self));
         all.iter()
             .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
     }
 
-    /// SSL_CLIENT_CERT and the client's chain, in PEM.
+    /// Returns SSL_CLIENT_CERT and the client's chain, in PEM.
     pub fn client_pem(&self) -> Vec<(String, String)> {
         let name = |index: usize| match index.checked_sub(1) {
             None => "SSL_CLIENT_CERT".to_string(),

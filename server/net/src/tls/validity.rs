@@ -12,7 +12,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
 /// A line for each certificate outside of its validity. Unreadable files are reported elsewhere.
-pub fn remarks(site: &Site) -> Vec<String> {
+pub fn warnings(site: &Site) -> Vec<String> {
     let mut files: Vec<&Path> = site
         .all_hosts()
         .flat_map(|host| &host.tls.certificates)
@@ -24,11 +24,11 @@ pub fn remarks(site: &Site) -> Vec<String> {
     let now = now.unwrap_or_default();
     files
         .into_iter()
-        .filter_map(|file| remark(file, now))
+        .filter_map(|file| warning(file, now))
         .collect()
 }
 
-fn remark(file: &Path, now: Duration) -> Option<String> {
+fn warning(file: &Path, now: Duration) -> Option<String> {
     let found = read_certificates("SSLCertificateFile", file).ok()?;
     let (_, certificate) = X509Certificate::from_der(found.first()?).ok()?;
     let times = certificate.validity();

@@ -1,10 +1,10 @@
 //! Apache's combined format: `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`.
 
-use super::Entry;
+use super::AccessEntry;
 use crate::escape::{decimal, log_item, status};
 
 /// Appends the line. `time` is the text between the brackets.
-pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
+pub fn write(line: &mut Vec<u8>, entry: &AccessEntry<'_>, time: &[u8]) {
     log_item(line, entry.client());
     match entry.user {
         None => line.extend_from_slice(b" - - ["),
@@ -26,7 +26,7 @@ pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
 }
 
 /// Appends `%r`. A request without a request line is `-`. An HTTP/0.9 request has no protocol.
-pub fn request_line(line: &mut Vec<u8>, entry: &Entry<'_>) {
+pub fn request_line(line: &mut Vec<u8>, entry: &AccessEntry<'_>) {
     if entry.method.is_empty() {
         line.push(b'-');
         return;

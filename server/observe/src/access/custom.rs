@@ -1,13 +1,13 @@
 //! A line in a site's own `LogFormat`. Foreign bytes are escaped as in the combined format.
 
-use super::{combined, Ending, Entry};
+use super::{combined, AccessEntry, Ending};
 use crate::clock::{self, Clock, Style};
 use crate::escape::{decimal, log_item, padded};
 use mehari_config::{LogField, LogItem, LogTime, TimeStyle, TimeUnit};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Appends the line. `time` is the text between the brackets of `%t`.
-pub fn write(line: &mut Vec<u8>, items: &[LogItem], entry: &Entry<'_>, time: &[u8]) {
+pub fn write(line: &mut Vec<u8>, items: &[LogItem], entry: &AccessEntry<'_>, time: &[u8]) {
     for item in items {
         match item {
             LogItem::Text(text) => line.extend_from_slice(text.as_bytes()),
@@ -31,7 +31,13 @@ fn applies(statuses: Option<&(bool, Vec<u16>)>, status: u16) -> bool {
     statuses.is_none_or(|(negated, list)| list.contains(&status) != *negated)
 }
 
-fn value(line: &mut Vec<u8>, field: &LogField, original: bool, entry: &Entry<'_>, time: &[u8]) {
+fn value(
+    line: &mut Vec<u8>,
+    field: &LogField,
+    original: bool,
+    entry: &AccessEntry<'_>,
+    time: &[u8],
+) {
     let more = &entry.more;
     match field {
         LogField::ClientName => log_item(line, entry.client()),
@@ -107,7 +113,7 @@ fn in_microseconds(unit: TimeUnit) -> u64 {
     }
 }
 
-fn status(entry: &Entry<'_>, original: bool) -> u16 {
+fn status(entry: &AccessEntry<'_>, original: bool) -> u16 {
     if original && entry.more.first_status > 0 {
         entry.more.first_status
     } else {
@@ -115,7 +121,7 @@ fn status(entry: &Entry<'_>, original: bool) -> u16 {
     }
 }
 
-fn target<'a>(entry: &Entry<'a>, original: bool) -> &'a [u8] {
+fn target<'a>(entry: &AccessEntry<'a>, original: bool) -> &'a [u8] {
     if original || entry.more.resource.is_empty() {
         entry.target
     } else {
@@ -133,14 +139,14 @@ fn query(target: &[u8]) -> &[u8] {
     &target[path(target).len()..]
 }
 
-fn request_field<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+fn request_field<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
     let mut fields = entry.more.fields.iter();
     fields
         .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
         .map(|(_, value)| *value)
 }
 
-fn response_field<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+fn response_field<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
     let lines = entry.more.response.split(|&byte| byte == b'\n');
     let mut fields = lines.filter_map(|line| {
         let colon = line.iter().position(|&byte| byte == b':')?;
@@ -151,7 +157,7 @@ fn response_field<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
         .map(|(_, value)| value)
 }
 
-fn environment<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+fn environment<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
     let mut noted = entry.more.variables.iter().rev();
     if let Some((_, value)) = noted.find(|(known, _)| known == name.as_bytes()) {
         return Some(value);
@@ -161,13 +167,13 @@ fn environment<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
         .map(|(_, value)| value.as_bytes())
 }
 
-fn cookie<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+fn cookie<'a>(entry: &AccessEntry<'a>, name: &str) -> Option<&'a [u8]> {
     let pairs = request_field(entry, "Cookie")?.split(|&byte| byte == b';');
     let mut pairs = pairs.map(<[u8]>::trim_ascii);
     pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
-fn moment(line: &mut Vec<u8>, wanted: &LogTime, entry: &Entry<'_>, begin: &[u8]) {
+fn moment(line: &mut Vec<u8>, wanted: &LogTime, entry: &AccessEntry<'_>, begin: &[u8]) {
     let time = if wanted.end {
         entry.time + Duration::from_micros(entry.total_us)
     } else {

@@ -3,11 +3,11 @@
 //!
 //! A byte outside UTF-8 becomes the four characters `\xhh`. Every line is therefore valid JSON.
 
-use super::Entry;
+use super::AccessEntry;
 use crate::escape::{decimal, json_string};
 
 /// Appends the line. `time` is an RFC 3339 date and time in UTC.
-pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
+pub fn write(line: &mut Vec<u8>, entry: &AccessEntry<'_>, time: &[u8]) {
     line.extend_from_slice(b"{\"time\":\"");
     line.extend_from_slice(time);
     line.extend_from_slice(b"\",\"remote_addr\":");

@@ -9,7 +9,7 @@ fn json(target: LogTarget) -> AccessLogSettings {
     }
 }
 
-fn own_line(format: &str, entry: &Entry<'_>) -> String {
+fn own_line(format: &str, entry: &AccessEntry<'_>) -> String {
     let format = LogFormat::parse(format).expect(format);
     let mut line = Vec::new();
     custom::write(
@@ -26,7 +26,7 @@ fn own_formats_write_what_apache_writes() {
     let environment = [("NAME", "value"), ("RULED", "by none")];
     let environment = environment.map(|(name, value)| (name.to_string(), value.to_string()));
     let variables = ["by one", "by another"].map(|value| (b"RULED".to_vec(), value.into()));
-    let entry = Entry {
+    let entry = AccessEntry {
         status: 404,
         name: Some(b"client.example.test"),
         more: More {
@@ -91,8 +91,8 @@ fn own_formats_write_what_apache_writes() {
     }
 }
 
-fn entry() -> Entry<'static> {
-    Entry {
+fn entry() -> AccessEntry<'static> {
+    AccessEntry {
         remote: b"127.0.0.1",
         name: None,
         user: None,
@@ -112,13 +112,13 @@ fn entry() -> Entry<'static> {
     }
 }
 
-fn combined_line(entry: &Entry<'_>) -> String {
+fn combined_line(entry: &AccessEntry<'_>) -> String {
     let mut line = Vec::new();
     combined::write(&mut line, entry, b"21/Nov/2026:20:25:01 +0000");
     String::from_utf8(line).expect("combined lines are ASCII")
 }
 
-fn json_line(entry: &Entry<'_>) -> serde_json::Value {
+fn json_line(entry: &AccessEntry<'_>) -> serde_json::Value {
     let mut line = Vec::new();
     json::write(&mut line, entry, b"2026-11-21T20:25:01.123456Z");
     assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
@@ -136,7 +136,7 @@ fn combined_line_reads_as_apaches() {
 
 #[test]
 fn combined_line_shows_what_is_missing_as_apache_does() {
-    let bare = Entry {
+    let bare = AccessEntry {
         user: Some(b""),
         method: b"",
         bytes: 0,
@@ -153,7 +153,7 @@ fn combined_line_shows_what_is_missing_as_apache_does() {
 
 #[test]
 fn a_client_cannot_forge_a_combined_line() {
-    let forged = Entry {
+    let forged = AccessEntry {
         user: Some(b"frank"),
         target: b"/\" 200 1 \"-\" \"x\"\n10.0.0.1 - - [",
         user_agent: Some(b"a\\\" \x1b[2J\xff"),
@@ -180,7 +180,7 @@ fn json_line_has_every_field_by_name() {
 
 #[test]
 fn a_client_cannot_forge_a_json_field() {
-    let forged = Entry {
+    let forged = AccessEntry {
         user: Some("zoé".as_bytes()),
         target: b"/\",\"status\":500,\"x\":\"",
         user_agent: Some(b"\xff\n\\"),
@@ -225,7 +225,7 @@ fn rotation_under_load_loses_and_tears_no_line() {
     for turn in 0..20 {
         for _ in 0..700 {
             id += 1;
-            log.record(&Entry {
+            log.record(&AccessEntry {
                 request_id: id,
                 ..entry()
             });

@@ -27,18 +27,18 @@ const SHOWN: usize = 200;
 
 pub struct Guard {
     pid: u32,
-    state: Mutex<State>,
+    state: Mutex<FloodState>,
 }
 
 #[derive(Default)]
-struct State {
-    seen: HashMap<u64, Seen>,
+struct FloodState {
+    seen: HashMap<u64, Repetition>,
     keys: HashMap<String, Instant>,
     /// Messages of the spool's thread about the log itself.
     notes: Vec<String>,
 }
 
-struct Seen {
+struct Repetition {
     since: Instant,
     count: u64,
     level: LogLevel,
@@ -85,12 +85,15 @@ impl Guard {
                 return true;
             }
         }
-        let seen = state.seen.entry(hasher.finish()).or_insert_with(|| Seen {
-            since: now,
-            count: 0,
-            level,
-            shown: message[..message.len().min(SHOWN)].to_vec(),
-        });
+        let seen = state
+            .seen
+            .entry(hasher.finish())
+            .or_insert_with(|| Repetition {
+                since: now,
+                count: 0,
+                level,
+                shown: message[..message.len().min(SHOWN)].to_vec(),
+            });
         if seen.count <= LIMIT && now >= seen.since + WINDOW {
             seen.since = now;
             seen.count = 0;
@@ -116,7 +119,7 @@ impl Guard {
         due
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FloodState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,7 +131,7 @@ impl Late for Summaries {
         let mut state = self.0.lock();
         let pid = self.0.pid;
         for note in std::mem::take(&mut state.notes) {
-            say(into, LogLevel::Error, pid, note.as_bytes());
+            write_message(into, LogLevel::Error, pid, note.as_bytes());
         }
         let mut next: Option<Instant> = None;
         state.seen.retain(|_, seen| {
@@ -143,7 +146,7 @@ impl Late for Summaries {
                 let more = seen.count - LIMIT;
                 let mut text = format!("the same {} came {more} more times: ", word(seen.level));
                 text.push_str(&String::from_utf8_lossy(&seen.shown));
-                say(into, seen.level, pid, text.as_bytes());
+                write_message(into, seen.level, pid, text.as_bytes());
             }
             false
         });
@@ -151,7 +154,7 @@ impl Late for Summaries {
     }
 }
 
-fn say(into: &mut Vec<u8>, level: LogLevel, pid: u32, message: &[u8]) {
+fn write_message(into: &mut Vec<u8>, level: LogLevel, pid: u32, message: &[u8]) {
     let mut clock = Clock::new(Style::ErrorLog);
     prefix(
         into,

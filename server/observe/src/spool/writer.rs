@@ -1,6 +1,6 @@
 //! The thread that writes a spool's chunks and reports lost lines.
 
-use super::{Complaint, Late, Shared, Sink, Sleep, State, CHUNK, SLACK};
+use super::{Complaint, Late, Shared, Sink, Sleep, SpoolState, CHUNK, SLACK};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub struct Writer {
     torn: bool,
 }
 
-/// What the writer takes out of the lock at a time.
+/// The part that the writer takes out of the lock at a time.
 struct Load {
     bytes: Vec<u8>,
     /// The count of appends up to the end of `bytes`; `None` while further bytes wait.
@@ -61,7 +61,7 @@ impl Writer {
             }
             self.write(&load.bytes);
             if load.dropped > 0 {
-                self.lose(load.dropped, "the disk does not keep up");
+                self.count_lost(load.dropped, "the disk does not keep up");
             }
             load.bytes.clear();
             load.bytes.shrink_to(CHUNK + SLACK);
@@ -101,7 +101,7 @@ impl Writer {
 
     /// Waits for a full chunk, for the end of `patience` with a started chunk, or for a caller's
     /// request.
-    fn wait_for_work(&self) -> MutexGuard<'_, State> {
+    fn wait_for_work(&self) -> MutexGuard<'_, SpoolState> {
         let mut state = self.shared.lock();
         let mut since = None;
         loop {
@@ -142,7 +142,7 @@ impl Writer {
         if let Err((done, error)) = self.sink.write(bytes) {
             self.torn |= done > 0 && bytes[done - 1] != b'\n';
             let lines = bytes[done..].iter().filter(|&&b| b == b'\n').count();
-            self.lose(lines as u64, &error.to_string());
+            self.count_lost(lines as u64, &error.to_string());
         }
     }
 
@@ -163,7 +163,7 @@ impl Writer {
         }
     }
 
-    fn lose(&mut self, lines: u64, why: &str) {
+    fn count_lost(&mut self, lines: u64, why: &str) {
         self.lost += lines;
         self.why.clear();
         self.why.push_str(why);

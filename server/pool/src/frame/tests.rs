@@ -1,7 +1,9 @@
 //! Frames that a worker has overwritten.
 
 use super::*;
-use crate::{AccessResult, ConnectionFacts, MappedPath, RequestLine, ScriptEnvironment};
+use crate::{
+    AccessResult, ConnectionFacts, MappedPath, PerlSettings, RequestLine, ScriptEnvironment,
+};
 use mehari_config::TeamMark;
 use std::time::Duration;
 
@@ -40,11 +42,12 @@ fn frame() -> Vec<u8> {
         fields: &[(b"Host", b"example.org"), (b"Cookie", b"a=b")],
         environment: ScriptEnvironment {
             variables: &[(b"SITE", b"one")],
-            configured: (0, 0),
+            set_env_count: 0,
+            perl_set_env_count: 0,
             parse_headers: true,
             cgi_world: true,
         },
-        settings: (0, b""),
+        settings: PerlSettings::default(),
         access: AccessResult {
             status: 0,
             known: 0,
@@ -70,7 +73,7 @@ fn frame_as_it_was_made_is_sound() {
     assert!(!is_sound(&frame()[..40], ID, None), "cut off");
 }
 
-/// Overwrites each word in turn. No frame that is still called sound points outside of itself.
+/// Overwrites each word in turn. No frame that counts as sound points outside of itself.
 #[test]
 fn frame_written_over_anywhere_points_nowhere_outside() {
     let whole = frame();
@@ -81,7 +84,7 @@ fn frame_written_over_anywhere_points_nowhere_outside() {
             if !is_sound(&frame, ID, None) {
                 continue;
             }
-            let request = read_request(&frame).expect("it is long enough");
+            let request = read_request(&frame).expect("the frame is long enough");
             for span in request.text.iter().chain([&request.body]) {
                 let end = span.offset as usize + span.length as usize;
                 assert!(end <= frame.len(), "word {at}");

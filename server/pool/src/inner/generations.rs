@@ -1,4 +1,4 @@
-//! The generations by number, and the end of old ones.
+//! Finds generations by number, and ends old generations.
 
 use super::Inner;
 use crate::generation::{Generation, Loaded};

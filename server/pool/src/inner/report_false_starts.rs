@@ -7,7 +7,7 @@ use mehari_config::LogLevel;
 use std::time::{Duration, Instant};
 
 impl Inner {
-    pub fn started_falsely(&mut self, team: usize) {
+    pub fn note_false_start(&mut self, team: usize) {
         let team = &mut self.teams[team];
         let Some(pause) = team.false_starts.add(Instant::now()) else {
             return;

@@ -6,8 +6,8 @@ use crate::team::Team;
 use mehari_config::TeamMark;
 
 impl Inner {
-    /// The team that serves a host now. If a reload removed the team, the main server's team, which
-    /// then serves the host.
+    /// Returns the team that serves a host now. If a reload removed the team, the main server's
+    /// team serves the host.
     pub fn team_of(&self, mark: TeamMark) -> usize {
         let mut teams = self.teams.iter();
         teams.position(|team| team.mark == mark).unwrap_or(0)
@@ -33,7 +33,7 @@ impl Inner {
     }
 
     /// Removes a worker from its team's idle list. Workers of a loading generation are on no list.
-    pub fn is_idle_no_more(&mut self, team: usize, worker: usize) {
+    pub fn remove_from_idle(&mut self, team: usize, worker: usize) {
         if let Some(team) = self.teams.get_mut(team) {
             team.idle.retain(|idle| *idle != worker);
         }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{AccessResult, ConnectionFacts, MappedPath, RequestLine, ScriptEnvironment};
+use crate::{
+    AccessResult, ConnectionFacts, MappedPath, PerlSettings, RequestLine, ScriptEnvironment,
+};
 use mehari_config::Rung;
 use std::time::Duration;
 
@@ -35,11 +37,12 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         fields,
         environment: ScriptEnvironment {
             variables: &[(b"COLOUR", b"red")],
-            configured: (0, 0),
+            set_env_count: 0,
+            perl_set_env_count: 0,
             parse_headers: true,
             cgi_world: true,
         },
-        settings: (0, b""),
+        settings: PerlSettings::default(),
         access: AccessResult {
             status: 0,
             known: 0,

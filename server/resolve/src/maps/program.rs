@@ -36,31 +36,31 @@ pub enum Trouble {
     Busy,
 }
 
-type Said = Result<Option<Vec<u8>>, Trouble>;
+type LookupResult = Result<Option<Vec<u8>>, Trouble>;
 
-struct Question {
+struct ProgramLookup {
     key: Vec<u8>,
     asked: Instant,
-    tell: oneshot::Sender<Said>,
+    tell: oneshot::Sender<LookupResult>,
 }
 
 #[derive(Default)]
 pub struct Programs {
-    known: RefCell<HashMap<Vec<String>, mpsc::SyncSender<Question>>>,
+    known: RefCell<HashMap<Vec<String>, mpsc::SyncSender<ProgramLookup>>>,
 }
 
 impl Programs {
-    pub async fn ask(&self, command: &[String], key: &[u8]) -> Said {
+    pub async fn ask(&self, command: &[String], key: &[u8]) -> LookupResult {
         if key.len() > LONGEST_KEY || key.contains(&b'\n') {
             return Ok(None);
         }
         let (tell, said) = oneshot::channel();
-        let question = Question {
+        let lookup = ProgramLookup {
             key: key.to_vec(),
             asked: Instant::now(),
             tell,
         };
-        self.put(command, question)?;
+        self.put(command, lookup)?;
         match tokio::time::timeout(LIMIT, said).await {
             Ok(Ok(said)) => said,
             Ok(Err(_)) => Err(Trouble::Ended),
@@ -73,36 +73,36 @@ impl Programs {
         self.known.borrow_mut().clear();
     }
 
-    fn put(&self, command: &[String], question: Question) -> Result<(), Trouble> {
+    fn put(&self, command: &[String], lookup: ProgramLookup) -> Result<(), Trouble> {
         let mut known = self.known.borrow_mut();
         if !known.contains_key(command) {
-            let (sender, questions) = mpsc::sync_channel(WAITING);
+            let (sender, lookups) = mpsc::sync_channel(WAITING);
             let own = command.to_vec();
             let keeper = std::thread::Builder::new().name("map program".into());
             keeper
-                .spawn(move || keep(&own, &questions))
+                .spawn(move || serve_lookups(&own, &lookups))
                 .map_err(Trouble::Start)?;
             known.insert(command.to_vec(), sender);
         }
         let sender = known.get(command).ok_or(Trouble::Ended)?;
-        sender.try_send(question).map_err(|_| Trouble::Busy)
+        sender.try_send(lookup).map_err(|_| Trouble::Busy)
     }
 }
 
 /// Answers lookups until no sender is left.
-fn keep(command: &[String], questions: &mpsc::Receiver<Question>) {
+fn serve_lookups(command: &[String], lookups: &mpsc::Receiver<ProgramLookup>) {
     let mut process: Option<Process> = None;
-    while let Ok(question) = questions.recv() {
-        let deadline = question.asked + LIMIT;
+    while let Ok(lookup) = lookups.recv() {
+        let deadline = lookup.asked + LIMIT;
         if Instant::now() >= deadline {
-            let _ = question.tell.send(Err(Trouble::Slow));
+            let _ = lookup.tell.send(Err(Trouble::Slow));
             continue;
         }
         let current = process.take();
         let said = match current.map_or_else(|| Process::start(command), Ok) {
             Err(error) => Err(Trouble::Start(error)),
             Ok(mut current) => {
-                let said = current.ask(&question.key, deadline);
+                let said = current.ask(&lookup.key, deadline);
                 if said.is_ok() {
                     process = Some(current);
                 }
@@ -110,7 +110,7 @@ fn keep(command: &[String], questions: &mpsc::Receiver<Question>) {
             }
         };
         // The request may have ended.
-        let _ = question.tell.send(said);
+        let _ = lookup.tell.send(said);
     }
 }
 
@@ -138,7 +138,7 @@ impl Process {
         }
     }
 
-    fn ask(&mut self, key: &[u8], deadline: Instant) -> Said {
+    fn ask(&mut self, key: &[u8], deadline: Instant) -> LookupResult {
         let line = [key, b"\n"].concat();
         wait(&self.input, PollFlags::OUT, deadline)?;
         self.input.write_all(&line).map_err(|_| Trouble::Ended)?;
@@ -185,7 +185,7 @@ fn wait(pipe: &impl AsFd, flags: PollFlags, deadline: Instant) -> Result<(), Tro
 mod tests {
     use super::*;
 
-    fn ask(programs: &Programs, script: &str, key: &str) -> Said {
+    fn ask(programs: &Programs, script: &str, key: &str) -> LookupResult {
         let command = ["/bin/sh", "-c", script].map(str::to_string);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -226,7 +226,7 @@ mod tests {
         assert!(matches!(keep_once(&command), Err(Trouble::Start(_))));
     }
 
-    fn keep_once(command: &[String]) -> Said {
+    fn keep_once(command: &[String]) -> LookupResult {
         let programs = Programs::default();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()

@@ -1,7 +1,7 @@
 //! The system's resolver: getnameinfo(3), getaddrinfo(3) and getpwnam_r(3).
 #![allow(unsafe_code)]
 
-use super::{Answer, Name, Question};
+use super::{Answer, Name, Query};
 use std::ffi::{c_char, CStr, CString};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -11,9 +11,9 @@ const LONGEST: usize = 1025;
 const LONGEST_ENTRY: usize = 16 * 1024;
 
 /// Blocks for as long as the resolver takes.
-pub fn answer(question: &Question) -> Answer {
-    match question {
-        Question::NameOf(address) => match name_of(*address) {
+pub fn answer(query: &Query) -> Answer {
+    match query {
+        Query::NameOf(address) => match name_of(*address) {
             Ok(None) => Answer::Name(None),
             Ok(Some(text)) => Answer::Name(Some(Name {
                 is_confirmed: addresses_of(&text).is_some_and(|all| all.contains(address)),
@@ -21,8 +21,8 @@ pub fn answer(question: &Question) -> Answer {
             })),
             Err(_) => Answer::Failed,
         },
-        Question::AddressesOf(name) => addresses_of(name).map_or(Answer::Failed, Answer::Addresses),
-        Question::Home(name) => Answer::Home(home_of(name)),
+        Query::AddressesOf(name) => addresses_of(name).map_or(Answer::Failed, Answer::Addresses),
+        Query::Home(name) => Answer::Home(home_of(name)),
     }
 }
 
@@ -61,8 +61,9 @@ fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
     }
 }
 
-/// The name in lower case. The owner of an address chooses its name, so only valid host names reach
-/// logs, variables and rules (RFC 1123 section 2.1, plus `_`, which occurs).
+/// Returns the name in lower case. The owner of an address chooses the address's name, so only a
+/// valid host name may reach logs, variables and rules (RFC 1123 section 2.1, plus `_`, which
+/// occurs).
 fn host_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let fits = |label: &str| {

@@ -1,6 +1,6 @@
 //! Questions and remembered answers, with a resolver of the test.
 
-use super::{Answer, Name, Names, Question, AT_ONCE};
+use super::{Answer, Name, Names, Query, AT_ONCE};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -37,14 +37,14 @@ fn an_answer_is_asked_for_once() {
         },
         LONG,
     );
-    let question = Question::NameOf(address(1));
+    let query = Query::NameOf(address(1));
     within(async {
-        assert!(names.known(&question).is_none());
+        assert!(names.known(&query).is_none());
         for _ in 0..3 {
-            let said = names.known(&question);
+            let said = names.known(&query);
             let said = match said {
                 Some(said) => said,
-                None => names.ask(&question).await,
+                None => names.ask(&query).await,
             };
             assert_eq!(*said, name("a.example"));
         }
@@ -55,7 +55,7 @@ fn an_answer_is_asked_for_once() {
 /// Resolvers that wait until the test releases them.
 static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
-fn slow(_: &Question) -> Answer {
+fn slow(_: &Query) -> Answer {
     let open = GATE.0.lock().expect("never poisoned");
     drop(GATE.1.wait_while(open, |open| !*open));
     name("late.example")
@@ -65,12 +65,12 @@ fn slow(_: &Question) -> Answer {
 fn who_takes_too_long_has_failed_and_what_comes_later_is_kept() {
     let names = Names::with(slow, Duration::from_millis(20));
     within(async {
-        // More questions than run at once. No request waits longer than the limit.
+        // More queries than run at once. No request waits longer than the limit.
         for last in 0..=AT_ONCE as u8 {
-            let said = names.ask(&Question::NameOf(address(last))).await;
+            let said = names.ask(&Query::NameOf(address(last))).await;
             assert_eq!(*said, Answer::Failed, "{last}");
         }
-        let first = Question::NameOf(address(0));
+        let first = Query::NameOf(address(0));
         assert_eq!(names.known(&first).as_deref(), Some(&Answer::Failed));
         *GATE.0.lock().expect("never poisoned") = true;
         GATE.1.notify_all();
@@ -88,8 +88,8 @@ fn who_takes_too_long_has_failed_and_what_comes_later_is_kept() {
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 static SLOW_GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
-fn slow_for_names(question: &Question) -> Answer {
-    if let Question::AddressesOf(_) = question {
+fn slow_for_names(query: &Query) -> Answer {
+    if let Query::AddressesOf(_) = query {
         return Answer::Addresses(Vec::new());
     }
     ASKED.fetch_add(1, Ordering::Relaxed);
@@ -101,7 +101,7 @@ fn slow_for_names(question: &Question) -> Answer {
 #[test]
 fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
     let names = Names::with(slow_for_names, LONG);
-    let one = Question::NameOf(address(1));
+    let one = Query::NameOf(address(1));
     within(async {
         let many = async {
             let asking = (0..3 * AT_ONCE).map(|_| names.ask(&one));
@@ -112,15 +112,15 @@ fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
         let others = async {
             // Different names take all turns of their kind.
             let impatient = (2..2 * AT_ONCE as u8).map(|last| {
-                let question = Question::NameOf(address(last));
+                let query = Query::NameOf(address(last));
                 let names = &names;
                 async move {
                     let wait = Duration::from_millis(20);
-                    drop(tokio::time::timeout(wait, names.ask(&question)).await);
+                    drop(tokio::time::timeout(wait, names.ask(&query)).await);
                 }
             });
             join_all(impatient).await;
-            let said = names.ask(&Question::AddressesOf("a.example".into())).await;
+            let said = names.ask(&Query::AddressesOf("a.example".into())).await;
             assert_eq!(*said, Answer::Addresses(Vec::new()));
             assert_eq!(ASKED.load(Ordering::Relaxed), AT_ONCE);
             *SLOW_GATE.0.lock().expect("never poisoned") = true;
@@ -128,7 +128,7 @@ fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
         };
         tokio::join!(many, others);
     });
-    // A question that nobody waited for any more was not asked.
+    // A query that nobody waited for any more was not asked.
     assert_eq!(ASKED.load(Ordering::Relaxed), AT_ONCE);
 }
 
@@ -157,8 +157,8 @@ async fn join_all<F: std::future::Future>(all: impl Iterator<Item = F>) -> Vec<F
 fn failures_are_kept_within_bounds_too() {
     let names = Names::with(|_| Answer::Failed, LONG);
     for number in 0..=super::ANSWERS as u32 {
-        let question = Question::NameOf(IpAddr::from(number.to_be_bytes()));
-        names.book.keep(&question, Answer::Failed);
+        let query = Query::NameOf(IpAddr::from(number.to_be_bytes()));
+        names.book.keep(&query, Answer::Failed);
     }
     assert!(names.book.known.borrow().len() <= super::ANSWERS);
 }

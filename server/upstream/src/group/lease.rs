@@ -58,11 +58,11 @@ impl Lease {
         self.since
     }
 
-    /// The head of a response arrived at `now`, so the member works.
+    /// Notes that the head of a response has arrived at `now`, so the member works.
     pub fn answered(&self, now: Instant) {
         self.end_probe();
         self.member.answered(now - self.since);
-        self.group.came_back(&self.member, now);
+        self.group.member_recovered(&self.member, now);
     }
 
     fn end_probe(&self) {
@@ -71,9 +71,9 @@ impl Lease {
         }
     }
 
-    /// The member failed.
+    /// Notes that the member failed.
     pub fn failed(&self, fault: Fault) {
-        self.group.went_down(&self.member, fault);
+        self.group.member_failed(&self.member, fault);
     }
 
     /// Keeps the connection for another request from `now` on.
@@ -86,6 +86,6 @@ impl Drop for Lease {
     fn drop(&mut self) {
         self.member.in_flight.set(self.member.in_flight.get() - 1);
         self.end_probe();
-        self.group.hand_on();
+        self.group.serve_next();
     }
 }

@@ -1,6 +1,7 @@
 //! Requests that wait for a member: first in, first out, limited in number and time.
 //!
-//! One timer serves all, because the oldest request is usually the first to run out of time.
+//! One timer serves all waiting requests, because the oldest request is usually the first to run
+//! out of time.
 
 use super::{Group, Lease, Wish};
 use crate::Fault;
@@ -56,7 +57,7 @@ impl Queue {
                     waiter.lease.replace(Some(lease));
                     waiter.wake();
                 }
-                // If a request without wishes finds no member, no request does.
+                // If a request without wishes finds no member, no other request finds one.
                 None if waiter.wish.is_plain() => return,
                 None => at += 1,
             }
@@ -73,8 +74,8 @@ impl Queue {
             late: Cell::new(false),
         });
         let mut waiting = self.waiting.borrow_mut();
-        // A request that gave up at the front is harmless, but behind the front such requests would
-        // add up.
+        // A request that gave up is removed when it reaches the front. Behind the front such
+        // requests would add up.
         if waiting.len() > 2 * self.length.get() + 64 {
             waiting.retain(|waiter| !waiter.left.get());
         }
@@ -117,7 +118,7 @@ async fn watch(group: Weak<Group>, mut next: Instant) {
         tokio::time::sleep_until(next).await;
         let Some(group) = group.upgrade() else { return };
         let looks_at = &group.queue.looks_at;
-        // Since a reload a later request may have a shorter time. Another task then serves all
+        // After a reload a later request may have a shorter time. Another task then serves all
         // requests.
         if looks_at.get() != Some(next) {
             return;
@@ -134,17 +135,17 @@ async fn watch(group: Weak<Group>, mut next: Instant) {
 pub struct Seeking {
     group: Rc<Group>,
     wish: Option<Wish>,
-    place: Option<Place>,
+    place: Option<QueuePosition>,
     waited: Duration,
 }
 
-struct Place {
+struct QueuePosition {
     group: Rc<Group>,
     waiter: Rc<Waiter>,
     since: Instant,
 }
 
-impl Drop for Place {
+impl Drop for QueuePosition {
     fn drop(&mut self) {
         self.group.queue.leave(&self.waiter);
         // The request no longer wants the lease, so the next in line gets it.
@@ -174,7 +175,7 @@ impl Seeking {
                     return Poll::Ready(Ok(lease));
                 }
             }
-            // No other member exists, so one that has failed this request may serve it.
+            // No other member exists, so a member that has failed this request may serve it.
             if !wish.tried.is_empty() {
                 wish.tried.clear();
                 if let Some(lease) = self.group.take(&wish, now) {
@@ -203,14 +204,14 @@ impl Seeking {
         Poll::Pending
     }
 
-    fn take_place(&self, wish: Wish, since: Instant) -> Place {
+    fn take_place(&self, wish: Wish, since: Instant) -> QueuePosition {
         let queue = &self.group.queue;
         let until = since + self.group.queue_timeout();
         if queue.looks_at.get().is_none_or(|next| next > until) {
             queue.looks_at.set(Some(until));
             tokio::task::spawn_local(watch(Rc::downgrade(&self.group), until));
         }
-        Place {
+        QueuePosition {
             waiter: queue.join(wish, until),
             group: self.group.clone(),
             since,

@@ -1,4 +1,4 @@
-# What runs at the start, after the configuration.
+# Runs at the start, after the configuration was read.
 use strict;
 use warnings FATAL => 'all';
 use Apache2::ServerRec ();

@@ -1,4 +1,4 @@
-# What the start-up files of suites do: ask who runs them, load modules, add configuration.
+# Does what the start-up files of suites do: asks who runs them, loads modules, adds configuration.
 use strict;
 use warnings FATAL => 'all';
 

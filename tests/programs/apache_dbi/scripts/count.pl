@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Adds one line to a table by a cached statement, and says what is there and over which connection.
+# Adds one line to a table by a cached statement, and prints the table and its connection.
 use strict;
 use warnings;
 use CGI ();

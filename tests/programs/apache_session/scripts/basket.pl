@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# A shopping basket kept by Apache::Session, its id in a cookie: file, database (SQLite by Flex) by the name `store`.
+# A shopping basket kept by Apache::Session, its id in a cookie: file, database (SQLite by Flex) by
+# the name `store`.
 use strict;
 use warnings;
 use CGI ();

@@ -1,11 +1,11 @@
 #!/usr/bin/perl
-# Says what it was asked, and that it has been asked before.
+# Prints its request, and whether the process has had one before.
 use strict;
 use warnings;
 use CGI::Fast;
 use Cwd;
 
-# What the server starts it with; each request has an environment of its own.
+# The environment with which the server starts it. Each request has an environment of its own.
 my $greeting = $ENV{GREETING};
 my $calls = 0;
 while (my $query = CGI::Fast->new) {

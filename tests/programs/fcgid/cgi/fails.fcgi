@@ -1,3 +1,3 @@
 #!/usr/bin/perl
-# Does not get as far as its first request.
+# Ends before its first request.
 die "nothing to serve\n";

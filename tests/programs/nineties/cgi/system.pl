@@ -1,5 +1,5 @@
 #!/usr/bin/perl -w
-# What else the system gives: users, times, alarms, masks, sockets.
+# Other services of the system: users, times, alarms, masks, sockets.
 use Socket;
 print "Content-type: text/plain\n\n";
 ($name, $pw, $uid, $gid, $q, $c, $gcos, $dir, $shell) = getpwuid($<);

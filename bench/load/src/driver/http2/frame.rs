@@ -12,24 +12,24 @@ pub const CANCEL: u32 = 8;
 pub const REFUSED_STREAM: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub u8);
+pub struct FrameType(pub u8);
 
-impl Kind {
-    pub const DATA: Kind = Kind(0);
-    pub const HEADERS: Kind = Kind(1);
-    pub const RST_STREAM: Kind = Kind(3);
-    pub const SETTINGS: Kind = Kind(4);
-    pub const PUSH_PROMISE: Kind = Kind(5);
-    pub const PING: Kind = Kind(6);
-    pub const GOAWAY: Kind = Kind(7);
-    pub const WINDOW_UPDATE: Kind = Kind(8);
-    pub const CONTINUATION: Kind = Kind(9);
+impl FrameType {
+    pub const DATA: FrameType = FrameType(0);
+    pub const HEADERS: FrameType = FrameType(1);
+    pub const RST_STREAM: FrameType = FrameType(3);
+    pub const SETTINGS: FrameType = FrameType(4);
+    pub const PUSH_PROMISE: FrameType = FrameType(5);
+    pub const PING: FrameType = FrameType(6);
+    pub const GOAWAY: FrameType = FrameType(7);
+    pub const WINDOW_UPDATE: FrameType = FrameType(8);
+    pub const CONTINUATION: FrameType = FrameType(9);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub length: usize,
-    pub kind: Kind,
+    pub kind: FrameType,
     flags: u8,
     pub stream: u32,
 }
@@ -39,7 +39,7 @@ impl Header {
         let [a, b, c, kind, flags, s @ ..] = bytes.first_chunk::<HEADER_LENGTH>()?;
         Some(Header {
             length: u32::from_be_bytes([0, *a, *b, *c]) as usize,
-            kind: Kind(*kind),
+            kind: FrameType(*kind),
             flags: *flags,
             stream: u32::from_be_bytes(*s) & 0x7fff_ffff,
         })
@@ -50,14 +50,14 @@ impl Header {
     }
 }
 
-pub fn header(out: &mut Vec<u8>, length: usize, kind: Kind, flags: u8, stream: u32) {
+pub fn header(out: &mut Vec<u8>, length: usize, kind: FrameType, flags: u8, stream: u32) {
     out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
     out.extend_from_slice(&[kind.0, flags]);
     out.extend_from_slice(&stream.to_be_bytes());
 }
 
 pub fn settings(out: &mut Vec<u8>, values: &[(u16, u32)]) {
-    header(out, values.len() * 6, Kind::SETTINGS, 0, 0);
+    header(out, values.len() * 6, FrameType::SETTINGS, 0, 0);
     for (name, value) in values {
         out.extend_from_slice(&name.to_be_bytes());
         out.extend_from_slice(&value.to_be_bytes());
@@ -65,12 +65,12 @@ pub fn settings(out: &mut Vec<u8>, values: &[(u16, u32)]) {
 }
 
 pub fn window_update(out: &mut Vec<u8>, stream: u32, increment: u32) {
-    header(out, 4, Kind::WINDOW_UPDATE, 0, stream);
+    header(out, 4, FrameType::WINDOW_UPDATE, 0, stream);
     out.extend_from_slice(&increment.to_be_bytes());
 }
 
 pub fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
-    header(out, 4, Kind::RST_STREAM, 0, stream);
+    header(out, 4, FrameType::RST_STREAM, 0, stream);
     out.extend_from_slice(&code.to_be_bytes());
 }
 

@@ -151,7 +151,7 @@ fn block(list: &[Field], common: &[Field]) -> Block {
         field(&mut block.plain, &one.0, &one.1);
         match common.iter().position(|other| other == one) {
             Some(place) => {
-                literal(&mut block.first, (0x40, 6), &one.0, &one.1);
+                literal(&mut block.first, INDEXED, &one.0, &one.1);
                 // The latest entry has the lowest number.
                 let number = STATIC.len() + common.len() - place;
                 integer(&mut block.later, 0x80, 7, number);
@@ -171,16 +171,34 @@ pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(place) = STATIC.iter().position(|entry| *entry == (name, value)) {
         return integer(out, 0x80, 7, place + 1);
     }
-    literal(out, (0, 4), name, value);
+    literal(out, UNINDEXED, name, value);
 }
 
-/// Encodes a literal (section 6.2) of the kind that the pattern says. The name is a number if the
-/// static table has it.
-fn literal(out: &mut Vec<u8>, (pattern, bits): (u8, u32), name: &str, value: &str) {
+/// The kind of a literal: the first bits of its first byte.
+#[derive(Clone, Copy)]
+struct LiteralKind {
+    pattern: u8,
+    /// How many bits of the first byte belong to the number of the name.
+    number_bits: u32,
+}
+
+/// The decoder adds the field to its table (section 6.2.1).
+const INDEXED: LiteralKind = LiteralKind {
+    pattern: 0x40,
+    number_bits: 6,
+};
+/// The decoder's table stays as it is (section 6.2.2).
+const UNINDEXED: LiteralKind = LiteralKind {
+    pattern: 0,
+    number_bits: 4,
+};
+
+/// Encodes a literal (section 6.2). The name is a number if the static table has it.
+fn literal(out: &mut Vec<u8>, kind: LiteralKind, name: &str, value: &str) {
     match STATIC.iter().position(|(known, _)| *known == name) {
-        Some(place) => integer(out, pattern, bits, place + 1),
+        Some(place) => integer(out, kind.pattern, kind.number_bits, place + 1),
         None => {
-            out.push(pattern);
+            out.push(kind.pattern);
             string(out, name);
         }
     }

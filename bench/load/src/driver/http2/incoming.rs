@@ -4,10 +4,12 @@
 use std::borrow::Cow;
 
 use super::frame::{
-    self, Header, Kind, FLAG_ACK, FLAG_END_HEADERS, FLAG_END_STREAM, FLAG_PADDED, FLAG_PRIORITY,
+    self, FrameType, Header, FLAG_ACK, FLAG_END_HEADERS, FLAG_END_STREAM, FLAG_PADDED,
+    FLAG_PRIORITY,
 };
 use super::{
-    hpack, Data, Ended, Fault, Http2, Listener, Table, CREDIT_AFTER, LARGEST_BLOCK, LARGEST_FRAME,
+    hpack, Data, EndedStream, Fault, Http2, Listener, Table, CREDIT_AFTER, LARGEST_BLOCK,
+    LARGEST_FRAME,
 };
 
 impl Http2 {
@@ -16,7 +18,7 @@ impl Http2 {
         &mut self,
         bytes: &mut &[u8],
         listener: &mut impl Listener,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedStream>, Fault> {
         loop {
             let Some(header) = self.frame.or_else(|| self.take_header(bytes)) else {
                 return Ok(None);
@@ -25,7 +27,7 @@ impl Http2 {
                 self.begin_frame(header)?;
             }
             let ended = match header.kind {
-                Kind::DATA => {
+                FrameType::DATA => {
                     if self.take_data(header, bytes, listener)? {
                         self.frame = None;
                         self.end_of(header, header.has(FLAG_END_STREAM))
@@ -69,10 +71,10 @@ impl Http2 {
             return Err(Fault);
         }
         // RFC 9113 section 6.10: no frame may come between a header block and its continuation.
-        if self.block.is_some() && header.kind != Kind::CONTINUATION {
+        if self.block.is_some() && header.kind != FrameType::CONTINUATION {
             return Err(Fault);
         }
-        let padded = header.kind == Kind::DATA && header.has(FLAG_PADDED);
+        let padded = header.kind == FrameType::DATA && header.has(FLAG_PADDED);
         self.data = Data {
             content: header.length,
             padding: 0,
@@ -149,13 +151,13 @@ impl Http2 {
         }
     }
 
-    fn end_of(&mut self, header: Header, ends: bool) -> Option<Ended> {
+    fn end_of(&mut self, header: Header, ends: bool) -> Option<EndedStream> {
         let place = self
             .streams
             .iter()
             .position(|stream| stream.id == header.stream)?;
         self.streams[place].facts.framing_bytes += frame::HEADER_LENGTH as u64;
-        ends.then(|| Ended::Answered(self.streams.remove(place)))
+        ends.then(|| EndedStream::Answered(self.streams.remove(place)))
     }
 
     fn on_frame(
@@ -163,9 +165,9 @@ impl Http2 {
         header: Header,
         payload: &[u8],
         listener: &mut impl Listener,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedStream>, Fault> {
         match header.kind {
-            Kind::HEADERS => {
+            FrameType::HEADERS => {
                 let fragment =
                     frame::without_padding(header, payload, FLAG_PRIORITY).ok_or(Fault)?;
                 let ends = header.has(FLAG_END_STREAM);
@@ -174,7 +176,7 @@ impl Http2 {
                 }
                 self.block = Some((header.stream, ends, fragment.to_vec()));
             }
-            Kind::CONTINUATION => {
+            FrameType::CONTINUATION => {
                 let (stream, ends, mut block) = self.block.take().ok_or(Fault)?;
                 if stream != header.stream || block.len() + payload.len() > LARGEST_BLOCK {
                     return Err(Fault);
@@ -185,27 +187,27 @@ impl Http2 {
                 }
                 self.block = Some((stream, ends, block));
             }
-            Kind::RST_STREAM => {
+            FrameType::RST_STREAM => {
                 let place = self
                     .streams
                     .iter()
                     .position(|stream| stream.id == header.stream);
                 let refused = frame::number(payload) == Some(frame::REFUSED_STREAM);
                 return Ok(place.map(|place| match self.streams.remove(place) {
-                    stream if refused => Ended::Refused(stream),
-                    stream => Ended::Reset(stream),
+                    stream if refused => EndedStream::Refused(stream),
+                    stream => EndedStream::Reset(stream),
                 }));
             }
-            Kind::SETTINGS if !header.has(FLAG_ACK) => {
+            FrameType::SETTINGS if !header.has(FLAG_ACK) => {
                 self.on_settings(payload)?;
-                frame::header(&mut self.out, 0, Kind::SETTINGS, FLAG_ACK, 0);
+                frame::header(&mut self.out, 0, FrameType::SETTINGS, FLAG_ACK, 0);
             }
-            Kind::PING if !header.has(FLAG_ACK) => {
-                frame::header(&mut self.out, payload.len(), Kind::PING, FLAG_ACK, 0);
+            FrameType::PING if !header.has(FLAG_ACK) => {
+                frame::header(&mut self.out, payload.len(), FrameType::PING, FLAG_ACK, 0);
                 self.out.extend_from_slice(payload);
             }
-            Kind::GOAWAY => self.closing = true,
-            Kind::WINDOW_UPDATE => {
+            FrameType::GOAWAY => self.closing = true,
+            FrameType::WINDOW_UPDATE => {
                 let increment = i64::from(frame::number(payload).ok_or(Fault)? & 0x7fff_ffff);
                 match header.stream {
                     0 => self.window += increment,
@@ -219,7 +221,7 @@ impl Http2 {
                 self.send_bodies();
             }
             // The client's settings forbid push.
-            Kind::PUSH_PROMISE => return Err(Fault),
+            FrameType::PUSH_PROMISE => return Err(Fault),
             _ => {}
         }
         Ok(None)
@@ -231,7 +233,7 @@ impl Http2 {
         ends: bool,
         block: &[u8],
         listener: &mut impl Listener,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedStream>, Fault> {
         let Some(place) = self.streams.iter().position(|stream| stream.id == id) else {
             return Ok(None);
         };
@@ -250,7 +252,7 @@ impl Http2 {
             }
         }
         stream.facts.persistent = true;
-        Ok(ends.then(|| Ended::Answered(self.streams.remove(place))))
+        Ok(ends.then(|| EndedStream::Answered(self.streams.remove(place))))
     }
 
     fn on_settings(&mut self, payload: &[u8]) -> Result<(), Fault> {

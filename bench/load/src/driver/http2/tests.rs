@@ -4,9 +4,9 @@ use crate::driver::link::{Flight, Job};
 use crate::moment::Moment;
 
 #[derive(Default)]
-struct Heard(Vec<u16>, Vec<u8>);
+struct ReceivedParts(Vec<u16>, Vec<u8>);
 
-impl Listener for Heard {
+impl Listener for ReceivedParts {
     fn head(&mut self, stream: &Stream, _block: &[u8]) {
         self.0.push(stream.facts.status);
     }
@@ -25,7 +25,7 @@ fn flight() -> Flight {
     Flight::new(job, Moment::ZERO, false, 0)
 }
 
-fn frame_of(kind: Kind, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+fn frame_of(kind: FrameType, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     frame::header(&mut out, payload.len(), kind, flags, stream);
     out.extend_from_slice(payload);
@@ -36,15 +36,20 @@ fn frame_of(kind: Kind, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 fn conversation() -> Vec<u8> {
     let settings = [0, 3, 0, 0, 0, 7, 0, 4, 0, 0, 0, 2];
     [
-        frame_of(Kind::SETTINGS, 0, 0, &settings),
-        frame_of(Kind::PING, 0, 0, b"12345678"),
-        frame_of(Kind::HEADERS, FLAG_END_HEADERS, 1, b"\x08\x03103"),
-        frame_of(Kind::HEADERS, 0, 1, b"\x20\x88"),
-        frame_of(Kind::CONTINUATION, FLAG_END_HEADERS, 1, b"\x0f\x27\x01x"),
-        frame_of(Kind::DATA, FLAG_PADDED, 1, b"\x03hellopad"),
-        frame_of(Kind::DATA, 0, 1, b", you"),
+        frame_of(FrameType::SETTINGS, 0, 0, &settings),
+        frame_of(FrameType::PING, 0, 0, b"12345678"),
+        frame_of(FrameType::HEADERS, FLAG_END_HEADERS, 1, b"\x08\x03103"),
+        frame_of(FrameType::HEADERS, 0, 1, b"\x20\x88"),
         frame_of(
-            Kind::HEADERS,
+            FrameType::CONTINUATION,
+            FLAG_END_HEADERS,
+            1,
+            b"\x0f\x27\x01x",
+        ),
+        frame_of(FrameType::DATA, FLAG_PADDED, 1, b"\x03hellopad"),
+        frame_of(FrameType::DATA, 0, 1, b", you"),
+        frame_of(
+            FrameType::HEADERS,
             FLAG_END_HEADERS | FLAG_END_STREAM,
             1,
             b"\x00\x01a\x01b",
@@ -57,12 +62,14 @@ fn conversation() -> Vec<u8> {
 fn a_response_is_read_alike_whatever_the_pieces() {
     let bytes = conversation();
     for step in 1..=bytes.len() {
-        let (mut http2, mut heard) = (Http2::new(), Heard::default());
+        let (mut http2, mut heard) = (Http2::new(), ReceivedParts::default());
         http2.start(flight(), &Block::default(), b"");
         let mut answered = 0;
         for mut piece in bytes.chunks(step) {
             while let Some(ended) = http2.feed(&mut piece, &mut heard).expect("good frames") {
-                assert!(matches!(ended, Ended::Answered(stream) if stream.facts.body_bytes == 10));
+                assert!(
+                    matches!(ended, EndedStream::Answered(stream) if stream.facts.body_bytes == 10)
+                );
                 answered += 1;
             }
         }
@@ -80,12 +87,12 @@ fn a_body_keeps_to_the_windows() {
     let first = http2.unsent().len();
     assert!((65_535..66_000).contains(&first), "{first}");
     let mut more = &[
-        frame_of(Kind::WINDOW_UPDATE, 0, 0, &100_000u32.to_be_bytes()),
-        frame_of(Kind::WINDOW_UPDATE, 0, 1, &100_000u32.to_be_bytes()),
+        frame_of(FrameType::WINDOW_UPDATE, 0, 0, &100_000u32.to_be_bytes()),
+        frame_of(FrameType::WINDOW_UPDATE, 0, 1, &100_000u32.to_be_bytes()),
     ]
     .concat()[..];
     assert!(http2
-        .feed(&mut more, &mut Heard::default())
+        .feed(&mut more, &mut ReceivedParts::default())
         .expect("good frames")
         .is_none());
     assert!(http2.unsent().len() > 100_000);
@@ -94,22 +101,29 @@ fn a_body_keeps_to_the_windows() {
 #[test]
 fn broken_frames_are_faults() {
     for wrong in [
-        frame_of(Kind::PUSH_PROMISE, FLAG_END_HEADERS, 1, b"\0\0\0\x02\x82"),
-        frame_of(Kind::CONTINUATION, 0, 1, b""),
         frame_of(
-            Kind::HEADERS,
+            FrameType::PUSH_PROMISE,
+            FLAG_END_HEADERS,
+            1,
+            b"\0\0\0\x02\x82",
+        ),
+        frame_of(FrameType::CONTINUATION, 0, 1, b""),
+        frame_of(
+            FrameType::HEADERS,
             FLAG_END_HEADERS,
             1,
             b"\xff\xff\xff\xff\xff\xff",
         ),
-        frame_of(Kind::HEADERS, FLAG_END_HEADERS, 1, b"\xbe"),
-        frame_of(Kind::DATA, FLAG_PADDED, 1, b"\x09a"),
+        frame_of(FrameType::HEADERS, FLAG_END_HEADERS, 1, b"\xbe"),
+        frame_of(FrameType::DATA, FLAG_PADDED, 1, b"\x09a"),
         vec![0xff; 9],
     ] {
         let mut http2 = Http2::new();
         http2.start(flight(), &Block::default(), b"");
         assert!(
-            http2.feed(&mut &wrong[..], &mut Heard::default()).is_err(),
+            http2
+                .feed(&mut &wrong[..], &mut ReceivedParts::default())
+                .is_err(),
             "{wrong:?}"
         );
     }
@@ -158,9 +172,9 @@ fn a_server_without_a_table_gets_plain_fields() {
     let blocks = hpack::requests([fields("/")].iter(), false);
     let mut http2 = Http2::new();
     http2.start(flight(), &blocks[0], b"");
-    let mut settings = &frame_of(Kind::SETTINGS, 0, 0, &[0, 1, 0, 0, 0, 0])[..];
+    let mut settings = &frame_of(FrameType::SETTINGS, 0, 0, &[0, 1, 0, 0, 0, 0])[..];
     assert!(http2
-        .feed(&mut settings, &mut Heard::default())
+        .feed(&mut settings, &mut ReceivedParts::default())
         .expect("good frames")
         .is_none());
     for prefix in [&b"\x20"[..], b""] {

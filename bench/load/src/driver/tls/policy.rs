@@ -32,8 +32,11 @@ pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig
         .with_custom_certificate_verifier(verifier(policy, provider)?);
     let mut configuration = match &policy.identity {
         None => builder.with_no_client_auth(),
-        Some((chain, key)) => builder
-            .with_client_auth_cert(certificates(chain)?, private_key(key)?)
+        Some(identity) => builder
+            .with_client_auth_cert(
+                certificates(&identity.certificate)?,
+                private_key(&identity.key)?,
+            )
             .map_err(refused)?,
     };
     configuration.alpn_protocols = if http2 {

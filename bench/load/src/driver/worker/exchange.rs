@@ -4,11 +4,11 @@
 use std::io;
 
 use crate::moment::Moment;
-use crate::observe::{ConnectTimes, Exchange, FailureKind, Observer, Sample};
+use crate::observe::{FailureKind, ObservedExchange, Observer, Sample};
 use crate::response::Facts;
 
 use super::super::epoll::Event;
-use super::super::link::{send, Flight, Phase};
+use super::super::link::{send, Flight, LinkRecord, Phase};
 use super::reading::Reading;
 use super::Worker;
 
@@ -108,7 +108,7 @@ impl<O: Observer> Worker<'_, O> {
             return;
         };
         flight.written = written;
-        let exchange = Exchange {
+        let exchange = ObservedExchange {
             request: flight.job.request,
             connection: serial,
             intended: flight.job.intended,
@@ -137,8 +137,8 @@ impl<O: Observer> Worker<'_, O> {
                 .begin(self.prepared.rendered[next.job.request].bodiless);
         }
         let reusable = facts.persistent && was_sent && self.plan.connection.keep_alive;
-        let link = (link.serial, link.times);
-        self.tell_answer(&flight, &facts, link, reusable, reading);
+        let link = link.record();
+        self.report_answer(&flight, &facts, link, reusable, reading);
         match flight.job.visit {
             None => {
                 self.give_permit(reading.came);
@@ -154,23 +154,23 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    pub(super) fn tell_answer(
+    pub(super) fn report_answer(
         &mut self,
         flight: &Flight,
         facts: &Facts,
-        (connection, times): (u64, ConnectTimes),
+        link: LinkRecord,
         kept_alive: bool,
         reading: Reading,
     ) {
         let done = reading.of(flight.first_byte.min(reading.now));
         let sample = Sample {
             request: flight.job.request,
-            connection,
+            connection: link.serial,
             calls_before: flight.calls_before,
             intended: flight.job.intended,
             permitted: flight.job.permitted,
             begun: flight.begun,
-            connect: flight.opened.then_some(times),
+            connect: flight.opened.then_some(link.times),
             write_begun: flight.write_begun,
             written: flight.written,
             first_byte: flight.first_byte,
@@ -186,7 +186,7 @@ impl<O: Observer> Worker<'_, O> {
         };
         self.observer.completed(&sample);
         self.totals.completed += 1;
-        self.untold.0 += 1;
+        self.untold.completed += 1;
         self.under_way -= 1;
     }
 

@@ -3,10 +3,10 @@
 use std::io;
 
 use crate::moment::Moment;
-use crate::observe::{Closed, ConnectTimes, Failure, FailureKind, Observer};
+use crate::observe::{Closed, Failure, FailureKind, Observer};
 use crate::response::Facts;
 
-use super::super::link::{Flight, Job, Link};
+use super::super::link::{Flight, Job, Link, LinkRecord};
 use super::super::timers::Due;
 use super::opening::connect_failure;
 use super::{Worker, PAUSE_AFTER_REFUSAL};
@@ -43,7 +43,7 @@ impl<O: Observer> Worker<'_, O> {
             error: error.and_then(io::Error::raw_os_error),
             now,
         };
-        let identity = (link.serial, link.times);
+        let identity = link.record();
         let mut facts = *link.reader.facts();
         while let Some(flight) = link.in_flight.pop_front() {
             self.fail(&flight, Some(identity), &facts, at);
@@ -73,19 +73,19 @@ impl<O: Observer> Worker<'_, O> {
     pub(super) fn fail(
         &mut self,
         flight: &Flight,
-        link: Option<(u64, ConnectTimes)>,
+        link: Option<LinkRecord>,
         facts: &Facts,
         at: Broken,
     ) {
         let job = flight.job;
         self.observer.failed(&Failure {
             request: job.request,
-            connection: link.map_or(self.serial, |(serial, _)| serial),
+            connection: link.map_or(self.serial, |link| link.serial),
             calls_before: flight.calls_before,
             intended: job.intended,
             permitted: job.permitted,
             begun: flight.begun,
-            connect: link.filter(|_| flight.opened).map(|(_, times)| times),
+            connect: link.filter(|_| flight.opened).map(|link| link.times),
             write_begun: flight.write_begun,
             written: flight.written,
             first_byte: flight.first_byte,
@@ -100,7 +100,7 @@ impl<O: Observer> Worker<'_, O> {
             measured: self.supply.measures(job.intended),
         });
         self.totals.failed += 1;
-        self.untold.1 += 1;
+        self.untold.failed += 1;
         self.under_way -= 1;
         let refused = matches!(
             at.kind,

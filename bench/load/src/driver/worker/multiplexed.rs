@@ -5,11 +5,11 @@ use std::io;
 use url::Url;
 
 use crate::moment::Moment;
-use crate::observe::{ConnectTimes, Exchange, FailureKind, Observer};
+use crate::observe::{FailureKind, ObservedExchange, Observer};
 
 use super::super::cookies::Jar;
-use super::super::http2::{hpack, Ended, Listener, Stream};
-use super::super::link::{send, Links};
+use super::super::http2::{hpack, EndedStream, Listener, Stream};
+use super::super::link::{send, LinkRecord, Links};
 use super::super::prepared::Prepared;
 use super::super::visit::Visits;
 use super::failure::Broken;
@@ -25,8 +25,8 @@ struct Ear<'a, O> {
 }
 
 impl<'a, O: Observer> Ear<'a, O> {
-    fn exchange(&self, stream: &Stream) -> Exchange {
-        Exchange {
+    fn exchange(&self, stream: &Stream) -> ObservedExchange {
+        ObservedExchange {
             request: stream.flight.job.request,
             connection: self.connection,
             intended: stream.flight.job.intended,
@@ -80,7 +80,7 @@ impl<O: Observer> Worker<'_, O> {
             let body = &self.plan.requests[flight.job.request].body;
             flight.write_begun = now;
             flight.written = now;
-            let exchange = Exchange {
+            let exchange = ObservedExchange {
                 request: flight.job.request,
                 connection: link.serial,
                 intended: flight.job.intended,
@@ -160,13 +160,15 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     return !done;
                 }
-                Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, reading),
-                Ok(Some(Ended::Refused(stream))) => {
+                Ok(Some(EndedStream::Answered(stream))) => {
+                    self.stream_answered(index, stream, reading)
+                }
+                Ok(Some(EndedStream::Refused(stream))) => {
                     let mut flight = stream.flight;
                     flight.written = Moment::NEVER;
                     link.in_flight.push_front(flight);
                 }
-                Ok(Some(Ended::Reset(stream))) => {
+                Ok(Some(EndedStream::Reset(stream))) => {
                     self.stream_failed(index, stream, FailureKind::Reset, now);
                 }
                 Err(_) => {
@@ -188,8 +190,8 @@ impl<O: Observer> Worker<'_, O> {
             return;
         };
         link.answered += 1;
-        let times = (link.serial, link.times);
-        self.tell_answer(&stream.flight, &stream.facts, times, true, reading);
+        let record = link.record();
+        self.report_answer(&stream.flight, &stream.facts, record, true, reading);
         self.list(index);
         match stream.flight.job.visit {
             None => {
@@ -209,7 +211,7 @@ impl<O: Observer> Worker<'_, O> {
         let Some(link) = self.links.get(index) else {
             return;
         };
-        let link = Some((link.serial, link.times));
+        let link = Some(link.record());
         self.fail(
             &stream.flight,
             link,
@@ -246,12 +248,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Ends all streams of a closed link.
-    pub(super) fn fail_streams(
-        &mut self,
-        streams: Vec<Stream>,
-        link: (u64, ConnectTimes),
-        at: Broken,
-    ) {
+    pub(super) fn fail_streams(&mut self, streams: Vec<Stream>, link: LinkRecord, at: Broken) {
         for stream in streams {
             self.fail(&stream.flight, Some(link), &stream.facts, at);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use url::Url;
 
 use crate::moment::Moment;
-use crate::observe::{Exchange, FailureKind, Observer};
+use crate::observe::{FailureKind, ObservedExchange, Observer};
 use crate::response::{Head, Listener};
 
 use super::super::cookies::Jar;
@@ -38,7 +38,7 @@ impl Reading {
 /// Passes the parts of a response to the observer.
 struct Ear<'a, O> {
     observer: &'a mut O,
-    exchange: Exchange,
+    exchange: ObservedExchange,
     jar: Option<(&'a Url, &'a mut Jar)>,
 }
 

@@ -109,7 +109,7 @@ fn time_row(point: &Point) -> Vec<String> {
     row
 }
 
-/// HTML allows cells without end tags, which keeps long tables small.
+/// Writes a table. HTML allows cells without end tags, which keeps long tables small.
 fn table(title: &str, heads: &[&str], rows: Vec<Vec<String>>, open: bool) -> String {
     if rows.is_empty() {
         return String::new();

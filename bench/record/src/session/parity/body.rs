@@ -37,7 +37,7 @@ pub fn compare(old: &Answer, new: &Answer, masks: &Masks, findings: &mut Finding
     true
 }
 
-/// Both bodies as UTF-8, or both as Latin-1; `None` for bytes with a NUL.
+/// Decodes both bodies as UTF-8, or both as Latin-1. `None`: they contain a NUL.
 fn texts(old: &[u8], new: &[u8]) -> Option<[String; 2]> {
     if old.contains(&0) || new.contains(&0) {
         return None;

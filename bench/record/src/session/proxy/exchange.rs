@@ -18,7 +18,7 @@ use crate::session::{headers, Target};
 use crate::wall_clock;
 
 /// The facts known after the request was sent.
-pub struct Exchange {
+pub struct RecordedExchange {
     recorder: Arc<Recorder>,
     /// The proxy's origin as the client knows it.
     local: Option<Target>,
@@ -37,12 +37,12 @@ pub struct Sent {
     pub tls: Option<Duration>,
 }
 
-impl Exchange {
+impl RecordedExchange {
     /// Turns the client's request into the target's.
     pub fn begin(
         conversation: &Conversation,
         request: Request<Incoming>,
-    ) -> Result<(Exchange, Request<Capture>), String> {
+    ) -> Result<(RecordedExchange, Request<Capture>), String> {
         let recorder = conversation.recorder.clone();
         let target = &recorder.settings.target;
         let (mut parts, body) = request.into_parts();
@@ -55,7 +55,7 @@ impl Exchange {
         let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
         let recorded = recorded_request(&parts.method, &path, &parts.headers, target);
         let captured = Arc::new(Mutex::new(Captured::default()));
-        let exchange = Exchange {
+        let exchange = RecordedExchange {
             local,
             started: Instant::now(),
             started_unix_us: wall_clock::now(),
@@ -126,7 +126,7 @@ impl Exchange {
         }
     }
 
-    /// HAR includes the TLS handshake in `connect` and gives it again in `ssl`.
+    /// Returns the times. HAR includes the TLS handshake in `connect` and gives it again in `ssl`.
     fn timings(&self, headed: Instant, sent: &Sent) -> Timings {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let tls = sent.tls.unwrap_or_default();

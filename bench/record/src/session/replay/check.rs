@@ -33,7 +33,7 @@ impl FromStr for Checks {
 }
 
 impl Checks {
-    /// How the answer differs from the recorded answer.
+    /// Describes how the answer differs from the recorded answer.
     pub fn difference(self, expected: &Expected, status: u16, body: &[u8]) -> Option<String> {
         // Browsers record status 0 for a missing answer.
         if self.status && expected.status != 0 && status != expected.status {

@@ -17,8 +17,15 @@ pub struct Played {
     pub ended_unix_us: u64,
     /// Why the request counts as failed.
     pub problem: Option<String>,
-    /// Status and length of the body, or the failure class.
-    pub outcome: Result<(u16, u64), &'static str>,
+    /// The answer, or the failure class.
+    pub outcome: Result<PlayedAnswer, &'static str>,
+}
+
+/// The answer to a played request.
+#[derive(Debug, Clone, Copy)]
+pub struct PlayedAnswer {
+    pub status: u16,
+    pub body_bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -142,11 +149,11 @@ fn empty_record(script: &Script, users: usize) -> Record {
 fn add_to_record(record: &mut Record, played: &Played, ns: u64) {
     record.counts.attempted += 1;
     match played.outcome {
-        Ok((status, bytes)) => {
+        Ok(PlayedAnswer { status, body_bytes }) => {
             record.counts.completed += 1;
             *record.counts.statuses.entry(status).or_default() += 1;
-            record.counts.bytes_received += bytes;
-            record.counts.body_bytes_received += bytes;
+            record.counts.bytes_received += body_bytes;
+            record.counts.body_bytes_received += body_bytes;
             record.response.count(ns);
             if status >= 400 {
                 record.response_of_errors.count(ns);
@@ -160,7 +167,7 @@ fn add_to_record(record: &mut Record, played: &Played, ns: u64) {
     record.timeline.count(Event {
         ended_unix_us: played.ended_unix_us,
         response_ns: played.outcome.is_ok().then_some(ns),
-        bytes: played.outcome.map_or(0, |(_, bytes)| bytes),
+        bytes: played.outcome.map_or(0, |answer| answer.body_bytes),
     });
 }
 

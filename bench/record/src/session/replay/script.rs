@@ -40,6 +40,11 @@ pub struct Expected {
 }
 
 impl Script {
+    /// Makes the script of an archive. `to` replaces the recorded target.
+    ///
+    /// # Errors
+    ///
+    /// A text with the reason for which the archive cannot be replayed.
     pub fn of(archive: &Archive, to: Option<Target>) -> Result<Script, String> {
         let entries = &archive.log.entries;
         let first = entries

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::report::Played;
+use super::report::{Played, PlayedAnswer};
 use super::script::Script;
 use super::visitor::Visitor;
 use super::Settings;
@@ -69,7 +69,10 @@ impl User {
                 Err(none) => Some(none.why.clone()),
             },
             outcome: answer
-                .map(|answer| (answer.status, answer.body.len() as u64))
+                .map(|answer| PlayedAnswer {
+                    status: answer.status,
+                    body_bytes: answer.body.len() as u64,
+                })
                 .map_err(|none| none.class),
         }
     }

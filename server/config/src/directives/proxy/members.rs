@@ -102,21 +102,42 @@ pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
         .iter()
         .position(|known| known.name == name);
     let place = known.unwrap_or_else(|| {
-        site.back_ends.upstreams.push(Upstream {
-            name: name.to_string(),
-            members: Vec::new(),
-            method: Method::Random,
-            sticky: None,
-            no_failover: false,
-            queue: 1000,
-            queue_timeout: Duration::from_secs(10),
-            attempts: 3,
-            health: None,
-            program: None,
-        });
+        site.back_ends.upstreams.push(empty(name));
         site.back_ends.upstreams.len() - 1
     });
     &mut site.back_ends.upstreams[place]
+}
+
+fn empty(name: &str) -> Upstream {
+    Upstream {
+        name: name.to_string(),
+        members: Vec::new(),
+        method: Method::Random,
+        sticky: None,
+        no_failover: false,
+        queue: 1000,
+        queue_timeout: Duration::from_secs(10),
+        attempts: 3,
+        health: None,
+        program: None,
+    }
+}
+
+/// A back end that a program names while the server runs, and the path on it. `None`: the text is
+/// no URL of a back end that speaks HTTP.
+pub fn chosen(text: &str) -> Option<(Upstream, String)> {
+    let url = super::url::read(text).filter(|url| url.speech == crate::Speech::Http)?;
+    let path = url.path.clone();
+    let member = back_end(url);
+    let member = BackEnd {
+        path: String::new(),
+        ..member
+    };
+    let upstream = Upstream {
+        members: vec![member.clone()],
+        ..empty(&member.name())
+    };
+    Some((upstream, path))
 }
 
 pub fn back_end(url: Url) -> BackEnd {

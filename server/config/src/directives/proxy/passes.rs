@@ -3,7 +3,7 @@
 use super::super::row::*;
 use super::members;
 use super::programs;
-use super::url::{self, Place};
+use super::url::{self, ProxyTarget, UrlArgument};
 use crate::{BackEnd, HandlerName, Pass, PassFrom, Pattern, Proxied, Scope, Site};
 use std::sync::Arc;
 
@@ -68,20 +68,20 @@ fn proxied(
     let text = arguments.filled(at)?;
     let mut raw = false;
     let site = &mut *target.site;
-    let (upstream, alone, to) = match url::place(arguments, at, text)? {
-        Place::Balancer(name, path) => {
+    let (upstream, alone, to) = match url::place(arguments, UrlArgument { argument: at, text })? {
+        ProxyTarget::Balancer(name, path) => {
             members::upstream(site, &name);
             (name, false, path)
         }
-        Place::Program(file) => {
+        ProxyTarget::Program(file) => {
             let name = programs::name(&file);
             members::upstream(site, &name);
             (name, true, String::new())
         }
-        Place::BackEnd(mut url) => {
+        ProxyTarget::BackEnd(mut url) => {
             let path = std::mem::take(&mut url.path);
             let member = members::back_end(url);
-            (alone(site, member), true, path)
+            (add_single_upstream(site, member), true, path)
         }
     };
     for index in at + 1..arguments.words.len() {
@@ -113,7 +113,7 @@ fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &st
 }
 
 /// An upstream with a single back end. Returns its name.
-fn alone(site: &mut Site, member: BackEnd) -> String {
+fn add_single_upstream(site: &mut Site, member: BackEnd) -> String {
     let name = member.name();
     let upstream = members::upstream(site, &name);
     if upstream.members.is_empty() {
@@ -126,9 +126,9 @@ fn alone(site: &mut Site, member: BackEnd) -> String {
 pub fn handler(
     target: &mut Target,
     arguments: &Arguments,
-    (index, text): (usize, &str),
+    url: UrlArgument<'_>,
 ) -> Result<Proxied, Fault> {
-    let upstream = upstream(target, arguments, (index, text))?;
+    let upstream = upstream(target, arguments, url)?;
     Ok(Proxied {
         upstream,
         from: PassFrom::Prefix("/".into()),
@@ -141,22 +141,22 @@ pub fn handler(
 pub fn upstream(
     target: &mut Target,
     arguments: &Arguments,
-    (index, text): (usize, &str),
+    url: UrlArgument<'_>,
 ) -> Result<String, Fault> {
     let site = &mut *target.site;
-    let upstream = match url::place(arguments, index, text)? {
-        Place::Balancer(name, _) => {
+    let upstream = match url::place(arguments, url)? {
+        ProxyTarget::Balancer(name, _) => {
             members::upstream(site, &name);
             name
         }
-        Place::Program(file) => {
+        ProxyTarget::Program(file) => {
             let name = programs::name(&file);
             members::upstream(site, &name);
             name
         }
-        Place::BackEnd(url) => alone(site, members::back_end(url)),
+        ProxyTarget::BackEnd(url) => add_single_upstream(site, members::back_end(url)),
     };
-    named(target, arguments, index, &upstream);
+    named(target, arguments, url.argument, &upstream);
     Ok(upstream)
 }
 

@@ -1,4 +1,5 @@
-//! The URL of a back end: `http://host:port/path`, `https://...`, `fcgi://...`, `unix:/socket|http://host/path`.
+//! The URL of a back end: `http://host:port/path`, `https://...`, `fcgi://...`,
+//! `unix:/socket|http://host/path`.
 
 use crate::arguments::Arguments;
 use crate::problem::Fault;
@@ -20,7 +21,7 @@ pub struct Url {
 }
 
 /// The target of a `ProxyPass` or a handler.
-pub enum Place {
+pub enum ProxyTarget {
     /// `balancer://name` and the path behind it.
     Balancer(String, String),
     BackEnd(Url),
@@ -28,46 +29,67 @@ pub enum Place {
     Program(PathBuf),
 }
 
-pub fn place(arguments: &Arguments, index: usize, text: &str) -> Result<Place, Fault> {
+/// The text of an argument, or a part of it.
+#[derive(Debug, Clone, Copy)]
+pub struct UrlArgument<'a> {
+    /// The number of the argument, for error messages.
+    pub argument: usize,
+    pub text: &'a str,
+}
+
+pub fn place(arguments: &Arguments, url: UrlArgument<'_>) -> Result<ProxyTarget, Fault> {
+    let UrlArgument {
+        argument: index,
+        text,
+    } = url;
     if let Some(rest) = strip(text, "balancer://") {
         let (name, path) = split_path(rest);
         return if name.is_empty() {
             Err(refused(arguments, index, text, "the name of a balancer"))
         } else {
-            Ok(Place::Balancer(
+            Ok(ProxyTarget::Balancer(
                 format!("balancer://{}", name.to_ascii_lowercase()),
                 path.to_string(),
             ))
         };
     }
     if let Some(path) = strip(text, "fcgi:///") {
-        return Ok(Place::Program(PathBuf::from(format!("/{path}"))));
+        return Ok(ProxyTarget::Program(PathBuf::from(format!("/{path}"))));
     }
-    back_end(arguments, index, text).map(Place::BackEnd)
+    back_end(arguments, index, text).map(ProxyTarget::BackEnd)
 }
 
 pub fn back_end(arguments: &Arguments, index: usize, text: &str) -> Result<Url, Fault> {
-    let (socket, text_url) = match strip(text, "unix:") {
-        Some(rest) => match rest.split_once('|') {
-            Some((socket, url)) if socket.starts_with('/') => (Some(socket), url),
-            _ => return Err(refused(arguments, index, text, EXPECTED)),
-        },
-        None => (None, text),
+    let has_known_scheme = without_socket(text).is_none_or(|(_, url)| speech(url).is_some());
+    if let (false, Some((_, url))) = (has_known_scheme, without_socket(text)) {
+        return Err(unknown_scheme(arguments, index, text, url));
+    }
+    read(text).ok_or_else(|| refused(arguments, index, text, EXPECTED))
+}
+
+/// The socket before a URL, and the URL. `None`: the socket is no absolute path.
+fn without_socket(text: &str) -> Option<(Option<&str>, &str)> {
+    let Some(rest) = strip(text, "unix:") else {
+        return Some((None, text));
     };
-    let Some((speech, secure, rest)) = speech(text_url) else {
-        return Err(unknown_scheme(arguments, index, text, text_url));
-    };
+    let (socket, url) = rest.split_once('|')?;
+    socket.starts_with('/').then_some((Some(socket), url))
+}
+
+/// Reads the URL of one back end. `None`: it is none.
+pub fn read(text: &str) -> Option<Url> {
+    let (socket, text_url) = without_socket(text)?;
+    let (speech, secure, rest) = speech(text_url)?;
     let (authority, path) = split_path(rest);
     let address = match socket {
         Some(socket) => BackEndAddress::Unix(PathBuf::from(socket)),
-        None => tcp(authority, default_port(speech, secure))
-            .ok_or_else(|| refused(arguments, index, text, EXPECTED))?,
+        None => tcp(authority, default_port(speech, secure))?,
     };
     let host = match authority {
         "" => "localhost",
         authority => authority,
     };
-    Ok(Url {
+    Some(Url {
         speech,
         secure,
         address,

@@ -7,9 +7,9 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// The longest reply in bytes.
 const LONGEST: usize = 64 << 20;
-/// The limits of nested lists and of parts per reply: each part costs more memory here than on the
-/// wire.
+/// The deepest nesting of lists.
 const DEEPEST: usize = 4;
+/// The most parts of a reply. Each part costs more memory here than on the wire.
 const MOST: usize = 100_000;
 const ROOM: usize = 16 * 1024;
 
@@ -30,7 +30,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The texts of a list.
+    /// The texts in a list.
     pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
         let all = match self {
             Reply::List(all) => &all[..],
@@ -82,7 +82,7 @@ impl Link {
         Ok(link)
     }
 
-    /// The reply to each command. An error of the server is an error.
+    /// Returns the reply to each command. An error reply of the server is returned as an error.
     pub async fn exchange(&mut self, commands: &[Vec<&[u8]>]) -> io::Result<Vec<Reply>> {
         let mut request = Vec::new();
         for words in commands {
@@ -106,7 +106,7 @@ impl Link {
                 None => self.more().await?,
             }
         }
-        // Leftover bytes would count as the reply to the next command.
+        // Leftover bytes would be taken for the reply to the next command.
         if self.come.is_empty() {
             Ok(replies)
         } else {
@@ -130,11 +130,11 @@ fn strange(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Takes one reply from `rest`, with at most `left` parts. `None`: it is incomplete.
+/// Takes one reply from `rest`. The reply may have at most `left` parts. `None`: it is incomplete.
 fn parse(rest: &mut &[u8], depth: usize, left: &mut usize) -> io::Result<Option<Reply>> {
     *left = left
         .checked_sub(1)
-        .ok_or_else(|| strange("a reply of too many parts"))?;
+        .ok_or_else(|| strange("a reply with too many parts"))?;
     let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else {
         return if rest.len() > ROOM {
             Err(strange("a reply without an end"))
@@ -164,7 +164,7 @@ fn parse(rest: &mut &[u8], depth: usize, left: &mut usize) -> io::Result<Option<
                 return Ok(None);
             };
             if !text.ends_with(b"\r\n") {
-                return Err(strange("a text that is longer than it says"));
+                return Err(strange("a text that is longer than its announced length"));
             }
             *rest = behind;
             return Ok(Some(Reply::Text(text[..length].to_vec())));

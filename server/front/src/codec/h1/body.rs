@@ -1,4 +1,4 @@
-//! Reads request bodies. A body is complete before a program sees it, in memory or in a file.
+//! Reads request bodies. A program starts when the body is complete, in memory or in a file.
 
 use super::connection::Connection;
 use super::receive::Filled;
@@ -13,17 +13,17 @@ use mehari_net::socket::Stream;
 use std::io;
 use std::time::Duration;
 
-/// An unwanted body is read up to this size to keep the connection.
+/// An unwanted body up to this many bytes is read, so that the connection can be kept.
 const SKIPPED: u64 = 64 * 1024;
 /// Bytes per read of a large body.
 const CHUNK: usize = 64 * 1024;
 
 const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
-const CUT_OFF: Problem = Problem::malformed(400, "the client ended within a body");
+const CUT_OFF: Problem = Problem::malformed(400, "the client closed before its body ended");
 
 impl<S: Stream> Connection<S> {
-    /// Reads the body for a program. The inner error: the request is refused and the rest unread.
+    /// Reads the body for a program. An inner error refuses the request and leaves the rest unread.
     pub(super) async fn gather(&mut self, limit: u64) -> Result<Result<Gathered, Problem>, Gone> {
         let limit = if limit == 0 { u64::MAX } else { limit };
         match self.head.framing {
@@ -44,7 +44,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Reads a small body early for scripts, and leaves it in the buffer.
+    /// Reads a small body before scripts run, and leaves the body in the input buffer.
     pub(super) async fn gather_for_scripts(
         &mut self,
         context: &mut RequestContext,
@@ -67,7 +67,7 @@ impl<S: Stream> Connection<S> {
         Ok(Ok(()))
     }
 
-    /// Discards an unwanted body. If it is too long, the connection closes.
+    /// Discards an unwanted body. The connection closes if the body is longer than [`SKIPPED`].
     pub(super) async fn skip_body(&mut self) -> Result<(), Gone> {
         let waits = self.head.expects_continue && self.input.bytes().len() == self.head.length;
         let skipped = match self.head.framing {

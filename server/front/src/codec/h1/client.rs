@@ -6,7 +6,7 @@ use crate::content::backlog::Backlog;
 use crate::content::Content;
 use crate::handlers::Backend;
 use crate::pipeline::{
-    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, ResponseHead,
+    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, RequestHead, ResponseHead,
 };
 use crate::request::{Fields, Peer, Protocol};
 use crate::shared::uploads::Upload;
@@ -21,22 +21,10 @@ use std::rc::Rc;
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
 
-/// How long a client that half-closes keeps its place in the queue.
+/// How long a half-closed client keeps its place in the queue.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-impl<S: Stream> ClientStream for Connection<S> {
-    fn shared(&self) -> &Rc<Shared> {
-        &self.shared
-    }
-
-    fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    fn guard(&self) -> &ConnectionGuard {
-        &self.guard
-    }
-
+impl<S: Stream> RequestHead for Connection<S> {
     fn method(&self) -> &[u8] {
         self.head.method.of(self.input.bytes())
     }
@@ -55,6 +43,20 @@ impl<S: Stream> ClientStream for Connection<S> {
             bytes: self.input.bytes(),
             spans: &self.head.fields,
         }
+    }
+}
+
+impl<S: Stream> ClientStream for Connection<S> {
+    fn shared(&self) -> &Rc<Shared> {
+        &self.shared
+    }
+
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn guard(&self) -> &ConnectionGuard {
+        &self.guard
     }
 
     fn check_head(&self) -> Result<(), Problem> {
@@ -141,7 +143,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         }
         match self.guard.poll_interrupt(cx) {
             Some(Interrupt::Abort) => Err(Gone),
-            // The request is still in the queue, and most likely the client has given up.
+            // The request is still in the queue, and the client has most likely given up.
             Some(Interrupt::TimedOut) if waits => Err(Gone),
             _ => Ok(()),
         }
@@ -187,6 +189,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.keep &= length != Length::Close;
         let reply = Reply {
             status: context.status,
+            reason: context.reason(),
             lines: [head.lines[0], head.lines[1], context.own_lines(&self.peer)],
             has_date: head.has_date,
             has_server: head.has_server,
@@ -216,7 +219,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.keep = false;
         self.flush().await?;
         if framing == Framing::UntilClose {
-            // The normal end of the connection would look like a complete response.
+            // A normal close would make the truncated response look complete.
             self.socket.reset_when_closed();
         }
         Err(Gone)
@@ -230,7 +233,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.output.pending()
     }
 
-    /// The output leaves with the responses to further requests.
+    /// Returns 0, because gathered output leaves with the responses to further requests.
     fn withheld(&self) -> usize {
         0
     }
@@ -263,7 +266,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.output.pending() > 0
     }
 
-    fn takes_others(&mut self) -> bool {
+    fn takes_other_streams(&mut self) -> bool {
         false
     }
 

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::receive::Arrival;
 use crate::codec::pace::Pace;
 use crate::content::page;
-use crate::pipeline::{self, ClientStream, Gone, RequestContext};
+use crate::pipeline::{self, Gone, RequestContext, RequestHead};
 use crate::request::{Peer, Protocol};
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
@@ -20,7 +20,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 /// How a connection ended.
-pub enum Ended<S> {
+pub enum ConnectionEnd<S> {
     Closed,
     /// The client sent HTTP/2's preface.
     Http2(Takeover<S>),
@@ -60,7 +60,7 @@ pub struct Connection<S> {
     pub(super) refused: bool,
 }
 
-/// A request that is being answered. Dropping it writes the access log line.
+/// A request that is being answered. Dropping the value writes the line of the access log.
 struct Answering<'c, S: Stream> {
     connection: &'c mut Connection<S>,
     context: RequestContext,
@@ -72,7 +72,7 @@ impl<S: Stream> Drop for Answering<'_, S> {
     }
 }
 
-/// What follows a request.
+/// The next step of the connection after a request.
 #[derive(PartialEq)]
 enum Next {
     Request,
@@ -109,16 +109,16 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    pub async fn serve(mut self) -> Ended<S> {
+    pub async fn serve(mut self) -> ConnectionEnd<S> {
         loop {
             match self.request().await {
                 Ok(Next::Request) => {}
                 Ok(Next::Linger) => {
                     self.linger().await;
-                    return Ended::Closed;
+                    return ConnectionEnd::Closed;
                 }
                 Ok(Next::Http2) => {
-                    return Ended::Http2(Takeover {
+                    return ConnectionEnd::Http2(Takeover {
                         bytes: self.input.take(),
                         socket: self.socket,
                         guard: self.guard,
@@ -127,13 +127,13 @@ impl<S: Stream> Connection<S> {
                 }
                 Ok(Next::Close) => {
                     poll_fn(|cx| {
-                        self.socket.say_goodbye(cx);
+                        self.socket.send_close_notify(cx);
                         Poll::Ready(())
                     })
                     .await;
-                    return Ended::Closed;
+                    return ConnectionEnd::Closed;
                 }
-                Err(Gone) => return Ended::Closed,
+                Err(Gone) => return ConnectionEnd::Closed,
             }
         }
     }
@@ -154,7 +154,8 @@ impl<S: Stream> Connection<S> {
                 Ok(Next::Close)
             }
             Arrival::Http2 => {
-                // Handles the bytes that have arrived before it looks for more, or for the end.
+                // Handles the bytes that have arrived before it waits for more bytes or for the
+                // end.
                 self.socket.watch().map_err(|_| Gone)?;
                 Ok(Next::Http2)
             }
@@ -162,7 +163,8 @@ impl<S: Stream> Connection<S> {
     }
 
     async fn answer(&mut self) -> Result<Next, Gone> {
-        // The context is built where it stays: a copy of it costs more than most stages.
+        // The context is built in its final place, because a copy of it costs more than most
+        // stages.
         let mut answering = Answering {
             context: self.begin(),
             connection: self,

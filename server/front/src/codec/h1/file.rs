@@ -1,4 +1,4 @@
-//! Sends a large file: in windows, or straight from the page cache.
+//! Sends a large file: window by window through memory, or straight from the page cache.
 
 use super::connection::Connection;
 use crate::content::body::{FileBody, WINDOW};
@@ -8,12 +8,12 @@ use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
 
-/// More than a socket takes at once.
+/// More bytes than a socket takes at once.
 const MUCH: u64 = 512 * 1024;
 
 impl<S: Stream> Connection<S> {
-    /// Sends a window at a time. If the file shrinks meanwhile, the connection ends early, because
-    /// the response cannot report it.
+    /// Sends one window at a time. If the file shrinks meanwhile, the connection ends early,
+    /// because the sent head cannot be changed any more.
     pub(super) async fn send_file(
         &mut self,
         context: &mut RequestContext,
@@ -61,7 +61,7 @@ impl<S: Stream> Connection<S> {
         body: &mut FileBody,
     ) -> io::Result<bool> {
         if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
-            // For a client elsewhere the system must probe the path.
+            // For a client on another machine, the path's capacity must first be probed.
             if self.peer.is_on_this_host() {
                 self.socket.send_unpaced();
             }
@@ -111,7 +111,7 @@ fn gone(_: Gone) -> io::Error {
     io::ErrorKind::ConnectionAborted.into()
 }
 
-/// Whether the client left or was too slow, so the file is not at fault.
+/// Whether the client left or was too slow. The file is then not at fault.
 fn is_the_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut};
     matches!(

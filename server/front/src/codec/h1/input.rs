@@ -1,4 +1,4 @@
-//! Received bytes that are not used yet. One buffer per connection, initialised once.
+//! Received bytes that are not used yet. Each connection has one buffer, which is initialised once.
 
 use mehari_net::buffer_pool::{self, Pool};
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ thread_local! {
 }
 
 pub struct Input {
-    /// Fully initialised. `start..end` holds received bytes.
+    /// The buffer, fully initialised. `start..end` holds received bytes.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -32,7 +32,7 @@ impl Input {
         }
     }
 
-    /// The received bytes. The first is the request's first.
+    /// The received bytes. They begin with the first byte of the current request.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
@@ -55,7 +55,7 @@ impl Input {
         }
     }
 
-    /// Removes `count` bytes, `after` bytes from the start.
+    /// Removes `count` bytes that follow the first `after` bytes.
     pub fn cut(&mut self, after: usize, count: usize) {
         let from = self.start + after;
         self.buffer.copy_within(from + count..self.end, from);
@@ -92,7 +92,7 @@ impl Input {
         Poll::Ready(Ok(count))
     }
 
-    /// All remaining bytes, for a protocol that takes over the connection.
+    /// Returns all remaining bytes, for a protocol that takes over the connection.
     pub fn take(&mut self) -> Vec<u8> {
         let rest = self.bytes().to_vec();
         self.consume(rest.len());

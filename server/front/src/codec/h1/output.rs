@@ -23,12 +23,12 @@ impl Output {
         }
     }
 
-    /// Bytes that the socket has not taken.
+    /// The bytes that the socket has not taken.
     pub fn pending(&self) -> usize {
         self.bytes.len() - self.written
     }
 
-    /// Writes once. `Ready(Ok(true))`: nothing is left.
+    /// Writes once. `Ready(Ok(true))`: all bytes are written.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -88,7 +88,7 @@ impl Output {
         Ok(true)
     }
 
-    /// Sets the output, which must be empty.
+    /// Replaces the output, which must be empty.
     pub fn refill(&mut self, bytes: Vec<u8>) {
         debug_assert_eq!(self.pending(), 0);
         self.bytes = bytes.into();
@@ -102,8 +102,8 @@ impl Output {
         }
     }
 
-    /// Keeps a stream's buffer from growing for ever behind its write position. At least half must
-    /// have been written, so that bytes are rarely moved.
+    /// Removes written bytes from the front of a stream's buffer, which would otherwise grow for
+    /// ever. It waits until at least half is written, so bytes are rarely moved.
     pub fn compact(&mut self) {
         if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);

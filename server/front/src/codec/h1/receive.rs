@@ -11,11 +11,12 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long and how much of a refused client's input is read, so that the client's system delivers
-/// our response before it learns of the close.
+/// How long the input of a refused client is read. The client's system then delivers our response
+/// before it learns of the close.
 pub const LINGER: Duration = Duration::from_secs(2);
+/// How much of a refused client's input is read meanwhile.
 pub const LINGER_BYTES: usize = 4 * 1024 * 1024;
-/// The most unread bytes of further requests. Beyond it the client must wait.
+/// The most unread bytes of further requests. A client with more must wait.
 const AHEAD: usize = 64 * 1024;
 
 pub enum Arrival {
@@ -26,7 +27,7 @@ pub enum Arrival {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Waits for a complete head. Responses to earlier requests are sent before it sleeps.
+    /// Waits for a complete head. Responses to earlier requests are sent before the wait.
     pub(super) async fn next_head(&mut self) -> Result<Arrival, Gone> {
         let site = self.shared.site();
         let limits = &site.limits;
@@ -92,7 +93,7 @@ impl<S: Stream> Connection<S> {
         })
     }
 
-    /// Reads once.
+    /// Reads once from the socket.
     pub(super) async fn fill(&mut self) -> Result<Filled, Gone> {
         poll_fn(|cx| self.poll_fill(cx)).await
     }
@@ -111,7 +112,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// While a program works, notices that the client has sent more, ended or left.
+    /// Notices, while a program works, that the client has sent more, ended or left.
     pub(super) fn poll_input(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
         if self.socket.is_registered_lazily() {
             return Ok(());

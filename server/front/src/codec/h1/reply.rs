@@ -9,7 +9,7 @@ use std::time::SystemTime;
 /// How the client finds the end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// There is no body (1xx, 204, 304), or the length of a HEAD's body is unknown.
+    /// There is no body (1xx, 204, 304), or the response to HEAD has a body of unknown length.
     Unsaid,
     Known(u64),
     Chunked,
@@ -19,6 +19,8 @@ pub enum Length {
 
 pub struct Reply<'a> {
     pub status: u16,
+    /// `None`: the registered phrase.
+    pub reason: Option<&'a [u8]>,
     pub lines: [&'a [u8]; 3],
     pub has_date: bool,
     pub has_server: bool,
@@ -30,7 +32,10 @@ pub struct Reply<'a> {
 
 impl Reply<'_> {
     pub fn push(&self, clock: &Clock, into: &mut Vec<u8>) {
-        push_status_line(self.status, into);
+        match self.reason {
+            None => push_status_line(self.status, into),
+            Some(reason) => push_with_reason(self.status, reason, into),
+        }
         if !self.has_server {
             into.extend_from_slice(b"Server: Mehari\r\n");
         }
@@ -63,10 +68,14 @@ pub fn push_status_line(status: u16, into: &mut Vec<u8>) {
         into.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         return;
     }
+    push_with_reason(status, status::phrase(status).as_bytes(), into);
+}
+
+fn push_with_reason(status: u16, reason: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(b"HTTP/1.1 ");
     push_number(u64::from(status), into);
     into.push(b' ');
-    into.extend_from_slice(status::phrase(status).as_bytes());
+    into.extend_from_slice(reason);
     into.extend_from_slice(b"\r\n");
 }
 

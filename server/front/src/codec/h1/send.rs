@@ -10,9 +10,9 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-/// Beyond this, the responses of pipelined requests are sent before the next request begins.
+/// Beyond this size, the responses of pipelined requests are sent before the next request begins.
 const GATHERED: usize = 64 * 1024;
-/// Copying a body of this size costs more than a system call.
+/// Copying a body of this size costs more than an extra system call.
 const LONG: usize = 16 * 1024;
 
 impl<S: Stream> Connection<S> {
@@ -45,7 +45,8 @@ impl<S: Stream> Connection<S> {
         .await
     }
 
-    /// The client reads nothing: ends it when the write limit has passed since its last byte.
+    /// Ends a connection whose client reads nothing, when the write limit has passed since its last
+    /// byte.
     pub(super) fn poll_stalled(
         &self,
         cx: &mut Context<'_>,
@@ -61,7 +62,8 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// A short body joins the gathered output. A long one is sent at once without a copy.
+    /// Sends a complete body. A short body joins the gathered output. A long body is sent at once,
+    /// without a copy.
     pub(super) async fn send_body(
         &mut self,
         context: &mut RequestContext,

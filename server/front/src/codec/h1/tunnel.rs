@@ -36,7 +36,7 @@ impl<S: Stream> Connection<S> {
         let (guard, clock) = (&self.guard, &self.shared.clock);
         let moved = || guard.enter(clock, Phase::Work, limit);
         moved();
-        let mut carrying = pin!(tunnel::carry(&mut self.socket, &early, talk, moved));
+        let mut carrying = pin!(tunnel::forward(&mut self.socket, &early, talk, moved));
         let carried = poll_fn(|cx| match guard.poll_interrupt(cx) {
             Some(Interrupt::TimedOut | Interrupt::Abort) => Poll::Ready(None),
             _ => carrying.as_mut().poll(cx).map(Some),

@@ -1,5 +1,5 @@
-//! Counts the active streams of a connection. Its deadline is that of work while there are any, and
-//! otherwise that of an idle connection.
+//! Counts the active streams of a connection. While there are any, the connection has the deadline
+//! of work, and otherwise that of an idle connection.
 
 use crate::shared::Shared;
 use mehari_net::deadline::{ConnectionGuard, Phase};
@@ -21,8 +21,8 @@ impl ActiveStreams {
         }
     }
 
-    /// The client had a request that was answered at once.
-    pub fn still_here(&self, shared: &Shared) {
+    /// Restarts the idle time after a request that was answered at once.
+    pub fn note_activity(&self, shared: &Shared) {
         if self.active.get() == 0 {
             self.rest(shared);
         }
@@ -34,7 +34,7 @@ impl ActiveStreams {
     }
 }
 
-/// A stream at work.
+/// An active stream. Dropping the value ends its count.
 pub struct Working {
     shared: Rc<Shared>,
     active_streams: Rc<ActiveStreams>,

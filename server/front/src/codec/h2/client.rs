@@ -6,7 +6,7 @@ use crate::content::backlog::{Backlog, WaitingPage};
 use crate::content::Content;
 use crate::handlers::Backend;
 use crate::pipeline::{
-    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, ResponseHead,
+    BodyLength, ClientStream, Framing, Gathered, Gone, RequestContext, RequestHead, ResponseHead,
 };
 use crate::request::{Fields, Peer};
 use crate::shared::uploads::Upload;
@@ -21,19 +21,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-impl ClientStream for Stream {
-    fn shared(&self) -> &Rc<Shared> {
-        &self.shared
-    }
-
-    fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    fn guard(&self) -> &ConnectionGuard {
-        self.own_guard()
-    }
-
+impl RequestHead for Stream {
     fn method(&self) -> &[u8] {
         self.head.method()
     }
@@ -48,6 +36,20 @@ impl ClientStream for Stream {
 
     fn fields(&self) -> Fields<'_> {
         self.head.fields()
+    }
+}
+
+impl ClientStream for Stream {
+    fn shared(&self) -> &Rc<Shared> {
+        &self.shared
+    }
+
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn guard(&self) -> &ConnectionGuard {
+        self.own_guard()
     }
 
     fn check_head(&self) -> Result<(), Problem> {
@@ -81,7 +83,7 @@ impl ClientStream for Stream {
         self.gather(context, limit)
     }
 
-    /// A stream's body is never left in the codec's buffer.
+    /// Always empty: a stream's body is never left in the codec's buffer.
     fn buffered(&self, _: usize) -> &[u8] {
         &[]
     }
@@ -101,7 +103,7 @@ impl ClientStream for Stream {
         }
     }
 
-    /// Streams are sent independently.
+    /// Does nothing: streams are sent independently of each other.
     async fn settle(&mut self) -> Result<(), Gone> {
         Ok(())
     }
@@ -122,7 +124,7 @@ impl ClientStream for Stream {
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
-    /// HTTP/2 requests have no Upgrade.
+    /// Always refuses: HTTP/2 requests have no Upgrade.
     async fn upgrade(
         &mut self,
         _: &mut RequestContext,
@@ -169,7 +171,7 @@ impl ClientStream for Stream {
 
     async fn end_response(&mut self, is_cut_off: bool, _: Framing) -> Result<(), Gone> {
         match &mut self.sending {
-            // A client that got less than everything must see a reset.
+            // A client that got less than the announced length must see a reset.
             _ if is_cut_off => Err(Gone),
             Some(sending) => sending.end(),
             None => Ok(()),
@@ -217,7 +219,7 @@ impl ClientStream for Stream {
         self.sending.as_ref().is_some_and(Sending::is_blocked)
     }
 
-    fn takes_others(&mut self) -> bool {
+    fn takes_other_streams(&mut self) -> bool {
         let outgoing = &self.outgoing;
         let sending = self.sending.as_mut();
         sending.is_some_and(|sending| sending.others_got_on(outgoing))

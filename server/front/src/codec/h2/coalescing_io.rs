@@ -1,5 +1,5 @@
-//! The socket of an HTTP/2 connection for the library and its driver. Bytes that were read before
-//! come first, incoming frames are counted, and outgoing bytes are gathered.
+//! The socket of an HTTP/2 connection, shared by the library and its driver. Bytes that were read
+//! before the takeover come first, incoming frames are counted, and outgoing bytes are gathered.
 //!
 //! The library flushes after each data frame and polls the socket again after each stream. The
 //! driver therefore ends rounds: the output of all streams of a round leaves at its end, and an
@@ -14,7 +14,7 @@ use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-/// At this size gathered bytes leave before the round ends.
+/// Gathered bytes of this size leave before the round ends.
 const GATHERED: usize = 32 * 1024;
 /// Larger buffers are freed.
 const KEPT: usize = 64 * 1024;
@@ -36,15 +36,16 @@ struct Inner<S> {
     at: usize,
     socket: S,
     flood_guard: FloodGuard,
-    /// Outgoing bytes, and how many the socket has taken.
+    /// Outgoing bytes.
+    /// How many of the gathered bytes the socket has taken.
     gathered: Vec<u8>,
     written: usize,
     /// Whether the driver ends rounds.
     by_round: bool,
-    /// Whether the socket had nothing more in this round.
+    /// Whether the socket had no more bytes in this round.
     dry: bool,
     end: End,
-    /// Whether the library is within a frame.
+    /// Whether the library has written only a part of a frame.
     within: bool,
 }
 
@@ -52,7 +53,7 @@ struct Inner<S> {
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     NotYet,
-    /// It has arrived, but the library does not know, because it would drop unanswered streams.
+    /// The end has arrived, but it is kept from the library, which would drop unanswered streams.
     HeldBack,
     Told,
 }
@@ -75,23 +76,23 @@ impl<S> CoalescingIo<S> {
         })))
     }
 
-    /// From now on [`CoalescingIo::poll_end_round`] ends rounds.
+    /// Notes that [`CoalescingIo::poll_end_round`] ends rounds from now on.
     pub fn gather_by_round(&self) {
         self.0.borrow_mut().by_round = true;
     }
 
-    /// Whether the client has closed its sending side and the library does not know.
+    /// Whether the client has closed its sending side and the library has not been told.
     pub fn holds_back_the_end(&self) -> bool {
         self.0.borrow().end == End::HeldBack
     }
 
     /// Lets the library's next read return the end.
-    pub fn tell_the_end(&self) {
+    pub fn release_end(&self) {
         self.0.borrow_mut().end = End::Told;
     }
 
-    /// Sends a PING to a client that has closed its sending side. A client that has closed
-    /// completely refuses it, and the next write fails.
+    /// Sends a PING to a client that has closed its sending side. The system of a client that has
+    /// closed completely refuses the PING, and the next write fails.
     pub fn probe(&self) {
         let ends = &mut *self.0.borrow_mut();
         if !ends.within {
@@ -99,14 +100,15 @@ impl<S> CoalescingIo<S> {
         }
     }
 
-    /// The kind of flood, if there is one.
+    /// The kind of flood. `None`: there is no flood.
     pub fn verdict(&self, age: Duration) -> Option<&'static str> {
         self.0.borrow().flood_guard.verdict(age)
     }
 }
 
 impl<S: AsyncWrite + Unpin> CoalescingIo<S> {
-    /// Ends a round: gathered bytes leave. The driver is woken when there is room for the rest.
+    /// Ends a round: gathered bytes leave. The driver is woken when the socket has room for the
+    /// rest.
     pub fn poll_end_round(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ends = &mut *self.0.borrow_mut();
         ends.dry = false;
@@ -222,79 +224,4 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CoalescingIo<S> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::task::Waker;
-
-    #[tokio::test]
-    async fn what_was_read_before_comes_first_and_a_round_leaves_together() {
-        let (mut client, socket) = tokio::io::duplex(1024);
-        let mut line = CoalescingIo::new(b"be".to_vec(), socket, FloodGuard::new(0));
-        line.gather_by_round();
-        client.write_all(b"fore").await.expect("room");
-        let mut read = [0; 6];
-        line.read_exact(&mut read).await.expect("six bytes");
-        assert_eq!(&read, b"before");
-        for word in ["one ", "two ", "three"] {
-            line.write_all(word.as_bytes()).await.expect("gathered");
-            line.flush().await.expect("not yet");
-        }
-        let cx = &mut Context::from_waker(Waker::noop());
-        let mut heard = [0; 13];
-        let early = &mut ReadBuf::new(&mut heard);
-        assert!(Pin::new(&mut client).poll_read(cx, early).is_pending());
-        assert!(line.poll_end_round(cx).is_ready());
-        client.read_exact(&mut heard).await.expect("all of it");
-        assert_eq!(&heard, b"one two three");
-    }
-
-    #[tokio::test]
-    async fn a_client_that_does_not_read_is_waited_for() {
-        let (mut client, socket) = tokio::io::duplex(16);
-        let mut line = CoalescingIo::new(Vec::new(), socket, FloodGuard::new(0));
-        line.gather_by_round();
-        line.write_all(&[7; 40]).await.expect("gathered");
-        let cx = &mut Context::from_waker(Waker::noop());
-        assert!(line.poll_end_round(cx).is_pending());
-        let mut heard = [0; 40];
-        let all = client.read_exact(&mut heard);
-        let rest = std::future::poll_fn(|cx| line.poll_end_round(cx));
-        let (all, rest) = tokio::join!(all, rest);
-        assert!(all.is_ok() && rest.is_ok());
-        assert_eq!(heard, [7; 40]);
-    }
-
-    #[tokio::test]
-    async fn the_end_of_what_the_client_sends_is_told_when_the_host_says_so() {
-        let (client, socket) = tokio::io::duplex(16);
-        let mut line = CoalescingIo::new(Vec::new(), socket, FloodGuard::new(0));
-        line.gather_by_round();
-        drop(client);
-        let cx = &mut Context::from_waker(Waker::noop());
-        let mut bytes = [0; 4];
-        let into = &mut ReadBuf::new(&mut bytes);
-        assert!(!line.holds_back_the_end());
-        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
-        assert!(line.holds_back_the_end());
-        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
-        line.tell_the_end();
-        assert!(Pin::new(&mut line).poll_read(cx, into).is_ready());
-        assert!(into.filled().is_empty() && !line.holds_back_the_end());
-    }
-
-    #[tokio::test]
-    async fn an_empty_socket_is_asked_once_a_round() {
-        let (mut client, socket) = tokio::io::duplex(16);
-        let mut line = CoalescingIo::new(Vec::new(), socket, FloodGuard::new(0));
-        line.gather_by_round();
-        let cx = &mut Context::from_waker(Waker::noop());
-        let mut bytes = [0; 4];
-        let into = &mut ReadBuf::new(&mut bytes);
-        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
-        client.write_all(b"late").await.expect("room");
-        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
-        assert!(line.poll_end_round(cx).is_ready());
-        assert!(Pin::new(&mut line).poll_read(cx, into).is_ready());
-        assert_eq!(into.filled(), b"late");
-    }
-}
+mod tests;

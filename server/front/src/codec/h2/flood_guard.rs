@@ -1,18 +1,19 @@
-//! Counts the frames that a client sends, before the protocol's library sees them: frames that cost the
-//! client a few bytes and the server some work must stay in proportion to the requests.
+//! Counts the frames that a client sends, before the protocol's library sees them. Some frames cost
+//! the client a few bytes and the server some work. They must stay in proportion to the requests.
 //!
-//! `CoalescingIo` feeds it, and the connection asks for its verdict. It reads the headers of frames only
-//! (RFC 9113 section 4.1).
+//! `CoalescingIo` passes it the received bytes, and the connection asks for its verdict. It reads
+//! the headers of frames only (RFC 9113 section 4.1).
 
 use std::time::Duration;
 
-/// What a client may send besides requests: at once, per request, per second of the connection, and
-/// per bytes that it received (window updates acknowledge them).
+/// The control frames that a client may send at once. The next constants allow further frames: per
+/// request, per second of the connection, and one per so many bytes that the client received
+/// (window updates acknowledge them).
 const CONTROL_AT_ONCE: u64 = 1000;
 const CONTROL_A_REQUEST: u64 = 16;
 const CONTROL_A_SECOND: u64 = 20;
 const BYTES_A_CONTROL: u64 = 2048;
-/// The streams that it may cancel: this many, and half of all.
+/// How many streams a client may cancel: this many, and half of all its streams.
 const RESETS: u64 = 200;
 /// The most frames of a header block.
 const CONTINUATIONS: u32 = 16;
@@ -32,7 +33,7 @@ pub struct FloodGuard {
     control: u64,
     resets: u64,
     continuations: u32,
-    /// Bytes written to the client.
+    /// Bytes that were written to the client.
     sent: u64,
     verdict: Option<&'static str>,
 }
@@ -75,7 +76,7 @@ impl FloodGuard {
         self.payload = u32::from_be_bytes([0, a, b, c]) as usize;
         let ends_headers = flags & 4 != 0;
         match kind {
-            // DATA. An empty frame only costs work.
+            // DATA. An empty frame carries nothing but costs work.
             0 if self.payload == 0 && flags & 1 == 0 => self.control += 1,
             0 => {}
             // HEADERS
@@ -109,7 +110,7 @@ impl FloodGuard {
         match () {
             () if self.verdict.is_some() => self.verdict,
             () if self.resets > RESETS + self.requests / 2 => {
-                Some("requests taken back as soon as they are made")
+                Some("too many requests are reset at once")
             }
             () if self.control > allowed => Some("more control frames than requests warrant"),
             () => None,
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn floods_are_told_by_name() {
         let resets = of(many(2_000, &[frame(1, 5, 40), frame(3, 0, 4)]));
-        assert_eq!(resets, Some("requests taken back as soon as they are made"));
+        assert_eq!(resets, Some("too many requests are reset at once"));
         for frames in [
             frame(6, 0, 8),
             frame(4, 0, 6),

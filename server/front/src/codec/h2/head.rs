@@ -10,7 +10,7 @@ use mehari_http::problem::{bad, Problem};
 
 pub struct Head {
     parts: Parts,
-    /// A cookie that was sent in several fields (RFC 9113 section 8.2.3).
+    /// The cookie, joined from several fields (RFC 9113 section 8.2.3).
     cookie: Option<Vec<u8>>,
 }
 
@@ -24,13 +24,13 @@ impl Head {
         self.parts.method.as_str().as_bytes()
     }
 
-    /// Path and query.
+    /// The path and query.
     pub fn target(&self) -> &[u8] {
         let target = self.parts.uri.path_and_query();
         target.map_or("/", |target| target.as_str()).as_bytes()
     }
 
-    /// `:authority` replaces Host.
+    /// The host: `:authority` if there is one, otherwise Host.
     pub fn host(&self) -> &[u8] {
         match self.parts.uri.authority() {
             Some(authority) => authority.as_str().as_bytes(),
@@ -38,7 +38,7 @@ impl Head {
         }
     }
 
-    /// The length of the body according to the client.
+    /// The length of the body as announced by the client.
     pub fn length(&self) -> u64 {
         let length = self.parts.headers.get(CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -52,7 +52,7 @@ impl Head {
         }
     }
 
-    /// Empty: the field is missing.
+    /// The value of a field. Empty: the field is missing.
     fn field(&self, name: http::HeaderName) -> &[u8] {
         let value = self.parts.headers.get(name);
         value.map_or(&[], |value| value.as_bytes())
@@ -66,8 +66,8 @@ impl Head {
         })
     }
 
-    /// Refuses repeated fields that must be single. A Host that differs from `:authority` makes the
-    /// request malformed (RFC 9113 section 8.3.1).
+    /// Refuses repeated fields that may stand only once. A Host that differs from `:authority`
+    /// makes the request malformed (RFC 9113 section 8.3.1).
     fn check_single_fields(&self) -> Result<(), Problem> {
         let fields = &self.parts.headers;
         let mut hosts = fields.get_all(HOST).iter();

@@ -1,8 +1,8 @@
 //! Counts the bytes that the streams of a connection have handed to the library and that the
 //! library still holds.
 //!
-//! The library holds what the client's windows allow until the socket takes it. A client with large
-//! windows that reads nothing could fill the memory, so all streams together hand over only a
+//! The library holds as much as the client's windows allow until the socket takes it. A client with
+//! large windows that reads nothing could fill the memory, so all streams together hand over only a
 //! limited number of bytes.
 
 use crate::content::backlog::{Share, Unsent};
@@ -23,7 +23,8 @@ pub struct Outgoing {
     unsent: Rc<Unsent>,
     /// The connection's budget for bytes that wait before they reach the library.
     pub share: Rc<Share>,
-    /// Streams that wait for the socket, and how often streams were woken.
+    /// Streams that wait for the socket.
+    /// How often waiting streams were woken.
     waiting: RefCell<Vec<Waker>>,
     rounds: Cell<u64>,
 }
@@ -54,7 +55,7 @@ impl Outgoing {
         }
     }
 
-    /// The same bytes, counted from now on.
+    /// Returns the same bytes, which are counted until the library frees them.
     pub fn count(&self, bytes: Bytes) -> Bytes {
         self.handed.own.fetch_add(bytes.len(), Ordering::Relaxed);
         self.handed.all.fetch_add(bytes.len(), Ordering::Relaxed);
@@ -83,7 +84,7 @@ impl Outgoing {
         Poll::Pending
     }
 
-    /// The socket has been polled, so waiting streams continue in order.
+    /// Wakes the waiting streams in order, after the socket has been polled.
     pub fn wake(&self) {
         if self.waiting.borrow().is_empty() || !self.has_room() {
             return;
@@ -92,7 +93,7 @@ impl Outgoing {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Grows while the socket takes bytes that streams wait for.
+    /// How often waiting streams were woken. The number grows while the socket takes their bytes.
     pub fn rounds(&self) -> u64 {
         self.rounds.get()
     }
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(outgoing.rounds(), 0, "nothing has left");
         let part = held.split_to(10);
         drop(held);
-        assert_eq!(unsent.bytes(), LIMIT, "a part keeps the whole");
+        assert_eq!(unsent.bytes(), LIMIT, "a part keeps the whole buffer");
         drop(part);
         assert_eq!(unsent.bytes(), 0);
         outgoing.wake();

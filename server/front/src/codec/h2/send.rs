@@ -15,7 +15,7 @@ use std::time::Duration;
 const FIELDS: usize = 12;
 
 impl Stream {
-    /// Sends a file as the client's window allows. Nothing is read for a client that takes nothing.
+    /// Sends a file as the client's window allows. While the client takes nothing, nothing is read.
     pub(super) async fn send_file(
         &mut self,
         context: &mut RequestContext,
@@ -38,7 +38,8 @@ impl Stream {
         }
     }
 
-    /// Sends as the client's window allows. A client without a window has the write limit's time.
+    /// Sends bytes as the client's window allows. A client may keep its window closed for the time
+    /// of the write limit.
     pub(super) async fn send(
         &mut self,
         context: &mut RequestContext,
@@ -61,7 +62,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits until some of `wanted` bytes may be sent. Returns how many.
+    /// Waits until some of the `wanted` bytes may be sent. Returns how many.
     async fn room(&mut self, wanted: usize) -> Result<usize, Gone> {
         let limit = self.shared.site().limits.write_timeout;
         let clock = self.shared.clone();
@@ -70,7 +71,7 @@ impl Stream {
         poll_fn(|cx| {
             let sending = self.sending.as_mut().ok_or(Gone)?;
             if sending.others_got_on(&self.outgoing) {
-                // The client reads bytes of other streams.
+                // The client reads bytes of other streams, so it is not stalled.
                 if let Some(guard) = self.guard.get() {
                     guard.enter(clock, Phase::Write, limit);
                 }
@@ -90,7 +91,7 @@ impl Stream {
         }
     }
 
-    /// A head for the library.
+    /// Returns a head in the form that the library wants.
     pub(super) fn response(
         &self,
         context: &mut RequestContext,
@@ -119,7 +120,7 @@ impl Stream {
         Ok(response)
     }
 
-    /// The head as HTTP/1 would have it, for logs that want it.
+    /// Notes the head as HTTP/1 would send it, for logs that want it.
     fn note_head(&self, context: &mut RequestContext, response: &Response<()>) {
         let fields = response.headers().iter();
         if !self.shared.stats.log_needs.get().response_fields && !context.has_listener() {

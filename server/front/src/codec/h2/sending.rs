@@ -11,12 +11,12 @@ const AT_ONCE: usize = 256 * 1024;
 
 pub struct Sending {
     stream: SendStream<Bytes>,
-    /// The next bytes.
+    /// The bytes that are sent next.
     piece: Bytes,
     ended: bool,
-    /// There are bytes for the client, but no window.
+    /// The stream has bytes for the client, but the client's window is closed.
     blocked: bool,
-    /// Of [`Outgoing::rounds`].
+    /// The last seen value of [`Outgoing::rounds`].
     rounds: u64,
 }
 
@@ -42,13 +42,13 @@ impl Sending {
         self.stream.capacity() >= count
     }
 
-    /// Sends bytes that have room.
+    /// Sends bytes for which the window has room.
     pub fn send(&mut self, bytes: Bytes, is_last: bool) -> Result<(), Gone> {
         self.ended = is_last;
         self.stream.send_data(bytes, is_last).map_err(|_| Gone)
     }
 
-    /// Waits until some of this many bytes may be sent. Returns how many.
+    /// Waits until some of `wanted` bytes may be sent. Returns how many.
     pub fn poll_capacity(
         &mut self,
         cx: &mut Context<'_>,
@@ -85,13 +85,13 @@ impl Sending {
         }
     }
 
-    /// Sets the next bytes.
+    /// Adds bytes to send.
     pub fn push(&mut self, bytes: Vec<u8>) {
         debug_assert!(self.piece.is_empty());
         self.piece = bytes.into();
     }
 
-    /// Bytes that are not yet handed to the library.
+    /// The bytes that are not yet handed to the library.
     pub fn withheld(&self) -> usize {
         self.piece.len()
     }

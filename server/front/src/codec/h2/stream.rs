@@ -37,7 +37,7 @@ pub struct Stream {
     pub(super) tracked: Option<Rc<Upload>>,
 }
 
-/// A request that is being answered. Dropping it writes the access log line.
+/// A request that is being answered. Dropping the value writes the line of the access log.
 struct Answering {
     stream: Stream,
     context: RequestContext,
@@ -65,7 +65,8 @@ impl Drop for Answering {
 enum Next {
     All,
     Outcome(HandlerOutcome),
-    /// Its head is sent; these bytes are not, and end it. They are counted where nobody else has them.
+    /// The head is sent. These remaining bytes end the body. The page counts them unless another
+    /// part of the server counts them.
     Rest(Bytes, Option<WaitingPage>),
 }
 
@@ -90,7 +91,7 @@ impl Stream {
         }
     }
 
-    /// Its guard in the registry. A request that is answered at once needs none.
+    /// The stream's own guard in the registry. A request that is answered at once needs none.
     pub(super) fn own_guard(&self) -> &ConnectionGuard {
         self.guard.get_or_init(|| {
             let guard = self.shared.connections.streams.enter(&self.shared.clock);
@@ -99,8 +100,8 @@ impl Stream {
         })
     }
 
-    /// Answers if possible at once; otherwise returns the remaining work. A request answered at
-    /// once needs no task, deadline or memory.
+    /// Answers at once if possible. Otherwise it returns the remaining work. A request that is
+    /// answered at once needs no task, deadline or memory.
     pub fn begin(self) -> Option<impl Future<Output = ()>> {
         let context = pipeline::begin(&self, Protocol::Http2);
         let mut answering = Answering {

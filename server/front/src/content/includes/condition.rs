@@ -1,8 +1,8 @@
-//! The conditions of `if` and `elif`: Apache's common expressions, or the older ones of
-//! mod_include, `"$NAME" = /regex/ && ! ( ... )`, whose strings are expanded when they are
-//! evaluated.
+//! The conditions of `if` and `elif`: Apache's common expressions, or the older expressions of
+//! mod_include, `"$NAME" = /regex/ && ! ( ... )`. Strings of the older ones are expanded when they
+//! are evaluated.
 
-use mehari_config::{Expression, Facts, Pattern};
+use mehari_config::{Expression, Pattern, VariableSource};
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
@@ -22,7 +22,7 @@ impl LazyCondition {
         }
     }
 
-    /// `None`: it cannot be parsed.
+    /// Parses the condition at the first call. `None`: the text is not a valid condition.
     pub fn condition(&self) -> Option<&Condition> {
         let read = || Condition::parse(&self.text, self.legacy).ok();
         self.read.get_or_init(read).as_ref()
@@ -55,7 +55,8 @@ pub enum Sign {
 }
 
 const DEEPEST: usize = 64;
-/// The most words and signs of a condition, which keeps its evaluation from exhausting the stack.
+/// The most words and signs of a condition. The limit keeps its evaluation from exhausting the
+/// stack.
 const TOKENS: usize = 2000;
 
 impl Condition {
@@ -76,9 +77,9 @@ impl Condition {
     }
 
     /// `text` expands variables.
-    pub fn holds(&self, facts: &dyn Facts, text: &dyn Fn(&[u8]) -> Vec<u8>) -> bool {
+    pub fn holds(&self, variables: &dyn VariableSource, text: &dyn Fn(&[u8]) -> Vec<u8>) -> bool {
         match self {
-            Condition::Common(expression) => expression.holds(facts),
+            Condition::Common(expression) => expression.holds(variables),
             Condition::Legacy(node) => node.holds(text),
         }
     }
@@ -149,7 +150,8 @@ fn tokens(text: &[u8]) -> Result<Vec<Token>, String> {
             rest = rest[sign.len()..].trim_ascii_start();
             continue;
         }
-        // A regular expression stands only behind a comparison. Elsewhere a slash begins a path.
+        // A regular expression stands only behind a comparison sign. Elsewhere a slash begins a
+        // path.
         let compared = matches!(found.last(), Some(Token::Sign(_)));
         let (token, behind) = match rest[0] {
             quote @ (b'"' | b'\'') => {
@@ -186,7 +188,7 @@ fn closed(text: &[u8], mark: u8) -> Result<(Vec<u8>, &[u8]), String> {
     Err(format!("expected {} to be closed", char::from(mark)))
 }
 
-/// Words that only blanks separate are one text.
+/// Joins words that are separated only by blanks to one text.
 fn word(text: &[u8]) -> (Token, &[u8]) {
     let ends = |at: usize| b"=!<>()&|\"'".contains(&text[at]);
     let end = (1..text.len()).find(|at| ends(*at)).unwrap_or(text.len());

@@ -12,17 +12,17 @@ pub const ELEMENTS: u32 = 100_000;
 
 pub struct Page {
     pub source: Bytes,
-    pub parts: Vec<Part>,
+    pub parts: Vec<PagePart>,
 }
 
-pub enum Part {
+pub enum PagePart {
     /// A range of the source.
     Text(Range<usize>),
     Element {
         name: String,
         attributes: Attributes,
     },
-    /// Without `expr` the condition is missing.
+    /// A missing `expr` leaves the condition empty.
     If(Option<LazyCondition>),
     Elif(Option<LazyCondition>),
     Else,
@@ -48,7 +48,7 @@ impl Page {
                 break;
             };
             if start > 0 {
-                parts.push(Part::Text(at..at + start));
+                parts.push(PagePart::Text(at..at + start));
             }
             let begin = at + start + START.len();
             let (part, taken) = element(&source[begin..], legacy);
@@ -56,14 +56,14 @@ impl Page {
             at = begin + taken;
         }
         if at < source.len() {
-            parts.push(Part::Text(at..source.len()));
+            parts.push(PagePart::Text(at..source.len()));
         }
         Page { source, parts }
     }
 }
 
 /// The element behind its start mark, and its length up to the end of `-->`.
-fn element(text: &[u8], legacy: bool) -> (Part, usize) {
+fn element(text: &[u8], legacy: bool) -> (PagePart, usize) {
     let mut reader = Reader { text, at: 0 };
     match reader.element() {
         Some((name, attributes)) => (meaning(name, attributes, legacy), reader.at),
@@ -71,23 +71,26 @@ fn element(text: &[u8], legacy: bool) -> (Part, usize) {
             // Continues at the next end mark, as Apache does.
             let end = memchr::memmem::find(text, END).map_or(text.len(), |end| end + END.len());
             let shown = text[..end.min(40)].escape_ascii();
-            (Part::Wrong(format!("`<!--#{shown}` cannot be read")), end)
+            (
+                PagePart::Wrong(format!("`<!--#{shown}` cannot be read")),
+                end,
+            )
         }
     }
 }
 
-fn meaning(name: String, attributes: Attributes, legacy: bool) -> Part {
+fn meaning(name: String, attributes: Attributes, legacy: bool) -> PagePart {
     let condition = || {
         let mut found = attributes.iter().filter(|(name, _)| name == "expr");
         let (_, text) = found.next()?;
         Some(LazyCondition::new(text, legacy))
     };
     match name.as_str() {
-        "if" => Part::If(condition()),
-        "elif" => Part::Elif(condition()),
-        "else" => Part::Else,
-        "endif" => Part::Endif,
-        _ => Part::Element { name, attributes },
+        "if" => PagePart::If(condition()),
+        "elif" => PagePart::Elif(condition()),
+        "else" => PagePart::Else,
+        "endif" => PagePart::Endif,
+        _ => PagePart::Element { name, attributes },
     }
 }
 
@@ -176,7 +179,7 @@ mod tests {
         let text = "<!--#a-->".repeat(ELEMENTS as usize + 1000);
         let page = Page::parse(Bytes::from(text), false);
         let elements = page.parts.iter();
-        let elements = elements.filter(|part| matches!(part, Part::Element { .. }));
+        let elements = elements.filter(|part| matches!(part, PagePart::Element { .. }));
         assert_eq!(elements.count(), ELEMENTS as usize + 1);
     }
 
@@ -186,19 +189,19 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let page = Page::parse(Bytes::copy_from_slice(text.as_bytes()), false);
-        let part = |part: &Part| match part {
-            Part::Text(range) => format!("[{}]", &text[range.clone()]),
-            Part::Element { name, attributes } => {
+        let part = |part: &PagePart| match part {
+            PagePart::Text(range) => format!("[{}]", &text[range.clone()]),
+            PagePart::Element { name, attributes } => {
                 let all = attributes.iter();
                 let all =
                     all.map(|(name, value)| format!(" {name}={}", String::from_utf8_lossy(value)));
                 format!("<{name}{}>", all.collect::<String>())
             }
-            Part::If(asked) => format!("<if {}>", is_readable(asked)),
-            Part::Elif(asked) => format!("<elif {}>", is_readable(asked)),
-            Part::Else => "<else>".into(),
-            Part::Endif => "<endif>".into(),
-            Part::Wrong(_) => "<wrong>".into(),
+            PagePart::If(asked) => format!("<if {}>", is_readable(asked)),
+            PagePart::Elif(asked) => format!("<elif {}>", is_readable(asked)),
+            PagePart::Else => "<else>".into(),
+            PagePart::Endif => "<endif>".into(),
+            PagePart::Wrong(_) => "<wrong>".into(),
         };
         page.parts.iter().map(part).collect()
     }

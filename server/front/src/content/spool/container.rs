@@ -1,6 +1,6 @@
-//! A temporary file that several spools share, with a region for each, so they need one descriptor.
+//! A temporary file with a region for each of several spools, so that they need one descriptor.
 //!
-//! Regions lie far apart in a sparse file. The disk space of a finished region is freed.
+//! The regions lie far apart in a sparse file. The disk space of a finished region is freed.
 
 use crate::content::page_cache::read_resident;
 use rustix::fs::{fallocate, FallocateFlags};
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub struct Container {
     /// The limit of all regions together, and so the size of each.
     limit: u64,
-    state: Mutex<State>,
+    regions: Mutex<Regions>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Regions {
     /// Open while there is a region.
     file: Weak<File>,
     /// Which regions are taken.
@@ -40,7 +40,7 @@ impl Container {
     pub fn new(limit: u64) -> Container {
         Container {
             limit,
-            state: Mutex::default(),
+            regions: Mutex::default(),
         }
     }
 
@@ -49,22 +49,22 @@ impl Container {
         self.limit
     }
 
-    /// A free region.
+    /// Returns a free region.
     pub fn open(container: &Arc<Container>) -> io::Result<Region> {
-        let mut state = container.state();
-        let file = match state.file.upgrade() {
+        let mut regions = container.regions();
+        let file = match regions.file.upgrade() {
             Some(file) => file,
             None => {
                 let file = Arc::new(tempfile::tempfile()?);
-                state.file = Arc::downgrade(&file);
+                regions.file = Arc::downgrade(&file);
                 file
             }
         };
-        let free = state.taken.iter().position(|taken| !taken);
-        let number = free.unwrap_or(state.taken.len());
+        let free = regions.taken.iter().position(|taken| !taken);
+        let number = free.unwrap_or(regions.taken.len());
         match free {
-            Some(number) => state.taken[number] = true,
-            None => state.taken.push(true),
+            Some(number) => regions.taken[number] = true,
+            None => regions.taken.push(true),
         }
         Ok(Region {
             file,
@@ -73,13 +73,13 @@ impl Container {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn regions(&self) -> MutexGuard<'_, Regions> {
+        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Region {
-    /// A separate file.
+    /// Makes a whole file for one spool.
     pub fn alone() -> io::Result<Region> {
         Ok(Region {
             // O_TMPFILE in TMPDIR, or created and unlinked on file systems without it.
@@ -104,14 +104,14 @@ impl Region {
         };
         let mut filled = filled.lock().unwrap_or_else(PoisonError::into_inner);
         let more = end.saturating_sub(*filled);
-        let mut state = container.state();
-        if state.filled + more > container.limit {
+        let mut regions = container.regions();
+        if regions.filled + more > container.limit {
             return Err(io::Error::new(
                 io::ErrorKind::StorageFull,
-                "the responses of one connection fill all that it may have of the disk",
+                "the responses of one connection have reached their limit on the disk",
             ));
         }
-        state.filled += more;
+        regions.filled += more;
         *filled += more;
         Ok(())
     }
@@ -130,7 +130,8 @@ impl Region {
         read_resident(&self.file, self.start + at, count, into)
     }
 
-    /// The file of a separate region. Its offset is still at the beginning.
+    /// Returns the file of a region that has a file of its own. Its offset is still at the
+    /// beginning.
     pub fn into_file(self: Arc<Self>) -> io::Result<File> {
         let file = self.file.clone();
         drop(self);
@@ -146,12 +147,12 @@ impl Drop for Region {
         let filled = *filled.lock().unwrap_or_else(PoisonError::into_inner);
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let is_empty = filled == 0 || fallocate(&*self.file, flags, self.start, filled).is_ok();
-        let mut state = container.state();
-        // The last region's space is freed with the file. File systems without holes free nothing
-        // earlier.
+        let mut regions = container.regions();
+        // The space of the last region is freed with the file. On a file system without holes the
+        // space of all regions is freed with it.
         if is_empty || Arc::strong_count(&self.file) == 1 {
-            state.filled -= filled;
-            state.taken[*number] = false;
+            regions.filled -= filled;
+            regions.taken[*number] = false;
         }
     }
 }
@@ -181,7 +182,10 @@ mod tests {
         let third = Container::open(&container).expect("a region");
         assert_eq!(third.start, 0);
         third.read(&mut read, 0).expect("within the file");
-        assert_eq!(read, [0; 8192], "nobody reads what another one wrote");
+        assert_eq!(
+            read, [0; 8192],
+            "a spool does not read bytes of another spool"
+        );
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
 impl Spool {
-    /// The next bytes: at most `most` from the file, or all in memory. `None`: the spool is empty.
-    /// Recent bytes are in the page cache and copied at once; a thread reads others.
+    /// Returns the next bytes: at most `most` bytes from the file, or all bytes in memory. `None`:
+    /// the spool is empty. Recent bytes are in the page cache and copied at once. A thread reads
+    /// others.
     pub fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -50,7 +51,7 @@ impl Spool {
         }
     }
 
-    /// A window from the page cache, or `None` after starting a thread that reads it.
+    /// Returns a window from the page cache. `None`: a thread has been started that reads it.
     fn read_now(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
         let region = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let at = self.taken % self.ring;

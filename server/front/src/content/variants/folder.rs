@@ -1,7 +1,7 @@
 //! The folder of compressed files (`CompressionCacheRoot`), which survives restarts.
 //!
-//! Threads call it, because it may block. A file appears whole or not at all. A failure only means
-//! a slower start, so errors are ignored.
+//! Threads call this module, because it may block. A file appears whole or not at all. A failure
+//! costs only a slower start, so errors are ignored.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

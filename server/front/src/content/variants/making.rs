@@ -1,6 +1,6 @@
 //! Compresses one file, on a thread that may wait for disks.
 
-use super::{folder, Key, Variant, Whole};
+use super::{folder, Key, LargeVariant, Variant};
 use crate::content::resource::{Identity, Resource};
 use crate::filters::Encoder;
 use mehari_config::{Coding, VariantStore};
@@ -16,30 +16,30 @@ use std::sync::Arc;
 const SMALL: u64 = 64 * 1024;
 const PIECE: usize = 64 * 1024;
 
-/// What it is given.
+/// The input of a compression.
 pub struct Making {
     pub key: Key,
     pub plain: PathBuf,
     pub settings: VariantStore,
 }
 
-/// What it made.
-pub struct Made {
+/// The result of a compression.
+pub struct MadeVariant {
     bytes: Vec<u8>,
-    file: Option<Whole>,
+    file: Option<LargeVariant>,
     length: u64,
 }
 
 impl Making {
-    /// `None`: the compressed file is no smaller.
-    pub fn make(self) -> io::Result<Option<Made>> {
+    /// Compresses the file. `None`: the compressed file is not smaller.
+    pub fn make(self) -> io::Result<Option<MadeVariant>> {
         if let Some(file) = self
             .settings
             .folder
             .as_deref()
             .and_then(|folder| folder::open(folder, &self.key.file_name()))
         {
-            return Made::of(file).map(Some);
+            return MadeVariant::of(file).map(Some);
         }
         // NONBLOCK: a FIFO in the file's place must not block the thread.
         let file = File::options()
@@ -64,7 +64,7 @@ impl Making {
                 self.settings.disk,
             );
         }
-        Made::in_memory(compressed).map(Some)
+        MadeVariant::in_memory(compressed).map(Some)
     }
 }
 
@@ -84,25 +84,25 @@ fn compress(mut plain: impl Read, size: u64, coding: Coding, level: u32) -> io::
     encoder.finish()
 }
 
-impl Made {
-    fn of(mut file: File) -> io::Result<Made> {
+impl MadeVariant {
+    fn of(mut file: File) -> io::Result<MadeVariant> {
         let length = file.metadata()?.len();
         if length > SMALL {
-            return Ok(Made {
+            return Ok(MadeVariant {
                 bytes: Vec::new(),
-                file: Some(Whole::OnDisk(Arc::new(file))),
+                file: Some(LargeVariant::OnDisk(Arc::new(file))),
                 length,
             });
         }
         let mut bytes = Vec::with_capacity(length as usize);
         file.read_to_end(&mut bytes)?;
-        Made::in_memory(bytes)
+        MadeVariant::in_memory(bytes)
     }
 
-    fn in_memory(bytes: Vec<u8>) -> io::Result<Made> {
+    fn in_memory(bytes: Vec<u8>) -> io::Result<MadeVariant> {
         let length = bytes.len() as u64;
         if length <= SMALL {
-            return Ok(Made {
+            return Ok(MadeVariant {
                 bytes,
                 file: None,
                 length,
@@ -111,9 +111,9 @@ impl Made {
         let flags = rustix::fs::MemfdFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::memfd_create("mehari compressed file", flags)?);
         file.write_all(&bytes)?;
-        Ok(Made {
+        Ok(MadeVariant {
             bytes: Vec::new(),
-            file: Some(Whole::InMemory(Arc::new(file))),
+            file: Some(LargeVariant::InMemory(Arc::new(file))),
             length,
         })
     }

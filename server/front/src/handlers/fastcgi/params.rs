@@ -3,8 +3,8 @@
 use mehari_fastcgi::{push, push_end, push_header, push_pair, HEADER, LARGEST, PARAMS};
 use mehari_net::buffer_pool::Buffer;
 
-/// Parameters in records. A pair that fits into a record is not split, because PHP cannot read it
-/// otherwise.
+/// Parameters in records. A pair that fits into one record is not split, because PHP cannot read a
+/// split pair.
 pub struct Params {
     records: Buffer,
     /// The start of the current record.

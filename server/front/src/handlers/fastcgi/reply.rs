@@ -25,18 +25,20 @@ pub struct Reply {
     kind: u8,
     content: usize,
     padding: usize,
-    /// The head so far, and how much of it was searched for its end.
+    /// The head so far.
+    /// How much of `head` was searched for its end.
     head: Buffer,
     searched: usize,
-    /// The start of the body in it, if some came with the head.
+    /// The start of the body in `head`, if some of the body came with the head.
     early: Option<usize>,
-    /// Remaining bytes of the announced body; none for a response without one.
+    /// Remaining bytes of the announced body; zero for a response without a body.
     promised: u64,
     errors: Vec<u8>,
     logged: usize,
-    /// Bytes of errors beyond the limit.
+    /// Bytes of errors beyond the limit, which are not logged.
     unlogged: u64,
-    /// The content of END_REQUEST, and how much has arrived.
+    /// The content of END_REQUEST as far as it has arrived.
+    /// How much of `end` has arrived.
     end: [u8; END],
     end_known: usize,
     ended: bool,
@@ -112,7 +114,7 @@ impl Reply {
         if self.ended && self.promised > 0 {
             return Err(Fault::CutOff);
         }
-        // Otherwise the rest of the input is the start of a record.
+        // The rest of the input is the start of an incomplete record.
         Ok(if self.ended {
             Step::Done(input.bytes().is_empty())
         } else if into.len() >= full {
@@ -194,7 +196,7 @@ impl Reply {
         match protocol {
             COMPLETE => {}
             CANNOT_MULTIPLEX | OVERLOADED => return Err(Fault::Overloaded),
-            _ => return Err(Fault::Malformed("it does not know the role Responder")),
+            _ => return Err(Fault::Malformed("it does not support the role Responder")),
         }
         if status != 0 {
             let text = format!("the FastCGI program ended with status {}", status as i32);
@@ -222,7 +224,7 @@ impl Reply {
             }
             if self.logged >= MOST_ERRORS {
                 if self.unlogged == 0 {
-                    let text = "the FastCGI program says more errors, which are not logged";
+                    let text = "the FastCGI program writes more errors, which are not logged";
                     asked.log(LogLevel::Error, text);
                 }
                 self.unlogged += line.len() as u64;

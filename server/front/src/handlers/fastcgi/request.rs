@@ -1,4 +1,4 @@
-//! A request as parameters: CGI's variables, and some more for PHP.
+//! A request as FastCGI parameters: CGI's variables, and some more for PHP.
 
 use super::params::Params;
 use crate::handlers::cgi::Cgi;

@@ -1,11 +1,12 @@
 //! Compressed files: a thread compresses a file once, and the result is kept.
 //!
-//! Earlier requests wait for the result. A file that compression makes no smaller is remembered.
+//! Further requests for the file wait for the result. A file that compression makes no smaller is
+//! remembered.
 
 use crate::content::body::FileBody;
 use crate::content::decided::Choice;
 use crate::content::resource::{Resource, GONE};
-use crate::content::variants::{Found, Key, Variant, Whole};
+use crate::content::variants::{Key, LargeVariant, Variant, VariantLookup};
 use crate::content::{Answer, Content, FileTarget, Files};
 use crate::filters::{is_set, offers, vary};
 use crate::handlers::{file, Backend, Deferred, HandlerOutcome};
@@ -67,12 +68,12 @@ pub fn answer(
     }
     let key = Key::new(&resource, coding, level);
     match shared.content.variants.find(&key) {
-        Found::Variant(variant) => {
+        VariantLookup::Variant(variant) => {
             resource.variants.note(coding, level, &variant);
             Ok(HandlerOutcome::Answer(whole(&variant, files)))
         }
-        Found::Useless => plainly().map(varied),
-        Found::Nothing => {
+        VariantLookup::Useless => plainly().map(varied),
+        VariantLookup::Nothing => {
             let made = shared.content.variants.make(key, resource.clone());
             let HandlerOutcome::Answer(plain) = plainly().map(varied)? else {
                 return Err(GONE);
@@ -89,7 +90,7 @@ pub fn answer(
     }
 }
 
-/// The coding of a file for a client. Rules may have forbidden it.
+/// The coding in which a client gets a file. Rules may have forbidden compression.
 fn coding(
     request: &Request<'_>,
     settings: &Arc<Settings>,
@@ -137,8 +138,8 @@ fn whole(variant: &Variant, files: &Files) -> Answer {
                 content: Content::Cached(variant.resource.clone()),
             }
         }
-        Some(Whole::InMemory(file)) => FileBody::in_memory(file.clone(), length, files),
-        Some(Whole::OnDisk(file)) => FileBody::whole(file.clone(), length, files),
+        Some(LargeVariant::InMemory(file)) => FileBody::in_memory(file.clone(), length, files),
+        Some(LargeVariant::OnDisk(file)) => FileBody::whole(file.clone(), length, files),
     };
     Answer {
         status: 200,

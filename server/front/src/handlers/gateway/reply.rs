@@ -15,7 +15,7 @@ pub struct Reply {
     searched: usize,
     /// Remaining bytes of the body, if the head has its length.
     left: Option<u64>,
-    /// There is no body, whatever the head says: HEAD, 204, 304.
+    /// Whether there is no body whatever the head says: HEAD, 204, 304.
     bodiless: bool,
 }
 
@@ -52,7 +52,8 @@ impl Reply {
         Ok(Some(said))
     }
 
-    /// The connection is never used again, so data behind the length are ignored.
+    /// Moves the body to `into`. Data behind the announced length are ignored, because the
+    /// connection is never used again.
     pub fn body(
         &mut self,
         input: &mut Input,
@@ -77,7 +78,7 @@ impl Reply {
         })
     }
 
-    /// The program has closed the connection.
+    /// Decides whether the response is complete when the program has closed the connection.
     pub fn ended(&self) -> Result<(), Fault> {
         match self.left {
             Some(left) if left > 0 && !self.bodiless => Err(Fault::CutOff),

@@ -39,7 +39,7 @@ pub fn scgi(
     head
 }
 
-/// Four bytes, then names and values, each after its length in two bytes, low byte first.
+/// Writes four bytes, then names and values, each after its length in two bytes, low byte first.
 pub fn uwsgi(
     request: &Request<'_>,
     route: &Route,

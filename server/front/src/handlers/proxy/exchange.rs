@@ -23,7 +23,7 @@ use tokio::time::Instant;
 /// Bytes of a body that are taken with its head.
 const EARLY: usize = 64 * 1024;
 
-pub struct Exchange {
+pub struct ProxyExchange {
     asked: RequestSummary,
     outgoing: Outgoing,
     reader: Reader,
@@ -55,14 +55,14 @@ enum Stage {
     Over,
 }
 
-impl Exchange {
+impl ProxyExchange {
     pub fn new(
         asked: RequestSummary,
         seeking: Seeking,
         outgoing: Outgoing,
         reader: Reader,
-    ) -> Exchange {
-        Exchange {
+    ) -> ProxyExchange {
+        ProxyExchange {
             asked,
             outgoing,
             reader,
@@ -273,16 +273,16 @@ impl Exchange {
                 Poll::Pending => {
                     return match broken {
                         Some(trouble) => Poll::Ready(Err(trouble)),
-                        None => talk.poll_late(cx).map(Err),
+                        None => talk.poll_timed_out(cx).map(Err),
                     }
                 }
             }
         }
         cx.waker().wake_by_ref();
-        talk.poll_late(cx).map(Err)
+        talk.poll_timed_out(cx).map(Err)
     }
 
-    /// A head has arrived, so the member works.
+    /// Goes on after a head has arrived, which shows that the member works.
     fn said(&mut self, said: BackendHead) -> BackendHead {
         let talk = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Talking(talk) => talk,

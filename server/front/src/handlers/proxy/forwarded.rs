@@ -44,17 +44,17 @@ pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &
             ("X-Forwarded-Server", request.server()),
         ];
         for (name, value) in ours {
-            push_behind(kept, (name, value), into);
+            push_behind(kept, name, value, into);
         }
     }
     if settings.add_forwarded {
         let element = element(client, request.host, scheme);
-        push_behind(kept, ("Forwarded", &element), into);
+        push_behind(kept, "Forwarded", &element, into);
     }
 }
 
 /// The value, behind those of the same name that are kept.
-fn push_behind(kept: Fields<'_>, (name, value): (&str, &[u8]), into: &mut Vec<u8>) {
+fn push_behind(kept: Fields<'_>, name: &str, value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");
     for (known, value) in kept {

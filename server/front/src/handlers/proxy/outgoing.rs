@@ -24,7 +24,7 @@ const WINDOW: u64 = 0xfff8;
 /// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// As it is.
+    /// The body as it is.
     Plain,
     /// In STDIN records, followed by an empty one.
     Records,
@@ -36,7 +36,7 @@ pub struct Outgoing {
     start: Buffer,
     /// The start of the member's request in it.
     begin: usize,
-    file: Option<Filed>,
+    file: Option<SpooledBody>,
     /// A framed piece of the file.
     window: Vec<u8>,
     /// How far `start` and `window` are written.
@@ -48,7 +48,7 @@ pub struct Outgoing {
     sent: u64,
 }
 
-struct Filed {
+struct SpooledBody {
     file: Arc<File>,
     length: u64,
     at: u64,
@@ -81,7 +81,7 @@ impl Outgoing {
         Outgoing::new(head, filed(body, Framing::Plain))
     }
 
-    fn new(start: Buffer, file: Option<Filed>) -> Outgoing {
+    fn new(start: Buffer, file: Option<SpooledBody>) -> Outgoing {
         Outgoing {
             opening: None,
             start,
@@ -95,7 +95,7 @@ impl Outgoing {
         }
     }
 
-    /// Sent bytes over all tries.
+    /// The sent bytes over all tries.
     pub fn sent(&self) -> u64 {
         self.sent
     }
@@ -174,11 +174,11 @@ impl Outgoing {
     }
 }
 
-fn filed(body: Body<'_>, framing: Framing) -> Option<Filed> {
+fn filed(body: Body<'_>, framing: Framing) -> Option<SpooledBody> {
     let Body::File(file, length) = body else {
         return None;
     };
-    Some(Filed {
+    Some(SpooledBody {
         file: Arc::new(File::from(file)),
         length,
         at: 0,
@@ -187,7 +187,7 @@ fn filed(body: Body<'_>, framing: Framing) -> Option<Filed> {
     })
 }
 
-impl Filed {
+impl SpooledBody {
     /// Reads from the page cache, where recent data are; a thread waits for the disk.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         let count = (self.length - self.at).min(WINDOW) as usize;

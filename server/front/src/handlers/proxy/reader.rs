@@ -58,7 +58,8 @@ impl Reader {
         }
     }
 
-    /// How much of the body may be read straight into its place. `None`: the data must be parsed.
+    /// Returns how much of the body may be read straight into its place. `None`: the data must be
+    /// parsed.
     pub fn direct(&self) -> Option<usize> {
         match self {
             Reader::Http(http) => http.direct(),
@@ -74,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// The back end has closed. `Ok`: the response ends so.
+    /// Notes that the back end has closed. `Ok`: that is a proper end of the response.
     pub fn ended(&self) -> Result<(), Fault> {
         match self {
             Reader::Http(http) => http.ended(),

@@ -90,13 +90,13 @@ impl Http {
             }
             if parsed.head.status == 101 {
                 if !self.upgrades {
-                    return Err(Fault::Malformed("a change of protocol nobody asked for"));
+                    return Err(Fault::Malformed("an unrequested change of protocol"));
                 }
                 return Ok(Some(BackendHead::Upgrade(parsed.head)));
             }
             self.interim += 1;
             if self.interim > INTERIM {
-                return Err(Fault::Malformed("interim answers without end"));
+                return Err(Fault::Malformed("too many interim responses"));
             }
             interim.push_back(parsed.head);
         }
@@ -174,7 +174,7 @@ impl Http {
         }
     }
 
-    /// A connection with data behind the response is not used again.
+    /// Ends the body. A connection with data behind the response is not used again.
     fn done(&self, input: &Input) -> Step {
         Step::Done(self.keeps && input.bytes().is_empty())
     }

@@ -1,5 +1,5 @@
-//! The head of a request to an HTTP/1.1 back end, without its first lines (`opening`), which depend
-//! on the member. Fields about the client's connection are left out.
+//! The head of a request to an HTTP/1.1 back end. Its first lines depend on the member, and
+//! `opening` writes them. Fields about the client's connection are left out.
 
 use super::forwarded;
 use super::opening::{Opening, Parts};
@@ -11,7 +11,7 @@ use mehari_net::buffer_pool::Buffer;
 use mehari_observe::Decimal;
 use mehari_pool::Body;
 
-/// The parts of the first lines, and all further lines with the empty one.
+/// Returns the parts of the first lines, and all further lines up to the empty line.
 pub fn head(
     request: &Request<'_>,
     route: &Route,
@@ -53,7 +53,8 @@ pub fn head(
     (opening, lines)
 }
 
-/// Host and the body's length are written again. Expect was answered here.
+/// Whether the back end gets this field unchanged. Host and Content-Length are written anew, the
+/// front has answered Expect itself, and Proxy-Authorization was for a proxy before the front.
 fn goes_on(field: &Field<'_>) -> bool {
     let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
     let ours = match field.0.len() {
@@ -72,7 +73,7 @@ pub fn names(options: &[u8], field: &[u8]) -> bool {
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(field))
 }
 
-/// The body is complete, so its length is known.
+/// Appends Content-Length. The body is complete, so its length is known.
 fn push_length(method: &[u8], body: &Body<'_>, lines: &mut Vec<u8>) {
     let length = match body {
         Body::Memory(bytes) => bytes.len() as u64,

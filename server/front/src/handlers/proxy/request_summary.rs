@@ -46,8 +46,8 @@ impl RequestSummary {
         }
     }
 
-    /// A made-up GET, for the fuzzer.
-    pub fn nobody(journal: Rc<dyn Journal>) -> RequestSummary {
+    /// Makes up a GET, for the fuzzer.
+    pub fn for_fuzzing(journal: Rc<dyn Journal>) -> RequestSummary {
         let settings = Arc::new(mehari_config::Site::defaults().main.base);
         RequestSummary {
             timeout: settings.limits.timeout,

@@ -5,11 +5,12 @@ use mehari_config::{BackEnd, ProxySettings};
 
 /// Appends one line of a response, rewritten if configured.
 pub fn push_line(
-    (name, value): (&str, &[u8]),
+    field: &httparse::Header<'_>,
     settings: &ProxySettings,
     member: &BackEnd,
     into: &mut Vec<u8>,
 ) {
+    let httparse::Header { name, value } = *field;
     into.reserve(name.len() + value.len() + 4);
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");

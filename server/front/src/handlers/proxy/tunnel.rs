@@ -9,7 +9,7 @@ const BUFFER: usize = 16 * 1024;
 
 /// Forwards bytes between the client, which has already sent `early`, and the back end. `moved` is
 /// called whenever bytes have moved.
-pub async fn carry<S>(
+pub async fn forward<S>(
     client: &mut S,
     early: &[u8],
     mut talk: UpstreamSession,

@@ -28,12 +28,12 @@ pub struct UpstreamSession {
 
 impl UpstreamSession {
     /// Ready when the back end has been silent for too long.
-    pub fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
+    pub fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
         if !std::mem::replace(&mut self.armed, true) {
             let now = self.taken.take().unwrap_or_else(Instant::now);
             self.connection.arm(now + self.limit);
         }
-        if self.connection.poll_late(cx) {
+        if self.connection.poll_timed_out(cx) {
             Poll::Ready(Trouble::TimedOut)
         } else {
             Poll::Pending
@@ -92,10 +92,10 @@ impl UpstreamSession {
                     }
                 }
                 Poll::Ready(Err(_)) => return Poll::Ready(Err(Trouble::CutOff)),
-                Poll::Pending => return self.poll_late(cx).map(Err),
+                Poll::Pending => return self.poll_timed_out(cx).map(Err),
             }
         }
         cx.waker().wake_by_ref();
-        self.poll_late(cx).map(Err)
+        self.poll_timed_out(cx).map(Err)
     }
 }

@@ -13,7 +13,7 @@ pub fn answer(site: &Site) -> Answer {
          <body><h1>Server Information</h1>\n<dl>\n",
     );
     let version = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
-    let modules: Vec<&str> = mehari_config::stood_in_for().collect();
+    let modules: Vec<&str> = mehari_config::replaced_modules().collect();
     for (name, value) in [
         ("Server Version", version.to_string()),
         ("Server Root", site.server_root.display().to_string()),

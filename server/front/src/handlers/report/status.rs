@@ -33,7 +33,7 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
 
 type Figures = Vec<(&'static str, String)>;
 
-/// In Apache's order, with Apache's names.
+/// Returns the figures in Apache's order, with Apache's names.
 fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     let now = SystemTime::now();
     let uptime = now
@@ -96,8 +96,8 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     ]
 }
 
-/// Apache's sign for each worker: `_` waiting, `W` at work, `S` starting, `G` finishing, `.`
-/// absent.
+/// Returns Apache's sign for each worker: `_` waiting, `W` at work, `S` starting, `G` finishing,
+/// `.` absent.
 fn scoreboard(pool: &PoolStatus) -> String {
     let mut board: String = pool
         .workers

@@ -1,6 +1,6 @@
 //! The nested conditions of a page: decides which parts are printed.
 
-use super::render::Wrong;
+use super::render::ElementError;
 
 #[derive(Default)]
 pub struct Branches(Vec<Branch>);
@@ -30,8 +30,9 @@ impl Branches {
             .is_some_and(|(last, outer)| !last.done && outer.iter().all(|branch| branch.prints))
     }
 
-    /// `elif`, or with `true` `else`: prints if no earlier branch has.
-    pub fn change(&mut self, word: &str, met: bool) -> Result<(), Wrong> {
+    /// Begins the branch of an `elif`, or with `true` of an `else`. The branch prints if no earlier
+    /// one has.
+    pub fn change(&mut self, word: &str, met: bool) -> Result<(), ElementError> {
         let Some(branch) = self.0.last_mut() else {
             return Err(format!("`{word}` without its `if`"));
         };
@@ -40,7 +41,7 @@ impl Branches {
         Ok(())
     }
 
-    pub fn close(&mut self) -> Result<(), Wrong> {
+    pub fn close(&mut self) -> Result<(), ElementError> {
         let closed = self.0.pop().map(drop);
         closed.ok_or_else(|| "`endif` without its `if`".to_string())
     }

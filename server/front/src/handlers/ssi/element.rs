@@ -1,6 +1,6 @@
 //! The elements by name: their output and effects.
 
-use super::render::{Document, Manner, Render, Wrong};
+use super::render::{Document, ElementError, Manner, Render};
 use base64::Engine;
 use mehari_http::path::resolved;
 use mehari_text::{html, percent};
@@ -16,7 +16,7 @@ impl Render {
         document: &Document,
         manner: &mut Manner,
         into: &mut Vec<u8>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ElementError> {
         match name {
             "include" => self.include(attributes, document, manner, into).await,
             "echo" => self.echo(attributes, manner, into),
@@ -60,7 +60,7 @@ impl Render {
         document: &Document,
         manner: &Manner,
         into: &mut Vec<u8>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ElementError> {
         let instead = attributes.iter().find(|(name, _)| name == "onerror");
         let mut seen = false;
         for (name, value) in attributes.iter().filter(|(name, _)| name != "onerror") {
@@ -83,7 +83,12 @@ impl Render {
     }
 
     /// The path that an attribute names.
-    fn target(&self, name: &str, value: &[u8], document: &Document) -> Result<Vec<u8>, Wrong> {
+    fn target(
+        &self,
+        name: &str,
+        value: &[u8],
+        document: &Document,
+    ) -> Result<Vec<u8>, ElementError> {
         let shown = value.escape_ascii();
         match name {
             "virtual" if value.contains(&b':') && !value.starts_with(b"/") => {
@@ -126,7 +131,7 @@ impl Render {
         attributes: &Attributes,
         manner: &Manner,
         into: &mut Vec<u8>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ElementError> {
         let mut encoding = "entity".to_string();
         for (name, value) in attributes {
             match name.as_str() {
@@ -149,7 +154,7 @@ impl Render {
         Ok(())
     }
 
-    fn set(&self, attributes: &Attributes, manner: &Manner) -> Result<(), Wrong> {
+    fn set(&self, attributes: &Attributes, manner: &Manner) -> Result<(), ElementError> {
         let mut variable = None;
         for (name, value) in attributes {
             match (name.as_str(), &variable) {
@@ -171,7 +176,7 @@ impl Render {
         Ok(())
     }
 
-    fn config(&self, attributes: &Attributes, manner: &mut Manner) -> Result<(), Wrong> {
+    fn config(&self, attributes: &Attributes, manner: &mut Manner) -> Result<(), ElementError> {
         for (name, value) in attributes {
             let value = self.put_in(value, manner)?;
             match name.as_str() {
@@ -200,7 +205,7 @@ impl Render {
         attributes: &Attributes,
         document: &Document,
         manner: &Manner,
-    ) -> Result<Vec<u8>, Wrong> {
+    ) -> Result<Vec<u8>, ElementError> {
         let Some((name, value)) = attributes.first() else {
             return Err("expected `virtual` or `file`".into());
         };
@@ -217,7 +222,7 @@ impl Render {
         document: &Document,
         manner: &Manner,
         into: &mut Vec<u8>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ElementError> {
         if !document.settings.output.includes.may_exec {
             return Err("exec is not allowed here (Options IncludesNOEXEC)".into());
         }
@@ -235,12 +240,10 @@ impl Render {
                     }
                     into.extend_from_slice(&self.fetch(target).await?);
                 }
-                "cmd" => {
-                    return Err(
-                        "exec cmd is not done: a program does it, by exec cgi or include virtual"
-                            .into(),
-                    )
-                }
+                "cmd" => return Err(
+                    "exec cmd is not supported; expected exec cgi, or include virtual of a program"
+                        .into(),
+                ),
                 other => return Err(format!("expected `cgi` of an exec, not `{other}`")),
             }
         }
@@ -254,7 +257,7 @@ pub(super) fn folder_of(path: &[u8]) -> &[u8] {
     &path[..slash]
 }
 
-fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), Wrong> {
+fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), ElementError> {
     match encoding {
         "none" => into.extend_from_slice(value),
         "url" => {

@@ -2,10 +2,10 @@
 
 use super::branches::Branches;
 use super::element::folder_of;
-use super::variables::{PageFacts, Variables};
+use super::variables::{PageValues, Variables};
 use super::{Fetched, Subrequests, MOST};
 use crate::content::includes::condition::{Condition, LazyCondition};
-use crate::content::includes::page::{Page, Part, ELEMENTS};
+use crate::content::includes::page::{Page, PagePart, ELEMENTS};
 use crate::request::owned::OwnedRequest;
 use crate::request::variables::ExpressionVariables;
 use crate::routing::Route;
@@ -86,7 +86,7 @@ impl Manner {
 }
 
 /// Why an element failed.
-pub type Wrong = String;
+pub type ElementError = String;
 
 impl Render {
     pub fn new(
@@ -132,16 +132,16 @@ impl Render {
             self.count(part, document)?;
             self.pause().await;
             let done = match part {
-                Part::Text(range) if branches.print() => {
+                PagePart::Text(range) if branches.print() => {
                     into.extend_from_slice(&page.source[range.clone()]);
                     Ok(())
                 }
-                Part::Element { name, attributes } if branches.print() => {
+                PagePart::Element { name, attributes } if branches.print() => {
                     self.element(name, attributes, document, &mut manner, into)
                         .await
                 }
-                Part::Wrong(why) if branches.print() => Err(why.clone()),
-                Part::Text(_) | Part::Element { .. } | Part::Wrong(_) => Ok(()),
+                PagePart::Wrong(why) if branches.print() => Err(why.clone()),
+                PagePart::Text(_) | PagePart::Element { .. } | PagePart::Wrong(_) => Ok(()),
                 condition => self.branch(condition, &mut branches, &manner),
             };
             if let Err(why) = done {
@@ -156,19 +156,24 @@ impl Render {
         Ok(())
     }
 
-    fn branch(&self, part: &Part, branches: &mut Branches, manner: &Manner) -> Result<(), Wrong> {
+    fn branch(
+        &self,
+        part: &PagePart,
+        branches: &mut Branches,
+        manner: &Manner,
+    ) -> Result<(), ElementError> {
         match part {
-            Part::If(condition) => {
+            PagePart::If(condition) => {
                 let met = self.met(condition, branches.print(), manner);
                 branches.open(*met.as_ref().unwrap_or(&false));
                 met.map(drop)
             }
-            Part::Elif(condition) => {
+            PagePart::Elif(condition) => {
                 let met = self.met(condition, branches.ask(), manner);
                 branches.change("elif", *met.as_ref().unwrap_or(&false))?;
                 met.map(drop)
             }
-            Part::Else => branches.change("else", true),
+            PagePart::Else => branches.change("else", true),
             _ => branches.close(),
         }
     }
@@ -179,24 +184,24 @@ impl Render {
         condition: &Option<LazyCondition>,
         asked: bool,
         manner: &Manner,
-    ) -> Result<bool, Wrong> {
+    ) -> Result<bool, ElementError> {
         if !asked {
             return Ok(false);
         }
         match condition.as_ref().and_then(LazyCondition::condition) {
             Some(condition) => Ok(self.holds(condition, manner)),
-            None => Err("a condition without an expression that can be read".into()),
+            None => Err("a condition without a valid expression".into()),
         }
     }
 
-    fn count(&self, part: &Part, document: &Document) -> Result<(), u16> {
-        if matches!(part, Part::Text(_)) {
+    fn count(&self, part: &PagePart, document: &Document) -> Result<(), u16> {
+        if matches!(part, PagePart::Text(_)) {
             return Ok(());
         }
         self.elements.set(self.elements.get() + 1);
         if self.elements.get() > ELEMENTS {
             let text =
-                format!("expected {ELEMENTS} elements at most, those of included pages with them");
+                format!("expected at most {ELEMENTS} elements, including those of included pages");
             self.complain(document, &text);
             return Err(500);
         }
@@ -217,25 +222,25 @@ impl Render {
         let request = self.base.request();
         let host = site.host(request.virtual_host);
         let (state, maps) = (request.rule_state, &self.shared.lookups.maps);
-        let facts = PageFacts {
+        let values = PageValues {
             variables: &variables,
             format: &manner.time,
             request: ExpressionVariables::new(&request, host, state, maps),
         };
-        condition.holds(&facts, &|text| {
+        condition.holds(&values, &|text| {
             let text = variables.put_in(text, &manner.time);
             text.unwrap_or_default()
         })
     }
 
     /// Expands the variables of a text.
-    pub fn put_in(&self, text: &[u8], manner: &Manner) -> Result<Vec<u8>, Wrong> {
+    pub fn put_in(&self, text: &[u8], manner: &Manner) -> Result<Vec<u8>, ElementError> {
         let text = self.variables.borrow().put_in(text, &manner.time);
         text.map_err(|too_long| too_long.to_string())
     }
 
     /// The response of another path.
-    pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, Wrong> {
+    pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, ElementError> {
         let shown = target.escape_ascii().to_string();
         let mut into = Vec::new();
         match self.subrequests.fetch(self, target).await {

@@ -1,7 +1,7 @@
 //! The variables of a page: those of programs, those of the document, and those of `set`.
 
 use crate::request::variables::ExpressionVariables;
-use mehari_config::{Facts, Piece};
+use mehari_config::{Piece, VariableSource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
@@ -116,13 +116,13 @@ fn name(text: &[u8]) -> (&[u8], usize) {
 }
 
 /// The values for expressions: the page's variables and the request's.
-pub struct PageFacts<'a> {
+pub struct PageValues<'a> {
     pub variables: &'a Variables,
     pub format: &'a str,
     pub request: ExpressionVariables<'a>,
 }
 
-impl Facts for PageFacts<'_> {
+impl VariableSource for PageValues<'_> {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
         match piece {
             Piece::Environment(name) => {
@@ -170,7 +170,7 @@ mod tests {
         let mut variables = Variables::default();
         let half = vec![b'x'; MOST / 2];
         for _ in 0..3 {
-            // The same value again takes no more room.
+            // Setting the same value again takes no more room.
             variables.set(b"A", &half).expect("fits");
         }
         assert_eq!(variables.put(b"B", &half), Err(TooLong));

@@ -12,11 +12,11 @@ use crate::shared::Shared;
 use bytes::Bytes;
 use mehari_cache::{field, fields, Page};
 use mehari_http::condition::{date, Conditions};
-use mehari_http::range::{self, Whole};
+use mehari_http::range::{self, RangeSource};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-pub fn work(
+pub fn answer_with_page(
     shared: &Rc<Shared>,
     context: &RequestContext,
     request: &Request<'_>,
@@ -34,7 +34,7 @@ pub fn work(
         let age = page.age(SystemTime::now()).as_secs();
         lines.extend_from_slice(format!("Age: {age}\r\n").as_bytes());
         if settings.cache.tell {
-            tell(&mut lines, part, request);
+            push_x_cache(&mut lines, part, request);
         }
         lines
     };
@@ -111,8 +111,8 @@ pub fn work(
     HandlerOutcome::Backend(Backend::Deferred(later))
 }
 
-/// `X-Cache: HIT from host`, as in mod_cache.
-pub fn tell(lines: &mut Vec<u8>, part: CacheStatus, request: &Request<'_>) {
+/// Appends `X-Cache: HIT from host`, as mod_cache does.
+pub fn push_x_cache(lines: &mut Vec<u8>, part: CacheStatus, request: &Request<'_>) {
     lines.extend_from_slice(b"X-Cache: ");
     lines.extend_from_slice(part.name().as_bytes());
     lines.extend_from_slice(b" from ");
@@ -120,7 +120,7 @@ pub fn tell(lines: &mut Vec<u8>, part: CacheStatus, request: &Request<'_>) {
     lines.extend_from_slice(b"\r\n");
 }
 
-/// ETag and Last-Modified of a block of lines.
+/// Finds ETag and Last-Modified in a block of lines.
 fn validators(lines: &[u8]) -> (&[u8], Option<SystemTime>) {
     let modified = field(lines, "last-modified").and_then(date);
     (field(lines, "etag").unwrap_or_default(), modified)
@@ -144,7 +144,7 @@ fn part_of(
         return Some((416, lines, body));
     }
     let is_type = |name: &[u8]| name.eq_ignore_ascii_case(b"content-type");
-    let whole = Whole {
+    let whole = RangeSource {
         size,
         etag: std::str::from_utf8(etag).unwrap_or_default(),
         media_type: field(lines, "content-type").and_then(|text| std::str::from_utf8(text).ok()),

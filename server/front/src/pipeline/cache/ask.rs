@@ -1,15 +1,15 @@
 //! Looks a request up in the cache before anything runs.
 
 use super::{answer, refresh};
-use crate::cache::fill_lock::{Fields, FillLock, Kind};
+use crate::cache::fill_lock::{Fields, FillLock, FillPurpose};
 use crate::cache::{claims, key, CacheStatus};
 use crate::filters;
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::RequestContext;
 use crate::request::Request;
-use crate::routing::{Outcome, Route};
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_cache::{values, Control, Found, Page, State};
+use mehari_cache::{values, Control, Freshness, Page, StoreLookup};
 use mehari_config::CacheRules;
 use mehari_http::path::Path as UrlPath;
 use std::cell::Cell;
@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 /// A lookup in the cache.
-pub struct Question {
+pub struct CacheLookup {
     key: Rc<[u8]>,
     control: Option<Control>,
     /// The failure of the request that this one waits for.
@@ -50,11 +50,11 @@ const CONDITIONS: [&str; 6] = [
     "range",
 ];
 
-impl Question {
+impl CacheLookup {
     /// `None`: the place is not cached, or such requests are not.
-    pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<Question> {
+    pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<CacheLookup> {
         let rules = &route.settings.cache;
-        let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
+        let is_asked = matches!(route.outcome, RouteOutcome::Program | RouteOutcome::Proxied(_))
             && is_covered(rules, request)
             // A handler of another phase takes part in every request.
             && !route.settings.runs_phases()
@@ -64,12 +64,12 @@ impl Question {
             && !(request.method == b"GET" && has_body(request))
             && !claims::hides_fields(request);
         let control = Control::parse(values(request.fields.iter(), "cache-control"));
-        // Pragma is for who does not know Cache-Control (RFC 9111 section 5.4).
+        // Pragma is for clients that do not know Cache-Control (RFC 9111 section 5.4).
         let pragma = match request.field("cache-control") {
             None => Control::parse(values(request.fields.iter(), "pragma")),
             Some(_) => Control::default(),
         };
-        is_asked.then(|| Question {
+        is_asked.then(|| CacheLookup {
             key: key::of(request, route, shared.site().host(route.host)),
             control: (!rules.ignore_cache_control).then_some(Control {
                 no_cache: control.no_cache || pragma.no_cache,
@@ -91,13 +91,13 @@ fn has_body(request: &Request<'_>) -> bool {
     length != b"0" || request.field("transfer-encoding").is_some()
 }
 
-/// Looks once.
+/// Looks the request up once.
 pub fn step(
     shared: &Rc<Shared>,
     context: &RequestContext,
     request: &Request<'_>,
     route: &Rc<Route>,
-    question: &mut Question,
+    lookup: &mut CacheLookup,
 ) -> Step {
     let rules = &route.settings.cache;
     let is_head = request.method == b"HEAD";
@@ -108,53 +108,55 @@ pub fn step(
                 shared,
                 request,
                 route,
-                question,
-                Kind::Unsafe,
+                lookup,
+                FillPurpose::Unsafe,
                 None,
             )),
         };
     }
     let now = SystemTime::now();
     let reply = |page: &Rc<Page>, part| {
-        Step::Answer(answer::work(shared, context, request, route, page, part))
+        Step::Answer(answer::answer_with_page(
+            shared, context, request, route, page, part,
+        ))
     };
-    let control = question.control.as_ref();
+    let control = lookup.control.as_ref();
     let only_kept = control.is_some_and(|control| control.only_if_cached);
     let found = shared
         .cache
         .store
-        .find(&question.key, &request.fields.table(), now);
+        .find(&lookup.key, &request.fields.table(), now);
     let page = match &found {
-        Found::Page(page) => match page.state(control, now) {
-            State::Fresh => return reply(page, CacheStatus::Hit),
-            State::StaleButUsable => {
+        StoreLookup::Page(page) => match page.freshness(control, now) {
+            Freshness::Fresh => return reply(page, CacheStatus::Hit),
+            Freshness::StaleButUsable => {
                 let limit = rules.lock.unwrap_or(Duration::MAX);
-                let take = || shared.cache.take(&question.key, limit);
+                let take = || shared.cache.take(&lookup.key, limit);
                 let number = if is_head { None } else { take() };
                 if number.is_some() {
                     let fill_lock = fill_lock(
                         shared,
                         request,
                         route,
-                        question,
-                        Kind::Fill(Some(page.clone())),
+                        lookup,
+                        FillPurpose::Fill(Some(page.clone())),
                         number,
                     );
                     refresh::begin(shared, request, fill_lock);
                 }
                 return reply(page, CacheStatus::Stale);
             }
-            State::Stale => Some(page.clone()),
+            Freshness::Stale => Some(page.clone()),
         },
-        Found::Refused | Found::Nothing => None,
+        StoreLookup::Refused | StoreLookup::Nothing => None,
     };
-    if matches!(found, Found::Nothing) && !std::mem::replace(&mut question.looked, true) {
-        if let Some(loading) = shared.cache.look_behind(&question.key) {
+    if matches!(found, StoreLookup::Nothing) && !std::mem::replace(&mut lookup.looked, true) {
+        if let Some(loading) = shared.cache.load_pages(&lookup.key) {
             return Step::Wait(loading);
         }
     }
     // No request waits for a page that cannot be kept or must be validated each time.
-    let refused = matches!(found, Found::Refused);
+    let refused = matches!(found, StoreLookup::Refused);
     if only_kept {
         return Step::Answer(crate::pipeline::status_page::refusal(
             shared,
@@ -167,14 +169,14 @@ pub fn step(
         return Step::Pass;
     }
     context.cache.status.set(CacheStatus::Miss);
-    if let Some(status) = question
+    if let Some(status) = lookup
         .failure
         .take()
         .map(|failure| failure.get())
         .filter(|status| *status > 0)
     {
         return match &page {
-            Some(page) if page.helps(now) => reply(page, CacheStatus::Stale),
+            Some(page) if page.is_usable_after_failure(now) => reply(page, CacheStatus::Stale),
             _ => Step::Answer(crate::pipeline::status_page::refusal(
                 shared,
                 request,
@@ -189,8 +191,8 @@ pub fn step(
             shared,
             request,
             route,
-            question,
-            Kind::Fill(page.clone()),
+            lookup,
+            FillPurpose::Fill(page.clone()),
             number,
         ))
     };
@@ -198,16 +200,17 @@ pub fn step(
         return fill(None);
     }
     let limit = rules.lock.unwrap_or(Duration::MAX);
-    if let Some(number) = shared.cache.take(&question.key, limit) {
+    if let Some(number) = shared.cache.take(&lookup.key, limit) {
         return fill(Some(number));
     }
-    let (since, failure) = match shared.cache.asked.borrow().get(&question.key) {
+    let (since, failure) = match shared.cache.asked.borrow().get(&lookup.key) {
         Some(asking) => (asking.since, asking.failure.clone()),
         None => (Instant::now(), Rc::default()),
     };
-    question.failure = Some(failure.clone());
-    let wait = wait(shared, question.key.clone(), failure);
-    // The first request whose patience ends asks the program; the others wait for it.
+    lookup.failure = Some(failure.clone());
+    let wait = wait(shared, lookup.key.clone(), failure);
+    // The first request that has waited long enough asks the program. The others go on waiting for
+    // it.
     Step::Wait(match since.checked_add(limit) {
         Some(deadline) => {
             Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })
@@ -232,19 +235,19 @@ fn fill_lock(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Rc<Route>,
-    question: &Question,
-    kind: Kind,
+    lookup: &CacheLookup,
+    kind: FillPurpose,
     number: Option<u64>,
 ) -> Box<FillLock> {
     Box::new(FillLock {
         cache: shared.cache.clone(),
-        key: question.key.clone(),
+        key: lookup.key.clone(),
         route: route.clone(),
         has_query: !request.query().is_empty(),
         asked: Instant::now(),
         kind,
         number,
-        fill: shared.cache.fills.begin(&question.key),
+        fill: shared.cache.fills.begin(&lookup.key),
         changed: None,
     })
 }
@@ -253,7 +256,7 @@ impl FillLock {
     /// The fields for the program: conditions for the kept page instead of the client's. `None`:
     /// unchanged.
     pub fn fields(&self, request: &Request<'_>) -> Fields {
-        let Kind::Fill(page) = &self.kind else {
+        let FillPurpose::Fill(page) = &self.kind else {
             return None;
         };
         let is_condition = |name: &[u8]| {

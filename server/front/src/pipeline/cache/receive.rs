@@ -1,7 +1,7 @@
 //! Handles a program's response for a page: keeps it, renews the old page, or ignores it.
 
 use super::answer;
-use crate::cache::fill_lock::{FillLock, Kind, UNKEPT};
+use crate::cache::fill_lock::{FillLock, FillPurpose, UNKEPT};
 use crate::cache::{key, CacheStatus};
 use crate::handlers::{Backend, Captured, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
@@ -14,7 +14,7 @@ use mehari_pool::Head;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// How long no request waits for a page whose last response was an error.
+/// How long requests do not wait for a page whose last response was an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 /// Fields of a single response that are not part of the page.
 const OWN: [&str; 6] = [
@@ -26,26 +26,38 @@ const OWN: [&str; 6] = [
     "x-cache-purge",
 ];
 
+/// The head of a program's response, and the program.
+pub struct Received<'a> {
+    pub head: &'a mut Head,
+    /// Where the lines of the head are.
+    pub lines: &'a HeaderBlock,
+    pub backend: &'a mut Backend,
+}
+
 /// A replacement for the response, if a kept page is used.
 pub fn receive(
     shared: &Rc<Shared>,
     context: &RequestContext,
     request: &Request<'_>,
     mut fill_lock: Box<FillLock>,
-    (head, lines): (&mut Head, &HeaderBlock),
-    backend: &mut Backend,
+    received: Received<'_>,
 ) -> Option<HandlerOutcome> {
+    let Received {
+        head,
+        lines,
+        backend,
+    } = received;
     let route = fill_lock.route.clone();
     let rules = &route.settings.cache;
     let status = head.status;
     let old = match &fill_lock.kind {
-        Kind::Unsafe => {
+        FillPurpose::Unsafe => {
             invalidate(&fill_lock, status, lines, &head.lines);
-            fill_lock.kind = Kind::Settled;
+            fill_lock.kind = FillPurpose::Settled;
             return None;
         }
-        Kind::Settled => return None,
-        Kind::Fill(old) => old.clone(),
+        FillPurpose::Settled => return None,
+        FillPurpose::Fill(old) => old.clone(),
     };
     // The page as the client sees it, after `Header` and `Expires` rules.
     let unruled = Unruled {
@@ -58,8 +70,8 @@ pub fn receive(
     let arrival = fill_lock.arrival(said);
     let now = arrival.at;
     if let (304, Some(old)) = (status, &old) {
-        let page = freshened(shared, request, &fill_lock, old, said, arrival);
-        return Some(answer::work(
+        let page = update_page(shared, request, &fill_lock, old, said, arrival);
+        return Some(answer::answer_with_page(
             shared,
             context,
             request,
@@ -70,12 +82,12 @@ pub fn receive(
     }
     if status >= 500 {
         // The old page stays and is tried again.
-        let Some(old) = old.filter(|old| old.helps(now)) else {
+        let Some(old) = old.filter(|old| old.is_usable_after_failure(now)) else {
             shared.cache.store.refuse(&fill_lock.key, now, AFTER_ERROR);
             fill_lock.fail(status);
             return None;
         };
-        return Some(answer::work(
+        return Some(answer::answer_with_page(
             shared,
             context,
             request,
@@ -104,7 +116,7 @@ pub fn receive(
                 terms,
                 number: shared.cache.store.next_number(),
             };
-            let sizes = (rules.min_size, rules.max_size);
+            let sizes = rules.min_size..=rules.max_size;
             backend.capture(|inner| Captured::new(inner, fill_lock, page, sizes, length));
         }
         _ => {
@@ -116,13 +128,14 @@ pub fn receive(
     }
     shared.cache.count(CacheStatus::Miss);
     if rules.tell {
-        answer::tell(&mut head.lines, CacheStatus::Miss, request);
+        answer::push_x_cache(&mut head.lines, CacheStatus::Miss, request);
     }
     None
 }
 
-/// A kept page after the program gave no response. `status`: the client's status otherwise.
-pub fn rescue(
+/// Returns a kept page if there is one, after the program gave no response. `status`: the client's
+/// status otherwise.
+pub fn answer_after_failure(
     shared: &Rc<Shared>,
     context: &RequestContext,
     request: &Request<'_>,
@@ -130,12 +143,12 @@ pub fn rescue(
     status: u16,
 ) -> Option<HandlerOutcome> {
     fill_lock.fail(status);
-    let Kind::Fill(Some(old)) = &fill_lock.kind else {
+    let FillPurpose::Fill(Some(old)) = &fill_lock.kind else {
         return None;
     };
-    let helps = old.helps(SystemTime::now());
+    let helps = old.is_usable_after_failure(SystemTime::now());
     helps.then(|| {
-        answer::work(
+        answer::answer_with_page(
             shared,
             context,
             request,
@@ -146,7 +159,7 @@ pub fn rescue(
     })
 }
 
-/// Invalidation as in RFC 9111 section 4.4.
+/// Invalidates pages as in RFC 9111 section 4.4.
 fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u8]) {
     if !(200..400).contains(&status) {
         return;
@@ -161,7 +174,7 @@ fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u
 }
 
 /// The page with the fields of a 304 (RFC 9111 section 4.3.4), in place of the old one.
-fn freshened(
+fn update_page(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     fill_lock: &FillLock,
@@ -170,7 +183,7 @@ fn freshened(
     arrival: Arrival,
 ) -> Rc<Page> {
     let rules = &fill_lock.route.settings.cache;
-    let lines = old.freshened(&dated(said.to_vec(), arrival.at));
+    let lines = old.update_header(&dated(said.to_vec(), arrival.at));
     let store = &shared.cache.store;
     match Terms::of(
         rules,

@@ -1,7 +1,7 @@
 //! Renews a page in the background after its client got the stale one (stale-while-revalidate, RFC
 //! 5861).
 
-use super::receive::receive;
+use super::receive::{receive, Received};
 use crate::cache::fill_lock::FillLock;
 use crate::handlers::{BackendHead, HandlerOutcome};
 use crate::pipeline::{start, RequestContext};
@@ -46,9 +46,13 @@ async fn run(
     let Ok(lines) = header_block::validate(&head.lines) else {
         return;
     };
-    let response = (&mut head, &lines);
     let request = owned.request();
-    let answered = receive(shared, context, &request, fill_lock, response, &mut backend);
+    let received = Received {
+        head: &mut head,
+        lines: &lines,
+        backend: &mut backend,
+    };
+    let answered = receive(shared, context, &request, fill_lock, received);
     if answered.is_some() {
         return;
     }

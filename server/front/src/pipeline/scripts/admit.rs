@@ -1,23 +1,22 @@
 //! The scripts before a handler: some see the URL, others the mapped file.
 
-use super::visit::Seen;
+use super::visit::ScriptRequest;
 use super::{content, outcome};
-use crate::access::Lead;
 use crate::content::{Answer, Content};
-use crate::pipeline::access::{self, Admission};
+use crate::pipeline::rules::{self, Admission, RedirectTarget};
 use crate::pipeline::{ClientStream, RequestContext, RequestSource};
 use crate::request::rule_state::RuleState;
 use crate::request::{Redirect, REDIRECTS};
 use crate::routing::Route;
 use mehari_config::{Host, LogLevel, Settings};
-use mehari_edge::{Ended, Failure, Source, Stage, Visit};
+use mehari_edge::{Failure, ScriptDecision, Source, Stage, Visit};
 use mehari_http::path::{merge_slashes, resolved};
 use mehari_http::problem::Problem;
-use outcome::Led;
+use outcome::ScriptRedirect;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Runs the access stage, and the scripts before and behind it.
+/// Applies the rules, and runs the scripts before and behind them.
 ///
 /// # Errors
 /// The request is refused before any rule is asked.
@@ -28,7 +27,7 @@ pub async fn admit<C: ClientStream>(
     let (shared, asked) = (client.shared(), client.target());
     let within = |redirect: &Redirect| !redirect.keeps_request;
     if !shared.lua.is_used() || context.redirect.as_ref().is_some_and(within) {
-        return access::admit(shared, context, asked, client).await;
+        return rules::apply(shared, context, asked, client).await;
     }
     let site = shared.site();
     let host = site.host(context.host);
@@ -48,7 +47,7 @@ pub async fn admit<C: ClientStream>(
             Verdict::Again => continue,
             Verdict::Admitted(admission) => return Ok(admission),
         }
-        let mut admission = access::admit(shared, context, asked, client).await?;
+        let mut admission = rules::apply(shared, context, asked, client).await?;
         let Admission::To(route) = &admission else {
             return Ok(admission);
         };
@@ -56,7 +55,7 @@ pub async fn admit<C: ClientStream>(
         if scripts.is_empty() {
             return Ok(admission);
         }
-        let (settings, before) = (route.settings.clone(), led(context));
+        let (settings, before) = (route.settings.clone(), current_target(context));
         let route = route.clone();
         let asked_for = phase.ask(
             context,
@@ -70,15 +69,15 @@ pub async fn admit<C: ClientStream>(
             Verdict::Again => continue,
             Verdict::Admitted(admission) => return Ok(admission),
         }
-        if led(context) != before {
-            admission = access::admit(shared, context, asked, client).await?;
+        if current_target(context) != before {
+            admission = rules::apply(shared, context, asked, client).await?;
         }
         return Ok(admission);
     }
 }
 
 /// The request's target after rules and scripts, and its file.
-fn led(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+fn current_target(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let target = context
         .redirect
         .as_ref()
@@ -104,7 +103,7 @@ struct ScriptPhase<'a, C> {
 }
 
 impl<C: ClientStream> ScriptPhase<'_, C> {
-    /// Asks one script after another, until one decides.
+    /// Asks one script after another until one decides.
     async fn ask(
         &mut self,
         context: &mut RequestContext,
@@ -122,7 +121,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
                 .await;
             self.log_printed(context, &visit);
             let decided = match ended {
-                Ok(Ended::Answer(status)) => {
+                Ok(ScriptDecision::Answer(status)) => {
                     outcome::note_request(&mut context.rule_state, &visit);
                     context.settings = Some(settings.clone());
                     let content = match visit.body.take() {
@@ -135,13 +134,13 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
                         self.answer(context, status, &visit, content),
                     ))
                 }
-                Ok(Ended::Restart) => {
+                Ok(ScriptDecision::Restart) => {
                     outcome::note(&mut context.rule_state, &visit);
                     Some(self.restart(context, &visit))
                 }
-                Ok(Ended::GoOn | Ended::Interim(_)) => {
+                Ok(ScriptDecision::GoOn | ScriptDecision::Interim(_)) => {
                     outcome::note(&mut context.rule_state, &visit);
-                    self.lead(context, outcome::led(&visit, stage))
+                    self.redirect(context, outcome::script_redirect(&visit, stage))
                 }
                 Err(failure) => {
                     self.log(context, &failure.text);
@@ -170,7 +169,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         route: Option<&Route>,
         what: &mut dyn FnMut(&dyn Source),
     ) {
-        what(&Seen {
+        what(&ScriptRequest {
             request: self.client.request(context),
             host: self.host,
             route,
@@ -179,7 +178,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
     }
 
     /// Redirects the request as a script wants. `Some`: the request is over.
-    fn lead(&self, context: &mut RequestContext, led: Led) -> Option<Verdict> {
+    fn redirect(&self, context: &mut RequestContext, led: ScriptRedirect) -> Option<Verdict> {
         if let Some(file) = led.file {
             let state = context.rule_state.get_or_insert_with(Default::default);
             // In the form in which rules of folders know it.
@@ -194,18 +193,18 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
             );
             return Some(Verdict::Admitted(Admission::Status(500)));
         }
-        let to = Lead {
+        let to = RedirectTarget {
             target,
             in_place: false,
         };
-        let redirect = access::lead(context.redirect.take(), to, self.client.target());
+        let redirect = rules::redirect_to(context.redirect.take(), to, self.client.target());
         if redirect.count > REDIRECTS {
-            self.log(context, "led on by scripts and rules too often");
+            self.log(context, "redirected by scripts and rules too often");
             return Some(Verdict::Admitted(Admission::Status(500)));
         }
         context.redirect = Some(redirect);
         if let Some(state) = &mut context.rule_state {
-            state.led_on();
+            state.leave_resource();
         }
         None
     }
@@ -219,14 +218,14 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         if let Some(state) = &mut context.rule_state {
             forget_mapping(state);
         }
-        let led = Led {
+        let led = ScriptRedirect {
             target: outcome::restarted(visit),
             file: None,
         };
-        self.lead(context, led).unwrap_or(Verdict::Again)
+        self.redirect(context, led).unwrap_or(Verdict::Again)
     }
 
-    /// `content`: the script's body.
+    /// Answers with the script's body, `content`.
     fn answer(
         &self,
         context: &mut RequestContext,

@@ -3,7 +3,7 @@
 use crate::content::body::FileBody;
 use crate::content::{Content, Files};
 use mehari_edge::{Failure, Piece, Pieces};
-use mehari_http::range::Part;
+use mehari_http::range::RangePart;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -61,7 +61,7 @@ async fn mixed(files: &Files, pieces: Pieces) -> Result<Content, Failure> {
                 let text = take(&mut text);
                 sent = Some((
                     file,
-                    Part {
+                    RangePart {
                         text,
                         start,
                         length,
@@ -88,7 +88,7 @@ async fn mixed(files: &Files, pieces: Pieces) -> Result<Content, Failure> {
     let Some((file, part)) = sent else {
         return Ok(Content::Bytes(text));
     };
-    let behind = Part {
+    let behind = RangePart {
         text,
         start: 0,
         length: 0,
@@ -132,6 +132,6 @@ fn failed(what: &str, error: &io::Error) -> Failure {
             io::ErrorKind::PermissionDenied => 403,
             _ => 500,
         },
-        text: format!("{what}: a script sends it, and it cannot be read: {error}"),
+        text: format!("{what}: the file that a script sends cannot be read: {error}"),
     }
 }

@@ -7,7 +7,7 @@ use mehari_text::percent;
 
 /// A script's new target for a request.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Led {
+pub struct ScriptRedirect {
     /// Path and query, percent-encoded.
     pub target: Option<Vec<u8>>,
     pub file: Option<Vec<u8>>,
@@ -55,8 +55,8 @@ pub fn lines(visit: &Visit) -> Vec<u8> {
 }
 
 /// The new target of a script that lets the request continue.
-pub fn led(visit: &Visit, stage: Stage) -> Led {
-    Led {
+pub fn script_redirect(visit: &Visit, stage: Stage) -> ScriptRedirect {
+    ScriptRedirect {
         target: target(visit),
         file: match stage {
             Stage::RawUrl => None,
@@ -112,10 +112,10 @@ mod tests {
 
     fn visit(changes: &[(Attribute, &str)]) -> Visit {
         let mut visit = Visit::new(Stage::PhysicalPath);
-        visit.tell(Attribute::UriPath, b"/a b");
-        visit.tell(Attribute::UriPathRaw, b"/a%20b");
-        visit.tell(Attribute::UriQuery, b"x=1");
-        visit.tell(Attribute::PhysicalRelPath, b"/a b");
+        visit.set_attribute(Attribute::UriPath, b"/a b");
+        visit.set_attribute(Attribute::UriPathRaw, b"/a%20b");
+        visit.set_attribute(Attribute::UriQuery, b"x=1");
+        visit.set_attribute(Attribute::PhysicalRelPath, b"/a b");
         for (attribute, text) in changes {
             visit.change(*attribute, text.as_bytes());
         }
@@ -153,7 +153,7 @@ mod tests {
             (&[(PhysicalDocRoot, "/srv/")], None, Some("/srv/a b"), None),
         ] {
             let visit = visit(changes);
-            let led = led(&visit, Stage::PhysicalPath);
+            let led = script_redirect(&visit, Stage::PhysicalPath);
             assert_eq!(text(led.target).as_deref(), target, "{changes:?}");
             assert_eq!(text(led.file).as_deref(), file, "{changes:?}");
             assert_eq!(

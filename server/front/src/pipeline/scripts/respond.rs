@@ -1,11 +1,11 @@
 //! The scripts after a handler: they see the head of the response before it is sent.
 
-use super::visit::Seen;
+use super::visit::ScriptRequest;
 use super::{content, outcome};
 use crate::content::{page, Answer, Files};
 use crate::pipeline::{ClientStream, RequestContext, RequestSource};
 use mehari_config::LogLevel;
-use mehari_edge::{Ended, Source, Stage, Visit};
+use mehari_edge::{ScriptDecision, Source, Stage, Visit};
 
 /// A head, from the handler or changed by scripts.
 pub struct Response {
@@ -16,11 +16,19 @@ pub struct Response {
     pub instead: Option<Answer>,
 }
 
-/// What the scripts make of a head; `None`: there are none to ask, or they have been.
+/// A handler's head before any script has seen it.
+pub struct OriginalHead<'a> {
+    pub status: u16,
+    /// Header lines, each `Name: value\r\n`.
+    pub lines: [&'a [u8]; 2],
+}
+
+/// Runs the scripts for a head and returns the head that they want. `None`: no script is
+/// configured, or the scripts have run already.
 pub async fn respond<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
-    (status, lines): (u16, [&[u8]; 2]),
+    head: OriginalHead<'_>,
 ) -> Option<Response> {
     let (shared, asked) = (client.shared(), client.target());
     let settings = context.settings.clone()?;
@@ -29,8 +37,8 @@ pub async fn respond<C: ClientStream>(
         return None;
     }
     let mut response = Response {
-        status,
-        lines: lines.concat(),
+        status: head.status,
+        lines: head.lines.concat(),
         instead: None,
     };
     for file in settings.lua.response_start.iter() {
@@ -40,7 +48,7 @@ pub async fn respond<C: ClientStream>(
         let show = |what: &mut dyn FnMut(&dyn Source)| {
             let site = shared.site();
             let (host, route) = (site.host(context.host), context.route.as_deref());
-            what(&Seen {
+            what(&ScriptRequest {
                 request: client.request(context),
                 host,
                 route,
@@ -81,7 +89,7 @@ pub async fn respond<C: ClientStream>(
 async fn take(
     files: &Files,
     response: &mut Response,
-    ended: Ended,
+    ended: ScriptDecision,
     visit: &mut Visit,
 ) -> Result<(), mehari_edge::Failure> {
     let pieces = visit.body.take();
@@ -89,7 +97,7 @@ async fn take(
     if pieces.is_some() || refuses {
         forget_body(response, visit);
     }
-    if let Ended::Answer(status) = ended {
+    if let ScriptDecision::Answer(status) = ended {
         response.status = status;
     }
     if refuses {
@@ -115,8 +123,8 @@ async fn take(
 }
 
 /// Whether a script makes an error of a successful response. The handler's body is then dropped.
-fn refuses(ended: &Ended, status: u16) -> bool {
-    matches!(ended, Ended::Answer(said) if *said >= 400 && status < 400)
+fn refuses(ended: &ScriptDecision, status: u16) -> bool {
+    matches!(ended, ScriptDecision::Answer(said) if *said >= 400 && status < 400)
 }
 
 /// Drops the handler's fields about its body when the body is replaced. The script's own fields

@@ -8,15 +8,15 @@ use mehari_edge::{Attribute, Source};
 use mehari_http::path::Path;
 use std::borrow::Cow;
 
-/// The request before it is mapped; with its route, once it is.
-pub struct Seen<'a> {
+/// The request before it is mapped, or with its route once it has one.
+pub struct ScriptRequest<'a> {
     pub request: Request<'a>,
     pub host: &'a Host,
     pub route: Option<&'a Route>,
     pub body: Option<&'a [u8]>,
 }
 
-impl Source for Seen<'_> {
+impl Source for ScriptRequest<'_> {
     fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>> {
         let request = &self.request;
         let peer = request.peer;
@@ -67,7 +67,7 @@ impl Source for Seen<'_> {
     }
 }
 
-impl Seen<'_> {
+impl ScriptRequest<'_> {
     fn decoded_path(&self) -> Cow<'_, [u8]> {
         let path = self.request.path();
         match Path::decode(path) {

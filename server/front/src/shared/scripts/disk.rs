@@ -20,7 +20,7 @@ const LIFE: Duration = Duration::from_secs(1);
 /// Beyond this the table is cleared.
 const PATHS: usize = 4096;
 
-struct Known {
+struct CheckedFile {
     found: Duration,
     status: Option<Status>,
     /// `None`: changes are not reported.
@@ -31,7 +31,7 @@ pub struct Disk {
     now: Cell<Duration>,
     /// The settings with the media types of files.
     settings: RefCell<Option<Arc<Settings>>>,
-    known: RefCell<HashMap<PathBuf, Known>>,
+    known: RefCell<HashMap<PathBuf, CheckedFile>>,
     watcher: Rc<FileWatcher>,
     files: Files,
     /// Whether a thread is preparing a folder for us.
@@ -50,7 +50,7 @@ impl Disk {
         }
     }
 
-    /// Called before a slice, with the time and the settings.
+    /// Notes the time and the settings before a slice.
     pub fn look_for(&self, now: Duration, settings: &Arc<Settings>) {
         self.now.set(now);
         let mut known = self.settings.borrow_mut();
@@ -62,7 +62,7 @@ impl Disk {
         }
     }
 
-    fn look(&self, path: &Path) -> Known {
+    fn look(&self, path: &Path) -> CheckedFile {
         let asked = path.as_os_str().as_encoded_bytes();
         let folder = asked.strip_suffix(b"/").filter(|name| !name.is_empty());
         let name = folder.unwrap_or(asked);
@@ -76,7 +76,7 @@ impl Disk {
             let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
             folder.is_none() || is_folder
         };
-        Known {
+        CheckedFile {
             found: self.now.get(),
             status: stat.filter(is_meant).map(|stat| self.status(name, &stat)),
             validity,
@@ -121,7 +121,7 @@ impl Disk {
         }
     }
 
-    fn holds(&self, known: &Known) -> bool {
+    fn holds(&self, known: &CheckedFile) -> bool {
         let validity = known.validity.as_ref();
         self.now.get() < known.found + LIFE && validity.is_none_or(|validity| validity.holds())
     }

@@ -1,6 +1,6 @@
 package TestPass::brigades;
 
-# Filters that work on brigades, both ways: filter/brigades.t.
+# Filters of input and output that work on brigades, for filter/brigades.t.
 
 use strict;
 use warnings FATAL => 'all';
@@ -52,7 +52,7 @@ sub output : FilterRequestHandler {
 
 sub declines { return Apache2::Const::DECLINED }
 
-# Loads all the same: who uses it hears of it.
+# A filter of connections can be compiled here, although nothing calls it.
 sub of_connections : FilterConnectionHandler { die 'never called' }
 
 sub echo {

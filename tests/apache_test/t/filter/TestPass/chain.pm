@@ -1,7 +1,7 @@
 package TestPass::chain;
 
-# The chain as filters and handlers see it: its names, its ends read and written by hand, and sub-requests put through a
-# part of it. pass/chain.t asks.
+# The chain as filters and handlers see it, for pass/chain.t: its names, its ends read and written
+# by hand, and sub-requests through a part of it.
 
 use strict;
 use warnings FATAL => 'all';
@@ -47,7 +47,7 @@ sub by_hand {
     return Apache2::Const::OK;
 }
 
-# Its own answer within itself, through all of its filters, from the second one on, or none.
+# Includes its own answer within itself: through all filters, from the second one on, or none.
 sub within {
     my $r    = shift;
     my $args = $r->args || '';

@@ -1,6 +1,6 @@
 package TestPass::input;
 
-# Input filters that fail, begin, leave something out or wait for more: pass/input.t asks.
+# Input filters that fail, begin, leave something out or wait for more, for pass/input.t.
 
 use strict;
 use warnings FATAL => 'all';
@@ -60,7 +60,7 @@ sub counted : FilterRequestHandler FilterHasInitHandler(\&begins) {
     return Apache2::Const::OK;
 }
 
-# The text of a brigade from behind, and whether the end came with it.
+# Returns the text of the next filter's brigade, and whether it contains the end.
 sub more {
     my ($f, $mode, $block, $bytes) = @_;
     my $come = APR::Brigade->new($f->r->pool, $f->c->bucket_alloc);
@@ -75,7 +75,7 @@ sub more {
     return ($text, $ended);
 }
 
-# The first 26 bytes; the rest is read and thrown away, within one call.
+# Passes on the first 26 bytes. It reads the rest within the same call and drops it.
 sub few {
     my ($f, $bb, $mode, $block, $bytes) = @_;
     my ($text, $ended) = more($f, $mode, $block, 26);
@@ -85,7 +85,7 @@ sub few {
     return Apache2::Const::OK;
 }
 
-# Pieces of a size of its own: it asks again until it has one, and keeps what is over.
+# Passes on pieces of its own size. It asks until it has one, and keeps what is left.
 sub pieces {
     my ($f, $bb, $mode, $block, $bytes) = @_;
     my $size = 16_389;

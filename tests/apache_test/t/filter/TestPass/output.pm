@@ -1,6 +1,7 @@
 package TestPass::output;
 
-# Output filters: how often they are called, what they keep between, how they begin and leave. pass/output.t asks.
+# Output filters, for pass/output.t: how often they are called, what they keep between calls, how
+# they begin and leave.
 
 use strict;
 use warnings FATAL => 'all';
@@ -40,7 +41,7 @@ sub swallows {
     return Apache2::Const::OK;
 }
 
-# Blocks of 5003 bytes become a mark each.
+# Replaces each block of 5003 bytes by a mark.
 sub marks {
     my $f   = shift;
     my $all = $f->ctx || { text => '', calls => 0 };
@@ -55,7 +56,7 @@ sub marks {
 sub begins : FilterInitHandler { my $f = shift; $f->r->notes->set(begun => 1 + ($f->r->notes->get('begun') || 0)); return Apache2::Const::OK }
 sub begins_how { return \&begins }
 
-# What is printed comes behind what is passed on.
+# What is printed comes after what is passed on.
 sub counted : FilterRequestHandler FilterHasInitHandler(begins_how()) {
     my ($f, $bb) = @_;
     $f->ctx(1 + ($f->ctx || 0));
@@ -63,7 +64,7 @@ sub counted : FilterRequestHandler FilterHasInitHandler(begins_how()) {
     return $f->next->pass_brigade($bb);
 }
 
-# Holds all of it back, and says how long it has become.
+# Holds everything back until the end, and announces the length of what it then prints.
 sub measures {
     my ($f, $bb) = @_;
     my $text = $f->ctx // '';

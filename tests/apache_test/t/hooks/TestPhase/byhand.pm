@@ -1,6 +1,6 @@
 package TestPhase::byhand;
 
-# All phases of a request, run by hand from within the first.
+# Runs all phases of a request by hand from within the first phase.
 
 use strict;
 use warnings FATAL => 'all';

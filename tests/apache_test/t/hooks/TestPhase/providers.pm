@@ -1,6 +1,6 @@
 package TestPhase::providers;
 
-# Providers of Require and of passwords: phase/providers.t.
+# Providers for Require and of passwords, for phase/providers.t.
 
 use strict;
 use warnings FATAL => 'all';

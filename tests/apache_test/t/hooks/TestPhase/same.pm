@@ -1,6 +1,6 @@
 package TestPhase::same;
 
-# A handler that pushes another one to the phase it runs in, code in a blessed reference among them.
+# A handler that pushes another one, code in a blessed reference, to its own phase.
 
 use strict;
 use warnings FATAL => 'all';

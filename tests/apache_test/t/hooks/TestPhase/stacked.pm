@@ -1,6 +1,7 @@
 package TestPhase::stacked;
 
-# How many handlers of each phase run: phase/stacked.t. And all phases from within the first: phase/byhand.t.
+# Counts the handlers of each phase that run, for phase/stacked.t. TestPhase::byhand runs all
+# phases from within the first.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,6 +1,6 @@
 package TestStart::phases;
 
-# OpenLogs and PostConfig, of the server and of a virtual host: each leaves a file.
+# Handlers of OpenLogs and PostConfig, for the server and for a virtual host. Each leaves a file.
 
 use strict;
 use warnings FATAL => 'all';

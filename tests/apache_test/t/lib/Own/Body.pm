@@ -1,6 +1,6 @@
 package Own::Body;
 
-# The body of a request, read as brigades.
+# Reads the body of a request as brigades.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,6 +1,7 @@
 package Own::Talk;
 
-# A conversation with a host of the suite: each line is sent, and what is answered to it is compared.
+# Talks with a host of the suite: sends each line, and compares the answer with the expected
+# one.
 use strict;
 use warnings;
 use Apache::Test;

@@ -1,6 +1,6 @@
 package TestSpeak::brigades;
 
-# Lines as brigades: read, changed and written through the filters of the connection.
+# Reads lines as brigades, changes them, and writes them through the filters of the connection.
 use strict;
 use warnings FATAL => 'all';
 use Apache2::Connection ();

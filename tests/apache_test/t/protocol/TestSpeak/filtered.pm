@@ -1,6 +1,6 @@
 package TestSpeak::filtered;
 
-# What comes and goes passes filters that an earlier handler has put around the connection.
+# Input and output pass filters that an earlier handler has added to the connection.
 use strict;
 use warnings FATAL => 'all';
 use base 'Apache2::Filter';

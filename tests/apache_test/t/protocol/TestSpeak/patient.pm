@@ -1,6 +1,6 @@
 package TestSpeak::patient;
 
-# Says how the socket waits in all the ways it may, then answers each message in capitals.
+# Says how the socket waits with each setting, then answers each message in capitals.
 use strict;
 use warnings FATAL => 'all';
 use Apache2::Connection ();

@@ -1,6 +1,6 @@
 package TestOwn::again;
 
-# What a connection's requests share: own/again.t asks three times on one connection.
+# What the requests of a connection share. own/again.t asks three times on one connection.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,6 +1,6 @@
 package TestOwn::answers;
 
-# What a handler's return value makes of the answer, and errors that are objects: own/answers.t.
+# The answer by a handler's return value, and errors that are objects, for own/answers.t.
 
 use strict;
 use warnings;

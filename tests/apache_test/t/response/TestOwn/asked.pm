@@ -1,6 +1,6 @@
 package TestOwn::asked;
 
-# What suites ask of the server, its modules and its log besides.
+# What else suites ask about the server, its modules and its log.
 
 use strict;
 use warnings FATAL => 'all';

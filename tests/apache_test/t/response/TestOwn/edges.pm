@@ -1,6 +1,7 @@
 package TestOwn::edges;
 
-# What handlers do at the edges: wrong objects, END blocks kept aside, exit within an eval, sockets, the start that is over.
+# Edge cases: wrong objects, END blocks that are kept, exit within an eval, sockets, calls that are
+# allowed only while the server starts.
 
 use strict;
 use warnings FATAL => 'all';
@@ -39,7 +40,7 @@ sub handler {
     ok $other->isa('Apache2::RequestRec');
     ok $other->connection->isa('Apache2::Connection');
 
-    # What `END` of a registered package does when it is told to.
+    # The `END` blocks of packages are called and forgotten on demand.
     for my $name ('END', 'NoSuchList') {
         ModPerl::Global::special_list_call($name => 'No::Such');
         ModPerl::Global::special_list_clear($name => 'No::Such');
@@ -80,7 +81,7 @@ sub handler {
     $brigade->insert_tail(APR::Bucket->new($c->bucket_alloc, 'data'));
     ok t_cmp($brigade->flatten(my $data), 4, 'a brigade of the connection\'s');
 
-    # The start is over.
+    # The server's start is over.
     eval { Apache2::ServerUtil::server_shutdown_cleanup_register(sub { }) };
     ok t_cmp($@, qr/Can't run 'server_shutdown_cleanup_register' after server startup/, 'server_shutdown_cleanup_register');
     eval { $s->add_config(['ServerAdmin me@example.org']) };

@@ -1,6 +1,6 @@
 package TestOwn::fields;
 
-# $r: what it says of a request, and what can be said to it.
+# The properties of $r: what can be read, and what can be set.
 
 use strict;
 use warnings FATAL => 'all';
@@ -36,7 +36,7 @@ sub handler {
     my $s = $r->server;
     my $base = '/TestOwn__fields';
 
-    # Of the request line.
+    # From the request line.
     ok t_cmp($r->method, 'GET', 'method');
     ok t_cmp($r->method_number, Apache2::Const::M_GET, 'method_number');
     ok t_cmp($r->the_request, qr{^GET \Q$base\E\S* HTTP/1\.[01]$}, 'the_request');
@@ -68,14 +68,14 @@ sub handler {
     ok t_cmp($r->status, Apache2::Const::HTTP_OK, 'status');
     ok t_cmp($r->mtime, 0, 'mtime');
     ok t_cmp($r->no_cache(1) ? 1 : 0, 0, 'no_cache');
-    ok t_cmp($r->no_cache(0) ? 1 : 0, 1, 'no_cache answers the old one');
+    ok t_cmp($r->no_cache(0) ? 1 : 0, 1, 'no_cache returns the old value');
     ok t_cmp($r->no_local_copy ? 1 : 0, 0, 'no_local_copy');
     ok t_cmp($r->used_path_info, qr/^\d+$/, 'used_path_info');
     ok t_cmp($r->as_string, qr/GET \Q$base\E/, 'as_string');
 
-    # Setters answer the old value.
+    # Setters return the old value.
     my $uri = $r->uri('/changed');
-    ok t_cmp($uri, $base, 'uri answers the old one');
+    ok t_cmp($uri, $base, 'uri returns the old value');
     ok t_cmp($r->uri($base), '/changed', 'uri is set');
     $r->args('a=1&b=2');
     ok t_cmp($r->args, 'a=1&b=2', 'args');

@@ -1,6 +1,6 @@
 package TestOwn::host;
 
-# A virtual host's own settings.
+# The settings of a virtual host.
 
 use strict;
 use warnings FATAL => 'all';

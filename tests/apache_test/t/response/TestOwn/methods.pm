@@ -1,6 +1,6 @@
 package TestOwn::methods;
 
-# Every method that mod_perl's own list knows is there, or dies and says what to use instead.
+# Every method in mod_perl's own list exists, or dies with a message that names another one.
 
 use strict;
 use warnings FATAL => 'all';
@@ -11,7 +11,7 @@ use Apache2::RequestIO ();
 use ModPerl::MethodLookup ();
 use Apache2::Const -compile => 'OK';
 
-# Where the methods of a module are, when not in a class of its name.
+# The package of a module's methods, where it is not the class of that name.
 my %CLASSES = (
     'Apache2::Access' => ['Apache2::RequestRec'], 'Apache2::ConnectionUtil' => ['Apache2::Connection'], 'Apache2::HookRun' => ['Apache2::RequestRec'],
     'Apache2::Log' => ['Apache2::RequestRec', 'Apache2::ServerRec', 'Apache2::Log', 'Apache2::Log::Request', 'Apache2::Log::Server'],
@@ -35,7 +35,7 @@ sub handler {
     for my $module (@modules) {
         my (undef, @methods) = ModPerl::MethodLookup::lookup_module($module);
         my @missing = grep { !_is_there($_, $CLASSES{$module} || [$module]) } @methods;
-        # mod_perl's threads, and its modules that only a server of threads has.
+        # mod_perl's threads, and modules that only a server with threads has.
         @missing = () if !$loaded{$module} && $module =~ /\AModPerl::(?:Interp|TiPool)/;
         ok t_cmp("@missing", '', "$module has all its methods");
     }

@@ -1,6 +1,6 @@
 package TestOwn::output;
 
-# Ways to write an answer; the client's side is own/output.t.
+# Ways to write an answer. own/output.t is the client's side.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,6 +1,6 @@
 package TestOwn::sections;
 
-# What <Perl> sections say and leave.
+# The values that <Perl> sections see and leave.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,6 +1,6 @@
 package TestOwn::size;
 
-# A worker that has grown too large ends after its request: own/size.t.
+# A worker that has grown too large ends after its request, for own/size.t.
 
 use strict;
 use warnings FATAL => 'all';
@@ -11,7 +11,7 @@ use Apache2::Const -compile => 'OK';
 
 sub handler {
     my $r = shift;
-    # KiB: any process has more than one, none has a terabyte.
+    # In KiB: any process has more than one, and none has a terabyte.
     Apache2::SizeLimit->set_max_process_size($r->args eq 'small' ? 1 : 1 << 30);
     $r->content_type('text/plain');
     $r->print($$);

@@ -1,6 +1,7 @@
 package Site::AuthCookie;
 
-# The part of AuthCookie that each site writes itself: which credentials are good, and whose a session key is.
+# The part of AuthCookie that each site writes itself: which credentials are right, and whose a
+# session key is.
 use strict;
 use warnings;
 use Apache2_4::AuthCookie;

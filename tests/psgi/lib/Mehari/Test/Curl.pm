@@ -1,6 +1,6 @@
 package Mehari::Test::Curl;
-# A user agent that speaks cleartext HTTP/2 with prior knowledge, by way of curl.
-# It dies when the answer came over anything else.
+# A user agent that speaks cleartext HTTP/2 with prior knowledge through curl.
+# It dies if the answer used another protocol.
 use strict;
 use warnings;
 use File::Temp ();
@@ -37,7 +37,7 @@ sub request {
 
 sub response {
     my ($request, $head, $body) = @_;
-    # Interim responses come first, each with a block of its own.
+    # Interim responses come first, each with its own block.
     my @blocks = grep { length } split /\r\n\r\n/, $head;
     my ($status_line, @fields) = split /\r\n/, $blocks[-1];
     my ($status) = $status_line =~ m{^HTTP/2 (\d{3})} or die "not HTTP/2: $status_line\n";

@@ -1,13 +1,14 @@
 //! Failures: whether another member gets the request, and the client's status.
 
-use super::{Exchange, Stage};
+use super::{ProxyExchange, Stage};
 use crate::handlers::Fault;
 use mehari_config::{BackEnd, LogLevel};
 use mehari_upstream::{Fault as Trouble, Wish};
 use tokio::time::Instant;
 
-impl Exchange {
-    /// Nothing was sent, so any member may have the request while there is time.
+impl ProxyExchange {
+    /// Seeks another member after a failed connect. Nothing was sent, so any member may have the
+    /// request while there is time.
     pub(super) fn cannot_connect(&mut self, trouble: Trouble) -> Option<Fault> {
         let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Some(trouble.into());
@@ -18,14 +19,14 @@ impl Exchange {
         drop(lease);
         let settings = self.group.settings();
         let often = if trouble.is_lasting() {
-            // Each member once, because it will not recover in a moment.
+            // Each member is tried once, because it will not recover in a moment.
             self.tried.len() >= self.group.size()
         } else {
             member.retry.is_zero() && self.tried.len() > settings.attempts
         };
         let late = |began: Instant| began.elapsed() > settings.queue_timeout;
         if often || self.began.is_some_and(late) {
-            return Some(self.told(trouble, Some(&member)));
+            return Some(self.log_and_convert(trouble, Some(&member)));
         }
         self.seek_again();
         None
@@ -51,7 +52,7 @@ impl Exchange {
             _ => false,
         };
         if !safe || self.tried.len() > self.group.settings().attempts {
-            return Some(self.told(trouble, Some(&talk.member)));
+            return Some(self.log_and_convert(trouble, Some(&talk.member)));
         }
         if reused && trouble != Trouble::Overloaded {
             let connecting = talk.lease.connect(talk.limit);
@@ -60,8 +61,8 @@ impl Exchange {
         }
         if trouble != Trouble::Overloaded {
             self.resent += 1;
-            if self.resent > self.group.resends() {
-                return Some(self.told(trouble, Some(&talk.member)));
+            if self.resent > self.group.resend_limit() {
+                return Some(self.log_and_convert(trouble, Some(&talk.member)));
             }
         }
         self.tried.push(talk.lease.member().clone());
@@ -78,16 +79,16 @@ impl Exchange {
         self.stage = Stage::Seeking(self.group.seek(wish));
     }
 
-    /// The end without a response, or within one.
+    /// Ends the exchange without a response, or within one.
     pub(super) fn give_up(&mut self, trouble: Trouble) -> Fault {
         let member = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Body(talk) | Stage::Talking(talk) => Some(talk.member),
             _ => None,
         };
-        self.told(trouble, member.as_deref())
+        self.log_and_convert(trouble, member.as_deref())
     }
 
-    fn told(&self, trouble: Trouble, member: Option<&BackEnd>) -> Fault {
+    fn log_and_convert(&self, trouble: Trouble, member: Option<&BackEnd>) -> Fault {
         let who = member.map_or_else(|| self.group.name.clone(), |member| member.name());
         self.asked.log(LogLevel::Info, &format!("asked of {who}"));
         trouble.into()

@@ -2,7 +2,7 @@
 
 use crate::handlers::proxy::{request, reverse};
 use mehari_config::{BackEnd, ProxySettings};
-use mehari_pool::{script_head, Head};
+use mehari_pool::{script_head, Head, Reason};
 use mehari_upstream::Fault;
 use std::mem::MaybeUninit;
 
@@ -52,7 +52,7 @@ pub fn parse(
     let mut lines = Vec::with_capacity(length + 64);
     for field in response.headers.iter() {
         if state.field(field.name, field.value)? {
-            reverse::push_line((field.name, field.value), settings, member, &mut lines);
+            reverse::push_line(field, settings, member, &mut lines);
         }
     }
     if state.chunked && version == 0 {
@@ -64,7 +64,7 @@ pub fn parse(
         for field in response.headers.iter() {
             let goes_on = RuleState::default().field(field.name, field.value)?;
             if goes_on && !is_named(response.headers, field.name) {
-                reverse::push_line((field.name, field.value), settings, member, &mut lines);
+                reverse::push_line(field, settings, member, &mut lines);
             }
         }
     }
@@ -74,6 +74,7 @@ pub fn parse(
         content_length: state.length,
         has_date: state.has_date,
         has_server: state.has_server,
+        reason: own_reason(status, response.reason.unwrap_or_default()),
         ..Head::default()
     };
     if status == 101 {
@@ -92,6 +93,14 @@ pub fn parse(
         keeps: state.keeps && !state.closes && !(status == 204 && state.has_body()),
     };
     Ok(Some((parsed, length)))
+}
+
+/// The back end's phrase, if it is not the registered one.
+fn own_reason(status: u16, phrase: &str) -> Option<Box<Reason>> {
+    if phrase == mehari_http::status::phrase(status) {
+        return None;
+    }
+    Reason::read(format!("{status} {phrase}").as_bytes())
 }
 
 /// The framing and connection fields.
@@ -174,7 +183,7 @@ fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
         && connection.any(|field| request::names(field.value, name.as_bytes()))
 }
 
-/// Only digits, within the type's range.
+/// Reads a number: only digits, within the type's range.
 fn number(digits: &[u8]) -> Option<u64> {
     let (&first, rest) = digits.split_first()?;
     let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));

@@ -11,7 +11,9 @@ fn member() -> BackEnd {
 
 fn line(name: &str, value: &str, settings: &ProxySettings) -> String {
     let mut line = Vec::new();
-    push_line((name, value.as_bytes()), settings, &member(), &mut line);
+    let value = value.as_bytes();
+    let field = httparse::Header { name, value };
+    push_line(&field, settings, &member(), &mut line);
     String::from_utf8(line).expect("text")
 }
 

@@ -10,20 +10,20 @@ use std::ffi::CString;
 use std::rc::Rc;
 
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct FileMark {
     validity: Rc<CacheValidity>,
     mark: u64,
 }
 
-impl Seen {
+impl FileMark {
     /// `None`: the file does not exist or cannot be watched.
-    pub fn look(file: &[u8], watcher: &FileWatcher) -> Option<Seen> {
+    pub fn look(file: &[u8], watcher: &FileWatcher) -> Option<FileMark> {
         let (validity, stat) = watcher.depend_on_file(file)?;
         let mark = mark(&stat);
-        Some(Seen { validity, mark })
+        Some(FileMark { validity, mark })
     }
 
-    /// 0: the file has changed.
+    /// Returns the mark. 0: the file has changed.
     pub fn mark(&self) -> u64 {
         if self.validity.holds() {
             self.mark
@@ -32,7 +32,7 @@ impl Seen {
         }
     }
 
-    /// A second check, because not every change causes an event.
+    /// Checks the file itself too, because not every change causes an event.
     pub fn is_confirmed(&self, file: &[u8]) -> bool {
         let found = CString::new(file)
             .ok()

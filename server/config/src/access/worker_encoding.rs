@@ -16,19 +16,19 @@ enum Node<'r> {
     Open(&'static str, usize),
     /// A part that needs no user.
     Whole(&'r Requirement),
-    Several(Kind, Vec<&'r Requirement>),
+    Several(Combination, Vec<&'r Requirement>),
     Limit(&'r Methods),
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Combination {
     Any,
     Every,
 }
 
 impl Requirement {
     /// The lines.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn encode_for_worker(&self) -> String {
         let mut number = 0;
         let mut next = || {
             number += 1;
@@ -45,12 +45,12 @@ impl Requirement {
     }
 
     /// The results for one request.
-    pub fn known(&self, visitor: &Visitor<'_>) -> u64 {
+    pub fn encode_results(&self, visitor: &Visitor<'_>) -> u64 {
         let verdicts = self.nodes().into_iter().filter_map(|node| match node {
             Node::Said(_) | Node::Open(..) => None,
             Node::Whole(requirement) => Some(requirement.verdict(visitor)),
-            Node::Several(Kind::Any, inner) => Some(any(inner.into_iter(), visitor)),
-            Node::Several(Kind::Every, inner) => Some(every(inner.into_iter(), visitor)),
+            Node::Several(Combination::Any, inner) => Some(any(inner.into_iter(), visitor)),
+            Node::Several(Combination::Every, inner) => Some(every(inner.into_iter(), visitor)),
             Node::Limit(methods) if methods.holds(visitor.method) => Some(Verdict::Granted),
             Node::Limit(_) => Some(Verdict::Denied),
         });
@@ -101,9 +101,9 @@ impl Requirement {
                 into.push(Node::Limit(methods));
                 inner.put(into);
             }
-            Requirement::Any(inner) => contained("any", Kind::Any, inner, into),
-            Requirement::None(inner) => contained("none", Kind::Any, inner, into),
-            Requirement::Every(inner) => contained("all", Kind::Every, inner, into),
+            Requirement::Any(inner) => contained("any", Combination::Any, inner, into),
+            Requirement::None(inner) => contained("none", Combination::Any, inner, into),
+            Requirement::Every(inner) => contained("all", Combination::Every, inner, into),
             other => into.push(Node::Whole(other)),
         }
     }
@@ -112,7 +112,7 @@ impl Requirement {
 /// The parts of a container that need no user form one node.
 fn contained<'r>(
     word: &'static str,
-    kind: Kind,
+    kind: Combination,
     inner: &'r [Requirement],
     into: &mut Vec<Node<'r>>,
 ) {

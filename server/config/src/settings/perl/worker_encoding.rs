@@ -1,37 +1,44 @@
 //! Encodes settings for workers, as records (see the module above).
 
-use super::Told;
+use super::EncodedSettings;
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
     /// Whether a Perl handler takes part in the request, whatever responds.
     pub fn runs_phases(&self) -> bool {
-        self.perl.told.runs_phases
+        self.perl.encoded.runs_phases
     }
 
-    /// Some Perl handler of the place itself runs before the response.
+    /// Whether a Perl handler of the place itself runs before the response.
     pub fn runs_phases_of_place(&self) -> bool {
         let of_a_place = |phase: &Phase| (Phase::HeaderParser..=Phase::Fixup).contains(phase);
         let mut phases = Phase::ALL.into_iter().filter(of_a_place);
         phases.any(|phase| !self.perl.of(phase).is_empty())
     }
 
-    /// `PerlSetEnv` or `PerlPassEnv` has set the variable, which programs in other languages do not see.
+    /// Whether `PerlSetEnv` or `PerlPassEnv` has set the variable. Programs in other languages do
+    /// not see such variables.
     pub fn is_for_perl(&self, name: &str) -> bool {
         self.programs.perl_env.iter().any(|known| known == name)
     }
 
     /// Whether Perl filters process responses here, including files.
     pub fn filters_output(&self) -> bool {
-        self.perl.told.filters_output
+        self.perl.encoded.filters_output
+    }
+
+    /// Whether Perl filters process responses or the bodies of requests here.
+    pub fn filters(&self) -> bool {
+        self.perl.encoded.filters_output || self.perl.encoded.filters_input
     }
 
     /// Encodes the text for the worker.
-    pub(crate) fn tell(&mut self) {
-        self.perl.told = Told {
+    pub(crate) fn encode_for_worker(&mut self) {
+        self.perl.encoded = EncodedSettings {
             runs_phases: self.has_phases(),
             filters_output: !self.perl.of(Phase::OutputFilter).is_empty(),
-            text: self.perl_text(&|_, _| true).into(),
+            filters_input: !self.perl.of(Phase::InputFilter).is_empty(),
+            text: self.encode_perl(&|_, _| true).into(),
         };
     }
 
@@ -40,7 +47,7 @@ impl Settings {
         Phase::ALL.iter().any(runs)
     }
 
-    fn put_access(&self, text: &mut Text) {
+    fn put_access(&self, text: &mut WorkerRecords) {
         let rules = &self.rules;
         let allowed = rules.allow_deny.as_ref().and_then(AllowDeny::constant);
         if allowed == Some(false) {
@@ -50,7 +57,7 @@ impl Settings {
             return;
         };
         if requirement.constant() != Some(true) || rules.authentication.kind.is_some() {
-            text.put(b't', "requirement", &requirement.told());
+            text.put(b't', "requirement", &requirement.encode_for_worker());
         }
         if !requirement.asks_user() {
             return;
@@ -61,7 +68,7 @@ impl Settings {
         }
     }
 
-    /// If nothing else concerns Perl, the location makes no difference.
+    /// Removes the location if nothing else concerns Perl, because it then makes no difference.
     pub(crate) fn forget_location(&mut self) {
         let perl = &self.perl;
         let silent = perl.handlers.is_empty() && perl.options_on | perl.options_off == 0;
@@ -87,9 +94,9 @@ impl Settings {
     }
 
     /// Includes the handlers for which `has` returns true.
-    pub(crate) fn perl_text(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
+    pub(crate) fn encode_perl(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
         let perl = &self.perl;
-        let mut text = Text::default();
+        let mut text = WorkerRecords::default();
         for phase in Phase::ALL {
             for name in perl.of(phase).iter().filter(|name| has(phase, name)) {
                 text.put(b'h', phase.directive(), name);
@@ -159,9 +166,9 @@ fn about_users(requirement: &Requirement) -> String {
 
 /// Writes records, as the module above describes them.
 #[derive(Default)]
-pub(crate) struct Text(pub Vec<u8>);
+pub(crate) struct WorkerRecords(pub Vec<u8>);
 
-impl Text {
+impl WorkerRecords {
     pub fn put(&mut self, kind: u8, name: &str, value: &str) {
         self.0.push(kind);
         for part in [name, value] {

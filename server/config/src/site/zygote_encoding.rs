@@ -1,14 +1,14 @@
 //! Encodes the servers of a site for the zygote that serves them.
 
 use super::Site;
-use crate::settings::Text;
+use crate::settings::WorkerRecords;
 use crate::{Host, Phase};
 
 impl Site {
     /// A server's settings for the Perl of this number: handlers of its life, variables for
     /// `$s->dir_config`, names. The zygote gets them at its start, as records like those of
     /// settings.
-    pub fn told_of(&self, host: &Host, perl: usize) -> Vec<u8> {
+    pub fn encode_host_for_zygote(&self, host: &Host, perl: usize) -> Vec<u8> {
         // The Perl that serves a host runs the handlers of the host's life. Inherited handlers run
         // in the main server's Perl.
         let inherited = |phase: Phase, name: &str| {
@@ -20,13 +20,13 @@ impl Site {
         let first = self.listen.first();
         let first = first.and_then(|one| one.address.rsplit_once(':'));
         let listened = first.and_then(|(_, port)| port.parse().ok());
-        let mut text = host.told(listened, &has);
-        self.tell_limits(host, &mut text);
+        let mut text = host.encode_for_zygote(listened, &has);
+        self.encode_limits(host, &mut text);
         text.0
     }
 
     /// For `$s->timeout` and its like. Times are in microseconds, as in APR.
-    fn tell_limits(&self, host: &Host, text: &mut Text) {
+    fn encode_limits(&self, host: &Host, text: &mut WorkerRecords) {
         let limits = &self.limits;
         let kept = limits.keep_alive;
         let level = host.own_logs.level.unwrap_or(self.logs.level);

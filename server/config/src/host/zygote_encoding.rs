@@ -1,7 +1,7 @@
 //! Encodes a server for zygotes, as records (see `settings/perl.rs`).
 
 use super::Host;
-use crate::settings::Text;
+use crate::settings::WorkerRecords;
 use crate::{perl_option, Phase, TeamMark};
 
 impl Host {
@@ -28,8 +28,12 @@ impl Host {
     }
 
     /// The port is its own, or else the first `Listen` port.
-    pub(crate) fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Text {
-        let mut text = Text(self.base.perl_text(has));
+    pub(crate) fn encode_for_zygote(
+        &self,
+        listened: Option<u16>,
+        has: &dyn Fn(Phase, &str) -> bool,
+    ) -> WorkerRecords {
+        let mut text = WorkerRecords(self.base.encode_perl(has));
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
         say("server_hostname", self.server_name.as_deref().unwrap_or(""));
         say("server_admin", self.server_admin.as_deref().unwrap_or(""));

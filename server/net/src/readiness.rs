@@ -8,7 +8,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-pub fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+/// Registers a descriptor with the event loop.
+///
+/// # Errors
+///
+/// The error of the registration.
+pub fn register(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an OwnedFd refers to the same open descriptor for its whole life, and the AsyncFd
     // owns it.
     unsafe {
@@ -21,18 +26,30 @@ pub fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 
 /// Accepts a connection only after its client has sent something, or after a second. The request is
 /// then read without waiting (tcp(7), `TCP_DEFER_ACCEPT`; Apache's `AcceptFilter http data`).
+///
+/// # Errors
+///
+/// The error of setsockopt(2).
 pub fn defer_accept(listener: &impl AsFd) -> io::Result<()> {
     const SECONDS: libc::c_int = 1;
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, SECONDS)
 }
 
-/// Accepts at once, for servers that speak first.
+/// Accepts a connection at once, for servers that speak first.
+///
+/// # Errors
+///
+/// The error of setsockopt(2).
 pub fn accept_at_once(listener: &impl AsFd) -> io::Result<()> {
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, 0)
 }
 
 /// Turns off pacing for a connection within this host. BBR paces by timers to probe a path, but
 /// there is no path here.
+///
+/// # Errors
+///
+/// The error of setsockopt(2).
 pub fn send_unpaced(socket: &impl AsFd) -> io::Result<()> {
     let name = sockopt::get_tcp_congestion(socket)?;
     if !name.starts_with("bbr") {

@@ -7,17 +7,18 @@ use mehari_config::{Authentication, Settings};
 use mehari_pool::Login;
 use std::sync::Arc;
 
-use super::{digest, AccessPhase, Decision};
+use super::digest;
+use crate::pipeline::rules::{Decision, Evaluation, Need, UncheckedPassword};
 use crate::request::rule_state::RuleState;
 
 /// A user, and the header line that answers the proof.
-pub(super) struct Known {
+pub(super) struct ProvedUser {
     pub name: Arc<[u8]>,
     pub line: Vec<u8>,
 }
 
-impl AccessPhase<'_> {
-    /// The user, and a header line for the response. `Err`: something must be checked first.
+impl Evaluation<'_> {
+    /// Returns the user and a header line for the response. `Err`: something must be checked first.
     pub(super) fn log_in(
         &self,
         settings: &Arc<Settings>,
@@ -51,10 +52,20 @@ impl AccessPhase<'_> {
         let mut checked = rule_state.iter().flat_map(|state| &state.checked);
         let right = match checked.find(is_this) {
             Some(checked) => checked.right,
-            None if self.shared.users.passwords.are_known(file, &credentials) => true,
+            None if self
+                .shared
+                .users
+                .passwords
+                .are_remembered(file, &credentials) =>
+            {
+                true
+            }
             None => {
-                let file = file.clone();
-                return Err(Decision::Check(settings.clone(), file, credentials));
+                return Err(Decision::Needs(Need::Check(UncheckedPassword {
+                    settings: settings.clone(),
+                    user_file: file.clone(),
+                    credentials,
+                })));
             }
         };
         Ok(if right {
@@ -70,7 +81,7 @@ impl AccessPhase<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<(Login, Vec<u8>), Decision> {
         match self.user_by_digest(settings, rule_state) {
-            Ok(Known { name, line }) => Ok((Login::Known(name), line)),
+            Ok(ProvedUser { name, line }) => Ok((Login::Known(name), line)),
             Err(Decision::Status(_, 401)) => Ok((Login::Refused, Vec::new())),
             Err(Decision::Status(_, 500)) => Ok((Login::NoUserFile, Vec::new())),
             Err(other) => Err(other),
@@ -78,7 +89,7 @@ impl AccessPhase<'_> {
     }
 }
 
-/// The header lines of the challenge.
+/// The header lines of the challenge in a 401 response.
 pub fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
     if let (true, Some(realm)) = (said.is_digest(), &said.realm) {
         let nonce = shared.users.digests.nonces.make(realm);

@@ -3,8 +3,8 @@
 use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
 use crate::routing::mapping::map;
-use crate::routing::walk::Found;
-use crate::routing::{views, Outcome, Route};
+use crate::routing::walk::ExistingPath;
+use crate::routing::{views, Route, RouteOutcome};
 use mehari_config::{Handler, Settings};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -20,7 +20,7 @@ impl Search<'_> {
         &mut self,
         settings: Arc<Settings>,
         path: Path,
-        found: Found,
+        found: ExistingPath,
     ) -> Result<Route, Problem> {
         let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
         if !rest.is_empty() && rest != b"/" {
@@ -30,7 +30,7 @@ impl Search<'_> {
                     recorder.note_unwatched();
                 }
                 if let Some(candidate) = views::choose(&found.file, &path, rest) {
-                    return self.lead(&settings, candidate);
+                    return self.continue_with(&settings, candidate);
                 }
             }
             let mapped = map(self.host, &path.merged).file;
@@ -41,7 +41,7 @@ impl Search<'_> {
             location.push(b'/');
             return Ok(Route {
                 file: found.file,
-                outcome: Outcome::Moved(location),
+                outcome: RouteOutcome::Moved(location),
                 ..self.refused(settings, NOT_FOUND)
             });
         }
@@ -52,7 +52,7 @@ impl Search<'_> {
         for index in &settings.files.directory_index {
             if let Some(candidate) = index_path(&path, index) {
                 if self.index_exists(&candidate) {
-                    return self.lead(&settings, candidate);
+                    return self.continue_with(&settings, candidate);
                 }
             }
         }
@@ -60,7 +60,7 @@ impl Search<'_> {
             return Ok(Route {
                 file: found.file,
                 script_name: path.merged,
-                outcome: Outcome::Listing,
+                outcome: RouteOutcome::Listing,
                 ..self.refused(settings, NO_INDEX)
             });
         }
@@ -96,7 +96,7 @@ impl Search<'_> {
         if let (Some(fallback), true) = (&settings.files.fallback, self.indexes <= INDEXES) {
             if let Ok(candidate) = Path::decode(&percent::encode_path(fallback.as_bytes())) {
                 if candidate.merged != path.merged && self.index_exists(&candidate) {
-                    return self.lead(&settings, candidate);
+                    return self.continue_with(&settings, candidate);
                 }
             }
         }

@@ -1,25 +1,25 @@
-//! Evaluates rules that depend on names: with known names, or by asking for one.
+//! Evaluates rules that depend on names. A rule uses the known names or says which name it lacks.
 
 use mehari_config::{NameLookups, NameTest, Settings, Verdict};
-use mehari_resolve::names::{Answer, Question};
+use mehari_resolve::names::{Answer, Query};
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{AccessPhase, Decision};
+use crate::pipeline::rules::{Decision, Evaluation, Need};
 use crate::request::rule_state::RuleState;
 
-/// The names that rules used and the name that they lack.
+/// The names that rules have used, and the name that they lack.
 #[derive(Default)]
-pub(super) struct Asked {
-    used: RefCell<Vec<(Question, Arc<Answer>)>>,
-    missing: Cell<Option<Question>>,
+pub(super) struct NameUses {
+    used: RefCell<Vec<(Query, Arc<Answer>)>>,
+    missing: Cell<Option<Query>>,
     /// The result of a test if the resolver fails.
     assumed: bool,
     has_assumed: Cell<bool>,
 }
 
-/// A result of rules.
+/// The result of rules.
 pub(super) trait Ruling {
     /// Whether the result depends on an unknown name.
     fn is_open(&self) -> bool;
@@ -69,50 +69,51 @@ impl Ruling for u64 {
     }
 }
 
-/// The rules' result with the known names, or the name to look up first. If the resolver fails, the
-/// stricter of the two possible results.
+/// Returns the rules' result with the known names, or the name to look up first. If the resolver
+/// fails, the stricter of the two possible results counts.
 pub(super) fn ruling<R: Ruling>(
     rule_state: &mut Option<Box<RuleState>>,
-    ask: impl Fn(&Option<Box<RuleState>>, &Asked) -> R,
-) -> Result<R, Question> {
-    let asked = Asked::default();
+    ask: impl Fn(&Option<Box<RuleState>>, &NameUses) -> R,
+) -> Result<R, Query> {
+    let asked = NameUses::default();
     let ruling = ask(rule_state, &asked);
     if !asked.has_assumed.get() {
         return asked.settle(ruling, rule_state);
     }
-    let otherwise = Asked {
+    let otherwise = NameUses {
         assumed: true,
-        ..Asked::default()
+        ..NameUses::default()
     };
     let other = otherwise.settle(ask(rule_state, &otherwise), rule_state)?;
     Ok(asked.settle(ruling, rule_state)?.stricter(other))
 }
 
-impl Asked {
-    /// Notes the used names, because the rules are evaluated again and programs see the names.
+impl NameUses {
+    /// Notes the names that were used: the rules are evaluated again, and programs see the names.
     fn settle<R: Ruling>(
         &self,
         ruling: R,
         rule_state: &mut Option<Box<RuleState>>,
-    ) -> Result<R, Question> {
+    ) -> Result<R, Query> {
         self.note(rule_state);
         match self.missing.take().filter(|_| ruling.is_open()) {
-            Some(question) => Err(question),
+            Some(query) => Err(query),
             None => Ok(ruling),
         }
     }
 
     fn note(&self, rule_state: &mut Option<Box<RuleState>>) {
-        for (question, answer) in self.used.take() {
+        for (query, answer) in self.used.take() {
             let state = rule_state.get_or_insert_with(Default::default);
-            state.learn(question, answer);
+            state.learn(query, answer);
         }
     }
 }
 
-impl AccessPhase<'_> {
-    /// `HostnameLookups`. `None`: the name is known or unavailable.
-    pub(super) fn looks_up(
+impl Evaluation<'_> {
+    /// Returns the name that `HostnameLookups` requires. `None`: the name is known or cannot be
+    /// found.
+    pub(in crate::pipeline) fn looks_up(
         &self,
         settings: &Settings,
         rule_state: &mut Option<Box<RuleState>>,
@@ -121,25 +122,25 @@ impl AccessPhase<'_> {
         if lookups == NameLookups::Off {
             return None;
         }
-        let asked = Asked::default();
-        let question = Question::NameOf(self.client()?);
-        let answer = self.answer(&question, rule_state, &asked);
+        let asked = NameUses::default();
+        let query = Query::NameOf(self.client()?);
+        let answer = self.answer(&query, rule_state, &asked);
         asked.note(rule_state);
         if let Some(state) = rule_state {
             state.confirmed_only = lookups == NameLookups::Double;
         }
         match answer {
             Some(_) => None,
-            None => Some(Decision::Resolve(question)),
+            None => Some(Decision::Needs(Need::Resolve(query))),
         }
     }
 
-    /// `None`: not known yet.
+    /// Whether the client has this name. `None`: the name is not known yet.
     pub(super) fn is_named(
         &self,
         test: &NameTest,
         rule_state: &Option<Box<RuleState>>,
-        asked: &Asked,
+        asked: &NameUses,
     ) -> Option<bool> {
         // A local socket has no name.
         let Some(client) = self.client() else {
@@ -150,7 +151,7 @@ impl AccessPhase<'_> {
             asked.assumed
         };
         let NameTest::ForwardDns(names) = test else {
-            let answer = self.answer(&Question::NameOf(client), rule_state, asked)?;
+            let answer = self.answer(&Query::NameOf(client), rule_state, asked)?;
             return Some(match &*answer {
                 Answer::Name(Some(name)) => name.is_confirmed && test.is_about(&name.text),
                 Answer::Name(None) | Answer::Addresses(_) | Answer::Home(_) => false,
@@ -158,8 +159,8 @@ impl AccessPhase<'_> {
             });
         };
         for name in names {
-            let question = Question::AddressesOf(name.clone());
-            let is_one = match &*self.answer(&question, rule_state, asked)? {
+            let query = Query::AddressesOf(name.clone());
+            let is_one = match &*self.answer(&query, rule_state, asked)? {
                 Answer::Addresses(all) => all.contains(&client),
                 Answer::Name(_) | Answer::Home(_) => false,
                 Answer::Failed => assumed(),
@@ -173,28 +174,25 @@ impl AccessPhase<'_> {
 
     fn answer(
         &self,
-        question: &Question,
+        query: &Query,
         rule_state: &Option<Box<RuleState>>,
-        asked: &Asked,
+        asked: &NameUses,
     ) -> Option<Arc<Answer>> {
-        if let Some(answer) = rule_state
-            .as_ref()
-            .and_then(|state| state.learned(question))
-        {
+        if let Some(answer) = rule_state.as_ref().and_then(|state| state.learned(query)) {
             return Some(answer.clone());
         }
-        let known = self.shared.lookups.names.known(question);
+        let known = self.shared.lookups.names.known(query);
         match &known {
             Some(answer) => {
-                let used = (question.clone(), answer.clone());
+                let used = (query.clone(), answer.clone());
                 asked.used.borrow_mut().push(used);
             }
-            None => asked.missing.set(Some(question.clone())),
+            None => asked.missing.set(Some(query.clone())),
         }
         known
     }
 
-    /// `None`: a local socket.
+    /// The client's address. `None`: the client uses a local socket.
     pub(super) fn client(&self) -> Option<IpAddr> {
         let peer = self.request.peer;
         peer.server_ip?;

@@ -2,7 +2,7 @@
 
 use super::{Search, NOT_FOUND};
 use crate::routing::mapping::Mapping;
-use crate::routing::{program, proxied, walk, Outcome, Route};
+use crate::routing::{program, proxied, walk, Route, RouteOutcome};
 use mehari_config::{Handler, PassFrom, Proxied, Settings, Speech};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -33,10 +33,10 @@ impl Search<'_> {
             file: mapped,
             script_name: whole,
             path_info,
-            outcome: Outcome::Program,
+            outcome: RouteOutcome::Program,
             intermediate_settings: Vec::new(),
             action: None,
-            seen: None,
+            file_mark: None,
         }
     }
 
@@ -62,7 +62,7 @@ impl Search<'_> {
         Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
     }
 
-    /// A section's back end responds for paths without a file here.
+    /// Finds the route of a path without a file: a section's back end may respond.
     pub(super) fn without_file(
         &mut self,
         settings: Arc<Settings>,

@@ -1,33 +1,32 @@
 //! `Redirect` and its relatives.
 
 use crate::content::Answer;
+use crate::pipeline::rules::{Decision, Evaluation};
 use crate::request::canonical::{absolute, has_scheme};
-use crate::request::Request;
-use mehari_config::{Host, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text};
+use mehari_config::{Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text};
 use mehari_text::percent;
 use std::sync::Arc;
 
-use super::Decision;
-
-/// The first rule that matches the path, and its target.
-pub(super) fn first_met(
-    rules: &[Arc<RedirectRule>],
-    path: &[u8],
-    request: &Request<'_>,
-    host: &Host,
-    settings: &Arc<Settings>,
-) -> Option<Decision> {
-    let mut met = rules.iter();
-    let (rule, rest) = met.find_map(|rule| Some((rule, rule.matches(path)?)))?;
-    let Some(to) = &rule.to else {
-        return Some(Decision::Status(Some(settings.clone()), rule.status));
-    };
-    let mut target = target(rule, to, rest, path);
-    if !target.contains(&b'?') {
-        target = joined(&target, request.query());
+impl Evaluation<'_> {
+    /// The decision of the first rule that matches the path.
+    pub(in crate::pipeline) fn redirect(
+        &self,
+        rules: &[Arc<RedirectRule>],
+        path: &[u8],
+        settings: &Arc<Settings>,
+    ) -> Option<Decision> {
+        let mut met = rules.iter();
+        let (rule, rest) = met.find_map(|rule| Some((rule, rule.matches(path)?)))?;
+        let Some(to) = &rule.to else {
+            return Some(Decision::Status(Some(settings.clone()), rule.status));
+        };
+        let mut target = target(rule, to, rest, path);
+        if !target.contains(&b'?') {
+            target = joined(&target, self.request.query());
+        }
+        let location = absolute(self.request, self.host, target);
+        Some(redirected(settings.clone(), rule.status, location))
     }
-    let location = absolute(request, host, target);
-    Some(redirected(settings.clone(), rule.status, location))
 }
 
 /// The target of a redirect rule.
@@ -36,11 +35,11 @@ fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8
         Rest::Behind(rest) => return [to.of(&Nothing), percent::encode_path(rest)].concat(),
         Rest::Groups(groups) => groups,
     };
-    let facts = Matched {
-        facts: &Nothing,
+    let variables = Matched {
+        variables: &Nothing,
         groups: Some((path.into(), *groups)),
     };
-    let mut target = to.of(&facts);
+    let mut target = to.of(&variables);
     target.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     if matches!(rule.from, RedirectFrom::Match(_)) && !has_scheme(&target) {
         escaped_but_query(&target)

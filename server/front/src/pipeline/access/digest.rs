@@ -1,43 +1,43 @@
 //! Digest authentication: the check of a request's proof, and the challenge.
 
 use crate::request::{path_of, query_of};
-use mehari_auth::digest::{Given, Place, State, Use};
+use mehari_auth::digest::{DigestCredentials, NonceState, ProofContext, Use};
 use mehari_config::{Authentication, DigestAlgorithm, LogLevel, Settings};
 use mehari_http::path::Path;
 use mehari_observe::Origin;
 use std::sync::Arc;
 
-use super::login::Known;
-use super::{AccessPhase, Decision};
+use super::login::ProvedUser;
+use crate::pipeline::rules::{Decision, Evaluation, Need};
 use crate::request::rule_state::RuleState;
 
-impl AccessPhase<'_> {
-    /// The user, or what to do without one.
+impl Evaluation<'_> {
+    /// Returns the user, or the decision for a request without one.
     pub(super) fn user_by_digest(
         &self,
         settings: &Arc<Settings>,
         rule_state: &mut Option<Box<RuleState>>,
-    ) -> Result<Known, Decision> {
+    ) -> Result<ProvedUser, Decision> {
         let said = &settings.rules.authentication;
         let status = |status| Decision::Status(Some(settings.clone()), status);
         let (Some(file), Some(realm)) = (&said.user_file, &said.realm) else {
-            // Without a user file nobody can be authenticated: a fault of the configuration, and no
-            // reason to admit anybody.
+            // Without a user file no user can be authenticated. This is a fault of the
+            // configuration, so the request is refused.
             return Err(status(500));
         };
         let field = self.request.field("authorization");
-        let Some(given) = field.and_then(Given::read) else {
+        let Some(given) = field.and_then(DigestCredentials::read) else {
             return Err(status(401));
         };
         let digests = &self.shared.users.digests;
         let Some(listed) = digests.users.known(file) else {
-            return Err(Decision::ReadUsers(file.clone()));
+            return Err(Decision::Needs(Need::ReadUsers(file.clone())));
         };
         if !listed.is_readable() {
             self.complain(&format!("AuthUserFile {} cannot be read", file.display()));
             return Err(status(500));
         }
-        let place = Place {
+        let place = ProofContext {
             realm,
             algorithms: said.digest.algorithms(),
             may_lack_qop: said.digest.without_quality,
@@ -60,13 +60,13 @@ impl AccessPhase<'_> {
             counted: said.digest.counts(),
         };
         let state = nonces.check(&given, realm, how, self.request.id);
-        if state == State::Stale {
+        if state == NonceState::Stale {
             rule_state.get_or_insert_with(Default::default).stale = true;
             return Err(status(401));
         }
-        let next = (state == State::Ending).then(|| nonces.make(realm));
+        let next = (state == NonceState::Ending).then(|| nonces.make(realm));
         let line = proved.info(&given, next.as_deref());
-        Ok(Known {
+        Ok(ProvedUser {
             name: given.user.into(),
             line,
         })
@@ -75,7 +75,7 @@ impl AccessPhase<'_> {
     /// Whether a proof's URI is the request's own, as sent or in another spelling.
     fn is_about(&self, uri: &[u8]) -> bool {
         let asked = self.request.target;
-        // A request within another has a target that no client knows.
+        // A request within another request has a target that no client has seen.
         if uri == asked || self.request.id == 0 {
             return true;
         }
@@ -99,7 +99,7 @@ impl AccessPhase<'_> {
     }
 }
 
-/// The part behind scheme and host.
+/// The part of a URI behind scheme and host.
 fn local_part(uri: &[u8]) -> &[u8] {
     let Some(host) = memchr::memmem::find(uri, b"://") else {
         return uri;
@@ -110,7 +110,7 @@ fn local_part(uri: &[u8]) -> &[u8] {
     }
 }
 
-/// The challenges of a 401, the strongest first.
+/// The challenges of a 401 response, the strongest first.
 pub(super) fn challenge(said: &Authentication, nonce: &str, stale: bool) -> String {
     let realm = said.realm.as_deref().unwrap_or_default();
     let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");

@@ -1,0 +1,259 @@
+//! An answer of the front on its way through Perl's output filters.
+//!
+//! A worker whose handlers have declined keeps the request and waits (`FETCH`). It gets the head of
+//! the front's answer as its outcome and the body through a socket, and it sends what its filters
+//! make of them. `pipeline` begins it, also for the parts of pages with server-side includes.
+
+use crate::content::body::FileBody;
+use crate::content::{Answer, Content};
+use crate::handlers::{Backend, BackendHead, Fault, HandlerOutcome};
+use crate::shared::PerlExchange;
+use mehari_pool::{Fetch, Head, ResponseOutcome, FETCH_FOLLOWS};
+use rustix::net::{send, SendFlags};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+/// Bytes taken from the answer at a time.
+const ROOM: usize = 64 * 1024;
+
+pub struct Through {
+    pub exchange: PerlExchange,
+    /// The front's handler, until its head has arrived.
+    asked: Option<Box<Backend>>,
+    flow: Flow,
+}
+
+/// The answer's body on its way to the worker.
+struct Flow {
+    /// `None`: the worker has everything, or wants no more.
+    socket: Option<UnixStream>,
+    source: Source,
+    buffer: Vec<u8>,
+    sent: usize,
+    /// Why the body is incomplete.
+    fault: Option<Fault>,
+}
+
+enum Source {
+    Backend(Box<Backend>),
+    File(Pin<Box<dyn Future<Output = ReadPart>>>),
+    Nothing,
+}
+
+/// A file, its next part, and whether more may follow.
+type ReadPart = (Box<FileBody>, Vec<u8>, io::Result<bool>);
+
+/// Gives the front's answer to the filters of the worker that asked for it. An error page of the
+/// front is not filtered, as in Apache.
+///
+/// # Errors
+/// The answer is final.
+pub fn begin(
+    exchange: PerlExchange,
+    work: HandlerOutcome,
+) -> Result<HandlerOutcome, (PerlExchange, HandlerOutcome)> {
+    let Some(fetch) = exchange.take_fetch() else {
+        return Err((exchange, work));
+    };
+    let Ok(flow) = Flow::to(*fetch) else {
+        return Err((exchange, work));
+    };
+    let mut through = Through {
+        exchange,
+        asked: None,
+        flow,
+    };
+    match work {
+        HandlerOutcome::Backend(backend) => through.asked = Some(Box::new(backend)),
+        HandlerOutcome::Answer(answer) if is_for_filters(&answer) => through.give_answer(answer),
+        work => return Err((through.exchange, work)),
+    }
+    Ok(HandlerOutcome::Backend(Backend::Through(Box::new(through))))
+}
+
+fn is_for_filters(answer: &Answer) -> bool {
+    answer.status < 400
+}
+
+impl Through {
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
+        if let Some(asked) = &mut self.asked {
+            match ready!(asked.poll_head(cx)) {
+                Ok(BackendHead::Response(head)) => self.give(head),
+                Ok(BackendHead::Answered(answer)) if is_for_filters(&answer) => {
+                    self.give_answer(*answer)
+                }
+                // The front answers by itself; the worker hears of it as one that listens.
+                other => {
+                    self.flow.socket = None;
+                    return Poll::Ready(other);
+                }
+            }
+        }
+        self.flow.poll(cx);
+        match self.flow.fault {
+            Some(fault) => Poll::Ready(Err(fault)),
+            None => super::backend_head(self.exchange.poll_head(cx)),
+        }
+    }
+
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        self.flow.poll(cx);
+        let moved = self.exchange.poll_body(cx, into, room);
+        self.exchange
+            .note_pause(matches!(moved, Poll::Ready(Ok(true))));
+        match (moved, self.flow.fault) {
+            (Poll::Ready(Ok(false)), Some(fault)) => Poll::Ready(Err(fault)),
+            (moved, _) => moved.map_err(Fault::from),
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.exchange.is_complete() && self.flow.fault.is_none()
+    }
+
+    pub fn take_interim(&mut self) -> Option<Head> {
+        match &mut self.asked {
+            Some(asked) => asked.take_interim(),
+            None => self.exchange.take_interim(),
+        }
+    }
+
+    /// The head is the back end's, and its body follows.
+    fn give(&mut self, head: Head) {
+        self.exchange.report_outcome(ResponseOutcome {
+            status: head.status,
+            bytes: 0,
+            head: &head.lines,
+        });
+        if let Some(asked) = self.asked.take() {
+            self.flow.source = Source::Backend(asked);
+        }
+    }
+
+    fn give_answer(&mut self, answer: Answer) {
+        self.asked = None;
+        let head = answer.lines().concat();
+        self.exchange.report_outcome(ResponseOutcome {
+            status: answer.status,
+            bytes: 0,
+            head: &head,
+        });
+        match answer.content {
+            Content::Bytes(bytes) => self.flow.buffer.extend_from_slice(&bytes),
+            Content::Shared(bytes) => self.flow.buffer.extend_from_slice(&bytes),
+            Content::Cached(resource) => self.flow.buffer.extend_from_slice(resource.body()),
+            Content::File(body) => self.flow.source = read_part(body),
+        }
+    }
+}
+
+impl Flow {
+    /// An error means that the worker did not send a socket.
+    fn to(fetch: Fetch) -> io::Result<Flow> {
+        let socket = std::os::unix::net::UnixStream::from(fetch.socket);
+        socket.set_nonblocking(true)?;
+        Ok(Flow {
+            socket: Some(UnixStream::from_std(socket)?),
+            source: Source::Nothing,
+            buffer: vec![FETCH_FOLLOWS],
+            sent: 0,
+            fault: None,
+        })
+    }
+
+    /// Moves what can be moved now.
+    fn poll(&mut self, cx: &mut Context<'_>) {
+        while self.socket.is_some() {
+            let moved = if self.sent < self.buffer.len() {
+                self.poll_send(cx)
+            } else {
+                self.buffer.clear();
+                self.sent = 0;
+                self.poll_fill(cx)
+            };
+            match moved {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => self.stop(),
+                Poll::Pending => return,
+            }
+        }
+    }
+
+    /// Closing the socket ends the body.
+    fn stop(&mut self) {
+        self.socket = None;
+        self.source = Source::Nothing;
+        self.buffer = Vec::new();
+    }
+
+    /// `false`: the worker reads no more.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let Some(socket) = &self.socket else {
+            return Poll::Ready(false);
+        };
+        if ready!(socket.poll_write_ready(cx)).is_err() {
+            return Poll::Ready(false);
+        }
+        // The worker shares the socket's flags, so each call says that it must not wait.
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let rest = &self.buffer[self.sent..];
+        let sent = socket.try_io(Interest::WRITABLE, || Ok(send(socket, rest, flags)?));
+        match sent {
+            Ok(count) => self.sent += count,
+            // The next round waits.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return Poll::Ready(false),
+        }
+        Poll::Ready(true)
+    }
+
+    /// `false`: the body has ended.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        match &mut self.source {
+            Source::Nothing => Poll::Ready(false),
+            Source::Backend(backend) => match ready!(backend.poll_body(cx, &mut self.buffer, ROOM))
+            {
+                Ok(true) => Poll::Ready(true),
+                Ok(false) => {
+                    self.source = Source::Nothing;
+                    Poll::Ready(true)
+                }
+                Err(fault) => {
+                    self.fault = Some(fault);
+                    Poll::Ready(false)
+                }
+            },
+            Source::File(reading) => {
+                let (body, part, more) = ready!(reading.as_mut().poll(cx));
+                self.buffer = part;
+                self.source = match more {
+                    Ok(true) => read_part(body),
+                    Ok(false) => Source::Nothing,
+                    Err(_) => {
+                        self.fault = Some(Fault::Filter);
+                        return Poll::Ready(false);
+                    }
+                };
+                Poll::Ready(true)
+            }
+        }
+    }
+}
+
+fn read_part(mut body: Box<FileBody>) -> Source {
+    Source::File(Box::pin(async move {
+        let mut part = Vec::new();
+        let more = body.read(&mut part, ROOM).await;
+        (body, part, more)
+    }))
+}

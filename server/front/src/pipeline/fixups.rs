@@ -1,0 +1,55 @@
+//! The fixup stage: the rules of the request's place, after access has been granted: `Redirect`,
+//! `RewriteRule` of a folder, and `RequestHeader`.
+
+use super::rules::{Decision, Evaluation};
+use crate::filters::header_rules;
+use crate::request::rule_state::RuleState;
+use crate::request::{hop, Fields};
+use crate::routing::Route;
+use mehari_http::path::Path;
+use mehari_http::problem::Problem;
+use std::rc::Rc;
+
+impl Evaluation<'_> {
+    pub(super) fn fix_up(
+        &self,
+        route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Decision, Problem> {
+        let settings = route.settings.clone();
+        let path = Path::decode_as(self.request.path(), self.host.encoded_slashes())?;
+        let redirects = &settings.rules.redirects;
+        if let Some(decision) = self.redirect(redirects, &path.merged, &settings) {
+            return Ok(decision);
+        }
+        let forced = |rule_state: &Option<Box<RuleState>>| {
+            rule_state.as_ref().map_or(0, |state| state.forced.len())
+        };
+        let before = forced(rule_state);
+        if let Some(decision) = self.rewrite_in_folder(&route, &path, rule_state) {
+            return Ok(decision);
+        }
+        let route = if forced(rule_state) > before {
+            self.route_at_place(&route, rule_state)?
+        } else {
+            route
+        };
+        self.change_fields(&route, rule_state);
+        Ok(Decision::To(route))
+    }
+
+    /// `RequestHeader`
+    fn change_fields(&self, route: &Route, rule_state: &mut Option<Box<RuleState>>) {
+        let rules = &route.settings.rules.request_headers;
+        if rules.is_empty() {
+            return;
+        }
+        let kept = hop::without_named(self.request.fields);
+        let own = kept.as_deref().map_or(self.request.fields, Fields::List);
+        let mut fields = own.to_owned();
+        let state = rule_state.clone();
+        let variables = self.variables(route, &route.settings, state.as_deref());
+        header_rules::change_request(rules, &mut fields, &variables);
+        rule_state.get_or_insert_with(Default::default).fields = Some(fields);
+    }
+}

@@ -1,0 +1,217 @@
+//! The rewrite stage: the rules of the server or virtual host (`SetEnvIf`, `RewriteRule`,
+//! `Redirect`), which see the path before it is mapped to a file.
+//!
+//! `crate::rewriting` runs the rules; this stage does what they say. `folder` does so for the rules
+//! of folders, which the fixup stage asks.
+
+mod folder;
+mod redirects;
+
+use super::rules::{Decision, Evaluation, Need, RedirectTarget};
+use crate::request::canonical::absolute;
+use crate::request::rule_state::{Destination, RuleState};
+use crate::request::variables::ExpressionVariables;
+use crate::request::Request;
+use crate::rewriting::{Rewritten, Run};
+use mehari_config::{Host, PassFrom, Proxied, Rewriting};
+use mehari_http::path::{merge_slashes, resolved, Path};
+use mehari_http::problem::Problem;
+use mehari_text::percent;
+use std::sync::Arc;
+
+pub use redirects::joined;
+use redirects::redirected;
+
+impl Evaluation<'_> {
+    /// Evaluates the rules of the host, which see the path before it is mapped to a file. They run
+    /// once per resource.
+    pub(super) fn rewrite(
+        &self,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Option<Decision>, Problem> {
+        let host = self.host;
+        let path = Path::decode_as(self.request.path(), host.encoded_slashes())?;
+        let settings = host.base_settings();
+        let decided = |rule_state: &Option<Box<RuleState>>| {
+            rule_state
+                .as_ref()
+                .and_then(|state| state.destination.clone())
+        };
+        if decided(rule_state).is_none() {
+            if let Some(need) = self.looks_up(&settings, rule_state) {
+                return Ok(Some(need));
+            }
+            self.set_variables(&host.rules.variables, None, rule_state);
+            if let Some(decision) = self.rewrite_path(&path, rule_state) {
+                return Ok(Some(decision));
+            }
+        }
+        // `Redirect` does not apply to a path that a rule has already mapped to a file or a back
+        // end.
+        if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(rule_state) {
+            return Ok(None);
+        }
+        let rules = &host.rules.redirects;
+        Ok(self.redirect(rules, &path.merged, &settings))
+    }
+
+    /// Runs the rules of the host once per resource and notes their result. `None`: the request
+    /// continues.
+    fn rewrite_path(
+        &self,
+        path: &Path,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        let (request, host) = (self.request, self.host);
+        let rewriting = &host.rules.rewriting;
+        if !may_run(rewriting, rule_state) {
+            return None;
+        }
+        let mut variables =
+            ExpressionVariables::new(request, host, None, &self.shared.lookups.maps);
+        variables.path = Some(&path.merged);
+        self.name_script(path, rule_state);
+        let subject = Subject {
+            text: path.merged.clone(),
+            base: b"/",
+        };
+        let rewritten = match self.run_rules(variables, subject, rewriting, rule_state) {
+            Ok(rewritten) => rewritten,
+            Err(need) => return Some(Decision::Needs(need)),
+        };
+        let (destination, new, query) = match rewritten {
+            // No rule may turn a `%2F` into a slash where the host does not allow it.
+            Rewritten::Proxy { .. } | Rewritten::Path { .. }
+                if host.refuses(path.encoded_slash) =>
+            {
+                return Some(Decision::Status(None, 404))
+            }
+            Rewritten::Unchanged => return None,
+            Rewritten::Status(status) => return Some(Decision::Status(None, status)),
+            Rewritten::Redirect { status, location } => {
+                return Some(redirected(host.base_settings(), status, location));
+            }
+            Rewritten::Proxy {
+                upstream,
+                path: asked,
+                query,
+            } => (back_end(upstream, path, &asked), None, query),
+            Rewritten::Path { path: new, .. } if !new.starts_with(b"/") => {
+                return Some(Decision::Status(None, 400))
+            }
+            Rewritten::Path {
+                path: new,
+                query,
+                pass_through,
+                fixed_start,
+                uncovers,
+            } => match (resolved(&new), pass_through) {
+                (None, _) => return Some(Decision::Status(None, 403)),
+                // Hidden names in a URL path are checked later, when the path is mapped.
+                (Some(new), true) => (Destination::Mapped, Some(new), query),
+                (Some(_), false) if uncovers => return Some(Decision::Status(None, 404)),
+                (Some(file), false) => {
+                    // `..` is safe only below the document root.
+                    let climbs = new.split(|byte| *byte == b'/').any(|part| part == b"..");
+                    let file = file_of(host, merge_slashes(&file), fixed_start && !climbs);
+                    (Destination::File(file), None, query)
+                }
+            },
+        };
+        rule_state.get_or_insert_with(Default::default).destination = Some(destination);
+        let resource = match new {
+            Some(new) => percent::encode_path(&new),
+            None => request.path().to_vec(),
+        };
+        in_place(request, resource, &query)
+    }
+
+    /// Sets SCRIPT_URL and SCRIPT_URI to the path before any rule.
+    fn name_script(&self, path: &Path, rule_state: &mut Option<Box<RuleState>>) {
+        let state = rule_state.get_or_insert_with(Default::default);
+        let before = state.variable(b"REDIRECT_SCRIPT_URL");
+        let url = before.unwrap_or(&path.merged).to_vec();
+        state.set(
+            b"SCRIPT_URI",
+            absolute(self.request, self.host, url.clone()),
+        );
+        state.set(b"SCRIPT_URL", url);
+    }
+
+    /// Runs rules. An error names a map's program that must answer first.
+    fn run_rules(
+        &self,
+        variables: ExpressionVariables<'_>,
+        subject: Subject<'_>,
+        rewriting: &Rewriting,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Rewritten, Need> {
+        let mut run = Run {
+            query: variables.query.to_vec(),
+            variables,
+            subject: subject.text,
+            base: subject.base,
+            rule_state: rule_state.as_deref().cloned().unwrap_or_default(),
+        };
+        let rewritten = run.run_rules(rewriting);
+        let state = run.rule_state;
+        if let Some((map, key)) = self.shared.lookups.maps.take_wanted() {
+            return Err(Need::LookUp { map, key });
+        }
+        let has_changed = !matches!(rewritten, Rewritten::Unchanged);
+        if rule_state.is_some() || has_changed || state.has_notes() {
+            *rule_state = Some(Box::new(state));
+        }
+        Ok(rewritten)
+    }
+}
+
+/// Returns a decision for the same request with another target, if the target differs.
+fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Decision> {
+    let target = joined(&path, query);
+    let has_changed = path != request.path() || query != request.query();
+    has_changed.then_some(Decision::Led(RedirectTarget {
+        target,
+        in_place: true,
+    }))
+}
+
+fn may_run(rewriting: &Rewriting, rule_state: &Option<Box<RuleState>>) -> bool {
+    rewriting.is_on() && !rule_state.as_ref().is_some_and(|state| state.ended)
+}
+
+/// A path as rules see it.
+struct Subject<'a> {
+    /// The text that patterns match.
+    text: Vec<u8>,
+    /// The URL path to which relative redirect targets are appended.
+    base: &'a [u8],
+}
+
+/// A back end that gets the rule's target in place of the whole path.
+fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
+    let from = String::from_utf8_lossy(&path.merged).into_owned();
+    Destination::BackEnd(Arc::new(Proxied {
+        upstream,
+        from: PassFrom::Prefix(from),
+        to: Some(String::from_utf8_lossy(asked).into_owned()),
+        raw: false,
+    }))
+}
+
+/// The file of a rewritten path. It lies below the document root. If the rule's text contains the
+/// first folder and only the disk has this folder, it lies on the disk itself.
+fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
+    let root = host.document_root.as_os_str().as_encoded_bytes();
+    let root = root.strip_suffix(b"/").unwrap_or(root);
+    let first = path[1..]
+        .iter()
+        .position(|byte| *byte == b'/')
+        .map(|end| &path[..=end]);
+    let exists = |name: &[u8]| crate::content::stat::stat(name).is_some();
+    let below = |name: &[u8]| [root, name].concat();
+    match first {
+        Some(first) if fixed_start && !exists(&below(first)) && exists(first) => path,
+        _ => below(&path),
+    }
+}

@@ -1,0 +1,124 @@
+//! `RewriteRule`s of a folder: they see the part of the file's path behind the folder, and redirect
+//! the request to another path.
+
+use super::redirects::{joined, redirected};
+use super::{back_end, in_place, may_run, Subject};
+use crate::pipeline::rules::{Decision, Evaluation, RedirectTarget};
+use crate::request::canonical::has_scheme;
+use crate::request::rule_state::{Destination, RuleState};
+use crate::rewriting::Rewritten;
+use crate::routing::Route;
+use mehari_http::path::{resolved, Path};
+use mehari_text::percent;
+
+impl Evaluation<'_> {
+    /// Runs the rules of a folder: they see the part behind the folder, and redirect to another
+    /// path.
+    pub(in crate::pipeline) fn rewrite_in_folder(
+        &self,
+        route: &Route,
+        path: &Path,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Option<Decision> {
+        let settings = &route.settings;
+        let rewriting = &settings.rules.rewriting;
+        let destination = rule_state
+            .as_ref()
+            .and_then(|state| state.destination.as_ref());
+        if !may_run(rewriting, rule_state) || matches!(destination, Some(Destination::BackEnd(_))) {
+            return None;
+        }
+        let file = [&route.file[..], &route.path_info].concat();
+        let folder = rewriting
+            .folder
+            .as_ref()
+            .map(|folder| folder.as_os_str().as_encoded_bytes());
+        let behind = folder.and_then(|folder| file.strip_prefix(folder));
+        let as_folder = folder.and_then(|folder| folder.strip_suffix(b"/"));
+        let subject = match behind {
+            Some(behind) => behind.to_vec(),
+            // The folder itself, requested without its slash.
+            None if Some(&file[..]) == as_folder => Vec::new(),
+            None => file,
+        };
+        let base = self.base(rewriting.base.as_deref(), path, &subject);
+        let mut variables = self.variables(route, settings, None);
+        variables.path = Some(&path.merged);
+        let subject = Subject {
+            text: subject,
+            base: &base,
+        };
+        let rewritten = match self.run_rules(variables, subject, rewriting, rule_state) {
+            Ok(rewritten) => rewritten,
+            Err(need) => return Some(Decision::Needs(need)),
+        };
+        let below = |target: Vec<u8>| {
+            if target.starts_with(b"/") || has_scheme(&target) {
+                target
+            } else {
+                [&base[..], &target].concat()
+            }
+        };
+        match rewritten {
+            Rewritten::Unchanged => None,
+            Rewritten::Status(status) => Some(Decision::Status(Some(settings.clone()), status)),
+            Rewritten::Redirect { status, location } => {
+                Some(redirected(settings.clone(), status, location))
+            }
+            Rewritten::Proxy {
+                upstream,
+                path: asked,
+                query,
+            } => {
+                let state = rule_state.get_or_insert_with(Default::default);
+                state.destination = Some(back_end(upstream, path, &asked));
+                state.rewritten_in_folder = true;
+                in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
+                    // The target stays, but the request is routed again.
+                    let target = self.request.resource.to_vec();
+                    Some(Decision::Led(RedirectTarget {
+                        target,
+                        in_place: true,
+                    }))
+                })
+            }
+            Rewritten::Path {
+                path: new, query, ..
+            } => {
+                let Some(new) = resolved(&below(new)) else {
+                    return Some(Decision::Status(Some(settings.clone()), 403));
+                };
+                if new == path.merged {
+                    // The redirect leads to the same path. As in Apache, the rules have then
+                    // finished.
+                    let state = rule_state.get_or_insert_with(Default::default);
+                    state.rewritten_in_folder = true;
+                    return in_place(self.request, self.request.path().to_vec(), &query);
+                }
+                Some(Decision::Led(RedirectTarget {
+                    target: joined(&percent::encode_path(&new), &query),
+                    in_place: false,
+                }))
+            }
+        }
+    }
+
+    /// The URL path to which relative targets are appended: `RewriteBase`, or the request's path
+    /// without the part that the rules saw.
+    fn base(&self, configured: Option<&str>, path: &Path, subject: &[u8]) -> Vec<u8> {
+        let mut base = match configured {
+            Some(base) => base.as_bytes().to_vec(),
+            None => match path.merged.strip_suffix(subject) {
+                Some(start) => start.to_vec(),
+                None => {
+                    let end = memchr::memrchr(b'/', &path.merged).unwrap_or(0);
+                    path.merged[..end].to_vec()
+                }
+            },
+        };
+        if !base.ends_with(b"/") {
+            base.push(b'/');
+        }
+        base
+    }
+}

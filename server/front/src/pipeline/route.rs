@@ -1,0 +1,161 @@
+//! The route stage: the file and the handler of the path that the server's rewriting has left.
+//!
+//! `crate::routing` finds them. This stage decides whether a kept route will do, and what must be
+//! known before the search.
+
+use super::rules::{Evaluation, Need};
+use crate::request::rule_state::RuleState;
+use crate::request::Request;
+use crate::routing::{self, Route, RouteOutcome, Sought};
+use crate::shared::Shared;
+use mehari_http::path::Path;
+use mehari_http::problem::Problem;
+use mehari_resolve::names::Query;
+use std::rc::Rc;
+
+/// Returns the kept route of a path without rules, scripts, limits or cache. `None`: the access
+/// phase must run, because an unknown path may need a disk.
+pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> {
+    if !is_open(shared, host) {
+        return None;
+    }
+    let route = shared.known_route(Sought::path(host, path))?;
+    let settings = &route.settings;
+    let is_open = !settings.is_checked_first()
+        && route.intermediate_settings.is_empty()
+        && settings.limits.traffic.is_empty()
+        && settings.cache.is_off()
+        && !settings.tracking.uploads;
+    is_open.then_some(route)
+}
+
+fn is_open(shared: &Shared, host: u32) -> bool {
+    let site = shared.site();
+    let host = site.host(host);
+    host.rules.is_empty() && host.user_dirs.is_none() && !shared.lua.is_used()
+}
+
+/// The path of the request, and the file to which rules have mapped the path.
+fn sought<'a>(request: &Request<'a>, state: Option<&'a RuleState>) -> Sought<'a> {
+    Sought {
+        host: request.virtual_host,
+        path: request.path(),
+        file: state.and_then(RuleState::file),
+    }
+}
+
+impl Evaluation<'_> {
+    /// The route of the request. The inner error says what must be known first.
+    pub(super) fn route(
+        &self,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Result<Rc<Route>, Need>, Problem> {
+        if let Some(query) = self.unknown_home(rule_state) {
+            return Ok(Err(Need::Resolve(query)));
+        }
+        let route = match self.kept_route(rule_state) {
+            Some(route) => route,
+            None => match self.cold_file(rule_state) {
+                Some(file) => return Ok(Err(Need::Fetch(file))),
+                None => self.route_anew(rule_state)?,
+            },
+        };
+        Ok(match &route.outcome {
+            RouteOutcome::File(target) if target.waits_for_watch() => {
+                Err(Need::WarmWatches(route.file.clone()))
+            }
+            _ => Ok(route),
+        })
+    }
+
+    /// The user whose home folder must be known before the file can be found.
+    fn unknown_home(&self, rule_state: &Option<Box<RuleState>>) -> Option<Query> {
+        let dirs = self.host.user_dirs.as_ref();
+        let dirs = dirs.filter(|dirs| dirs.ask_homes())?;
+        let path = Path::decode(self.request.path()).ok()?;
+        let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;
+        let query = Query::Home(name.to_string());
+        let has_asked = |state: &RuleState| state.learned(&query).is_some();
+        let is_known =
+            routing::homes::is_remembered(name) || rule_state.as_deref().is_some_and(has_asked);
+        (!is_known).then_some(query)
+    }
+
+    /// Returns the kept route of the path, if nothing but the path decides about the route.
+    fn kept_route(&self, rule_state: &Option<Box<RuleState>>) -> Option<Rc<Route>> {
+        let state = rule_state.as_deref();
+        if state.is_some_and(|state| !state.forced.is_empty() || state.back_end().is_some()) {
+            return None;
+        }
+        self.shared.known_route(sought(self.request, state))
+    }
+
+    /// Returns the file that the search for the route would read from a disk. `None`: a thread has
+    /// already read it.
+    fn cold_file(&self, rule_state: &Option<Box<RuleState>>) -> Option<Vec<u8>> {
+        if is_fetched(rule_state) {
+            return None;
+        }
+        let sought = sought(self.request, rule_state.as_deref());
+        self.shared.cold_file(sought)
+    }
+
+    /// Finds a route that is not kept.
+    fn route_anew(&self, rule_state: &Option<Box<RuleState>>) -> Result<Rc<Route>, Problem> {
+        let route = self.find_route(rule_state)?;
+        if let (true, RouteOutcome::File(target)) = (is_fetched(rule_state), &route.outcome) {
+            target.begin_cold();
+        }
+        Ok(route)
+    }
+
+    /// The route of a request after the rules of its host.
+    pub(super) fn find_route(
+        &self,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Rc<Route>, Problem> {
+        let (shared, request, site) = (self.shared, self.request, self.site);
+        let Some(state) = rule_state else {
+            return shared.route(sought(request, None), true);
+        };
+        let route = if state.forced.is_empty() {
+            shared.route(sought(request, Some(state)), true)
+        } else {
+            routing::find_for(site, &shared.routing.htaccess, request, state, None).map(Rc::new)
+        };
+        match state.back_end() {
+            Some(proxied) => {
+                route.map(|route| Rc::new(routing::to_back_end(site, request, &route, proxied)))
+            }
+            None => route,
+        }
+    }
+
+    /// Finds the route with every matching `<If>` and with everything that rules have forced on the
+    /// request.
+    pub(super) fn route_at_place(
+        &self,
+        route: &Rc<Route>,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Rc<Route>, Problem> {
+        let state = rule_state.as_deref();
+        let variables = self.variables(route, &route.settings, state);
+        let nothing = RuleState::default();
+        let state = state.unwrap_or(&nothing);
+        let again = routing::find_for(
+            self.site,
+            &self.shared.routing.htaccess,
+            self.request,
+            state,
+            Some(&variables),
+        )?;
+        Ok(Rc::new(match state.back_end() {
+            Some(proxied) => routing::to_back_end(self.site, self.request, &again, proxied),
+            None => again,
+        }))
+    }
+}
+
+fn is_fetched(rule_state: &Option<Box<RuleState>>) -> bool {
+    rule_state.as_deref().is_some_and(|state| state.fetched)
+}

@@ -1,0 +1,164 @@
+//! Evaluates the configuration's rules in Apache's order: the server's rewriting (`rewrite`), the
+//! search for the handler (`route`), who may come (`access`), and the rules of the place
+//! (`fixups`).
+//!
+//! `evaluation` asks these stages in turn. If a stage needs something first (a name, a password, a
+//! file from the disk), or if a rule leads to another path, [`apply`] evaluates again.
+
+mod evaluation;
+mod needs;
+mod variables;
+
+use crate::content::Answer;
+use crate::pipeline::access::challenge;
+use crate::pipeline::rewrite::joined;
+use crate::pipeline::{RequestContext, RequestSource};
+use crate::request::{path_of, query_of, Redirect, REDIRECTS};
+use crate::routing::Route;
+use crate::shared::Shared;
+use mehari_config::{LogLevel, Settings};
+use mehari_http::problem::Problem;
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub use evaluation::{evaluate_subrequest, route_again, Evaluation};
+pub use needs::{Need, UncheckedPassword};
+
+/// The result of one evaluation.
+pub enum Decision {
+    /// The handler may run.
+    To(Rc<Route>),
+    Answer(Arc<Settings>, Answer),
+    /// The page of a status.
+    Status(Option<Arc<Settings>>, u16),
+    /// Evaluate again for another path and query.
+    Led(RedirectTarget),
+    /// Evaluate again when this is known.
+    Needs(Need),
+}
+
+/// The target of an internal redirect.
+pub struct RedirectTarget {
+    pub target: Vec<u8>,
+    /// True for rules of the host: the same request with another target. False: a new request
+    /// within the server.
+    pub in_place: bool,
+}
+
+/// The result of all evaluations.
+pub enum Admission {
+    To(Rc<Route>),
+    Answer(Answer),
+    /// The page of a status.
+    Status(u16),
+}
+
+/// Evaluates the rules until they have decided. `asked` is the target as sent.
+///
+/// # Errors
+/// The request is refused before any rule is asked.
+pub async fn apply(
+    shared: &Shared,
+    context: &mut RequestContext,
+    asked: &[u8],
+    source: &impl RequestSource,
+) -> Result<Admission, Problem> {
+    loop {
+        let mut rule_state = context.rule_state.take();
+        let before = rule_state.clone();
+        let decision = evaluation::evaluate(shared, &source.request(context), &mut rule_state);
+        context.rule_state = match &decision {
+            // The rules are evaluated again, so their notes are dropped.
+            Ok(Decision::Needs(_)) => before,
+            _ => rule_state,
+        };
+        match decision? {
+            Decision::To(route) => return Ok(Admission::To(route)),
+            Decision::Answer(settings, answer) => {
+                context.settings = Some(settings);
+                return Ok(Admission::Answer(answer));
+            }
+            Decision::Status(settings, status) => {
+                return Ok(refuse(shared, context, settings, status, asked))
+            }
+            Decision::Led(to) => {
+                if let (false, Some(state)) = (to.in_place, &mut context.rule_state) {
+                    state.restart_rules(context.redirect.as_ref());
+                }
+                let redirect = redirect_to(context.redirect.take(), to, asked);
+                if redirect.count > REDIRECTS {
+                    context.log(shared, LogLevel::Error, asked, "rewritten too often");
+                    return Ok(Admission::Status(500));
+                }
+                context.redirect = Some(redirect);
+            }
+            Decision::Needs(need) => {
+                if let Err(refusal) = needs::meet(shared, context, asked, need).await {
+                    return Ok(refuse(
+                        shared,
+                        context,
+                        refusal.settings,
+                        refusal.status,
+                        asked,
+                    ));
+                }
+            }
+        }
+    }
+}
+
+fn refuse(
+    shared: &Shared,
+    context: &mut RequestContext,
+    settings: Option<Arc<Settings>>,
+    status: u16,
+    asked: &[u8],
+) -> Admission {
+    if let (401, Some(settings)) = (status, &settings) {
+        let state = context.rule_state.get_or_insert_with(Default::default);
+        let said = &settings.rules.authentication;
+        let lines = challenge(shared, said, state.stale);
+        state.lines.extend_from_slice(lines.as_bytes());
+    }
+    if status == 403 {
+        context.log(
+            shared,
+            LogLevel::Error,
+            asked,
+            "client denied by the configuration",
+        );
+    }
+    if let (500, Some(settings)) = (status, &settings) {
+        let require = settings.rules.require.as_ref();
+        if require.is_none() {
+            let text = "AuthType without Require admits no user";
+            context.log(shared, LogLevel::Error, asked, text);
+        }
+        if require.is_some_and(|rule| rule.asks_user()) {
+            let text = "Require needs a user, but users cannot be authenticated here; expected AuthType Basic or Digest, AuthName and AuthUserFile";
+            context.log(shared, LogLevel::Error, asked, text);
+        }
+    }
+    if settings.is_some() {
+        context.settings = settings;
+    }
+    Admission::Status(status)
+}
+
+/// The same request for another target. Method and body stay.
+pub fn redirect_to(redirect: Option<Redirect>, to: RedirectTarget, asked: &[u8]) -> Redirect {
+    let mut redirect = redirect.unwrap_or(Redirect {
+        target: asked.to_vec(),
+        from: None,
+        status: 200,
+        count: 0,
+        keeps_request: true,
+    });
+    let before = std::mem::replace(&mut redirect.target, to.target);
+    if !to.in_place {
+        // As in Apache: the earlier path, with the query that the rules have left.
+        redirect.from = Some(joined(path_of(&before), query_of(&redirect.target)));
+    }
+    redirect.count += 1;
+    redirect
+}

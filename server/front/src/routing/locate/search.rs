@@ -1,0 +1,302 @@
+//! The search from a path to its file and handler: mapping, sections, the walk through the folders.
+//!
+//! `folder` goes on where the path leads to a folder, `without_file` where no file has the path.
+
+mod folder;
+mod without_file;
+
+use crate::content::stat::stat;
+use crate::content::FileTarget;
+use crate::routing::htaccess::HtaccessTable;
+use crate::routing::links::may_follow;
+use crate::routing::mapping::{map, Mapping};
+use crate::routing::walk::{self, ExistingPath};
+use crate::routing::{program, proxied, ActedFor, Route, RouteOutcome};
+use mehari_config::{Forced, Handler, Host, Settings, Site, VariableSource};
+use mehari_filewatch::{DependencyRecorder, FileWatcher};
+use mehari_http::path::Path;
+use mehari_http::problem::Problem;
+use mehari_text::percent;
+use rustix::fs::{FileType, Stat};
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+/// How often DirectoryIndex may lead to another folder.
+const INDEXES: usize = 4;
+
+pub(super) const NOT_FOUND: Problem = Problem::refused(404, "no such file");
+pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
+pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
+const LINK: Problem = Problem::refused(403, "Options forbids this symbolic link");
+const AROUND: Problem = Problem::refused(500, "the programs of Action lead to each other");
+
+/// One search for a route.
+pub(super) struct Search<'s> {
+    site: &'s Site,
+    host: &'s Host,
+    htaccess: &'s HtaccessTable,
+    pub(super) variables: Option<&'s dyn VariableSource>,
+    pub(super) forced: &'s [Arc<Forced>],
+    /// Records the examined files.
+    pub(super) recorder: Option<DependencyRecorder<'s>>,
+    indexes: usize,
+    /// Settings of intermediate places.
+    intermediate_settings: Vec<Arc<Settings>>,
+    action: Option<Box<ActedFor>>,
+    /// The path as it was sent.
+    raw: &'s [u8],
+}
+
+impl<'s> Search<'s> {
+    pub(super) fn new(site: &'s Site, htaccess: &'s HtaccessTable, host: u32) -> Search<'s> {
+        Search {
+            site,
+            host: site.host(host),
+            htaccess,
+            variables: None,
+            forced: &[],
+            recorder: None,
+            indexes: 0,
+            intermediate_settings: Vec::new(),
+            action: None,
+            raw: &[],
+        }
+    }
+
+    /// Whether files of this path's folder have been served before.
+    pub(super) fn is_watched(
+        &self,
+        watcher: &FileWatcher,
+        raw: &[u8],
+        file: Option<&[u8]>,
+    ) -> bool {
+        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).file);
+        let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
+            return false;
+        };
+        let slash = memchr::memrchr(b'/', &mapped);
+        slash.is_some_and(|slash| watcher.has_watched(&mapped[..slash]))
+    }
+
+    /// The `stat` of a path.
+    fn look(&self, file: &[u8]) -> Option<(CString, Stat)> {
+        let Some(recorder) = &self.recorder else {
+            return stat(file);
+        };
+        let stat = recorder.stat(file)?;
+        let name = file.strip_suffix(b"/").unwrap_or(file);
+        Some((CString::new(name).ok()?, stat))
+    }
+
+    fn decode(&self, raw: &[u8]) -> Result<Path, Problem> {
+        Path::decode_as(raw, self.host.encoded_slashes())
+    }
+
+    pub(super) fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
+        let path = self.decode(raw)?;
+        self.raw = raw;
+        let mut route = match file {
+            None => self.find(path)?,
+            Some(file) => self.find_mapped(path, Mapping::to(file.to_vec()))?,
+        };
+        if route.settings.runs_phases() && route.script_name.is_empty() {
+            // Perl's handlers run before the refusal and need the path.
+            let path = self.decode(raw)?;
+            route.file = match file {
+                Some(file) => file.to_vec(),
+                None => map(self.host, &path.merged).file,
+            };
+            if route.path_info.is_empty() {
+                route.script_name = path.merged;
+            }
+        }
+        route.intermediate_settings = std::mem::take(&mut self.intermediate_settings);
+        route.action = self.action.take();
+        route
+            .intermediate_settings
+            .retain(|settings| !settings.guards_as(&route.settings));
+        if route.file.is_empty() {
+            // Rules may read the original path.
+            let path = self.decode(raw)?;
+            route.file = map(self.host, &path.merged).file;
+        }
+        Ok(route)
+    }
+
+    /// Continues as if this path had been requested. Its access rules are evaluated too.
+    fn continue_with(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
+        if from.is_guarded() {
+            self.intermediate_settings.push(from.clone());
+        }
+        self.find(path)
+    }
+
+    fn find(&mut self, path: Path) -> Result<Route, Problem> {
+        let mapping = map(self.host, &path.merged);
+        self.find_mapped(path, mapping)
+    }
+
+    fn find_mapped(&mut self, path: Path, mapping: Mapping) -> Result<Route, Problem> {
+        let Mapping {
+            file: mapped,
+            script: alias_script,
+            uncovers,
+        } = mapping;
+        let settings = self.settings(&path.merged, &mapped)?;
+        if settings.denied {
+            return Ok(self.refused(settings, DENIED));
+        }
+        if uncovers {
+            return Ok(self.refused(settings, HIDDEN));
+        }
+        if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) =
+            settings.handlers.set.clone()
+        {
+            let is_perl = matches!(handler, Handler::Perl { .. });
+            if is_perl && self.host.refuses(path.encoded_slash) {
+                return Ok(self.refused(settings, NOT_FOUND));
+            }
+            return Ok(self.mounted(settings, handler, path, mapped));
+        }
+        if let Some(Handler::Report(report)) = settings.handlers.set {
+            return Ok(Route {
+                handler: Handler::Report(report),
+                script_name: path.merged,
+                outcome: RouteOutcome::Report(report),
+                ..self.refused(settings, NOT_FOUND)
+            });
+        }
+        let proxied =
+            proxied::declined(self.host, &path).or_else(|| match &settings.handlers.set {
+                Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
+                _ => None,
+            });
+        if let Some(proxied) = proxied {
+            return self.proxied(settings, proxied, path, mapped);
+        }
+        if self.host.refuses(path.encoded_slash) {
+            return Ok(self.refused(settings, NOT_FOUND));
+        }
+        let found = walk::back(&mapped, path.merged.len(), |file| self.look(file));
+        // PATH_INFO names no file.
+        let is_file = |found: &&ExistingPath| {
+            FileType::from_raw_mode(found.stat.st_mode) == FileType::RegularFile
+        };
+        let info = found.as_ref().filter(is_file).map_or(0, |found| found.rest);
+        if path.hides(path.merged.len().saturating_sub(info)) {
+            return Ok(self.refused(settings, HIDDEN));
+        }
+        let Some(found) = found else {
+            return self.without_file(settings, path, mapped);
+        };
+        if !may_follow(&found.file, settings.files.links) {
+            return Ok(self.refused(settings, LINK));
+        }
+        match FileType::from_raw_mode(found.stat.st_mode) {
+            FileType::Directory => self.folder(settings, path, found),
+            FileType::RegularFile => self.file(path, found, alias_script),
+            _ => Ok(self.refused(settings, DENIED)),
+        }
+    }
+
+    /// The settings of a path and its file: sections, .htaccess files, and every matching `<If>`.
+    fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
+        let file = std::path::Path::new(OsStr::from_bytes(file));
+        let chain = self.htaccess.chain(self.site, self.host, file)?;
+        if let Some(recorder) = &self.recorder {
+            if !self.htaccess.watches_all() {
+                recorder.note_unwatched();
+            }
+        }
+        let path = String::from_utf8_lossy(path);
+        let settings = self.host.settings_with(&path, Some(file), &chain);
+        let settings = match self.variables {
+            Some(variables) => self.host.settings_if(&settings, variables),
+            None => settings,
+        };
+        Ok(self.host.settings_forced(&settings, self.forced))
+    }
+
+    fn file(
+        &mut self,
+        path: Path,
+        found: ExistingPath,
+        alias_script: bool,
+    ) -> Result<Route, Problem> {
+        let at = path.merged.len() - found.rest.min(path.merged.len());
+        let (script_name, path_info) = path.merged.split_at(at);
+        // The file may match sections that the longer path did not.
+        let settings = self.settings(&path.merged, &found.file)?;
+        if settings.denied {
+            return Ok(self.refused(settings, DENIED));
+        }
+        if let Some((name, program)) = program::action(&settings, &found.file) {
+            // The program gets the path for which it runs.
+            let target = [program.as_bytes(), &path.merged].concat();
+            if let Ok(acting) = Path::decode(&percent::encode_path(&target)) {
+                if !path.merged.starts_with(program.as_bytes()) {
+                    self.indexes += 1;
+                    self.action = Some(Box::new(ActedFor {
+                        path: path.merged.clone(),
+                        name: name.to_string(),
+                    }));
+                    return if self.indexes <= INDEXES {
+                        self.continue_with(&settings, acting)
+                    } else {
+                        Ok(self.refused(settings, AROUND))
+                    };
+                }
+            }
+        }
+        let choice = program::choose(self.site, &settings, &found, alias_script);
+        let is_program = !matches!(choice, Ok(Handler::File));
+        if !path_info.is_empty() && !settings.files.accept_path_info.unwrap_or(is_program) {
+            return Ok(self.refused(settings, NOT_FOUND));
+        }
+        let (handler, outcome) = match choice {
+            Err(problem) => return Ok(self.refused(settings, problem)),
+            Ok(Handler::File) => {
+                let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
+                let target = FileTarget::new(found.name, &found.stat, look);
+                (Handler::File, RouteOutcome::File(target))
+            }
+            Ok(handler @ Handler::Proxy(_)) => {
+                let target = percent::encode_path(&path.merged);
+                (handler, RouteOutcome::Proxied(target))
+            }
+            Ok(handler) => (handler, RouteOutcome::Program),
+        };
+        Ok(Route {
+            host: self.host.number,
+            settings,
+            handler,
+            script_name: script_name.to_vec(),
+            path_info: path_info.to_vec(),
+            file: found.file,
+            outcome,
+            intermediate_settings: Vec::new(),
+            action: None,
+            file_mark: None,
+        })
+    }
+
+    fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
+        refused(self.host.number, settings, problem)
+    }
+}
+
+pub(super) fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
+    Route {
+        host,
+        settings,
+        handler: Handler::File,
+        file: Vec::new(),
+        script_name: Vec::new(),
+        path_info: Vec::new(),
+        outcome: RouteOutcome::Refused(problem),
+        intermediate_settings: Vec::new(),
+        action: None,
+        file_mark: None,
+    }
+}
