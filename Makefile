@@ -80,10 +80,10 @@ DOCS  = $(DESTDIR)$(PREFIX)/share/doc/mehari
 install: ## copy the program, its Perl side, manual, units and documents below PREFIX (/usr/local; DESTDIR for a package)
 	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
-	install -d $(UNITS) $(DOCS)/docs $(SHARE)/perl
+	install -d $(UNITS) $(DOCS) $(SHARE)/perl
 	for unit in mehari.service mehari.socket; do sed 's|/usr/local/|$(PREFIX)/|g' packaging/systemd/$$unit >$(UNITS)/$$unit && chmod 644 $(UNITS)/$$unit || exit 1; done
 	install -m 644 README.md ARCHITECTURE.md CHANGELOG.md LICENSE packaging/INSTALL.md $(DOCS)
-	install -m 644 docs/*.md $(DOCS)/docs
+	find docs -type f -exec install -D -m 644 {} $(DOCS)/{} \;
 	$(RELEASE) manual $(DESTDIR)$(PREFIX)/share
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
 	$(PERL) perl/build.pl --install INSTALLDIRS=$(INSTALLDIRS) $(if $(DESTDIR),DESTDIR="$(abspath $(DESTDIR))")

@@ -88,6 +88,6 @@ request: every method of a request dies there.
 =head1 SEE ALSO
 
 L<Mehari::State>, L<Mehari::Cache>, L<Plack::Handler::Mehari>, L<Apache2::RequestRec>,
-F<docs/modperl.md>, F<docs/psgi.md>, F<docs/configuration.md>.
+F<docs/reference/modperl.md>, F<docs/reference/psgi.md>, F<docs/reference/configuration.md>.
 
 =cut

@@ -109,7 +109,7 @@ fn component_made_on_one_rung_is_taken_on_every_other() {
         .conf(&workers(2))
         .start();
     // The environment tells a program of the rung cgi where the Perl modules are, if anything does:
-    // see docs/state.md.
+    // see docs/reference/state.md.
     let rungs = Rung::ALL.into_iter().filter(|&rung| rung != Rung::Cgi);
     let parts: Vec<_> = rungs
         .map(|rung| server.get(&rung.url("part.pl")).expect(200))

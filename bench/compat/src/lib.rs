@@ -5,7 +5,7 @@
 //! report with the original's labels, order and units on the original's streams. The parsers are
 //! written by hand, because each original has its own grammar. The engine alone sends requests.
 //! Where an original's arithmetic is wrong, the figure is right, and `--bug-compatible` gives the
-//! original figure. docs/compatible-tools.md lists these cases.
+//! original figure. docs/reference/compatible-tools.md lists these cases.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

@@ -214,7 +214,7 @@ fn verdict(record: &Record) -> String {
         let _ = writeln!(text, "  note: {note}");
     }
     if verdict.judgement != Judgement::Valid {
-        text.push_str("  docs/bench.md says what each reason means and what to do.\n");
+        text.push_str("  docs/reference/bench.md says what each reason means and what to do.\n");
     }
     text
 }

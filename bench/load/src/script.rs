@@ -1,4 +1,5 @@
-//! Files of requests: `--urls` lists and `--session` scripts. docs/bench.md describes both.
+//! Files of requests: `--urls` lists and `--session` scripts. docs/reference/bench.md describes
+//! both.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! A generator that does not get its core must report that. Punctual starts on an idle machine are
-//! measured, not tested: docs/measured.md has the command.
+//! measured, not tested: docs/reference/measured.md has the command.
 #![allow(clippy::unwrap_used)]
 
 mod known;

@@ -29,7 +29,8 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// The text is not a record of a known version, or breaks a promise of docs/records.md.
+    /// The text is not a record of a known version, or breaks a promise of
+    /// docs/reference/records.md.
     pub fn from_json(text: &str, path: &str) -> Result<Record, Error> {
         let unreadable = |expected: String| Error::Unreadable {
             path: path.to_owned(),
@@ -83,7 +84,7 @@ impl Record {
         })
     }
 
-    /// Checks the promises of docs/records.md that the types do not express.
+    /// Checks the promises of docs/reference/records.md that the types do not express.
     fn check(&self) -> Result<(), String> {
         let counts = &self.counts;
         let ended = [counts.completed, counts.censored]

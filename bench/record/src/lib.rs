@@ -1,7 +1,8 @@
 //! The record of a measured run, and the statistics over records.
 //!
 //! `mehari-load` fills a [`Record`]. The command line saves, merges, exports and compares records.
-//! This crate knows no sockets or schedules, only numbers. docs/records.md describes the file.
+//! This crate knows no sockets or schedules, only numbers. docs/reference/records.md describes the
+//! file.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

@@ -247,7 +247,7 @@ fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String
 
 #[test]
 fn every_field_of_a_record_is_documented() {
-    let documented = include_str!("../../../docs/records.md");
+    let documented = include_str!("../../../docs/reference/records.md");
     let mut record = example(0, &[(1_000, 200)]);
     record.plan = Plan {
         arrivals: Some("poisson".into()),
@@ -272,7 +272,7 @@ fn every_field_of_a_record_is_documented() {
     for name in found {
         assert!(
             documented.contains(&format!("`{name}`")),
-            "{name} is not in docs/records.md"
+            "{name} is not in docs/reference/records.md"
         );
     }
 }

@@ -21,7 +21,7 @@ pub struct Options {
     /// The whole table as JSON.
     #[arg(long, conflicts_with_all = ["names", "markdown"])]
     json: bool,
-    /// The text of docs/directives.md.
+    /// The text of docs/reference/directives.md.
     #[arg(long, conflicts_with = "names")]
     markdown: bool,
 }

@@ -253,6 +253,6 @@ memory is full. C<clear> and C<keys> of a cache in Redis look at every key of th
 
 =head1 SEE ALSO
 
-L<Mehari::State>, L<CHI::Driver::Mehari>, F<docs/state.md>, F<docs/cache.md>.
+L<Mehari::State>, L<CHI::Driver::Mehari>, F<docs/reference/state.md>, F<docs/reference/cache.md>.
 
 =cut

@@ -235,8 +235,8 @@ memory of the server, and a limit of 0 means none.
 
 Every error is a C<die> with one line that begins with C<Mehari::State:>. Among them: the file
 is full, is damaged, is no store, cannot be extended (disk blocks are reserved before they are
-written), a lock cannot be had without a deadlock, Redis cannot be reached. F<docs/state.md>
-explains each line.
+written), a lock cannot be had without a deadlock, Redis cannot be reached.
+F<docs/reference/state.md> explains each line.
 
 =head1 LIMITS
 
@@ -252,6 +252,6 @@ A thread opens its own object: objects are not copied into new threads.
 =head1 SEE ALSO
 
 L<Mehari::State::Structures>, L<Mehari::Cache>, L<Apache::Session::Mehari>,
-L<Apache::ASP::State>, F<docs/state.md>.
+L<Apache::ASP::State>, F<docs/reference/state.md>.
 
 =cut

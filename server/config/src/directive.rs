@@ -1,7 +1,8 @@
 //! One row of the directive table.
 //!
 //! The rows are in [`crate::DIRECTIVES`]. The parser, the defaults, `mehari directives`,
-//! docs/directives.md and the tuner read them, so each directive is described in one place.
+//! docs/reference/directives.md and the tuner read them, so each directive is described in one
+//! place.
 
 use crate::arguments::{Arguments, Shape};
 use crate::environment::Environment;

@@ -1,4 +1,4 @@
-//! The table as documentation: docs/directives.md and `mehari directives --json`.
+//! The table as documentation: docs/reference/directives.md and `mehari directives --json`.
 
 use serde_json::{json, Value};
 

@@ -1,7 +1,7 @@
 //! The configurations in the documents are valid.
 
 use mehari_config::Site;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The blocks of a document in Apache's language, with the numbers of their first lines.
 fn blocks(text: &str) -> Vec<(usize, String)> {
@@ -18,14 +18,27 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// All documents below a folder.
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("docs/") {
+        let path = entry.expect("a document").path();
+        if path.is_dir() {
+            found.extend(documents(&path));
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
 #[test]
 fn every_configuration_of_the_documents_is_read_without_a_problem() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let folder = tempfile::tempdir().expect("a folder");
     let conf = folder.path().join("site.conf");
     let mut read = 0;
-    for entry in std::fs::read_dir(docs).expect("docs/") {
-        let path = entry.expect("a document").path();
+    for path in documents(&docs) {
         let text = std::fs::read_to_string(&path).expect("a document");
         for (line, block) in blocks(&text) {
             std::fs::write(&conf, block).expect("written");

@@ -207,12 +207,15 @@ fn what_a_tuner_may_try_is_within_the_rows_bounds() {
 
 #[test]
 fn the_documentation_is_what_the_table_says() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/directives.md");
-    let written = std::fs::read_to_string(file).expect("docs/directives.md");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/directives.md"
+    );
+    let written = std::fs::read_to_string(file).expect("docs/reference/directives.md");
     let table = mehari_config::markdown();
     assert!(
         written == table,
-        "run `mehari directives --markdown > docs/directives.md`"
+        "run `mehari directives --markdown > docs/reference/directives.md`"
     );
     for group in DIRECTIVES {
         for row in group.rows {

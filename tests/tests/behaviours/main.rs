@@ -3,7 +3,8 @@
 //! `tests/behaviours/*.rows` hold the rows. A file stands for one page of mod_perl's documentation;
 //! a row is a piece of Perl (or a configuration) and requests. Both servers must answer a row
 //! alike, unless the row is marked `@differs`; the answers to a marked row must differ.
-//! docs/modperl-behaviours.md is the table of all rows. Three environment variables change the run:
+//! docs/reference/modperl-behaviours.md is the table of all rows. Three environment variables
+//! change the run:
 //!
 //! * `MEHARI_BEHAVIOURS=WORD` runs the rows with the word in their page or title;
 //! * `MEHARI_SHOW_MARKED=1`, with `--nocapture`, prints the answers of the marked rows;
@@ -56,7 +57,7 @@ fn documented_behaviours_are_the_same_as_under_mod_perl() {
 
 #[test]
 fn the_table_of_behaviours_is_up_to_date() {
-    let path = folder().join("../../docs/modperl-behaviours.md");
+    let path = folder().join("../../docs/reference/modperl-behaviours.md");
     let text = table::of(&row::read_all(&folder()));
     if std::env::var_os("MEHARI_WRITE_TABLE").is_some() {
         std::fs::write(&path, &text).expect("the table can be written");
@@ -64,6 +65,6 @@ fn the_table_of_behaviours_is_up_to_date() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == text,
-        "docs/modperl-behaviours.md is not what the rows say; MEHARI_WRITE_TABLE=1 writes it"
+        "docs/reference/modperl-behaviours.md is not what the rows say; MEHARI_WRITE_TABLE=1 writes it"
     );
 }

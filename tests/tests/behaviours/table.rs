@@ -1,4 +1,4 @@
-//! docs/modperl-behaviours.md: every row with its page and its state.
+//! docs/reference/modperl-behaviours.md: every row with its page and its state.
 
 use crate::row::Row;
 use std::fmt::Write;

@@ -80,7 +80,7 @@ pub struct Arguments {
     /// A list of requests, one per line: [WEIGHT] [METHOD] URL
     #[arg(long = "urls", value_name = "FILE")]
     pub url_file: Option<PathBuf>,
-    /// A session script; see docs/bench.md
+    /// A session script; see docs/reference/bench.md
     #[arg(long = "session", value_name = "FILE")]
     pub session_file: Option<PathBuf>,
 

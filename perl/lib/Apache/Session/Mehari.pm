@@ -68,6 +68,6 @@ Sessions do not expire by themselves.
 =head1 SEE ALSO
 
 L<Apache::Session>, L<Apache::Session::Store::Mehari>, L<Apache::Session::Lock::Mehari>,
-L<Mehari::State>, F<docs/state.md>.
+L<Mehari::State>, F<docs/reference/state.md>.
 
 =cut

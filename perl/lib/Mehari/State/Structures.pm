@@ -78,6 +78,6 @@ thawing an object can run code of its class.
 
 =head1 SEE ALSO
 
-L<Mehari::State>, L<Storable>, F<docs/state.md>.
+L<Mehari::State>, L<Storable>, F<docs/reference/state.md>.
 
 =cut

@@ -39,10 +39,11 @@ The version of the interface.
 
 =head1 DIFFERENCES
 
-Memory is perl's, so a pool holds none. F<docs/modperl.md> lists the classes.
+Memory is perl's, so a pool holds none. F<docs/reference/modperl.md> lists the classes.
 
 =head1 SEE ALSO
 
-L<APR::Table>, L<APR::Pool>, L<APR::Error>, L<APR::Const>, L<APR::Brigade>, F<docs/modperl.md>.
+L<APR::Table>, L<APR::Pool>, L<APR::Error>, L<APR::Const>, L<APR::Brigade>,
+F<docs/reference/modperl.md>.
 
 =cut

@@ -212,6 +212,6 @@ C<exit> is perl's own exit, which no C<eval> catches. C<perl_hook> is true for e
 
 =head1 SEE ALSO
 
-L<Apache2::compat>, L<Apache2::RequestRec>, L<Apache::Constants>, F<docs/modperl.md>.
+L<Apache2::compat>, L<Apache2::RequestRec>, L<Apache::Constants>, F<docs/reference/modperl.md>.
 
 =cut

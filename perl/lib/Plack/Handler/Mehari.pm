@@ -199,6 +199,6 @@ worker restores these after each request.
 
 =head1 SEE ALSO
 
-L<Plack>, L<Mehari>, F<docs/psgi.md>.
+L<Plack>, L<Mehari>, F<docs/reference/psgi.md>.
 
 =cut

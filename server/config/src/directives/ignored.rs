@@ -78,7 +78,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("TraceEnable", "TRACE is never served"),
         Directive::ignored(
             "ErrorLogFormat",
-            "every line of the error log has the form that docs/logs.md shows",
+            "every line of the error log has the form that docs/reference/logs.md shows",
         ),
         Directive::ignored("ProxyStatus", "`mehari status` always shows everything"),
         Directive::ignored("ExtendedStatus", "`mehari status` always shows everything"),

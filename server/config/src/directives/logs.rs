@@ -44,7 +44,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "LogFormat",
             words("FORMAT [NICKNAME]", 1, 2),
-            "The format of an access log, with Apache's escapes (docs/logs.md). Without a \
+            "The format of an access log, with Apache's escapes (docs/reference/logs.md). Without a \
              nickname it is TransferLog's format.",
             log_format,
         )

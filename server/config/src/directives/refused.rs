@@ -1,8 +1,8 @@
 //! The directives of Apache that Mehari refuses, by module, with reasons.
 //!
 //! A configuration with one of them gets the reason instead of a suggested spelling.
-//! docs/directives.md lists them. The names are those that Apache 2.4 and its modules in Debian
-//! register.
+//! docs/reference/directives.md lists them. The names are those that Apache 2.4 and its modules in
+//! Debian register.
 
 /// The directives of one module that are refused.
 pub struct Refused {

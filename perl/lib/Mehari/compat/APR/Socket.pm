@@ -200,6 +200,6 @@ C<SO_NONBLOCK> is only remembered: the time decides what waits.
 
 =head1 SEE ALSO
 
-L<Apache2::Connection>, F<docs/modperl.md>.
+L<Apache2::Connection>, F<docs/reference/modperl.md>.
 
 =cut

@@ -57,6 +57,6 @@ C<%D> in a format of the access log measures the whole request without cost for 
 
 =head1 SEE ALSO
 
-F<docs/logs.md>.
+F<docs/reference/logs.md>.
 
 =cut

@@ -191,10 +191,10 @@ Always undef: identd is never asked.
 =head1 DIFFERENCES
 
 Without a user, a requirement is never met, whatever a PerlAuthzHandler returns: the answer is
-500. F<docs/phases.md>, "Access control", has the rules.
+500. F<docs/reference/phases.md>, "Access control", has the rules.
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<Apache2::Const>, F<docs/phases.md>.
+L<Apache2::RequestRec>, L<Apache2::Const>, F<docs/reference/phases.md>.
 
 =cut

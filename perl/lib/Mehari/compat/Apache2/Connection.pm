@@ -233,6 +233,6 @@ connection belongs to the front. C<get_remote_host> looks up no name.
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<APR::Socket>, L<APR::SockAddr>, F<docs/modperl.md>.
+L<Apache2::RequestRec>, L<APR::Socket>, L<APR::SockAddr>, F<docs/reference/modperl.md>.
 
 =cut

@@ -179,7 +179,7 @@ The directives within this node as text. A directive that is no section has none
 
 =head1 DIFFERENCES
 
-F<docs/modperl-behaviours.md> compares walking and C<as_string> with mod_perl.
+F<docs/reference/modperl-behaviours.md> compares walking and C<as_string> with mod_perl.
 
 =head1 SEE ALSO
 

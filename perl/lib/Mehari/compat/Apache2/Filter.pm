@@ -316,11 +316,11 @@ Adds a filter of the connection. Dies unless a PerlProcessConnectionHandler has 
 Input filters process the whole body before the response handler begins. Output passes the
 filters when it is flushed, when 64 KiB have gathered, and at the end, in the pieces of mod_perl's
 buffer. A response of the server that passes a Perl filter has no Content-Length. The server's own
-error pages and listings are not filtered. F<docs/modperl.md>, "Filters", has more.
+error pages and listings are not filtered. F<docs/reference/modperl.md>, "Filters", has more.
 
 =head1 SEE ALSO
 
 L<Apache2::FilterRec>, L<APR::Brigade>, L<APR::Bucket>, L<Apache2::RequestIO>,
-F<docs/modperl.md>.
+F<docs/reference/modperl.md>.
 
 =cut

@@ -65,6 +65,7 @@ that a handler has set.
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<Apache2::Access>, F<docs/modperl.md>, F<docs/phases.md>.
+L<Apache2::RequestRec>, L<Apache2::Access>, F<docs/reference/modperl.md>,
+F<docs/reference/phases.md>.
 
 =cut

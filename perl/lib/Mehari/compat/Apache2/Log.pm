@@ -158,6 +158,6 @@ reference is called whatever it says. The level is that of the server, not of th
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<Apache2::ServerRec>, F<docs/logs.md>.
+L<Apache2::RequestRec>, L<Apache2::ServerRec>, F<docs/reference/logs.md>.
 
 =cut

@@ -196,6 +196,6 @@ DIR_MERGE lasts for the request.
 
 =head1 SEE ALSO
 
-L<Apache2::CmdParms>, L<Apache2::Command>, L<Apache2::Directive>, F<docs/phases.md>.
+L<Apache2::CmdParms>, L<Apache2::Command>, L<Apache2::Directive>, F<docs/reference/phases.md>.
 
 =cut

@@ -134,6 +134,6 @@ code or another odd reference is a problem of the section.
 
 =head1 SEE ALSO
 
-L<Apache2::ServerUtil>, F<docs/phases.md>.
+L<Apache2::ServerUtil>, F<docs/reference/phases.md>.
 
 =cut

@@ -39,6 +39,6 @@ Providers are registered in the configuration only.
 
 =head1 SEE ALSO
 
-L<Apache2::Access>, F<docs/modperl.md>.
+L<Apache2::Access>, F<docs/reference/modperl.md>.
 
 =cut

@@ -127,6 +127,6 @@ at most 100,000 parameters. What was parsed belongs to the request, whichever ob
 
 =head1 SEE ALSO
 
-L<APR::Request>, L<Apache2::Upload>, L<Apache2::Cookie>, F<docs/modperl.md>.
+L<APR::Request>, L<Apache2::Upload>, L<Apache2::Cookie>, F<docs/reference/modperl.md>.
 
 =cut

@@ -113,6 +113,6 @@ EISDIR. A write beyond the end of the buffer is refused, where mod_perl reads ou
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<Apache2::Filter>, L<APR::PerlIO>, F<docs/modperl.md>.
+L<Apache2::RequestRec>, L<Apache2::Filter>, L<APR::PerlIO>, F<docs/reference/modperl.md>.
 
 =cut

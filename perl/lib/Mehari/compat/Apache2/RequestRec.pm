@@ -286,12 +286,13 @@ argument that is no request.
 C<request_time> is the time of its first call in a request. C<args> is undef, not empty, for a
 URL that ends with C<?>. C<unparsed_uri>, C<hostname> and other facts are those that the front
 read; C<headers_out> after the head was sent has no effect. C<request_config> is undef, because
-no C module of Apache can store anything. F<docs/modperl-behaviours.md> compares each method
-with mod_perl.
+no C module of Apache can store anything. F<docs/reference/modperl-behaviours.md> compares each
+method with mod_perl.
 
 =head1 SEE ALSO
 
 L<Apache2::RequestUtil>, L<Apache2::RequestIO>, L<Apache2::Response>, L<Apache2::Access>,
-L<Apache2::Log>, L<Apache2::SubRequest>, L<APR::Table>, F<docs/modperl.md>, F<docs/phases.md>.
+L<Apache2::Log>, L<Apache2::SubRequest>, L<APR::Table>, F<docs/reference/modperl.md>,
+F<docs/reference/phases.md>.
 
 =cut

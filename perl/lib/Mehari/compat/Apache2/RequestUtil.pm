@@ -225,6 +225,7 @@ result.
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<Apache2::RequestIO>, F<docs/phases.md>, F<docs/modperl.md>.
+L<Apache2::RequestRec>, L<Apache2::RequestIO>, F<docs/reference/phases.md>,
+F<docs/reference/modperl.md>.
 
 =cut

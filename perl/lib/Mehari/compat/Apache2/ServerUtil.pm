@@ -237,6 +237,6 @@ again in each zygote.
 
 =head1 SEE ALSO
 
-L<Apache2::ServerRec>, L<Apache2::PerlSections>, F<docs/phases.md>.
+L<Apache2::ServerRec>, L<Apache2::PerlSections>, F<docs/reference/phases.md>.
 
 =cut

@@ -124,6 +124,6 @@ has limits of its own, which need no Perl.
 
 =head1 SEE ALSO
 
-L<Apache2::Resource>, F<docs/directives.md>.
+L<Apache2::Resource>, F<docs/reference/directives.md>.
 
 =cut

@@ -159,6 +159,6 @@ Each worker answers for itself: C<mehari status> shows all of them.
 
 =head1 SEE ALSO
 
-L<Apache::Status>, F<docs/modperl.md>.
+L<Apache::Status>, F<docs/reference/modperl.md>.
 
 =cut

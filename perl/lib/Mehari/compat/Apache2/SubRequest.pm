@@ -100,6 +100,6 @@ process for a script of the rung C<fork>.
 
 =head1 SEE ALSO
 
-L<Apache2::RequestRec>, L<Apache2::Filter>, F<docs/phases.md>.
+L<Apache2::RequestRec>, L<Apache2::Filter>, F<docs/reference/phases.md>.
 
 =cut

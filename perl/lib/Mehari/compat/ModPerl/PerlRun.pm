@@ -79,7 +79,7 @@ Runs the compiled script and empties its package after the request.
 =head1 DIFFERENCES
 
 BEGIN and END blocks, and those of required libraries, do not run as under mod_perl in every
-case; F<docs/modperl-behaviours.md> lists the rows.
+case; F<docs/reference/modperl-behaviours.md> lists the rows.
 
 =head1 SEE ALSO
 

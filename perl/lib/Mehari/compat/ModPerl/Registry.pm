@@ -51,12 +51,12 @@ Runs the script of a request. Returns a status.
 =head1 DIFFERENCES
 
 A my variable of the file that a named sub uses keeps the value of the first request, as under
-mod_perl. C<exit> ends the script and not the worker. F<docs/modperl-behaviours.md> lists each
-behaviour.
+mod_perl. C<exit> ends the script and not the worker. F<docs/reference/modperl-behaviours.md> lists
+each behaviour.
 
 =head1 SEE ALSO
 
 L<ModPerl::PerlRun>, L<ModPerl::RegistryCooker>, L<ModPerl::RegistryBB>,
-L<ModPerl::RegistryPrefork>, L<Mehari::Fork>, F<docs/modperl.md>.
+L<ModPerl::RegistryPrefork>, L<Mehari::Fork>, F<docs/reference/modperl.md>.
 
 =cut

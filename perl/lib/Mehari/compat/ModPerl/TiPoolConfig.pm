@@ -41,6 +41,6 @@ The directives MaxRequestWorkers and StartServers set the numbers of workers.
 
 =head1 SEE ALSO
 
-L<ModPerl::TiPool>, F<docs/directives.md>.
+L<ModPerl::TiPool>, F<docs/reference/directives.md>.
 
 =cut

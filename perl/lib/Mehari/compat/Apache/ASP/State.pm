@@ -44,6 +44,6 @@ module dies.
 
 =head1 SEE ALSO
 
-L<Apache::ASP>, L<Mehari::State>, F<docs/state.md>.
+L<Apache::ASP>, L<Mehari::State>, F<docs/reference/state.md>.
 
 =cut
