@@ -214,7 +214,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     if (text)
       add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
     /* As in Apache, a text is HTML; a path or URL is another resource. */
-    if (text && *text != '/' && !memmem(text, length, "://", 3))
+    if (text && mehari_is_document_text((mehari_text){text, length}))
       add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
     add_request(aTHX_ payload, rec);

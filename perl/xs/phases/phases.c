@@ -95,6 +95,18 @@ static void name_allowed(mehari_rec *rec)
     mehari_table_set(out, allow, (mehari_text){list, length});
 }
 
+/* As in Apache, the text of `$r->custom_response` follows a body that has begun. CGI::Carp sends
+ * its page so. */
+bool mehari_rec_append_document(pTHX_ mehari_rec *rec, int status)
+{
+  SV *document = rec->main ? NULL : mehari_rec_document(aTHX_ rec, status);
+  mehari_text text = mehari_text_of(aTHX_ document);
+  if (!mehari_is_document_text(text))
+    return false;
+  mehari_output_write(text.at, text.length);
+  return true;
+}
+
 /* As in Apache's ap_die: printed output is sent; otherwise the front makes the page of the
  * status. */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
@@ -119,7 +131,7 @@ void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
   if (!rec->status || died)
     rec->status = status;
   if (mehari_output_sent())
-    died ? mehari_output_error(status) : mehari_output_end(aTHX);
+    died && !mehari_rec_append_document(aTHX_ rec, status) ? mehari_output_error(status) : mehari_output_end(aTHX);
   else if (status == 304) {
     /* The response has no page, but it has the handler's fields about the client's version. */
     mehari_output_discard();

@@ -22,6 +22,8 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status);
 SV *mehari_handler_code(pTHX_ SV *handler);
 /* The current request gets this status in place of the printed output. */
 void mehari_rec_fail(pTHX_ int status);
+/* Adds the status's text of `$r->custom_response` to the body. False: there is no such text. */
+bool mehari_rec_append_document(pTHX_ mehari_rec *rec, int status);
 /* The last handler's result: OK 0, DECLINED -1, DONE -2, or a status. */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase);
 SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; the record owns it */

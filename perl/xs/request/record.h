@@ -121,6 +121,8 @@ bool mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew);
 bool mehari_rec_option(mehari_rec *rec, U8 option);
 /* The text of custom_response; NULL: none. */
 SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status);
+/* Whether such a text is the page itself, and not a path or URL. */
+bool mehari_is_document_text(mehari_text document);
 /* Adds the lines for a page that the front makes. */
 void mehari_rec_add_error_head(mehari_rec *rec, int status);
 void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec);

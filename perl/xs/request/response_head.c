@@ -105,3 +105,8 @@ SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status)
   }
   return NULL;
 }
+
+bool mehari_is_document_text(mehari_text document)
+{
+  return document.length && *document.at != '/' && !memmem(document.at, document.length, "://", 3);
+}

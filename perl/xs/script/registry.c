@@ -220,8 +220,11 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
    * response is a 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
     mehari_rec_fail(aTHX_ 500);
-  } else
-    mehari_output_end(aTHX);
+    return;
+  }
+  if (outcome == MEHARI_DIED)
+    mehari_rec_append_document(aTHX_ mehari_rec_now, 500);
+  mehari_output_end(aTHX);
 }
 
 /* Answers for a script that was not run. `status` is what mehari_script_compile leaves. */
