@@ -18,7 +18,7 @@ fn manual() -> tempfile::TempDir {
     folder
 }
 
-/// The file without roff's escapes and requests.
+/// Returns the file without roff's escapes and requests.
 fn page(folder: &Path, name: &str) -> String {
     let text = std::fs::read_to_string(folder.join(name)).expect(name);
     ["\\-", "\\fB", "\\fI", "\\fR", "\\&"]
@@ -27,7 +27,7 @@ fn page(folder: &Path, name: &str) -> String {
         .fold(text, |text, (escape, plain)| text.replace(escape, plain))
 }
 
-/// The commands that `mehari --help` lists, and those of `mehari bench`.
+/// Returns the commands that `mehari --help` lists, and those of `mehari bench`.
 fn commands() -> Vec<String> {
     let help = mehari(&["--help"]);
     let listed = help.lines().filter_map(|line| line.strip_prefix("  "));
@@ -48,7 +48,7 @@ fn commands() -> Vec<String> {
     names
 }
 
-/// The words of a help text that begin like an option.
+/// Returns the words of a help text that begin like an option.
 fn options(help: &str) -> BTreeSet<String> {
     let words =
         help.split(|letter: char| !(letter.is_ascii_alphanumeric() || "-_".contains(letter)));

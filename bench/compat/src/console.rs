@@ -25,7 +25,7 @@ impl Console {
         }
     }
 
-    /// The process's own streams: line by line on a terminal, in blocks into a pipe.
+    /// Returns the process's own streams: line by line on a terminal, in blocks into a pipe.
     pub fn of_process() -> Console {
         let out = io::stdout();
         if out.is_terminal() {
@@ -87,7 +87,7 @@ impl Refusal {
     }
 }
 
-/// The system's text for an error, as `strerror` gives it.
+/// Returns the system's text for an error, as `strerror` gives it.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

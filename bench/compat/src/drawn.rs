@@ -20,7 +20,7 @@ pub fn stages(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
     drawn.chain([steady(mean, FOR_EVER)]).collect()
 }
 
-/// A stage with an arrival every `between` seconds for `lasts` seconds.
+/// Returns a stage with an arrival every `between` seconds for `lasts` seconds.
 pub fn steady(between: f64, lasts: f64) -> Stage {
     let rate = if between > 0.0 { 1.0 / between } else { 0.0 };
     Stage {

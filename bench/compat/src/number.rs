@@ -20,8 +20,8 @@ pub fn atoi(text: &[u8]) -> i32 {
     value.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }
 
-/// The longest prefix of `text` that is a decimal number, and the text after it; `None` without
-/// such a prefix.
+/// Returns the longest prefix of `text` that is a decimal number, and the text after it; `None`
+/// without such a prefix.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let trimmed = text.trim_start();
     let number_like = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
@@ -35,7 +35,7 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     None
 }
 
-/// The integer prefix of `text` and the text after it, as `strtoul(text, &end, 10)`.
+/// Returns the integer prefix of `text` and the text after it, as `strtoul(text, &end, 10)`.
 pub fn leading_integer(text: &str) -> Option<(u64, &str)> {
     let trimmed = text.trim_start();
     let end = trimmed

@@ -22,7 +22,7 @@ const REASONS: &[(&str, i32)] = &[
     ("System error", 11),
 ];
 
-/// All addresses of `name` in the resolver's order.
+/// Returns all addresses of `name` in the resolver's order.
 fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
     let unknown = || Unresolved {
         reason: REASONS[0].0.into(),
@@ -47,16 +47,16 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
     }
 }
 
-/// The first IPv4 address of `name`, otherwise its first address. httperf and http_load know IPv4
-/// only.
+/// Returns the first IPv4 address of `name`, otherwise its first address. httperf and http_load
+/// know IPv4 only.
 pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
     let preferred = found.iter().find(|address| address.is_ipv4());
     Ok(*preferred.unwrap_or(&found[0]))
 }
 
-/// The first address of `name` that accepts a connection; the first address if none does. ab tries
-/// the addresses in turn with its first request. A single address is not tried.
+/// Returns the first address of `name` that accepts a connection; the first address if none does.
+/// ab tries the addresses in turn with its first request. A single address is not tried.
 pub fn reachable(name: &str, port: u16) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
     let found: Vec<SocketAddr> = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();

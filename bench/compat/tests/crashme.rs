@@ -24,7 +24,7 @@ fn crashme() -> Pair {
     })
 }
 
-/// The lines with masked measurements and unmasked counts.
+/// Returns the lines with masked measurements and unmasked counts.
 fn counts(ran: &Ran) -> Vec<String> {
     let out = ran.out_text();
     out.lines()

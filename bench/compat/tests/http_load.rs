@@ -10,7 +10,7 @@ use stand::server::Server;
 use stand::shape;
 use std::path::Path;
 
-/// The report of a run whose fetches were all answered with the given codes.
+/// Returns the report of a run whose fetches were all answered with the given codes.
 fn report(between: &[&str], codes: &[&str]) -> String {
     let mut lines = vec![
         "# fetches, # max parallel, # bytes, in # seconds",
@@ -84,7 +84,7 @@ fn http_load(places: &Places, folder: &Path, line: &str) -> Ran {
     run(&link(folder, "http_load"), &places.words(line), folder)
 }
 
-/// The shape without the line that appears only in runs of more than 10 ms.
+/// Returns the shape without the line that appears only in runs of more than 10 ms.
 fn lasting(text: &str) -> Vec<String> {
     let mut lines = shape::of(text);
     lines.retain(|line| line != "# fetches/sec, # bytes/sec");

@@ -155,7 +155,7 @@ fn httperf_answers_to_its_name_through_a_link_and_as_a_subcommand() {
     assert!(named.contains("Reply status: 1xx=0 2xx=1 "), "{named}");
 }
 
-/// All counts except the framing of chunks, which httperf leaves out of every figure.
+/// Returns all counts except the framing of chunks, which httperf leaves out of every figure.
 fn counts(report: &str) -> Vec<String> {
     const LABELS: [&str; 5] = [
         "Request size",

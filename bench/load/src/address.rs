@@ -23,8 +23,8 @@ pub struct Address {
 /// How long the trial of an address may take.
 const TRIAL: Duration = Duration::from_secs(1);
 
-/// The index of the first address that accepts a connection; 0 if none does. A single address is
-/// not tried. `addresses` must not be empty.
+/// Returns the index of the first address that accepts a connection; 0 if none does. A single
+/// address is not tried. `addresses` must not be empty.
 pub fn first_that_answers(addresses: &[SocketAddr]) -> usize {
     let takes = |address: &SocketAddr| TcpStream::connect_timeout(address, TRIAL).is_ok();
     match addresses.len() {
@@ -33,8 +33,8 @@ pub fn first_that_answers(addresses: &[SocketAddr]) -> usize {
     }
 }
 
-/// The addresses of `found` that the sources can reach. If there are none, all addresses are
-/// returned, so that the kernel reports the error.
+/// Returns the addresses of `found` that the sources can reach. If there are none, all addresses
+/// are returned, so that the kernel reports the error.
 pub fn reachable_from(sources: &Sources, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let Sources::Fixed(sources) = sources else {
         return found;

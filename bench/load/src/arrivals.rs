@@ -26,7 +26,7 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// The timetable of a thread; `None` for a closed loop.
+    /// Returns the timetable of a thread; `None` for a closed loop.
     pub fn new(schedule: &Schedule, seed: u64, thread: usize, threads: usize) -> Option<Timetable> {
         let (stages, arrivals) = match schedule {
             Schedule::Closed { .. } => return None,
@@ -84,7 +84,7 @@ impl Timetable {
 impl Iterator for Timetable {
     type Item = Moment;
 
-    /// The next intended start; `None` after the last stage.
+    /// Returns the next intended start; `None` after the last stage.
     fn next(&mut self) -> Option<Moment> {
         let position = match self.poisson {
             Some(_) => self.position,
@@ -118,7 +118,7 @@ pub fn planned_end(plan: &Plan) -> Moment {
     }
 }
 
-/// The arrivals expected in a whole stage.
+/// Returns the arrivals expected in a whole stage.
 fn expected_within(stage: &Stage) -> f64 {
     (stage.from + stage.to) / 2.0 * stage.duration.as_secs_f64()
 }

@@ -23,8 +23,9 @@ const MOST_CORES: usize = 8;
 const PATIENCE: u64 = 4_096;
 const MOST_TIME: Duration = Duration::from_millis(500);
 
-/// The time of one pass in nanoseconds between the first allowed core and the farthest other core.
-/// `None` with one core, without permission to pin threads, or if the cores were too busy.
+/// Returns the time of one pass in nanoseconds between the first allowed core and the farthest
+/// other core. `None` with one core, without permission to pin threads, or if the cores were too
+/// busy.
 pub fn nanoseconds_between_cores() -> Option<u64> {
     let allowed = sched_getaffinity(None).ok()?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU)

@@ -162,7 +162,7 @@ pub fn run<O: Observer>(
     })
 }
 
-/// The number of threads: as requested, but each thread has at least one connection.
+/// Returns the number of threads: as requested, but each thread has at least one connection.
 fn threads(plan: &Plan) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = plan.threads.unwrap_or(match plan.schedule {
@@ -172,8 +172,8 @@ fn threads(plan: &Plan) -> usize {
     wanted.clamp(1, plan.most_at_once())
 }
 
-/// The number of threads for an open loop. A further thread may have to wait for a core, which a
-/// server on this machine wants, too.
+/// Returns the number of threads for an open loop. A further thread may have to wait for a core,
+/// which a server on this machine wants, too.
 fn threads_for_rate(plan: &Plan) -> usize {
     let secure = plan.requests.iter().any(|request| request.endpoint.tls);
     if secure {

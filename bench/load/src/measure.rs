@@ -270,7 +270,7 @@ fn cost(outcome: &RunOutcome<Watched>) -> mehari_record::GeneratorCost {
     }
 }
 
-/// The largest resident memory of the process.
+/// Returns the largest resident memory of the process.
 fn peak_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -18,7 +18,7 @@ impl Moment {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The moment `duration` later; at most `NEVER`.
+    /// Returns the moment `duration` later; at most `NEVER`.
     pub fn after(self, duration: Duration) -> Moment {
         Moment(self.0.saturating_add(nanoseconds(duration)))
     }
@@ -32,7 +32,7 @@ impl Moment {
     }
 }
 
-/// A duration in whole nanoseconds, at most `u64::MAX` (584 years).
+/// Returns a duration in whole nanoseconds, at most `u64::MAX` (584 years).
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -44,7 +44,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose zero lies `lead` ahead of this call.
+    /// Returns a clock whose zero lies `lead` ahead of this call.
     pub fn starting_in(lead: Duration) -> Clock {
         Clock {
             origin: monotonic().saturating_add(nanoseconds(lead)),
@@ -55,7 +55,7 @@ impl Clock {
         Moment(monotonic().saturating_sub(self.origin))
     }
 
-    /// The time until the origin; zero after the origin.
+    /// Returns the time until the origin; zero after the origin.
     pub fn until_origin(&self) -> Duration {
         Duration::from_nanos(self.origin.saturating_sub(monotonic()))
     }

@@ -183,7 +183,7 @@ impl FailureKind {
         FailureKind::Unfinished,
     ];
 
-    /// The name in reports and records.
+    /// Returns the name in reports and records.
     pub fn name(self) -> &'static str {
         match self {
             FailureKind::Connect => "connect",
@@ -240,7 +240,8 @@ pub trait Observer: Send {
     fn connected(&mut self, _connected: &Connected<'_>) {}
     /// The last byte of a request was sent.
     fn sent(&mut self, _exchange: &ObservedExchange, _bytes: u64) {}
-    /// Whether `head` is called. Only HTTP/2 asks this, because making a head there costs time.
+    /// Returns whether `head` is called. Only HTTP/2 asks this, because making a head there costs
+    /// time.
     fn wants_head(&self) -> bool {
         true
     }
@@ -256,7 +257,7 @@ pub trait Observer: Send {
     fn session_ended(&mut self, _end: &SessionEnd) {}
     /// Called about every `Plan::tick`, and once at the end.
     fn tick(&mut self, _now: Moment) {}
-    /// Whether to end the run now. For example, ab gives up after ten failures.
+    /// Returns whether to end the run now. For example, ab gives up after ten failures.
     fn gives_up(&self) -> bool {
         false
     }

@@ -66,7 +66,7 @@ impl Totals {
 }
 
 impl<O> RunOutcome<O> {
-    /// The counts of all threads. The sums of the maxima are exact with one thread only.
+    /// Returns the counts of all threads. The sums of the maxima are exact with one thread only.
     pub fn totals(&self) -> Totals {
         let mut all = Totals::default();
         for thread in &self.threads {

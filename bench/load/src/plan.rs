@@ -61,7 +61,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The highest rate in arrivals per second; 0 if users set the pace.
+    /// Returns the highest rate in arrivals per second; 0 if users set the pace.
     pub fn highest_rate(&self) -> f64 {
         match self {
             Schedule::Closed { .. } => 0.0,
@@ -190,7 +190,7 @@ pub enum TlsVersions {
 }
 
 impl Plan {
-    /// A plan with the defaults of the native command: 30 s time-out, no warm-up, seed 1.
+    /// Returns a plan with the defaults of the native command: 30 s time-out, no warm-up, seed 1.
     pub fn new(requests: Vec<Request>, schedule: Schedule, stop: Stop) -> Plan {
         Plan {
             requests,
@@ -207,7 +207,7 @@ impl Plan {
         }
     }
 
-    /// The most arrivals under way at once.
+    /// Returns the most arrivals under way at once.
     pub fn most_at_once(&self) -> usize {
         match &self.schedule {
             Schedule::Closed { connections } => *connections,

@@ -66,7 +66,7 @@ impl Lags {
         }
     }
 
-    /// All delays. A delay of zero counts as 1 ns.
+    /// Returns all delays. A delay of zero counts as 1 ns.
     pub fn latency(&self) -> Latency {
         let mut all = self.some.clone();
         all.saturating_record_n(1, self.none);
@@ -75,8 +75,8 @@ impl Lags {
 }
 
 impl Recorder {
-    /// An empty recorder. A request that ends after `window_end` was not answered within the
-    /// measured time.
+    /// Returns an empty recorder. A request that ends after `window_end` was not answered within
+    /// the measured time.
     pub fn new(window_end: Moment) -> Recorder {
         Recorder {
             response: Latency::new(),

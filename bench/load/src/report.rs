@@ -13,7 +13,7 @@ const PERCENTILES: [(f64, &str); 5] = [
     (99.99, "p99.99"),
 ];
 
-/// The whole report with its last line end.
+/// Returns the whole report with its last line end.
 pub fn text(record: &Record) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -54,7 +54,7 @@ fn heading(record: &Record) -> String {
     text + "\n"
 }
 
-/// The addresses of the URLs' host names.
+/// Returns the addresses of the URLs' host names.
 fn addresses(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     let found = record.plan.other.get("addresses");
     let pairs = found.and_then(|value| value.as_object());

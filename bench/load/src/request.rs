@@ -31,7 +31,7 @@ pub struct Fields {
 }
 
 impl Request {
-    /// A plain GET request for a URL.
+    /// Returns a plain GET request for a URL.
     ///
     /// # Errors
     ///
@@ -40,8 +40,8 @@ impl Request {
         Builder::default().build(&Url::parse(url)?)
     }
 
-    /// A request from bytes rendered elsewhere. `head` holds the request line and the field lines,
-    /// each with its CRLF, without the empty line.
+    /// Returns a request from bytes rendered elsewhere. `head` holds the request line and the field
+    /// lines, each with its CRLF, without the empty line.
     pub fn raw(
         endpoint: Endpoint,
         head: Vec<u8>,
@@ -58,7 +58,7 @@ impl Request {
         }
     }
 
-    /// The path and query of the request line; `/` if the line has none.
+    /// Returns the path and query of the request line; `/` if the line has none.
     pub fn path(&self) -> String {
         let mut words = self.head.split(|byte| matches!(byte, b' ' | b'\r'));
         let path = words
@@ -72,8 +72,8 @@ impl Request {
         }
     }
 
-    /// All bytes of the request for an HTTP/1 connection, with `extra` field lines (each with
-    /// CRLF).
+    /// Returns all bytes of the request for an HTTP/1 connection, with `extra` field lines (each
+    /// with CRLF).
     pub fn bytes(&self, extra: &[u8]) -> Vec<u8> {
         [&self.head, extra, b"\r\n", &self.body].concat()
     }
@@ -186,7 +186,7 @@ impl Builder {
     }
 }
 
-/// Whether the user's field `name` replaces the generated field `known`.
+/// Returns whether the user's field `name` replaces the generated field `known`.
 fn replaces(name: &str, known: &str) -> bool {
     [
         "host",

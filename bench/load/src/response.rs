@@ -162,7 +162,7 @@ impl Reader {
         matches!(self.state, ReadState::UntilClose)
     }
 
-    /// Whether any byte of the response has arrived.
+    /// Returns whether any byte of the response has arrived.
     pub fn has_begun(&self) -> bool {
         !self.carry.is_empty() || self.facts.head_bytes > 0
     }

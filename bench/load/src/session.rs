@@ -42,7 +42,7 @@ impl Session {
         self.bursts.iter().map(|burst| burst.calls.len()).sum()
     }
 
-    /// A session of single calls with equal think times between them.
+    /// Returns a session of single calls with equal think times between them.
     pub fn of_calls(calls: impl IntoIterator<Item = usize>, think: Duration) -> Session {
         let bursts = calls
             .into_iter()

@@ -14,7 +14,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The addresses of the host in the resolver's order: at least one, each once.
+    /// Returns the addresses of the host in the resolver's order: at least one, each once.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Endpoint {
         Ok(found)
     }
 
-    /// The value of a `Host` field. The scheme's default port is left out.
+    /// Returns the value of a `Host` field. The scheme's default port is left out.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') {
             format!("[{}]", self.host)

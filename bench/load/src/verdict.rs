@@ -112,7 +112,7 @@ pub fn judge(record: &mut Record, evidence: &Evidence) {
     }
 }
 
-/// The worst level that `value` reaches.
+/// Returns the worst level that `value` reaches.
 fn level(value: f64, suspect: f64, invalid: f64) -> Option<Judgement> {
     match value {
         value if value > invalid => Some(Judgement::Invalid),

@@ -140,8 +140,8 @@ fn http2_over_tls_needs_a_server_that_agrees() {
     );
 }
 
-/// An HTTP/2 server on the `h2` crate. It answers with the request body and `x` headers. `/reset`
-/// resets the stream.
+/// Returns an HTTP/2 server on the `h2` crate. It answers with the request body and `x` headers.
+/// `/reset` resets the stream.
 fn http2_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");

@@ -41,8 +41,8 @@ impl Format {
             .map(|(_, format)| *format)
     }
 
-    /// The format of a file extension. gnuplot has `gnuplot`, `dat` and `gp`, a page `html` or
-    /// `htm`.
+    /// Returns the format of a file extension. gnuplot has `gnuplot`, `dat` and `gp`, a page `html`
+    /// or `htm`.
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "dat" | "gp" => Some(Format::Gnuplot),
@@ -52,7 +52,7 @@ impl Format {
     }
 }
 
-/// The record in this format.
+/// Returns the record in this format.
 pub fn export(record: &Record, format: Format) -> Vec<u8> {
     match format {
         Format::Json => record.to_json().into_bytes(),

@@ -1,6 +1,6 @@
 //! Numbers for people: three significant digits and a unit.
 
-/// A duration, such as `950 ns`, `12.3 µs`, `1.50 ms`, `2.00 s`, `3.50 min`.
+/// Returns a duration, such as `950 ns`, `12.3 µs`, `1.50 ms`, `2.00 s`, `3.50 min`.
 pub fn duration(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
@@ -29,13 +29,13 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// The shortest form with at most three decimals: `0.5`, `20`.
+/// Returns the shortest form with at most three decimals: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A count, such as `1,234,567`.
+/// Returns a count, such as `1,234,567`.
 pub fn count(value: u64) -> String {
     grouped(i64::try_from(value).unwrap_or(i64::MAX))
 }

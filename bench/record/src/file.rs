@@ -112,7 +112,7 @@ impl Record {
 const MOST: u64 = 1 << 50;
 
 impl Record {
-    /// All numbers that are added to others.
+    /// Returns all numbers that are added to others.
     fn quantities(&self) -> impl Iterator<Item = u64> + '_ {
         let (plan, durations, counts) = (&self.plan, &self.durations, &self.counts);
         let plain = [

@@ -46,7 +46,8 @@ impl Latency {
         Latency(histogram.expect("one to an hour in ns is a shape that HdrHistogram accepts"))
     }
 
-    /// A small histogram that grows on demand, exact to 1 µs or 1 %, for the buckets of a timeline.
+    /// Returns a small histogram that grows on demand, exact to 1 µs or 1 %, for the buckets of a
+    /// timeline.
     pub(crate) fn small() -> Latency {
         let histogram = Histogram::new_with_bounds(SMALL_UNIT_NS, 2 * SMALL_UNIT_NS, SMALL_DIGITS);
         let mut histogram = histogram.expect("a microsecond is a unit that HdrHistogram accepts");
@@ -83,7 +84,8 @@ impl Latency {
             .map_err(|_| Error::Unmergeable("a histogram holds times above an hour".into()))
     }
 
-    /// The value at `percentile` (0 to 100) over all requests, including those that never ended.
+    /// Returns the value at `percentile` (0 to 100) over all requests, including those that never
+    /// ended.
     ///
     /// The value is the time within which this share of all requests was answered. `unended` holds
     /// the waiting times of the others. These requests are right-censored and rank behind all that
@@ -107,13 +109,13 @@ impl Latency {
         Quantile::AtLeast(all.value_at_percentile(percentile))
     }
 
-    /// The time of the request with this rank, counted from 1.
+    /// Returns the time of the request with this rank, counted from 1.
     fn value_at_rank(&self, rank: u64) -> u64 {
         // Half a rank less, so that rounding never reaches the next rank.
         self.value_at_quantile((rank as f64 - 0.5) / self.len() as f64)
     }
 
-    /// The histogram as HdrHistogram V2, uncompressed.
+    /// Returns the histogram as HdrHistogram V2, uncompressed.
     ///
     /// # Panics
     ///

@@ -38,7 +38,7 @@ pub struct GeneratorCost {
 const MOVED: u64 = 2;
 
 impl Machine {
-    /// Whether the host moved the cores of this machine during the run.
+    /// Returns whether the host moved the cores of this machine during the run.
     pub fn cores_moved(&self) -> bool {
         let [before, after] = self.core_crossing_ns;
         before > 0 && after > 0 && (before / MOVED >= after || after / MOVED >= before)

@@ -25,8 +25,8 @@ pub struct Point {
 const LEAST_PART: f64 = 0.1;
 
 impl Record {
-    /// The points: at most twice [`MAXIMUM_BUCKETS`]. If silence makes the series longer, the
-    /// intervals are wider.
+    /// Returns the points: at most twice [`MAXIMUM_BUCKETS`]. If silence makes the series longer,
+    /// the intervals are wider.
     pub fn points(&self) -> Vec<Point> {
         let span = Span::of(self);
         let wide;
@@ -88,7 +88,7 @@ impl Span {
         timeline
     }
 
-    /// The point of a bucket; `None` for a short part in which no request ended.
+    /// Returns the point of a bucket; `None` for a short part in which no request ended.
     fn point(&self, start: u64, width_us: u64, bucket: Option<&Bucket>) -> Option<Point> {
         let inside = (start.max(self.from), (start + width_us).min(self.to));
         let covered_us = inside.1.saturating_sub(inside.0);
@@ -126,8 +126,8 @@ fn percentiles(latency: &Latency) -> Option<[u64; 4]> {
     })
 }
 
-/// The percentiles to draw for this many samples: denser towards the tail, and each with at least
-/// ten samples beyond it.
+/// Returns the percentiles to draw for this many samples: denser towards the tail, and each with at
+/// least ten samples beyond it.
 pub fn percentile_steps(samples: u64) -> Vec<f64> {
     let mut steps = vec![0.0];
     let mut tail = 1.0f64;

@@ -98,7 +98,7 @@ pub struct Lag {
 }
 
 impl Record {
-    /// An empty record of a run that started at `started_unix_us` on `machine`.
+    /// Returns an empty record of a run that started at `started_unix_us` on `machine`.
     pub fn new(plan: Plan, machine: Machine, started_unix_us: u64) -> Record {
         Record {
             format: FORMAT.to_owned(),
@@ -127,7 +127,8 @@ impl Record {
         rate(good, self.durations.measured_us)
     }
 
-    /// The response time at `percentile`. An unended request counts with at least its waiting time.
+    /// Returns the response time at `percentile`. An unended request counts with at least its
+    /// waiting time.
     pub fn quantile(&self, percentile: f64) -> Quantile {
         self.response.quantile(percentile, &self.unended)
     }

@@ -88,7 +88,8 @@ impl Timeline {
         unix_us - unix_us % (self.bucket_seconds * 1_000_000)
     }
 
-    /// The bucket of this start. It is nearly always the last, because events come in order.
+    /// Returns the bucket of this start. It is nearly always the last, because events come in
+    /// order.
     fn bucket_at(&mut self, start: u64) -> &mut Bucket {
         let place = match self.buckets.last() {
             Some(last) if last.start_unix_us == start => self.buckets.len() - 1,

@@ -8,7 +8,7 @@ use rustls::crypto::{verify_tls12_signature, verify_tls13_signature, CryptoProvi
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// The system's authorities (`SSL_CERT_FILE` names others); empty if the system has none.
+/// Returns the system's authorities (`SSL_CERT_FILE` names others); empty if the system has none.
 pub fn of_the_system() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -173,7 +173,7 @@ impl Versus {
     }
 }
 
-/// The blocks for 80 % power at 5 %: 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
+/// Returns the blocks for 80 % power at 5 %: 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
 fn blocks_needed(pairs: &[(f64, f64)], threshold: f64) -> u64 {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
     let (_, deviation) = mean_and_deviation(&differences);
@@ -217,7 +217,7 @@ fn cautions(blocks: &[Block], findings: &[Finding]) -> Vec<String> {
     cautions
 }
 
-/// One pair per block. Each side is the geometric mean of its two runs.
+/// Returns one pair per block. Each side is the geometric mean of its two runs.
 fn sides(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
     blocks
         .iter()
@@ -231,7 +231,7 @@ fn sides(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// The first run against the second, of A and of B.
+/// Returns the first run against the second, of A and of B.
 fn repeats(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
     blocks
         .iter()

@@ -4,14 +4,14 @@ use serde::{de::Error as _, Deserialize, Deserializer, Serializer};
 use time::format_description::well_known::Rfc3339;
 use time::OffsetDateTime;
 
-/// The present time in microseconds since 1970.
+/// Returns the present time in microseconds since 1970.
 pub fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_micros() as u64)
 }
 
-/// The time as text, such as `2026-11-21T20:29:27.000123Z`. A time after the year 9999 prints as
-/// the last time before it.
+/// Returns the time as text, such as `2026-11-21T20:29:27.000123Z`. A time after the year 9999
+/// prints as the last time before it.
 pub fn text(unix_us: u64) -> String {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_us) * 1_000)
         .ok()

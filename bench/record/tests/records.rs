@@ -4,7 +4,7 @@
 
 use mehari_record::*;
 
-/// A record with a value in every field, started at the given second of 2026-11-21T20:00Z.
+/// Returns a record with a value in every field, started at the given second of 2026-11-21T20:00Z.
 fn example(second: u64, answers: &[(u64, u16)]) -> Record {
     let plan = Plan {
         words: "2 connections, closed loop, 3 requests, GET http://127.0.0.1:8080/".into(),

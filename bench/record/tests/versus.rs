@@ -120,7 +120,8 @@ fn ratio_that_moves_with_time_is_pointed_out() {
     );
 }
 
-/// A record of `rate` answers per second for `seconds`. The rate of each second varies a little.
+/// Returns a record of `rate` answers per second for `seconds`. The rate of each second varies a
+/// little.
 fn record(rate: u64, seconds: u64) -> Record {
     let mut record = Record::new(Plan::default(), Machine::default(), 1_795_291_200_000_000);
     record.durations.measured_us = seconds * 1_000_000;

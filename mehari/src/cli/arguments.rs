@@ -22,7 +22,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
     })
 }
 
-/// The message in place of clap's help when there are no arguments.
+/// Returns the message in place of clap's help when there are no arguments.
 fn missing_arguments<O: clap::Parser>() -> String {
     let command = O::command();
     let words: Vec<&str> = command

@@ -17,7 +17,7 @@ use mehari_record::{Judgement, Record};
 use super::records::{self, Outputs};
 use arguments::Arguments;
 
-/// The options, with the commands that `run` tells apart by their first word.
+/// Returns the options, with the commands that `run` tells apart by their first word.
 pub fn grammar() -> Command {
     let subcommand = |grammar: Command, name| grammar.name(name);
     Arguments::command()

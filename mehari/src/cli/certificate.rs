@@ -49,7 +49,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The user's certificate for localhost. Makes one if there is none.
+/// Returns the user's certificate for localhost. Makes one if there is none.
 pub fn local() -> Result<PathBuf, String> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
@@ -71,7 +71,7 @@ pub fn local() -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// Whether the certificate is young enough to last for a while.
+/// Returns whether the certificate is young enough to last for a while.
 fn is_fresh(file: &Path) -> bool {
     let modified = std::fs::metadata(file).and_then(|meta| meta.modified());
     let age = modified.ok().and_then(|time| time.elapsed().ok());

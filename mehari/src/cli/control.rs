@@ -67,8 +67,8 @@ impl Reply {
     }
 }
 
-/// The folder of control sockets, private to its owner: `$XDG_RUNTIME_DIR/mehari`, else under /run
-/// or /tmp.
+/// Returns the folder of control sockets, private to its owner: `$XDG_RUNTIME_DIR/mehari`, else
+/// under /run or /tmp.
 pub fn folder() -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR") {
@@ -161,12 +161,12 @@ pub fn print(
     ExitCode::from(if ok { 0 } else { 1 })
 }
 
-/// Whether `--control` names a server, or any server of this user runs.
+/// Returns whether `--control` names a server, or any server of this user runs.
 pub fn has_server(options: &Options) -> bool {
     options.control.is_some() || !find_servers().unwrap_or_default().is_empty()
 }
 
-/// The message of an answer.
+/// Returns the message of an answer.
 pub fn message(answer: &Value) -> String {
     format!(
         "{}\n",

@@ -29,7 +29,7 @@ struct Face {
     say: Option<char>,
 }
 
-/// Whether the first word is an option of httpd instead of a command.
+/// Returns whether the first word is an option of httpd instead of a command.
 pub fn is_option(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next() == Some('-')

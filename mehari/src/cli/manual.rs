@@ -87,12 +87,12 @@ fn add_pages(command: &Command, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The first line of a page. It has no date, so that the same sources give the same bytes.
+/// Returns the first line of a page. It has no date, so that the same sources give the same bytes.
 fn title(name: &str, section: u8) -> String {
     format!(".TH \"{name}\" \"{section}\" \"\" \"Mehari {VERSION}\" \"Mehari\"\n")
 }
 
-/// The whole command line.
+/// Returns the whole command line.
 fn grammar() -> Command {
     let commands = COMMANDS.iter().map(|command| {
         let grammar = (command.grammar)().name(command.name);

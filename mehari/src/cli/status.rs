@@ -72,7 +72,7 @@ fn show(answer: &Value) -> String {
     text
 }
 
-/// The host of a team. Empty for the main server.
+/// Returns the host of a team. Empty for the main server.
 fn host_of(team: &Value) -> &str {
     match team["host"].as_str() {
         None | Some("") => "main server",

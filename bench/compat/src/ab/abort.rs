@@ -46,7 +46,7 @@ impl Abort {
         format!("{}: {} ({})\n", self.what, self.reason, self.code)
     }
 
-    /// The exit status: the low eight bits of APR's error.
+    /// Returns the exit status: the low eight bits of APR's error.
     pub fn status(&self) -> u8 {
         (self.code & 0xff) as u8
     }

@@ -43,7 +43,7 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), Refusal> {
     })
 }
 
-/// A local time such as `Thu Jan 01 00:00:00 1970`.
+/// Returns a local time such as `Thu Jan 01 00:00:00 1970`.
 fn local_time(seconds: u64) -> String {
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] = [

@@ -68,7 +68,7 @@ impl Measured {
         }
     }
 
-    /// Whether rates can be computed without a division by zero.
+    /// Returns whether rates can be computed without a division by zero.
     pub fn has_rates(&self) -> bool {
         self.elapsed > 0.0 && self.complete > 0
     }
@@ -77,7 +77,7 @@ impl Measured {
         self.complete as f64 / self.elapsed
     }
 
-    /// A rate in units of 1024 bytes per second.
+    /// Returns a rate in units of 1024 bytes per second.
     pub fn kilobytes_per_second(&self, bytes: u64) -> f64 {
         bytes as f64 / 1024.0 / self.elapsed
     }

@@ -36,7 +36,7 @@ use std::time::Duration;
 use tally::Tally;
 use times::Times;
 
-/// The text of `mehari ab --help`.
+/// Returns the text of `mehari ab --help`.
 pub fn help() -> String {
     usage::help()
 }
@@ -164,7 +164,7 @@ fn check_certificate(options: &Options) -> Result<(), Refusal> {
 /// How often the tally checks whether the time of `-t` is over.
 const OFTEN: Duration = Duration::from_millis(50);
 
-/// The engine's plan.
+/// Returns the engine's plan.
 ///
 /// # Errors
 ///
@@ -218,8 +218,8 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     Ok(plan)
 }
 
-/// The source address of `-B`. A trial bind finds the system's error for the address before any
-/// load.
+/// Returns the source address of `-B`. A trial bind finds the system's error for the address before
+/// any load.
 fn source(options: &Options) -> Result<Sources, Abort> {
     let Some(name) = &options.bind else {
         return Ok(Sources::Automatic);

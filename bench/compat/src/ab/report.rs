@@ -5,7 +5,7 @@ use super::options::Options;
 use super::times::{Summary, Time};
 use std::io::Write;
 
-/// The whole report, starting with its two blank lines.
+/// Returns the whole report, starting with its two blank lines.
 pub fn text(options: &Options, measured: &Measured) -> Vec<u8> {
     let mut page = Page(b"\n\n".to_vec());
     server(&mut page, options, measured);

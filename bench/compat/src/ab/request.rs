@@ -44,14 +44,14 @@ impl Request {
         })
     }
 
-    /// The text that `-v 2` prints before the first request.
+    /// Returns the text that `-v 2` prints before the first request.
     pub fn shown(&self, method: &[u8]) -> Vec<u8> {
         let opening = [b"INFO: ", method, b" header == \n---\n"].concat();
         [&opening, &self.head, b"\n---\n".as_slice()].concat()
     }
 }
 
-/// The header fields that ab adds, unless a `-H` line replaces them.
+/// Returns the header fields that ab adds, unless a `-H` line replaces them.
 fn defaults(options: &Options, target: &Target) -> String {
     let mut lines = String::new();
     if options.host_override.is_none() {

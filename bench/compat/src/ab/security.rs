@@ -49,7 +49,8 @@ fn temporary_key(group: &str) -> Option<String> {
     Some(shown.into())
 }
 
-/// The server name to send: the name of a `Host:` line, otherwise the URL's; never an address.
+/// Returns the server name to send: the name of a `Host:` line, otherwise the URL's; never an
+/// address.
 pub fn server_name(options: &Options) -> Option<String> {
     if !options.target.tls || !options.tls.server_name {
         return None;
@@ -62,7 +63,7 @@ pub fn server_name(options: &Options) -> Option<String> {
     is_name.then(|| name.clone())
 }
 
-/// The TLS policy: ab verifies no certificate and makes a full handshake each time.
+/// Returns the TLS policy: ab verifies no certificate and makes a full handshake each time.
 pub fn policy(options: &Options) -> TlsPolicy {
     let Tls {
         protocol,

@@ -294,7 +294,7 @@ impl Observer for Tally {
     }
 }
 
-/// The value of `Server:` up to its first blank or control character.
+/// Returns the value of `Server:` up to its first blank or control character.
 fn server_software(head: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"server:";
     let line = head

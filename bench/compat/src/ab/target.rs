@@ -41,7 +41,7 @@ impl Target {
         })
     }
 
-    /// The value of the `Host` field. The scheme's default port is left out.
+    /// Returns the value of the `Host` field. The scheme's default port is left out.
     pub fn host_header(&self) -> String {
         let usual = if self.tls { 443 } else { 80 };
         if self.port == usual {

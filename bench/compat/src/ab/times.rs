@@ -51,7 +51,7 @@ impl Time {
         }
     }
 
-    /// The name of the time in ab's warnings.
+    /// Returns the name of the time in ab's warnings.
     pub fn in_words(self) -> &'static str {
         match self {
             Time::Connect => "the initial connection time",
@@ -144,7 +144,7 @@ impl Times {
         }
     }
 
-    /// The rows in the order in which the requests ended.
+    /// Returns the rows in the order in which the requests ended.
     pub fn rows(&self) -> &[Row] {
         self.rows.as_deref().unwrap_or_default()
     }
@@ -189,7 +189,7 @@ impl Column {
         self.max
     }
 
-    /// The value at `percent` by nearest rank.
+    /// Returns the value at `percent` by nearest rank.
     fn quantile(&self, percent: u32) -> u64 {
         self.histogram
             .value_at_quantile(f64::from(percent) / 100.0)

@@ -133,7 +133,7 @@ pub fn usage() -> String {
     text
 }
 
-/// The `--help` of this program: ab's usage, the added options, and an example.
+/// Returns the `--help` of this program: ab's usage, the added options, and an example.
 pub fn help() -> String {
     format!(
         "{}Added by mehari:\n    {:<15} {}\n    {:<15} {}\n\nExample: mehari ab -n 1000 -c 10 http://127.0.0.1:8080/\n",
@@ -145,7 +145,7 @@ pub fn help() -> String {
     )
 }
 
-/// The three lines and the blank line at the start of every run.
+/// Returns the three lines and the blank line at the start of every run.
 pub fn banner(html: bool) -> String {
     let (name, owner, licence) = (
         "This is ApacheBench, Version 2.3",

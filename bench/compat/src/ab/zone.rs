@@ -2,7 +2,7 @@
 //! the time zone in a process that may have threads.
 #![allow(unsafe_code)]
 
-/// The local calendar time of `seconds` since 1970; the zero time if the library fails.
+/// Returns the local calendar time of `seconds` since 1970; the zero time if the library fails.
 pub fn broken_down(seconds: i64) -> libc::tm {
     // SAFETY: `tm` is a plain C structure, and all zeros are a valid value.
     let mut time: libc::tm = unsafe { std::mem::zeroed() };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
 
-/// The text of `mehari crashme --help`.
+/// Returns the text of `mehari crashme --help`.
 pub fn help() -> String {
     options::HELP.into()
 }
@@ -56,7 +56,7 @@ fn perform(options: &Options, console: &Console) -> Result<u8, Refusal> {
     Ok(0)
 }
 
-/// A GET request like that of the script's agent.
+/// Returns a GET request like that of the script's agent.
 fn request(text: &str) -> Result<Request, Refusal> {
     let url = Url::parse(text).map_err(|error| refuse(&error.to_string()))?;
     let host = &url.endpoint.host;

@@ -77,7 +77,7 @@ impl Observer for Tally {
     }
 }
 
-/// The reason phrase after the status; the status itself without a phrase.
+/// Returns the reason phrase after the status; the status itself without a phrase.
 fn phrase(head: &[u8], status: u16) -> String {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();

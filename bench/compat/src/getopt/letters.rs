@@ -29,7 +29,7 @@ impl<'a> Letters<'a> {
         }
     }
 
-    /// The words that have not been read.
+    /// Returns the words that have not been read.
     pub fn rest(&self) -> &'a [Word] {
         &self.words[self.word.min(self.words.len())..]
     }

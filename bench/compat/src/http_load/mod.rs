@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
 
-/// The text of `mehari http_load --help`.
+/// Returns the text of `mehari http_load --help`.
 pub fn help() -> String {
     options::USAGE.into()
 }

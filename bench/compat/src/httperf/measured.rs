@@ -30,7 +30,7 @@ impl Series {
         self.squares += before * (value - self.mean);
     }
 
-    /// The sample's standard deviation; 0 with fewer than two values.
+    /// Returns the sample's standard deviation; 0 with fewer than two values.
     pub fn deviation(&self) -> f64 {
         match self.count {
             0 | 1 => 0.0,

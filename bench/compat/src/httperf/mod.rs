@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use tally::Tally;
 
-/// The text of `mehari httperf --help`.
+/// Returns the text of `mehari httperf --help`.
 pub fn help() -> String {
     usage::usage()
 }
@@ -81,7 +81,7 @@ fn descriptors() -> u64 {
     now.unwrap_or(u64::MAX)
 }
 
-/// The engine's plan, or httperf's message instead.
+/// Returns the engine's plan, or httperf's message instead.
 fn prepare(options: &Options) -> Result<Plan, String> {
     let server = &options.server;
     let address = resolve::address(server)

@@ -20,7 +20,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer; `None` if the options ask for no printing.
+    /// Returns a printer; `None` if the options ask for no printing.
     pub fn wanted(options: &Options, console: Console, requests: Vec<Vec<u8>>) -> Option<Printer> {
         (options.print_request.is_some() || options.print_reply.is_some()).then(|| Printer {
             console,

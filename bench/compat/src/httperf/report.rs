@@ -4,7 +4,7 @@ use super::measured::{Measured, Series, Sessions};
 use super::options::Options;
 use std::fmt::Write;
 
-/// The whole report after the run. A rate of a run without duration is 0.
+/// Returns the whole report after the run. A rate of a run without duration is 0.
 pub fn text(options: &Options, measured: &Measured) -> String {
     let mut page = format!(
         "Maximum connect burst length: {}\n",
@@ -35,7 +35,7 @@ fn ratio(of: f64, by: f64) -> f64 {
     }
 }
 
-/// The mean size. httperf divides whole numbers of bytes.
+/// Returns the mean size. httperf divides whole numbers of bytes.
 fn mean_size(options: &Options, bytes: u64, count: u64) -> f64 {
     match (count, options.bug_compatible) {
         (0, _) => 0.0,

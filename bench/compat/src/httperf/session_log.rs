@@ -108,7 +108,7 @@ struct Words<'a, 'l> {
 }
 
 impl<'a> Words<'a, '_> {
-    /// The text up to the next blank; `None` at the end of the line.
+    /// Returns the text up to the next blank; `None` at the end of the line.
     fn plain(&mut self) -> Option<String> {
         let rest = self.rest.trim_start();
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -116,7 +116,7 @@ impl<'a> Words<'a, '_> {
         (end > 0).then(|| rest[..end].to_string())
     }
 
-    /// The name of the next `name=value`; the whole word if it has no `=`.
+    /// Returns the name of the next `name=value`; the whole word if it has no `=`.
     fn name(&mut self) -> Option<&'a str> {
         let rest = self.rest.trim_start();
         if rest.is_empty() {
@@ -128,7 +128,7 @@ impl<'a> Words<'a, '_> {
         Some(&rest[..name_end])
     }
 
-    /// A value with quotes and escapes; `None` if the file ends after an escaped line end.
+    /// Returns a value with quotes and escapes; `None` if the file ends after an escaped line end.
     fn quoted(&mut self) -> Option<String> {
         let mut value = String::new();
         let mut quote = None;

@@ -75,7 +75,7 @@ pub const LETTERS: &[(char, &str)] = &[
     ('V', "version"),
 ];
 
-/// The message of `getopt_long`.
+/// Returns the message of `getopt_long`.
 pub fn misuse(error: LongError) -> String {
     match error {
         LongError::Unrecognized(name) => format!("unrecognized option '--{name}'"),

@@ -106,8 +106,8 @@ impl Tally {
         measured.footer_bytes += reply.footer;
     }
 
-    /// Whether httperf takes the failure for a reply: it accepts a body that ends before its
-    /// announced length.
+    /// Returns whether httperf takes the failure for a reply: it accepts a body that ends before
+    /// its announced length.
     fn is_reply_to_httperf(&self, failure: &Failure) -> bool {
         self.options.bug_compatible
             && failure.kind == FailureKind::ShortBody

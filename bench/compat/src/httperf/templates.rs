@@ -79,8 +79,8 @@ struct BurstPart {
     ends_burst: bool,
 }
 
-/// The parts of a session: `--burst-length` calls each, divided further if `--max-piped-calls` is
-/// smaller.
+/// Returns the parts of a session: `--burst-length` calls each, divided further if
+/// `--max-piped-calls` is smaller.
 fn parts(options: &Options, calls: u64) -> Vec<BurstPart> {
     let piped = match options.max_piped_calls {
         0 => u64::MAX,
@@ -107,7 +107,7 @@ fn listed(options: &Options) -> Result<u64, String> {
     Ok(uris(options, 0)?.len() as u64)
 }
 
-/// The URIs in request order.
+/// Returns the URIs in request order.
 fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
     match &options.uris {
         Uris::One => Ok(vec![options.uri.clone()]),
@@ -128,8 +128,8 @@ fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
     }
 }
 
-/// The URIs of a working set: a new file at the rate of the misses, and the last file again between
-/// them.
+/// Returns the URIs of a working set: a new file at the rate of the misses, and the last file again
+/// between them.
 fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Vec<String> {
     let prefix = options.uri.trim_end_matches('/');
     let first = files * options.client.number / options.client.clients.max(1);
@@ -147,7 +147,7 @@ fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Ve
         .collect()
 }
 
-/// The path of a file with one digit per folder: `/0/1/2.html` is file 12 of the set.
+/// Returns the path of a file with one digit per folder: `/0/1/2.html` is file 12 of the set.
 fn set_path(number: u64, files: u64) -> String {
     let width = files.saturating_sub(1).to_string().len();
     let digits = format!("{number:0width$}");

@@ -7,7 +7,7 @@ use crate::number::general;
 /// The text of `--version`. httperf 0.9.0 then continues with its run, and so does this program.
 pub const VERSION: &str = "httperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.\n";
 
-/// The text of `--help`, line for line.
+/// Returns the text of `--help`, line for line.
 pub fn usage() -> String {
     let lines = [
         "Usage: httperf [-hdvV] [--add-header S] [--burst-length N] [--client N/N]",
@@ -26,7 +26,7 @@ pub fn usage() -> String {
     format!("{}\n", lines.join("\n\t"))
 }
 
-/// The first line of every run: the effective options in httperf's order.
+/// Returns the first line of every run: the effective options in httperf's order.
 pub fn echo(options: &Options) -> String {
     let mut line = String::from("httperf");
     let mut say = |text: &str| {

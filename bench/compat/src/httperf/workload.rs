@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Without `--timeout` httperf waits forever. One day stands for that.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
-/// The engine's plan.
+/// Returns the engine's plan.
 ///
 /// # Errors
 ///

@@ -44,7 +44,7 @@ impl Pair {
         Some(run(&program, &self.words(line), self.folder.path()))
     }
 
-    /// A file that one of the tools wrote.
+    /// Returns a file that one of the tools wrote.
     pub fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(file)).unwrap()
     }

@@ -30,7 +30,7 @@ impl Ran {
     }
 }
 
-/// The path of the original; `None` if it is not installed, and the test counts as skipped.
+/// Returns the path of the original; `None` if it is not installed, and the test counts as skipped.
 pub fn original(name: &str) -> Option<PathBuf> {
     let package = match name {
         "ab" => "apache2-utils",
@@ -50,7 +50,7 @@ pub fn original(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// The mehari binary of this build, built now if necessary.
+/// Returns the mehari binary of this build, built now if necessary.
 pub fn mehari() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
@@ -70,7 +70,7 @@ pub fn mehari() -> &'static Path {
     })
 }
 
-/// A link with the original's name to the mehari binary.
+/// Returns a link with the original's name to the mehari binary.
 pub fn link(folder: &Path, name: &str) -> PathBuf {
     let link = folder.join(name);
     if !link.exists() {

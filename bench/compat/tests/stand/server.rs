@@ -67,7 +67,7 @@ impl Server {
         self.state.requests.lock().unwrap().clear();
     }
 
-    /// The different requests seen, each once.
+    /// Returns the different requests seen, each once.
     pub fn different_requests(&self) -> Vec<Vec<u8>> {
         let mut requests = self.state.requests.lock().unwrap().clone();
         requests.sort();
@@ -129,7 +129,7 @@ fn serve_tls(mut stream: TcpStream, state: &ServerState, configuration: Arc<rust
     let _ = connection.write_tls(&mut stream);
 }
 
-/// A new self-signed certificate.
+/// Returns a new self-signed certificate.
 fn certificate() -> Arc<rustls::ServerConfig> {
     // A single key exchange group. A client that prefers another group would print another line in
     // its report.
@@ -164,7 +164,7 @@ fn answer_all(stream: &mut (impl Read + Write), state: &ServerState) -> After {
     }
 }
 
-/// A whole request, head and body, as received.
+/// Returns a whole request, head and body, as received.
 fn next_request(stream: &mut impl Read, waiting: &mut Vec<u8>) -> Option<Vec<u8>> {
     loop {
         if let Some(head) = waiting.windows(4).position(|four| four == b"\r\n\r\n") {

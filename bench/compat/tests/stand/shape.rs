@@ -74,7 +74,8 @@ fn after_number(text: &[char], mut at: usize) -> usize {
     at
 }
 
-/// The first line in which two shapes differ, with its neighbours; `None` if they are equal.
+/// Returns the first line in which two shapes differ, with its neighbours; `None` if they are
+/// equal.
 pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     let longest = theirs.len().max(ours.len());
     let at = (0..longest).find(|&at| theirs.get(at) != ours.get(at))?;

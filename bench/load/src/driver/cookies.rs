@@ -23,7 +23,8 @@ impl Jar {
         }
     }
 
-    /// The value of the `Cookie` field for a request to `url`; `None` without a matching cookie.
+    /// Returns the value of the `Cookie` field for a request to `url`; `None` without a matching
+    /// cookie.
     pub fn value_for(&self, url: &Url) -> Option<String> {
         let mut cookies: Vec<_> = self
             .0
@@ -48,8 +49,8 @@ impl Jar {
     }
 }
 
-/// The URL of a request for its cookies. The host is that of the request's `Host` field, wherever
-/// the request is sent.
+/// Returns the URL of a request for its cookies. The host is that of the request's `Host` field,
+/// wherever the request is sent.
 pub fn url_of(request: &Request) -> Option<Url> {
     let scheme = if request.endpoint.tls {
         "https"

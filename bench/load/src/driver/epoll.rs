@@ -24,8 +24,8 @@ impl Event {
         self.0.events & (libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
 
-    /// Whether the other side has finished sending or the connection is broken. The socket must be
-    /// read to its end.
+    /// Returns whether the other side has finished sending or the connection is broken. The socket
+    /// must be read to its end.
     pub fn ending(&self) -> bool {
         self.0.events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }

@@ -81,8 +81,8 @@ pub fn sleep(nanoseconds: u64) {
 mod tests {
     use super::*;
 
-    /// The sleep after a hundred equal turns that each bring `answered` of `outstanding` answers in
-    /// `time`.
+    /// Returns the sleep after a hundred equal turns that each bring `answered` of `outstanding`
+    /// answers in `time`.
     fn settled(time: u64, answered: u64, outstanding: u64) -> u64 {
         let mut gathering = Gathering::default();
         let (mut now, mut completed, mut sleep) = (Moment::ZERO, 0, 0);

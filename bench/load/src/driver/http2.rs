@@ -97,7 +97,7 @@ const LARGEST_FRAME: usize = 16_384;
 const LARGEST_BLOCK: usize = 256 * 1024;
 
 impl Http2 {
-    /// A connection whose preface and settings wait in `out`.
+    /// Returns a connection whose preface and settings wait in `out`.
     pub fn new() -> Http2 {
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         let settings = [(1, 0), (2, 0), (4, OUR_WINDOW)];
@@ -123,12 +123,13 @@ impl Http2 {
         }
     }
 
-    /// Whether the connection has room for another stream beside its streams and `queued` more.
+    /// Returns whether the connection has room for another stream beside its streams and `queued`
+    /// more.
     pub fn has_room(&self, queued: usize, wanted: usize) -> bool {
         !self.closing && self.streams.len() + queued < wanted.min(self.most_streams)
     }
 
-    /// Whether the server allows another stream now.
+    /// Returns whether the server allows another stream now.
     pub fn may_start(&self) -> bool {
         !self.closing && self.streams.len() < self.most_streams
     }
@@ -161,7 +162,8 @@ impl Http2 {
         (self.out.len() - before) as u64
     }
 
-    /// The form of a block that fits the server's table, and the bytes that must precede it.
+    /// Returns the form of a block that fits the server's table, and the bytes that must precede
+    /// it.
     fn choose<'b>(&mut self, block: &'b Block) -> (&'static [u8], &'b [u8]) {
         match self.table {
             Table::Empty => {
@@ -199,7 +201,7 @@ impl Http2 {
         }
     }
 
-    /// The bytes that wait to be sent.
+    /// Returns the bytes that wait to be sent.
     pub fn unsent(&self) -> &[u8] {
         &self.out[self.out_sent..]
     }

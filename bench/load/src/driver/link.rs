@@ -135,8 +135,8 @@ impl Link {
         }
     }
 
-    /// Whether the connection has room for another request. `streams`: the most concurrent HTTP/2
-    /// streams.
+    /// Returns whether the connection has room for another request. `streams`: the most concurrent
+    /// HTTP/2 streams.
     pub fn has_room(&self, streams: usize) -> bool {
         match &self.http2 {
             Some(http2) => http2.has_room(self.in_flight.len(), streams),
@@ -144,7 +144,7 @@ impl Link {
         }
     }
 
-    /// The exchange whose response comes next.
+    /// Returns the exchange whose response comes next.
     pub fn exchange(&self) -> Option<ObservedExchange> {
         self.in_flight.front().map(|flight| ObservedExchange {
             request: flight.job.request,
@@ -177,7 +177,7 @@ impl Links {
         index as u64 | (serial << 32)
     }
 
-    /// The slot of the token's connection; `None` if the connection is closed.
+    /// Returns the slot of the token's connection; `None` if the connection is closed.
     pub fn index(&self, token: u64) -> Option<usize> {
         let index = (token & 0xffff_ffff) as usize;
         let link = self.slots.get(index)?.as_ref()?;

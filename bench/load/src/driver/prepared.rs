@@ -84,7 +84,7 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// The address of an endpoint. A host name's addresses are also added to `told`.
+/// Returns the address of an endpoint. A host name's addresses are also added to `told`.
 fn find(
     plan: &Plan,
     endpoint: &Endpoint,

@@ -83,7 +83,7 @@ pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
     }
 }
 
-/// The stamp among the control messages of a successful recvmsg.
+/// Returns the stamp among the control messages of a successful recvmsg.
 fn stamp(message: &libc::msghdr) -> Option<Stamp> {
     // SAFETY: the kernel has written `msg_controllen` bytes of whole control messages to
     // `msg_control`, which is aligned for them. The macro returns null if they hold no header.

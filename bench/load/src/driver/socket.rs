@@ -148,7 +148,7 @@ fn set_number(
     }
 }
 
-/// The error of a failed connect on this socket.
+/// Returns the error of a failed connect on this socket.
 pub fn error_of(socket: &OwnedFd) -> Option<io::Error> {
     match sockopt::get_socket_error(socket.as_fd()) {
         Ok(Ok(())) => None,

@@ -45,7 +45,7 @@ impl Supply {
         self.timetable.is_some()
     }
 
-    /// The intended start of the open loop's next arrival; `NEVER` if there is none.
+    /// Returns the intended start of the open loop's next arrival; `NEVER` if there is none.
     pub fn next_open(&self) -> Moment {
         self.next
     }
@@ -69,13 +69,14 @@ impl Supply {
         };
     }
 
-    /// Whether a user of the closed loop may start another arrival now.
+    /// Returns whether a user of the closed loop may start another arrival now.
     pub fn take_closed(&mut self, now: Moment) -> bool {
         self.closed_over |= now >= self.end || (now >= self.warm_up && !self.quota.claim());
         !self.closed_over
     }
 
-    /// Whether nothing further will be planned. Planned arrivals may still wait for a connection.
+    /// Returns whether nothing further will be planned. Planned arrivals may still wait for a
+    /// connection.
     pub fn is_over(&self, now: Moment) -> bool {
         now >= self.end
             || if self.is_open() {
@@ -85,7 +86,7 @@ impl Supply {
             }
     }
 
-    /// Whether no planned arrival waits.
+    /// Returns whether no planned arrival waits.
     pub fn is_empty(&self) -> bool {
         if self.is_open() {
             self.next == Moment::NEVER
@@ -98,7 +99,7 @@ impl Supply {
         intended >= self.warm_up
     }
 
-    /// The end set by time or stages, otherwise `NEVER`.
+    /// Returns the end set by time or stages, otherwise `NEVER`.
     pub fn end(&self) -> Moment {
         self.end
     }

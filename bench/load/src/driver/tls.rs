@@ -168,7 +168,7 @@ fn invalid(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The name that the server's certificate must prove.
+/// Returns the name that the server's certificate must prove.
 pub fn server_name(name: &str) -> Result<ServerName<'static>, PlanError> {
     ServerName::try_from(name.to_string())
         .map_err(|_| PlanError::new(format!("`{name}` cannot be the name of a TLS server")))

@@ -12,7 +12,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The usage of the calling thread since its start.
+    /// Returns the usage of the calling thread since its start.
     pub fn of_this_thread() -> Usage {
         // SAFETY: rusage is plain data, and getrusage only writes to it.
         let usage = unsafe {
@@ -32,7 +32,7 @@ impl Usage {
     }
 }
 
-/// The second field of schedstat as a duration; zero if the kernel keeps none.
+/// Returns the second field of schedstat as a duration; zero if the kernel keeps none.
 fn run_queue_delay() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let field = text

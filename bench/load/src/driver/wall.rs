@@ -51,7 +51,7 @@ impl Wall {
         }
     }
 
-    /// The moment of a stamp, no later than `now`; `now` without a stamp.
+    /// Returns the moment of a stamp, no later than `now`; `now` without a stamp.
     pub fn moment(&self, stamp: Option<Stamp>, now: Moment) -> Moment {
         match (stamp, self.origin) {
             (Some(Stamp(wall)), Some(origin)) => Moment(wall.saturating_sub(origin)).min(now),

@@ -296,7 +296,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         })
     }
 
-    /// The most concurrent requests on an HTTP/2 connection.
+    /// Returns the most concurrent requests on an HTTP/2 connection.
     fn streams(&self) -> usize {
         self.plan.connection.http2_streams.unwrap_or(1)
     }

@@ -18,12 +18,12 @@ pub struct Head {
 }
 
 impl Head {
-    /// Whether another head follows, for example after 100 Continue.
+    /// Returns whether another head follows, for example after 100 Continue.
     pub fn is_interim(&self) -> bool {
         (100..200).contains(&self.status) && self.status != 101
     }
 
-    /// Whether the connection persists (RFC 9112 section 9.3).
+    /// Returns whether the connection persists (RFC 9112 section 9.3).
     pub fn persistent(&self) -> bool {
         !self.says_close && (self.minor_version >= 1 || self.says_keep_alive)
     }

@@ -37,7 +37,7 @@ impl Counters {
         Counters(difference)
     }
 
-    /// The counters that changed, with their meaning.
+    /// Returns the counters that changed, with their meaning.
     pub fn troubles(&self) -> impl Iterator<Item = (u64, &'static str)> + '_ {
         self.0
             .iter()
@@ -47,7 +47,7 @@ impl Counters {
     }
 }
 
-/// The value of a counter. The files hold pairs of lines: names, then values.
+/// Returns the value of a counter. The files hold pairs of lines: names, then values.
 fn find(text: &str, name: &str) -> Option<u64> {
     let lines: Vec<&str> = text.lines().collect();
     lines.chunks_exact(2).find_map(|pair| {

@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-/// The value of one parameter of a path.
+/// Returns the value of one parameter of a path.
 fn parameter<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let (_, query) = path.split_once('?')?;
     query
@@ -138,7 +138,8 @@ fn hold(path: &str, began: Instant) {
     }
 }
 
-/// The end of the freeze around `at`, otherwise `at`. The last `part` of each `period` is frozen.
+/// Returns the end of the freeze around `at`, otherwise `at`. The last `part` of each `period` is
+/// frozen.
 fn thaw(at: Instant, began: Instant, period: Duration, part: Duration) -> Instant {
     let passed = (at - began).as_nanos();
     let within = passed % period.as_nanos();
@@ -287,7 +288,7 @@ impl Observer for Both {
     }
 }
 
-/// The value at a percentile of exact values, by nearest rank.
+/// Returns the value at a percentile of exact values, by nearest rank.
 pub fn percentile(values: &mut [u64], percent: f64) -> u64 {
     values.sort_unstable();
     let rank = (values.len() as f64 * percent / 100.0).ceil().max(1.0) as usize;

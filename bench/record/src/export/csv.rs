@@ -4,7 +4,7 @@ use crate::{wall_clock, Record};
 
 const HEADER: &str = "start,seconds,completed,failed,completed_per_second,failed_per_second,bytes_per_second,p50_ms,p90_ms,p99_ms,max_ms";
 
-/// The timeline. Latency fields are empty for buckets without a completed request.
+/// Returns the timeline. Latency fields are empty for buckets without a completed request.
 pub fn timeline(record: &Record) -> String {
     let mut text = format!("{HEADER}\r\n");
     for point in record.points() {

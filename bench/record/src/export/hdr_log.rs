@@ -7,8 +7,8 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::{wall_clock, Latency, Record};
 
-/// The log. Untagged intervals are the timeline. The whole run follows with the tags `response` and
-/// `service` at full precision.
+/// Returns the log. Untagged intervals are the timeline. The whole run follows with the tags
+/// `response` and `service` at full precision.
 pub fn log(record: &Record) -> Vec<u8> {
     let start = seconds(record.started_unix_us);
     let mut text = format!(

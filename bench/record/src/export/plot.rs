@@ -43,7 +43,7 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
 
 impl Axis {
-    /// An axis from zero to a round number at or above `most`.
+    /// Returns an axis from zero to a round number at or above `most`.
     pub fn linear(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 5.0);
@@ -60,7 +60,7 @@ impl Axis {
         }
     }
 
-    /// An axis from zero to the end of the data; for time.
+    /// Returns an axis from zero to the end of the data; for time.
     pub fn linear_to(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 8.0);
@@ -74,8 +74,8 @@ impl Axis {
         axis
     }
 
-    /// An axis of positive values by decades. An axis of at most two decades also has marks at 2
-    /// and 5.
+    /// Returns an axis of positive values by decades. An axis of at most two decades also has marks
+    /// at 2 and 5.
     pub fn logarithmic(
         label: &'static str,
         least: f64,
@@ -117,8 +117,8 @@ impl Axis {
         }
     }
 
-    /// The place of a value between the ends, 0 to 1. A value outside the range lies at the nearer
-    /// end.
+    /// Returns the place of a value between the ends, 0 to 1. A value outside the range lies at the
+    /// nearer end.
     fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -130,7 +130,7 @@ impl Axis {
     }
 }
 
-/// The smallest of 1, 2 or 5 times a power of ten that is at least `least`.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let decade = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -141,8 +141,8 @@ fn round_step(least: f64) -> f64 {
 }
 
 impl Chart {
-    /// The drawing, `width` by `height` in its own units. `class` lets the page choose a drawing by
-    /// its width.
+    /// Returns the drawing, `width` by `height` in its own units. `class` lets the page choose a
+    /// drawing by its width.
     pub fn svg(&self, class: &str, width: f64, height: f64) -> String {
         let mut svg = format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",

@@ -17,7 +17,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Whether every byte was kept.
+    /// Returns whether every byte was kept.
     pub fn is_whole(&self) -> bool {
         self.bytes.len() as u64 == self.size
     }

@@ -183,7 +183,7 @@ fn unknown() -> i64 {
 }
 
 impl Archive {
-    /// An archive of these entries, sorted by their starts as HAR requires.
+    /// Returns an archive of these entries, sorted by their starts as HAR requires.
     pub fn of(mut entries: Vec<Entry>) -> Archive {
         entries.sort_by_key(|entry| entry.started_unix_us);
         Archive {
@@ -234,7 +234,7 @@ pub fn encode(bytes: &[u8]) -> (String, Option<String>) {
     }
 }
 
-/// The bytes of a HAR text; `None` for an unknown encoding or malformed base64.
+/// Returns the bytes of a HAR text; `None` for an unknown encoding or malformed base64.
 pub fn decode(text: &str, encoding: Option<&str>) -> Option<Vec<u8>> {
     match encoding {
         None | Some("") => Some(text.as_bytes().to_vec()),
@@ -254,7 +254,7 @@ impl PostData {
         }
     }
 
-    /// The body to send: the text, or the form made of the parameters.
+    /// Returns the body to send: the text, or the form made of the parameters.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         if self.text.is_empty() && !self.params.is_empty() {
             let mut form = url::form_urlencoded::Serializer::new(String::new());

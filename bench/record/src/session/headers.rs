@@ -62,8 +62,8 @@ fn moved_url(text: &str, from: &Target, to: &Target) -> Option<String> {
     Some(format!("{}{rest}", to.origin()))
 }
 
-/// A `Set-Cookie` that the client accepts from the proxy: without `Domain`, which names the target,
-/// and without `Secure` if the proxy speaks plain HTTP.
+/// Returns a `Set-Cookie` that the client accepts from the proxy: without `Domain`, which names the
+/// target, and without `Secure` if the proxy speaks plain HTTP.
 pub fn local_cookie(value: &HeaderValue) -> HeaderValue {
     let Ok(text) = value.to_str() else {
         return value.clone();
@@ -80,7 +80,7 @@ pub fn local_cookie(value: &HeaderValue) -> HeaderValue {
     HeaderValue::from_str(&kept.join(";")).unwrap_or_else(|_| value.clone())
 }
 
-/// The value as text. Bytes outside ASCII are read as Latin-1, so that nothing is lost.
+/// Returns the value as text. Bytes outside ASCII are read as Latin-1, so that nothing is lost.
 pub fn value_text(value: &HeaderValue) -> String {
     match value.to_str() {
         Ok(text) => text.to_owned(),
@@ -102,7 +102,7 @@ pub fn pairs(headers: &HeaderMap) -> Vec<Pair> {
         .collect()
 }
 
-/// The bytes of a head in HTTP/1.1: each field with `: ` and a line end.
+/// Returns the bytes of a head in HTTP/1.1: each field with `: ` and a line end.
 pub fn size(first_line: usize, headers: &HeaderMap) -> i64 {
     let fields: usize = headers
         .iter()
@@ -158,7 +158,7 @@ fn set_cookie(line: &str) -> Cookie {
     cookie
 }
 
-/// An HTTP date as ISO 8601, which HAR requires.
+/// Returns an HTTP date as ISO 8601, which HAR requires.
 fn iso_8601(http_date: &str) -> Option<String> {
     let instant = httpdate::parse_http_date(http_date).ok()?;
     let since = instant.duration_since(std::time::UNIX_EPOCH).ok()?;

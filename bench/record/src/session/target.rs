@@ -39,7 +39,7 @@ impl Target {
         })
     }
 
-    /// The origin as in `Origin:`, such as `http://example.org:8080`.
+    /// Returns the origin as in `Origin:`, such as `http://example.org:8080`.
     pub fn origin(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)

@@ -110,7 +110,8 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// The conclusion for a practical `threshold` (0.02 is 2 %) and the corrected `probability`.
+    /// Returns the conclusion for a practical `threshold` (0.02 is 2 %) and the corrected
+    /// `probability`.
     pub fn conclude(&self, better: Better, threshold: f64, probability: f64) -> Conclusion {
         let inside = 1.0 + threshold;
         let Interval { low, high } = self.interval;

@@ -1,6 +1,6 @@
 //! Holm's correction: without it, testing several metrics at once would find differences by chance.
 
-/// The corrected probabilities in the given order.
+/// Returns the corrected probabilities in the given order.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));

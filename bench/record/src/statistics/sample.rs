@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The mean and the sample standard deviation (n - 1). The deviation is 0 below two values.
+/// Returns the mean and the sample standard deviation (n - 1). The deviation is 0 below two values.
 pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     if values.is_empty() {
@@ -16,7 +16,7 @@ pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0)).sqrt())
 }
 
-/// The value of t below which `probability` of the distribution lies.
+/// Returns the value of t below which `probability` of the distribution lies.
 pub fn t_quantile(probability: f64, degrees: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees) {
         Ok(t) => t.inverse_cdf(probability),
@@ -24,7 +24,7 @@ pub fn t_quantile(probability: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The probability of a |t| of at least this size without an effect.
+/// Returns the probability of a |t| of at least this size without an effect.
 pub fn t_two_sided(t: f64, degrees: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees) {
         Ok(distribution) => (2.0 * distribution.sf(t.abs())).min(1.0),
@@ -32,8 +32,8 @@ pub fn t_two_sided(t: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The slope of values against their order, and its probability without drift; `None` below three
-/// values or without any spread.
+/// Returns the slope of values against their order, and its probability without drift; `None` below
+/// three values or without any spread.
 pub fn drift(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     if values.len() < 3 {
@@ -57,8 +57,8 @@ pub fn drift(values: &[f64]) -> Option<(f64, f64)> {
     (error > 0.0).then(|| (slope, t_two_sided(slope / error, n - 2.0)))
 }
 
-/// The correlation of each value with the next; `None` below three values or without any spread.
-/// Above 0.2, the batches are too short to be independent.
+/// Returns the correlation of each value with the next; `None` below three values or without any
+/// spread. Above 0.2, the batches are too short to be independent.
 pub fn batch_correlation(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;

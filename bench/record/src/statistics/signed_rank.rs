@@ -1,8 +1,8 @@
 //! Wilcoxon's exact signed-rank test and its Hodges-Lehmann estimate. Both are robust against a few
 //! bad blocks, unlike the t-test.
 
-/// The two-sided probability of ranks at least this lopsided if the signs were coin tosses; 1
-/// without a non-zero value.
+/// Returns the two-sided probability of ranks at least this lopsided if the signs were coin tosses;
+/// 1 without a non-zero value.
 ///
 /// Zeros are dropped, and equal sizes share their mean rank. The count of all sign patterns is
 /// exact. It uses a sum table over doubled ranks, so that shared ranks are whole numbers.
@@ -45,7 +45,7 @@ fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
     ranks
 }
 
-/// The median of all pairwise means; zero without values.
+/// Returns the median of all pairwise means; zero without values.
 pub fn hodges_lehmann(differences: &[f64]) -> f64 {
     let mut means: Vec<f64> = (0..differences.len())
         .flat_map(|i| (i..differences.len()).map(move |j| (i, j)))

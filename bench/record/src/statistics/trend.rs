@@ -2,8 +2,8 @@
 
 use statrs::function::erf::erfc;
 
-/// The median of all pairwise slopes per step, robust against outliers (Theil and Sen); zero below
-/// two values.
+/// Returns the median of all pairwise slopes per step, robust against outliers (Theil and Sen);
+/// zero below two values.
 pub fn theil_sen(values: &[f64]) -> f64 {
     let mut slopes: Vec<f64> = (0..values.len())
         .flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)))
@@ -18,8 +18,8 @@ pub fn theil_sen(values: &[f64]) -> f64 {
     }
 }
 
-/// The two-sided probability of this balance of rises and falls without a trend (Mann and Kendall's
-/// test, normal approximation with continuity correction, good from ten values on).
+/// Returns the two-sided probability of this balance of rises and falls without a trend (Mann and
+/// Kendall's test, normal approximation with continuity correction, good from ten values on).
 pub fn trend_probability(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let balance: f64 = (0..values.len())
@@ -35,8 +35,8 @@ pub fn trend_probability(values: &[f64]) -> f64 {
     }
 }
 
-/// How many values to cut from the start so that the mean of the rest is most certain (MSER);
-/// `None` if half of them or more would go, because the series has not settled.
+/// Returns how many values to cut from the start so that the mean of the rest is most certain
+/// (MSER); `None` if half of them or more would go, because the series has not settled.
 pub fn warm_up_end(values: &[f64]) -> Option<usize> {
     let error = |cut: usize| {
         let rest = &values[cut..];

@@ -94,7 +94,7 @@ fn unpaired(compared: Vec<Compared>, threshold: f64) -> Versus {
     }
 }
 
-/// The whole intervals of a run with completed requests, without the first and the last.
+/// Returns the whole intervals of a run with completed requests, without the first and the last.
 fn stretches(record: &Record) -> Result<Vec<Point>, Error> {
     let points = record.points();
     let inner = points.get(1..points.len().saturating_sub(1)).unwrap_or(&[]);
@@ -112,8 +112,8 @@ fn stretches(record: &Record) -> Result<Vec<Point>, Error> {
     }
 }
 
-/// The value of a metric in an interval. The p99 of fewer than a thousand answers would be their
-/// maximum.
+/// Returns the value of a metric in an interval. The p99 of fewer than a thousand answers would be
+/// their maximum.
 fn stretch_value(point: &Point, metric: Metric) -> Option<f64> {
     let [p50, _, p99, _] = point.latency_ns?;
     match metric {

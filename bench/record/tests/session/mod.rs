@@ -145,7 +145,7 @@ pub async fn record_with(settings: proxy::Settings) -> Recording {
 }
 
 impl Recording {
-    /// The archive after writing it to a file and reading it back.
+    /// Returns the archive after writing it to a file and reading it back.
     pub async fn end(self) -> Archive {
         self.stop.send(()).unwrap();
         let archive = Archive::of(self.entries.await.unwrap());
@@ -214,7 +214,7 @@ pub async fn replay(archive: &Archive, settings: Settings) -> Report {
         .unwrap()
 }
 
-/// The site with a self-signed certificate for `localhost`.
+/// Returns the site with a self-signed certificate for `localhost`.
 pub async fn secured_site() -> SocketAddr {
     let signed = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(signed.key_pair.serialize_der()).unwrap();

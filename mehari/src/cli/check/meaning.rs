@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::settings;
 
-/// The site as JSON, with the settings of each section.
+/// Returns the site as JSON, with the settings of each section.
 pub fn json(site: &Site) -> serde_json::Value {
     let hosts = site.hosts.iter().map(|host| sections_json(site, host));
     let hosts: Vec<_> = hosts.collect();
@@ -29,7 +29,7 @@ fn sections_json(site: &Site, host: &Host) -> serde_json::Value {
     sections.collect()
 }
 
-/// The sections of the host itself, without those of the main server.
+/// Returns the sections of the host itself, without those of the main server.
 fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
     match host.number {
         0 => &host.sections,
@@ -37,7 +37,7 @@ fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
     }
 }
 
-/// The site as a page of text. `what` is the file or folder that was checked.
+/// Returns the site as a page of text. `what` is the file or folder that was checked.
 pub fn text(site: &Site, what: &Path) -> String {
     let mut page = Page(String::new());
     page.heading(&if site.source.files.is_empty() {
@@ -138,7 +138,7 @@ impl Page {
         self.0.push_str(&format!("  {label:<16} {value}\n"));
     }
 
-    /// The number of bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn length(&self) -> usize {
         self.0.len()
     }

@@ -130,7 +130,7 @@ fn rows(options: &Options) -> Result<Vec<Row>, Failure> {
         .collect()
 }
 
-/// The combination with each value of another parameter.
+/// Returns the combination with each value of another parameter.
 fn extended<'p>(
     chosen: &[(&'p str, &'p Value)],
     parameter: &'p Parameter,

@@ -55,7 +55,7 @@ impl CompareReport<'_> {
             .collect()
     }
 
-    /// A plan's description without its URLs, which belong to A or B.
+    /// Returns a plan's description without its URLs, which belong to A or B.
     fn load(&self) -> &str {
         let words = &self.measured.words;
         words.rsplit(" · ").next().unwrap_or(words)
@@ -139,7 +139,7 @@ fn doubt_lines(doubts: &Doubts) -> Vec<String> {
         .collect()
 }
 
-/// The last line, which most people read.
+/// Returns the last line, which most people read.
 pub fn conclusion(result: &Versus, threshold: f64) -> String {
     let percent = figures::plain(threshold * 100.0);
     let decisive = result.findings.iter().find(|f| f.metric == result.primary);

@@ -167,8 +167,8 @@ impl<'o> Generator<'o> {
     }
 }
 
-/// The plan for a side. A command's plan needs the URL that it serves. A first plan is made with
-/// any URL, so wrong arguments are refused before anything starts.
+/// Returns the plan for a side. A command's plan needs the URL that it serves. A first plan is made
+/// with any URL, so wrong arguments are refused before anything starts.
 pub fn plan_of(
     side: &Side,
     load: &bench::arguments::Arguments,

@@ -102,7 +102,7 @@ impl Server {
         Err(self.never_ready(&format!("`{command}` did not {expected} within {waited} s")))
     }
 
-    /// Whether no process of the group is left, not even a zombie.
+    /// Returns whether no process of the group is left, not even a zombie.
     fn has_ended(&self) -> bool {
         loop {
             match waitpgid(self.group, WaitOptions::NOHANG) {
@@ -182,7 +182,7 @@ fn keep_end(stderr: impl Read + Send + 'static, said: Arc<Mutex<String>>) {
     });
 }
 
-/// The http URL in a line of output, without surrounding punctuation.
+/// Returns the http URL in a line of output, without surrounding punctuation.
 fn url_in(line: &str) -> Option<String> {
     let start = line.find("http://").or_else(|| line.find("https://"))?;
     let url: &str = line[start..]

@@ -93,8 +93,8 @@ fn measures(row: &Row) -> Vec<String> {
     ]
 }
 
-/// The interval of the mean rate, by t over the passes' logarithms. `None` with fewer than two
-/// passes.
+/// Returns the interval of the mean rate, by t over the passes' logarithms. `None` with fewer than
+/// two passes.
 fn interval(rates: &[f64]) -> Option<(f64, f64)> {
     if rates.len() < 2 || rates.iter().any(|rate| *rate <= 0.0) {
         return None;
@@ -106,7 +106,7 @@ fn interval(rates: &[f64]) -> Option<(f64, f64)> {
     Some(((mean - reach).exp(), (mean + reach).exp()))
 }
 
-/// The constant parameters, under the table as in the guide.
+/// Returns the constant parameters, under the table as in the guide.
 fn constants(options: &Options, rows: &[Row]) -> String {
     let load = &options.load;
     let varies = |name: &str| options.matrix.iter().any(|p| p.name == name);

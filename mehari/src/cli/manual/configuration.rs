@@ -5,7 +5,7 @@ use mehari_config::{Directive, DIRECTIVES, REFUSED, SECTIONS};
 
 use super::title;
 
-/// The page, in roff.
+/// Returns the page, in roff.
 pub fn page() -> Vec<u8> {
     let mut roff = Roff::new();
     roff.control("SH", ["NAME"])
@@ -101,7 +101,7 @@ fn paragraph(roff: &mut Roff, text: &str) {
     roff.text(inlines(text));
 }
 
-/// The text, with what stands between backticks in bold.
+/// Returns the text, with what stands between backticks in bold.
 fn inlines(text: &str) -> Vec<Inline> {
     let parts = text.split('`').enumerate();
     parts

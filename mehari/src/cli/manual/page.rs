@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use super::title;
 use crate::cli::httpd;
 
-/// The page, in roff.
+/// Returns the page, in roff.
 pub fn page(command: &Command) -> Vec<u8> {
     let is_root = command.has_subcommands() && command.get_version().is_some();
     let man = Man::new(command.clone());
@@ -44,7 +44,7 @@ pub fn page(command: &Command) -> Vec<u8> {
     text
 }
 
-/// Whether the command parses its arguments itself and only its help text describes them.
+/// Returns whether the command parses its arguments itself and only its help text describes them.
 fn is_described_by_its_own_text(command: &Command) -> bool {
     let mut own = command
         .get_arguments()
@@ -125,7 +125,7 @@ fn see_also(roff: &mut Roff, is_root: bool) {
     roff.text([bold("mehari.conf"), roman("(5)")]);
 }
 
-/// The text with a capital first letter.
+/// Returns the text with a capital first letter.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| {

@@ -55,7 +55,7 @@ pub fn bind(address: &str, options: ListenerOptions, backlog: u32) -> Result<Bou
     Ok(bound(listener, local, options))
 }
 
-/// The port of `*:port`, which means all addresses of both families.
+/// Returns the port of `*:port`, which means all addresses of both families.
 fn every_address(address: &str) -> Option<u16> {
     address.strip_prefix("*:")?.parse().ok()
 }
@@ -87,7 +87,7 @@ enum Families {
     Both,
 }
 
-/// The socket that a service manager opened for this address, if it did.
+/// Returns the socket that a service manager opened for this address, if it did.
 pub fn inherited_for(listen: &Listen, inherited: &mut Vec<Inherited>) -> Option<Inherited> {
     let is_it = |socket: &Inherited| match listen.address.strip_prefix("unix:") {
         Some(path) => unix_path(socket).is_some_and(|known| known == Path::new(path)),
@@ -130,7 +130,7 @@ fn unix_path(socket: &Inherited) -> Option<PathBuf> {
     }
 }
 
-/// A socket that listens already.
+/// Returns a socket that listens already.
 pub fn adopt(socket: Inherited, options: ListenerOptions) -> Result<Bound, String> {
     if let Some(path) = unix_path(&socket) {
         let listener = std::os::unix::net::UnixListener::from(socket.socket);

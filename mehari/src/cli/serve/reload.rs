@@ -76,7 +76,7 @@ impl Reloader {
         });
     }
 
-    /// The number of the new generation, or the reason why there is none.
+    /// Returns the number of the new generation, or the reason why there is none.
     pub async fn reload(&self, who: &str) -> Result<u32, String> {
         let _turn = self.turn.lock().await;
         self.waiting.set(0);
@@ -169,7 +169,7 @@ impl Reloader {
         }
     }
 
-    /// The TLS files whose change makes the server read them again.
+    /// Returns the TLS files whose change makes the server read them again.
     pub fn certificate_files(&self) -> Vec<PathBuf> {
         self.watched_certificates.borrow().clone()
     }
@@ -214,7 +214,7 @@ impl Reloader {
         }
     }
 
-    /// The files whose change needs a new generation.
+    /// Returns the files whose change needs a new generation.
     pub fn watched_files(&self) -> Vec<std::path::PathBuf> {
         self.pool.watched_files()
     }

@@ -20,7 +20,7 @@ pub struct Inherited {
     pub name: String,
 }
 
-/// Whether the environment supplies sockets. The default address is then not used.
+/// Returns whether the environment supplies sockets. The default address is then not used.
 pub fn supplies_sockets() -> bool {
     std::env::var_os("SERVER_STARTER_PORT").is_some() || is_for_us()
 }

@@ -29,7 +29,8 @@ pub async fn run(reloader: Rc<Reloader>) {
     }
 }
 
-/// The modification time of each file, read off the front's thread because disks may be slow.
+/// Returns the modification time of each file, read off the front's thread because disks may be
+/// slow.
 pub async fn look(files: Vec<PathBuf>) -> Times {
     tokio::task::spawn_blocking(move || {
         files

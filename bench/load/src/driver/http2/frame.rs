@@ -74,14 +74,14 @@ pub fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-/// The first 32 bits as a number.
+/// Returns the first 32 bits as a number.
 pub fn number(bytes: &[u8]) -> Option<u32> {
     bytes
         .first_chunk::<4>()
         .map(|bytes| u32::from_be_bytes(*bytes))
 }
 
-/// The header block within a HEADERS payload.
+/// Returns the header block within a HEADERS payload.
 pub fn without_padding(frame: Header, payload: &[u8], priority: u8) -> Option<&[u8]> {
     let (padding, mut rest) = if frame.has(FLAG_PADDED) {
         payload

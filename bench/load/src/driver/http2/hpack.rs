@@ -89,7 +89,7 @@ const ENTRY: usize = 32;
 
 type Field = (String, String);
 
-/// The fields of a request in sending order.
+/// Returns the fields of a request in sending order.
 fn list(fields: &Fields, tls: bool) -> Vec<Field> {
     let scheme = if tls { "https" } else { "http" };
     let pseudo = [
@@ -105,15 +105,15 @@ fn list(fields: &Fields, tls: bool) -> Vec<Field> {
         .collect()
 }
 
-/// The blocks of all requests to one endpoint.
+/// Returns the blocks of all requests to one endpoint.
 pub fn requests<'f>(all: impl Iterator<Item = &'f Fields>, tls: bool) -> Vec<Block> {
     let lists: Vec<Vec<Field>> = all.map(|fields| list(fields, tls)).collect();
     let common = common(&lists);
     lists.iter().map(|list| block(list, &common)).collect()
 }
 
-/// The fields that all requests share in one order, as far as the table can hold them; empty if the
-/// orders differ.
+/// Returns the fields that all requests share in one order, as far as the table can hold them;
+/// empty if the orders differ.
 fn common(lists: &[Vec<Field>]) -> Vec<Field> {
     let Some(first) = lists.first() else {
         return Vec::new();
@@ -225,7 +225,7 @@ fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, value: usize) {
     out.push(rest as u8);
 }
 
-/// The `:status` of a response's block; `None` if the block has no readable status.
+/// Returns the `:status` of a response's block; `None` if the block has no readable status.
 pub fn status(block: &[u8]) -> Option<u16> {
     // The first byte is nearly always an entry of the static table.
     if let Some(index @ 0x88..=0x8e) = block.first() {
@@ -240,7 +240,7 @@ pub fn status(block: &[u8]) -> Option<u16> {
     found.filter(|status| (100..1000).contains(status))
 }
 
-/// The block as an HTTP/1 head, for observers and cookie jars.
+/// Returns the block as an HTTP/1 head, for observers and cookie jars.
 pub fn as_text(block: &[u8]) -> String {
     let (mut status, mut fields) = (String::new(), String::new());
     decode(block, |name, value| match name {

@@ -44,7 +44,7 @@ const BY_LENGTH: [(u32, &[u8]); 21] = [
     (30, b"\n\r\x16"),
 ];
 
-/// The text of a coded string. It ends early at a code that no symbol has.
+/// Returns the text of a coded string. It ends early at a code that no symbol has.
 pub fn decode(bytes: &[u8]) -> String {
     let mut text = Vec::new();
     let (mut code, mut length, mut first) = (0u32, 0u32, 0u32);

@@ -84,7 +84,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// The whole payload of a frame other than DATA; `None` while it is incomplete.
+    /// Returns the whole payload of a frame other than DATA; `None` while it is incomplete.
     fn take_payload<'b>(&mut self, header: Header, bytes: &mut &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.carry.is_empty() && bytes.len() >= header.length {
             let (payload, rest) = bytes.split_at(header.length);

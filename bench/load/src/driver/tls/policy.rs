@@ -16,7 +16,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use crate::plan::{TlsPolicy, TlsVersions};
 use crate::plan_error::PlanError;
 
-/// A configuration with its own resumption cache. Each thread needs one.
+/// Returns a configuration with its own resumption cache. Each thread needs one.
 pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig>, PlanError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let versions: &[_] = match policy.versions {

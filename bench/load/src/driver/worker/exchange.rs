@@ -210,7 +210,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// The failure class of an error on an open connection.
+/// Returns the failure class of an error on an open connection.
 pub(super) fn broken(error: &io::Error) -> FailureKind {
     match error.kind() {
         io::ErrorKind::InvalidData => FailureKind::Tls,

@@ -119,7 +119,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The bytes of a request with a session's cookies.
+    /// Returns the bytes of a request with a session's cookies.
     fn own_bytes(&mut self, job: &Job) -> Option<Box<[u8]>> {
         let cookies = self.cookies(job)?;
         let bytes = match self.plan.connection.http2_streams {
@@ -209,7 +209,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// The failure class of an error during the opening of a connection.
+/// Returns the failure class of an error during the opening of a connection.
 pub(super) fn connect_failure(error: &io::Error) -> FailureKind {
     match error.raw_os_error() {
         Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => FailureKind::NoPort,

@@ -29,7 +29,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The arrival time, but no earlier than `earliest`.
+    /// Returns the arrival time, but no earlier than `earliest`.
     pub fn of(self, earliest: Moment) -> Moment {
         self.came.max(earliest).min(self.now)
     }
@@ -68,7 +68,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// How many bytes may be read now; `None` if a slow client has to wait for its timer.
+    /// Returns how many bytes may be read now; `None` if a slow client has to wait for its timer.
     fn allowance(&mut self, index: usize) -> Option<usize> {
         let Some(rate) = self.plan.connection.throttle else {
             return Some(usize::MAX);

@@ -83,7 +83,7 @@ impl<O: Observer> Worker<'_, O> {
         visit.links.push((endpoint, token));
     }
 
-    /// The visit's cookies for this request; `None` if the visit keeps none.
+    /// Returns the visit's cookies for this request; `None` if the visit keeps none.
     pub(super) fn cookies(&mut self, job: &Job) -> Option<String> {
         let visit = self.visits.get(job.visit?)?;
         let url = self.prepared.rendered[job.request].url.as_ref()?;

@@ -26,7 +26,8 @@ pub fn section(record: &Record) -> String {
     html
 }
 
-/// The drawing in a wide and a narrow form, so that its text is readable on both kinds of pages.
+/// Returns the drawing in a wide and a narrow form, so that its text is readable on both kinds of
+/// pages.
 fn figure(title: &str, note: &str, chart: &Chart) -> String {
     let legend: Vec<String> = chart
         .series
@@ -171,7 +172,7 @@ fn time_axis(record: &Record, points: &[Point]) -> Axis {
     Axis::linear_to("seconds", last, figures::plain)
 }
 
-/// The axis of 1/(1-p) by decades, labelled with the percentiles.
+/// Returns the axis of 1/(1-p) by decades, labelled with the percentiles.
 fn percentile_axis(to: f64) -> Axis {
     let mut axis = Axis::logarithmic("percentile", 1.0, to.max(2.0), percentile_mark);
     axis.to = to.max(2.0);
@@ -183,14 +184,14 @@ fn percentile_axis(to: f64) -> Axis {
     axis
 }
 
-/// A percentile label such as `p50` or `p99.9`, with as many nines as necessary.
+/// Returns a percentile label such as `p50` or `p99.9`, with as many nines as necessary.
 fn percentile_mark(at: f64) -> String {
     let percentile = 100.0 * (1.0 - 1.0 / at);
     let text = format!("{percentile:.6}");
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A duration label without needless digits, such as `1 ms` or `20 ms`.
+/// Returns a duration label without needless digits, such as `1 ms` or `20 ms`.
 fn duration_mark(ns: f64) -> String {
     let (value, unit) = match ns {
         n if n < 1e3 => (n, "ns"),

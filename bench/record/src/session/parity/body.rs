@@ -11,7 +11,7 @@ const REACH: usize = 8;
 /// Characters of a line that an excerpt shows.
 const WIDTH: usize = 160;
 
-/// Whether the bodies differ after masking.
+/// Returns whether the bodies differ after masking.
 pub fn compare(old: &Answer, new: &Answer, masks: &Masks, findings: &mut Findings) -> bool {
     if old.body == new.body {
         return false;
@@ -73,8 +73,8 @@ fn excerpt(old: &str, new: &str) -> Vec<String> {
     lines
 }
 
-/// The number of lines to skip on each side until both have an equal line. The nearest such place
-/// is chosen.
+/// Returns the number of lines to skip on each side until both have an equal line. The nearest such
+/// place is chosen.
 fn meeting(a: &[&str], b: &[&str]) -> (usize, usize) {
     for sum in 1..=2 * REACH {
         for gone in sum.saturating_sub(REACH)..=sum.min(REACH) {
@@ -87,7 +87,7 @@ fn meeting(a: &[&str], b: &[&str]) -> (usize, usize) {
     (a.len().min(REACH), b.len().min(REACH))
 }
 
-/// The part of a long line around its first difference, with visible control characters.
+/// Returns the part of a long line around its first difference, with visible control characters.
 fn cut(line: &str, column: usize) -> String {
     let start = column.saturating_sub(WIDTH / 4);
     let start = if line.chars().count() <= WIDTH {

@@ -74,8 +74,8 @@ fn pair(
     }
 }
 
-/// Whether the value looks generated, like a session identifier: long, without spaces, and not a
-/// word.
+/// Returns whether the value looks generated, like a session identifier: long, without spaces, and
+/// not a word.
 fn is_made_up(value: &str) -> bool {
     value.len() >= LEAST_MADE_UP
         && !value.contains(char::is_whitespace)

@@ -63,7 +63,7 @@ pub fn compare(
     }
 }
 
-/// Whether the value may differ as long as both sides have one.
+/// Returns whether the value may differ as long as both sides have one.
 fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Settings) -> bool {
     match name {
         "date" | "server" => true,
@@ -73,12 +73,12 @@ fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Se
     }
 }
 
-/// Whether the dates of a field have a meaning and are therefore not masked.
+/// Returns whether the dates of a field have a meaning and are therefore not masked.
 fn is_exact(name: &str) -> bool {
     ["etag", "last-modified", "expires"].contains(&name)
 }
 
-/// Whether both dates are equally far from the `Date` of their own answers.
+/// Returns whether both dates are equally far from the `Date` of their own answers.
 pub fn same_moment(values: [&str; 2], dates: [Option<&str>; 2]) -> bool {
     let parse = |text: &str| httpdate::parse_http_date(&text.replace('-', " ")).ok();
     let away = |place: usize| -> Option<(bool, Duration)> {

@@ -108,7 +108,7 @@ fn read_body(word: &str, list: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(&path).map_err(|cause| format!("cannot read {}: {cause}", path.display()))
 }
 
-/// The target as a URL of the first server.
+/// Returns the target as a URL of the first server.
 fn whole(target: &str, servers: [&Target; 2]) -> Result<String, String> {
     let [old, new] = servers;
     let path = if target.starts_with('/') {

@@ -95,7 +95,7 @@ impl Masks {
         agree
     }
 
-    /// The masked texts if they still differ. The hidden values are added to `hidden`.
+    /// Returns the masked texts if they still differ. The hidden values are added to `hidden`.
     pub fn compare(&self, old: &str, new: &str, hidden: &mut Vec<Hidden>) -> Option<[String; 2]> {
         if old == new {
             return None;
@@ -133,7 +133,7 @@ impl Masks {
 }
 
 impl Rule {
-    /// The text with `<what>` in place of each value, and the values.
+    /// Returns the text with `<what>` in place of each value, and the values.
     fn mask(&self, text: &str) -> (String, Vec<String>) {
         let (mut masked, mut values, mut done) = (String::new(), Vec::new(), 0);
         for found in self.pattern.captures_iter(text) {
@@ -157,7 +157,7 @@ impl Rule {
     }
 }
 
-/// Whether the match counts. Ten digits are a time only near the present time.
+/// Returns whether the match counts. Ten digits are a time only near the present time.
 fn is_meant(found: &Captures) -> bool {
     let Some(digits) = found.name("epoch") else {
         return true;
@@ -167,7 +167,7 @@ fn is_meant(found: &Captures) -> bool {
     seconds.is_ok_and(|seconds| seconds.abs_diff(now) < AROUND_NOW)
 }
 
-/// The names of one server. Both lists have equal length and order.
+/// Returns the names of one server. Both lists have equal length and order.
 fn addresses(server: &Target, other: &Target) -> Vec<Rule> {
     let word = |name: &str| {
         if name.starts_with(|c: char| c.is_alphanumeric()) {

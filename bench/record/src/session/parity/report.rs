@@ -138,7 +138,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A value from a server on one line, without control characters, and shortened.
+/// Returns a value from a server on one line, without control characters, and shortened.
 fn brief(value: &str) -> String {
     let mut shown: String = value.chars().take(100).flat_map(visible).collect();
     if value.chars().nth(100).is_some() {

@@ -115,7 +115,7 @@ impl Report {
         self.unplayed = planned - self.ok - self.failed;
     }
 
-    /// Whether everything was replayed and every answer was as recorded.
+    /// Returns whether everything was replayed and every answer was as recorded.
     pub fn is_good(&self) -> bool {
         self.failed == 0 && self.unplayed == 0
     }

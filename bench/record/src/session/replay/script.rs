@@ -141,7 +141,8 @@ fn ended_unix_us(entry: &Entry) -> u64 {
         .saturating_add((entry.time.max(0.0) * 1e3) as u64)
 }
 
-/// The header fields to send. Fields of the connection, of the framing and of cookies are left out.
+/// Returns the header fields to send. Fields of the connection, of the framing and of cookies are
+/// left out.
 fn sent_headers(
     request: &har::Request,
     origin: &Target,
@@ -183,8 +184,8 @@ fn sent_headers(
     sent
 }
 
-/// The cookies of a request: from the cookie list, or from the header if the recorder filled only
-/// the header.
+/// Returns the cookies of a request: from the cookie list, or from the header if the recorder
+/// filled only the header.
 fn request_cookies(request: &har::Request) -> impl Iterator<Item = (String, String)> + '_ {
     let header = request
         .headers

@@ -48,7 +48,7 @@ impl Visitor {
         }
     }
 
-    /// The jar's cookies, and those recorded cookies that no server sets.
+    /// Returns the jar's cookies, and those recorded cookies that no server sets.
     fn cookies_for(&self, step: &Step) -> String {
         let jar = self.jar();
         let live: Vec<(&str, &str)> = jar.get_request_values(&step.url).collect();
