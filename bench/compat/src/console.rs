@@ -1,4 +1,4 @@
-//! The output of a tool: two byte streams, so that a test can read what a terminal would show.
+//! The output of a tool: two byte streams, so a test can read what a terminal would show.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
 //! Arrivals with uniformly distributed random intervals. The engine's timetable has no such
-//! schedule, so that each interval is a stage.
+//! schedule, so each interval is a stage.
 
 use mehari_load::{Random, Stage};
 use std::time::Duration;

@@ -45,8 +45,8 @@ pub fn run_plan<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), Pl
     Ok((observer, ran))
 }
 
-/// Lets Ctrl-C end the run instead of the process, so that the report is still printed. A second
-/// Ctrl-C ends the process. If the signal cannot be handled, the system's default stays.
+/// Lets Ctrl-C end the run instead of the process, so the report is still printed. A second Ctrl-C
+/// ends the process. If the signal cannot be handled, the system's default stays.
 fn stop_on_interrupt(control: &Control) -> Arc<AtomicBool> {
     let came = Arc::new(AtomicBool::new(false));
     let (told, control) = (came.clone(), control.clone());

@@ -1,5 +1,5 @@
-//! Compares `mehari http_load` with templates. No distribution has the original, so that the lines
-//! come from its source and from the mod_perl guide's sample.
+//! Compares `mehari http_load` with templates. No distribution has the original, so the lines come
+//! from its source and from the mod_perl guide's sample.
 #![allow(clippy::unwrap_used)]
 
 mod stand;

@@ -1,5 +1,5 @@
-//! The smallest use of the engine. `rate CONNECTIONS REQUESTS URL [THREADS]` prints requests per
-//! second of time and of processor time.
+//! Shows the smallest use of the engine. `rate CONNECTIONS REQUESTS URL [THREADS]` prints the
+//! requests per second of wall time and per second of processor time.
 
 use mehari_load::{run, Control, Moment, Plan, Recorder, Request, Schedule, Stop};
 

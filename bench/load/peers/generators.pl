@@ -1,12 +1,13 @@
 #!/usr/bin/perl
-# Measures each load generator's cost of a request: requests per second of its own processor time
-# (user + system) against nginx `return 200` on loopback, 32 connections, all interleaved.
+# Measures how much processor time load generators need: each generator's requests per second of its
+# own processor time (user + system). The server is nginx with `return 200` on loopback, with 32
+# connections. The runs of the generators alternate.
 #
 #   bench/load/peers/generators.pl [--rounds 5] [--requests 300000] [--realtime] [--only NAME,...]
 #
-# The script needs nginx, and uses those of wrk, ab, h2load, hey and oha that are in PATH. MEHARI
-# names the mehari binary. --realtime runs all programs under SCHED_FIFO (root). On a busy machine
-# the comparison otherwise depends on the scheduler.
+# The script needs nginx. It measures mehari and those of wrk, ab, h2load, hey and oha that are in
+# PATH. The environment variable MEHARI names the mehari binary. --realtime runs all programs under
+# SCHED_FIFO (root). On a busy machine the comparison otherwise depends on the scheduler.
 use strict;
 use warnings;
 use Getopt::Long;
@@ -66,7 +67,7 @@ for my $generator (@generators) {
         $ratio, join ' ', map { sprintf '%.0f', $_ } @{ $per_cpu{$name} };
 }
 
-# Runs one generator. Returns the requests, its processor seconds and its wall seconds.
+# Runs one generator. Returns the requests, the processor seconds and the wall seconds.
 sub measure {
     my ($command) = @_;
     my $seconds = 3;

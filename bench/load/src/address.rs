@@ -1,26 +1,25 @@
-//! Chooses one address of a host name: the first that accepts a connection, in the resolver's
-//! order.
+//! Chooses the first address of a host name, in the resolver's order, that accepts a connection.
+//! `driver::prepared` calls it before the load.
 //!
-//! `localhost` often resolves to ::1 and 127.0.0.1 while the server listens on one of them. The
-//! choice is made before the load, so that the whole load goes to one address and no request is
-//! refused.
+//! `localhost` often resolves to ::1 and 127.0.0.1, but the server listens on one of the two. The
+//! choice before the load sends the whole load to the address that accepts.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::plan::Sources;
 
-/// The addresses of a name.
+/// The addresses that the resolver found for a host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Host and port as given.
     pub name: String,
     pub used: SocketAddr,
-    /// Earlier addresses that refused a connection.
+    /// Addresses that stand before `used` in the resolver's order and refused a connection.
     pub passed: Vec<SocketAddr>,
 }
 
-/// How long the trial of an address may take.
+/// The most time for the trial connection to an address.
 const TRIAL: Duration = Duration::from_secs(1);
 
 /// Returns the index of the first address that accepts a connection; 0 if none does. A single
@@ -33,8 +32,8 @@ pub fn first_that_answers(addresses: &[SocketAddr]) -> usize {
     }
 }
 
-/// Returns the addresses of `found` that the sources can reach. If there are none, all addresses
-/// are returned, so that the kernel reports the error.
+/// Returns the addresses of `found` that the sources can reach. If the sources can reach no
+/// address, returns all addresses; the kernel then reports the error.
 pub fn reachable_from(sources: &Sources, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let Sources::Fixed(sources) = sources else {
         return found;
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_address_that_takes_a_connection_is_used() {
+    fn the_first_address_that_accepts_a_connection_is_used() {
         let (open, closed) = (
             TcpListener::bind("127.0.0.1:0").expect("a free port"),
             TcpListener::bind("127.0.0.1:0").expect("a free port"),
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_keeps_to_addresses_of_its_family() {
+    fn a_source_address_reaches_addresses_of_its_own_family_only() {
         let (v6, v4) = (address("[::1]:80"), address("127.0.0.1:80"));
         let fixed = |ip: &str| Sources::Fixed(vec![ip.parse().expect("an address")]);
         assert_eq!(reachable_from(&fixed("127.0.0.5"), vec![v6, v4]), [v4]);

@@ -1,9 +1,9 @@
-//! The intended starts of requests: the inverse of the cumulated rate, evaluated at 1, 2, 3, ...
-//! (constant) or at the running sum of exponential draws (Poisson).
+//! Computes the intended starts of requests. The k-th start is the time at which the plan expects k
+//! arrivals. For Poisson arrivals a running sum of exponential random numbers takes the place of k.
 //!
-//! Each start follows from the number of the arrival alone, never from the sending of an earlier
-//! request. Errors therefore do not add up, and the server cannot slow the plan. Thread w of W
-//! takes each W-th arrival.
+//! Each start follows from the number of the arrival alone, never from the time at which an earlier
+//! request was sent. Errors therefore do not add up, and a slow server cannot delay the plan. With
+//! W threads, each thread takes every W-th arrival.
 
 use crate::moment::Moment;
 use crate::plan::{Arrivals, Plan, Schedule, Stage};
@@ -13,13 +13,13 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub struct Timetable {
     stages: Vec<Stage>,
-    /// Arrivals expected before each stage, and the stage's start in seconds.
+    /// For each stage: the arrivals expected before the stage, and the stage's start in seconds.
     before: Vec<(f64, f64)>,
     stage: usize,
     poisson: Option<Random>,
-    /// Position on the axis of expected arrivals.
+    /// The number of arrivals that the plan expects before the next start.
     position: f64,
-    /// Steps on the axis between two arrivals of this thread.
+    /// The number of arrivals from one arrival of this thread to the next: the number of threads.
     stride: u64,
     /// Number of this thread's next arrival, counted over all threads.
     number: u64,
@@ -104,8 +104,8 @@ impl Iterator for Timetable {
     }
 }
 
-/// Returns the time at which the plan ends: that of its stop rule, or the end of its stages.
-/// `NEVER`: the plan does not end by time.
+/// Returns the time at which the plan ends: the time of its stop rule or the end of its stages.
+/// `NEVER` means that time does not end the plan.
 pub fn planned_end(plan: &Plan) -> Moment {
     let by_rule = plan.stop.time.map_or(Moment::NEVER, |time| {
         Moment::ZERO.after(plan.warm_up + time)
@@ -123,7 +123,8 @@ fn expected_within(stage: &Stage) -> f64 {
     (stage.from + stage.to) / 2.0 * stage.duration.as_secs_f64()
 }
 
-/// Seconds into the stage when `count` arrivals are expected: the solution of t + k t²/2 = count.
+/// Returns how many seconds after its start the stage expects `count` arrivals. The result t solves
+/// from * t + slope * t² / 2 = count.
 fn time_of(stage: &Stage, count: f64) -> f64 {
     let slope = (stage.to - stage.from) / stage.duration.as_secs_f64();
     if slope.abs() < 1e-9 {

@@ -1,9 +1,9 @@
-//! Measures how far apart the machine's cores are: the time in which a cache line passes from one
-//! core to another.
+//! Measures the distance of the machine's cores: the time in which a cache line passes from one
+//! core to another. `measure` writes the distance into the record.
 //!
 //! The cores of a virtual machine may be on one chip now and on two chips a minute later. A server
-//! and its client then work at half the speed. Two measurements therefore compare only if they were
-//! taken at equal distance.
+//! and its client then work at half the speed. Two measurements can therefore be compared only if
+//! the distance was equal.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -13,19 +13,20 @@ use rustix::process::{sched_getaffinity, sched_setaffinity, CpuSet};
 
 use crate::moment::nanoseconds;
 
-/// Passes of a batch. A batch is short enough to fit between two interruptions.
+/// The passes of the cache line in one batch. A batch is short enough to fit between two
+/// interruptions.
 const PASSES: u64 = 2_000;
-/// Batches; the fastest counts, because the others were interrupted.
+/// The number of batches. The fastest batch is the result, because interruptions slow the others.
 const BATCHES: usize = 8;
-/// The most cores that are tried against the first core.
+/// The most cores whose distance to the first core is measured.
 const MOST_CORES: usize = 8;
-/// Reads of the line between two reads of the clock.
+/// How often a thread reads the line before it reads the clock again.
 const PATIENCE: u64 = 4_096;
 const MOST_TIME: Duration = Duration::from_millis(500);
 
 /// Returns the time of one pass in nanoseconds between the first allowed core and the farthest
-/// other core. `None` with one core, without permission to pin threads, or if the cores were too
-/// busy.
+/// other core. Returns `None` with one core, without permission to pin threads, or if the cores
+/// were too busy.
 pub fn nanoseconds_between_cores() -> Option<u64> {
     let allowed = sched_getaffinity(None).ok()?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
@@ -49,7 +50,7 @@ struct Line {
 }
 
 impl Line {
-    /// Waits until the other thread has written `value`. False: the wait took too long.
+    /// Waits until the other thread has written `value`. Returns false if the wait took too long.
     fn await_value(&self, value: u64, given_up: &AtomicBool, until: Instant) -> bool {
         let mut looks = 0u64;
         while self.passes.load(Ordering::Acquire) != value {
@@ -66,7 +67,8 @@ impl Line {
     }
 }
 
-/// Measures between two cores. Both sides run on new threads, so that the caller keeps its cores.
+/// Measures the time of one pass between two cores. Both sides run on new threads, so the caller
+/// keeps its cores.
 fn between(one: usize, other: usize) -> Option<u64> {
     let line = Line::default();
     let given_up = AtomicBool::new(false);
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_that_cannot_be_had_tell_nothing() {
+    fn cores_that_do_not_exist_give_no_result() {
         let none = CpuSet::MAX_CPU - 1;
         assert_eq!(between(0, none), None);
         assert_eq!(between(none, 0), None);

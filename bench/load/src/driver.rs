@@ -1,8 +1,8 @@
-//! The driver: runs a plan on its threads and collects the results.
+//! Runs a plan on several threads and collects the results.
 //!
 //! `run` prepares the data that all threads share (addresses, rendered bytes), starts the threads
-//! at one common origin, and joins them. The module `worker` does the rest, with one event loop per
-//! thread.
+//! with one common time origin, and joins the threads. The module `worker` does the rest, with one
+//! event loop per thread.
 
 mod cookies;
 mod epoll;
@@ -62,7 +62,8 @@ impl Control {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Requests answered and failed so far, including the warm-up. The numbers lag by a few events.
+    /// Requests answered and failed so far, including the warm-up. The numbers may lack the latest
+    /// events.
     pub fn progress(&self) -> (u64, u64) {
         (
             self.shared.completed.load(Ordering::Relaxed),
@@ -102,8 +103,7 @@ const TIME_TO_READY_THREADS: Duration = Duration::from_millis(3);
 /// Runs `plan` and blocks until its end. `observer` makes one observer per thread.
 ///
 /// # Errors
-///
-/// The plan cannot be carried out. Nothing was sent.
+/// [`PlanError`] if the plan cannot be carried out. No request was sent then.
 pub fn run<O: Observer>(
     plan: &Plan,
     control: &Control,
@@ -162,7 +162,7 @@ pub fn run<O: Observer>(
     })
 }
 
-/// Returns the number of threads: as requested, but each thread has at least one connection.
+/// Returns the number of threads: the requested number, but at most one thread for each connection.
 fn threads(plan: &Plan) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = plan.threads.unwrap_or(match plan.schedule {
@@ -172,8 +172,8 @@ fn threads(plan: &Plan) -> usize {
     wanted.clamp(1, plan.most_at_once())
 }
 
-/// Returns the number of threads for an open loop. A further thread may have to wait for a core,
-/// which a server on this machine wants, too.
+/// Returns the number of threads for an open loop. The number is small, because a server on the
+/// same machine needs cores, too.
 fn threads_for_rate(plan: &Plan) -> usize {
     let secure = plan.requests.iter().any(|request| request.endpoint.tls);
     if secure {
@@ -188,6 +188,6 @@ fn threads_for_rate(plan: &Plan) -> usize {
 /// Requests per second that one thread sends on time with about a fifth of a core.
 const RATE_A_THREAD: f64 = 25_000.0;
 
-/// One thread serves fewer connections than this at lower cost, because it finds more of them ready
-/// at once.
+/// The connections that justify one more thread. One thread serves few connections at lower cost
+/// than two threads, because it finds more connections ready at once.
 const CONNECTIONS_A_THREAD: usize = 64;

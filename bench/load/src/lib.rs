@@ -1,4 +1,5 @@
-//! The load generator: one driver for every mode, *schedule × stop rule × connection*.
+//! Generates load. One driver serves all modes; a mode is a combination of schedule, stop rule and
+//! connection.
 //!
 //! A command builds a [`Plan`] and makes an [`Observer`] for each thread. [`run`] carries the plan
 //! out:
@@ -13,8 +14,8 @@
 //! # Ok::<(), mehari_load::PlanError>(())
 //! ```
 //!
-//! The driver counts, times and classifies. The observer decides what is kept, and the command what
-//! is printed.
+//! The driver counts, times and classifies requests and failures. The observer decides which of
+//! these results to keep, and the command decides which to print.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

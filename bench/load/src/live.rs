@@ -1,5 +1,5 @@
-//! The live view of a running measurement. Each thread publishes its latest interval now and then,
-//! and the drawing thread takes it. Without a viewer nothing slows the event loop.
+//! Feeds the live view of a running measurement. Each thread publishes its counts at every tick,
+//! and the thread that draws the view takes them. Without a view nothing slows the event loop.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -13,13 +13,13 @@ use crate::observe::{
 };
 use crate::recorder::Recorder;
 
-/// Collects what the threads publish; one window per run.
+/// Collects the counts that the threads publish. A run has one window.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     shared: Arc<Mutex<Glance>>,
 }
 
-/// The events since the last look.
+/// The counts of the events since the last call of `take`.
 #[derive(Clone, Debug, Default)]
 pub struct Glance {
     pub completed: u64,
@@ -42,8 +42,8 @@ impl Window {
         }
     }
 
-    /// Adds `part` to the published events. While another thread holds the lock, `part` waits for
-    /// the next call.
+    /// Adds `part` to the published events. If another thread holds the lock, `part` keeps its
+    /// counts until the next call.
     fn publish(&self, part: &mut Glance) {
         let mut shared = match self.shared.try_lock() {
             Ok(shared) => shared,
@@ -63,7 +63,7 @@ impl Window {
     }
 }
 
-/// A recorder with a window on its latest interval.
+/// A recorder that also publishes its counts to a window.
 pub struct Watched {
     pub recorder: Recorder,
     window: Option<(Window, Glance)>,

@@ -1,5 +1,5 @@
-//! A whole native measurement: ceiling, run, record, verdict. `mehari bench` and `mehari compare`
-//! call it.
+//! Makes a whole native measurement: measures the ceiling, runs the plan, writes the record, and
+//! judges the run. `mehari bench` and `mehari compare` call it.
 
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -19,19 +19,18 @@ use crate::recorder::Recorder;
 use crate::verdict::{self, ceiling, counters::Counters};
 use crate::words;
 
-/// The steps around the run itself.
+/// The optional steps of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurement {
-    /// Whether to measure the generator's own limit before the run, with a built-in responder.
+    /// Whether to measure the ceiling before the run: the most requests per second that the
+    /// generator itself can send, measured with a built-in responder.
     pub ceiling: bool,
 }
 
-/// Runs `plan` and returns its record with the verdict. `each_tick` receives the parts of all
-/// threads as they are published, for a live view.
+/// Runs `plan` and returns its record with the verdict. `each_tick` supplies the live view.
 ///
 /// # Errors
-///
-/// The plan cannot be carried out. Nothing was sent.
+/// [`PlanError`] if the plan cannot be carried out. No request was sent then.
 pub fn measure(
     plan: &Plan,
     control: &Control,
@@ -111,7 +110,7 @@ fn record(plan: &Plan, outcome: &RunOutcome<Watched>) -> Record {
     record
 }
 
-/// Notes which check a VALID verdict does not include.
+/// Notes in the verdict that the ceiling was not measured, and why.
 fn note_ceiling(record: &mut Record, plan: &Plan, measurement: Measurement) {
     if let Some(what) = ceiling::beyond(plan).filter(|_| measurement.ceiling) {
         record.verdict.note(format!(
@@ -120,7 +119,7 @@ fn note_ceiling(record: &mut Record, plan: &Plan, measurement: Measurement) {
     }
 }
 
-/// Notes the distance of the cores and its change.
+/// Notes the distance of the cores before and after the run.
 fn note_crossing(record: &mut Record, measured: [Option<u64>; 2]) {
     let Some(machine) = record.machines.first_mut() else {
         return;

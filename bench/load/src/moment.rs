@@ -1,5 +1,5 @@
-//! The engine's time: whole nanoseconds on the monotonic clock since the run's origin. All threads
-//! of a run share one origin, so that moments of different threads compare.
+//! Defines the engine's time: whole nanoseconds of the monotonic clock since the run's origin. All
+//! threads of a run share one origin, so the moments of different threads can be compared.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Moment {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Returns the moment `duration` later; at most `NEVER`.
+    /// Returns the moment that lies `duration` after `self`, at most `NEVER`.
     pub fn after(self, duration: Duration) -> Moment {
         Moment(self.0.saturating_add(nanoseconds(duration)))
     }

@@ -1,8 +1,7 @@
 //! The interface between the driver and the observers of connections and requests.
 //!
 //! Each thread has one observer. The event loop calls the observer without dynamic dispatch, so
-//! that unused callbacks cost nothing. The driver keeps nothing; the memory is the observer's
-//! choice.
+//! unused callbacks cost nothing. The driver stores no events; the observer decides which to store.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -13,9 +12,9 @@ use crate::moment::Moment;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectTimes {
     pub begun: Moment,
-    /// The TCP handshake was found complete.
+    /// When the driver found the TCP handshake complete.
     pub established: Moment,
-    /// The TLS handshake was complete; equal to `established` without TLS.
+    /// When the TLS handshake was complete; equal to `established` without TLS.
     pub secured: Moment,
 }
 
@@ -38,7 +37,7 @@ pub struct Connected<'a> {
     pub tls: Option<&'a TlsFacts>,
 }
 
-/// The exchange of a piece of a response.
+/// The exchange to which a sent request or a piece of a response belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedExchange {
     pub request: usize,
@@ -53,16 +52,15 @@ pub struct Sample {
     /// Index into the plan's requests.
     pub request: usize,
     pub connection: u64,
-    /// Requests that this connection carried before.
+    /// The number of earlier requests on this connection.
     pub calls_before: u32,
     /// The planned start.
     pub intended: Moment,
-    /// When the plan permitted the start. The wait for a free connection delays this moment after
-    /// `intended`.
+    /// When a connection was free for the request, but no earlier than `intended`.
     pub permitted: Moment,
     /// When the driver started the request. `begun - permitted` is the generator's own delay.
     pub begun: Moment,
-    /// Present if the connection was opened for this request.
+    /// The times of the connect, if the connection was opened for this request.
     pub connect: Option<ConnectTimes>,
     /// When the kernel got the first byte.
     pub write_begun: Moment,
@@ -71,8 +69,8 @@ pub struct Sample {
     /// When the first and the last byte arrived, by the kernel's stamps if there are any.
     pub first_byte: Moment,
     pub done: Moment,
-    /// When the last byte was read. `read - done` is the generator's own delay; no time below
-    /// includes it.
+    /// When the driver read the last byte. `read - done` is the generator's own delay. Neither the
+    /// response time nor the service time includes this delay.
     pub read: Moment,
     pub status: u16,
     pub sent_bytes: u64,
@@ -81,34 +79,35 @@ pub struct Sample {
     pub body_bytes: u64,
     /// Bytes of chunk framing and trailers.
     pub framing_bytes: u64,
-    /// The connection stays open for further requests.
+    /// Whether the connection stays open for further requests.
     pub kept_alive: bool,
-    /// The planned start lies after the warm-up.
+    /// Whether the planned start lies after the warm-up.
     pub measured: bool,
 }
 
 impl Sample {
-    /// Response time in nanoseconds: from the intended start to the last byte.
+    /// Returns the response time in nanoseconds: from the intended start to the last byte.
     pub fn response(&self) -> u64 {
         self.done.since(self.intended)
     }
 
-    /// Service time in nanoseconds: from the first byte written to the last byte received.
+    /// Returns the service time in nanoseconds: from the first byte written to the last byte
+    /// received.
     pub fn service(&self) -> u64 {
         self.done.since(self.write_begun)
     }
 
-    /// Nanoseconds of waiting because all permitted connections were busy.
+    /// Returns the nanoseconds that the request waited because all connections were busy.
     pub fn busy_lag(&self) -> u64 {
         self.permitted.since(self.intended)
     }
 
-    /// Nanoseconds that the complete answer waited in the kernel.
+    /// Returns the nanoseconds for which the complete answer waited in the kernel.
     pub fn read_lag(&self) -> u64 {
         self.read.since(self.done)
     }
 
-    /// Nanoseconds of the generator's own delay.
+    /// Returns the nanoseconds by which the driver started the request late.
     pub fn client_lag(&self) -> u64 {
         self.begun.since(self.permitted)
     }
@@ -210,7 +209,7 @@ pub struct Closed {
     pub answered: u32,
 }
 
-/// The end of one session run.
+/// The end of one visitor's session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionEnd {
     pub session: usize,
@@ -219,45 +218,46 @@ pub struct SessionEnd {
     pub calls_answered: u32,
     pub calls_failed: u32,
     pub connections: u32,
-    /// All bursts were played.
+    /// Whether all bursts were sent and answered.
     pub complete: bool,
     pub measured: bool,
 }
 
-/// Receives all events of its own thread. An implementation must have `completed` and `failed`.
+/// Receives all events of one thread. An implementation must define `completed` and `failed`.
 pub trait Observer: Send {
-    /// Whether `written` comes from a clock read after the write (20 ns). Otherwise it may equal
-    /// `write_begun`.
+    /// Whether the driver reads the clock after each write to set `written`, which costs 20 ns.
+    /// Otherwise `written` may equal `write_begun`.
     const WRITE_TIMES: bool = true;
 
-    /// Whether `connected` gets the properties of TLS.
+    /// Whether `connected` receives the properties of the TLS connection.
     const TLS_FACTS: bool = true;
 
     /// Called before the first request. `origin` is the wall-clock time of the moment zero.
     fn begins(&mut self, _origin: SystemTime) {}
-    /// Called when a connect was issued. A descriptor was available.
+    /// Called after the driver has started a connect.
     fn connecting(&mut self, _connection: u64, _at: Moment) {}
     fn connected(&mut self, _connected: &Connected<'_>) {}
-    /// The last byte of a request was sent.
+    /// Called when the last byte of a request was sent.
     fn sent(&mut self, _exchange: &ObservedExchange, _bytes: u64) {}
-    /// Returns whether `head` is called. Only HTTP/2 asks this, because making a head there costs
-    /// time.
+    /// Returns whether the driver shall call `head`. Only HTTP/2 connections ask, because they must
+    /// first build the head from its HPACK block.
     fn wants_head(&self) -> bool {
         true
     }
-    /// The whole head of a final response with its blank line.
+    /// Called with the whole head of a final response, including its blank line.
     fn head(&mut self, _exchange: &ObservedExchange, _head: &[u8]) {}
-    /// A piece of content without framing.
+    /// Called with a piece of the response's content, without framing.
     fn body(&mut self, _exchange: &ObservedExchange, _piece: &[u8]) {}
     fn completed(&mut self, sample: &Sample);
     fn failed(&mut self, failure: &Failure);
-    /// The reason of a failure in words, before the failures themselves.
+    /// Called with the reason of a failure in words, before `failed`.
     fn trouble(&mut self, _kind: FailureKind, _why: &dyn fmt::Display) {}
     fn closed(&mut self, _closed: &Closed) {}
     fn session_ended(&mut self, _end: &SessionEnd) {}
     /// Called about every `Plan::tick`, and once at the end.
     fn tick(&mut self, _now: Moment) {}
-    /// Returns whether to end the run now. For example, ab gives up after ten failures.
+    /// Returns whether to end the run now. For example, ab and `mehari ab` give up after ten
+    /// failures.
     fn gives_up(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The result of a run, apart from the observers' own data.
+//! Defines the result of a run: each thread's observer, the counts and the costs.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,7 @@ pub struct RunOutcome<O> {
     pub began: SystemTime,
     /// The time from the origin to the end of the last thread.
     pub elapsed: Duration,
-    /// `Control::stop` or an observer ended the run early.
+    /// Whether `Control::stop` or an observer ended the run early.
     pub interrupted: bool,
 }
 
@@ -27,27 +27,27 @@ pub struct ThreadOutcome<O> {
     pub totals: Totals,
     pub cpu_user: Duration,
     pub cpu_system: Duration,
-    /// Time that the thread was ready and did not run (schedstat, second field).
+    /// How long the thread was ready to run but had no core (second field of schedstat).
     pub run_queue_delay: Duration,
     /// How often the thread lost its core.
     pub preemptions: u64,
     pub ended: Moment,
 }
 
-/// Counts over the whole run, including the warm-up.
+/// The counts of a thread over the whole run, including the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub planned: u64,
     pub completed: u64,
     pub failed: u64,
     pub connections: u64,
-    /// Most connections open at once.
+    /// The most connections open at once.
     pub most_connections: u64,
-    /// Most requests under way at once.
+    /// The most requests under way at once.
     pub most_under_way: u64,
     pub sent_bytes: u64,
     pub received_bytes: u64,
-    /// How often a further source address was needed because ports ran out.
+    /// How often the driver changed to a further source address because the ports ran out.
     pub source_changes: u64,
 }
 
@@ -66,7 +66,8 @@ impl Totals {
 }
 
 impl<O> RunOutcome<O> {
-    /// Returns the counts of all threads. The sums of the maxima are exact with one thread only.
+    /// Returns the counts of all threads. The maxima of the threads are added, so they are exact
+    /// with one thread only.
     pub fn totals(&self) -> Totals {
         let mut all = Totals::default();
         for thread in &self.threads {
@@ -75,14 +76,14 @@ impl<O> RunOutcome<O> {
         all
     }
 
-    /// User and system time of the driver's threads.
+    /// Returns the user and system time of the driver's threads.
     pub fn cpu(&self) -> Duration {
         self.threads.iter().map(ThreadOutcome::cpu).sum()
     }
 }
 
 impl<O> ThreadOutcome<O> {
-    /// User and system time.
+    /// Returns the user and system time of the thread.
     pub fn cpu(&self) -> Duration {
         self.cpu_user + self.cpu_system
     }

@@ -1,5 +1,5 @@
-//! The plan of a load: requests, schedule, stop rule, connection. A command builds the plan, this
-//! module checks it once, and the driver's threads only read it.
+//! Defines the plan of a load: requests, schedule, stop rule, connection. A command builds the
+//! plan, `Plan::check` checks the plan once, and the driver's threads only read it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,18 +13,20 @@ use crate::session::Session;
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub requests: Vec<Request>,
-    /// Empty: each arrival is one request. Otherwise each arrival runs one session over `requests`.
+    /// The scripts for visitors. If there are none, each arrival is one request. Otherwise each
+    /// arrival plays one session, whose calls are indices into `requests`.
     pub sessions: Vec<Session>,
     pub pick: Pick,
     pub schedule: Schedule,
     pub stop: Stop,
     /// Requests intended before this time are sent but not counted.
     pub warm_up: Duration,
-    /// How long the run waits for requests under way after the last planned request; `None`: the
-    /// time-out of a request.
+    /// How long the run waits for the requests that are under way after the last planned request.
+    /// `None` means the time-out of a request.
     pub drain: Option<Duration>,
     pub connection: Connection,
-    /// `None`: chosen from the cores and the connections.
+    /// The number of threads. `None` lets the driver choose the number from the cores and the
+    /// connections.
     pub threads: Option<usize>,
     pub seed: u64,
     /// How often `Observer::tick` is called on each thread.
@@ -36,23 +38,26 @@ pub struct Plan {
 pub enum Pick {
     /// By weight, with the plan's seed.
     Random,
-    /// In order and repeatedly. Thread k of n starts with the k-th request and takes each n-th.
+    /// In order, and again from the start. Thread k of n starts with the k-th request and takes
+    /// every n-th request.
     InOrder,
 }
 
 #[derive(Clone, Debug)]
 pub enum Schedule {
-    /// A number of users. Each user sends its next request after the answer to the last.
+    /// A fixed number of users. Each user sends the next request after the answer to the previous
+    /// one.
     Closed { connections: usize },
-    /// Arrivals by the clock, regardless of the server.
+    /// Arrivals at times set by the clock, regardless of the server's speed.
     Open {
         /// Arrivals per second.
         rate: f64,
         arrivals: Arrivals,
-        /// The most requests under way. Later arrivals wait, and their wait counts.
+        /// The most connections. An arrival without a free connection waits, and the wait is part
+        /// of the response time.
         most_connections: usize,
     },
-    /// An open loop whose rate follows the stages and which ends with the last stage.
+    /// Like `Open`, with a rate that follows the stages. The load ends with the last stage.
     Stages {
         stages: Vec<Stage>,
         arrivals: Arrivals,
@@ -88,10 +93,11 @@ pub struct Stage {
     pub to: f64,
 }
 
-/// The first of these limits ends the planning. Neither limit includes the warm-up.
+/// The limits of a load: the limit reached first ends the planning of requests. Neither limit
+/// includes the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// Arrivals: requests or sessions.
+    /// The number of arrivals: requests or, in a plan with sessions, sessions.
     pub arrivals: Option<u64>,
     pub time: Option<Duration>,
 }
@@ -115,15 +121,17 @@ impl Stop {
 /// How connections are made and kept.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Reuse a connection if the response permits it.
+    /// Whether to reuse a connection if the response permits it.
     pub keep_alive: bool,
-    /// Close with a reset, so that the client keeps no TIME_WAIT.
+    /// Whether to close connections with a TCP reset, so the client's ports do not stay in
+    /// TIME_WAIT.
     pub close_with_reset: bool,
-    /// Concurrent streams on an HTTP/2 connection; `None`: HTTP/1.
+    /// The most concurrent streams on an HTTP/2 connection. `None` means HTTP/1.
     pub http2_streams: Option<usize>,
     pub tls: Arc<TlsPolicy>,
     pub sources: Sources,
-    /// Bytes per second that the client reads. The server notices the slow client.
+    /// The bytes per second that each connection reads. The client's small receive buffer makes the
+    /// server wait, too.
     pub throttle: Option<u64>,
     /// The time from the start of a request, including its connect, to its last byte.
     pub timeout: Duration,
@@ -150,9 +158,10 @@ impl Default for Connection {
 /// The source addresses of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// The system's choice. Further loopback addresses are used when the ports of one run out.
+    /// The kernel chooses. If the ports of a loopback address run out, the next loopback address is
+    /// used.
     Automatic,
-    /// These addresses, one after the other.
+    /// These addresses in turn.
     Fixed(Vec<IpAddr>),
 }
 
@@ -167,16 +176,16 @@ pub struct Identity {
 /// The requirements of TLS connections.
 #[derive(Clone, Debug, Default)]
 pub struct TlsPolicy {
-    /// Accept any certificate.
+    /// Whether to accept any certificate.
     pub insecure: bool,
     /// PEM files of the trusted authorities; empty: the system's authorities.
     pub authorities: Vec<std::path::PathBuf>,
     pub identity: Option<Identity>,
     /// The server name to send and verify instead of the URL's host.
     pub server_name: Option<String>,
-    /// Do not send a server name.
+    /// Whether to send no server name.
     pub no_server_name: bool,
-    /// Make a full handshake on each connection.
+    /// Whether to make a full handshake on each connection.
     pub no_resumption: bool,
     pub versions: TlsVersions,
 }
@@ -223,8 +232,7 @@ impl Plan {
     /// Checks the plan.
     ///
     /// # Errors
-    ///
-    /// The first reason why the plan cannot be carried out.
+    /// [`PlanError`] with the first reason why the plan cannot be carried out.
     pub fn check(&self) -> Result<(), PlanError> {
         let refuse = |why: &str| Err(PlanError::new(why));
         if self.requests.is_empty() {

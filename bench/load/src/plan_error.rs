@@ -1,8 +1,9 @@
-//! The error of an impossible plan. All parts of a plan report their errors with it.
+//! Defines the error of a plan that cannot be carried out. All parts of a plan report their errors
+//! as a `PlanError`.
 
 use std::fmt;
 
-/// The reason why a plan cannot be carried out, in one line for its author. No load was sent.
+/// The reason why a plan cannot be carried out, in one line for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError(String);
 

@@ -1,5 +1,5 @@
-//! A small seeded generator (SplitMix64), so that a plan can be repeated exactly. Another version
-//! of a library could draw other numbers.
+//! Draws random numbers from a seed (SplitMix64), so a plan can be repeated exactly. A library is
+//! no choice here, because its next version may draw other numbers from the same seed.
 
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -19,12 +19,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a uniform number in 0..limit. `limit` must not be 0.
+    /// Returns a uniformly distributed number in 0..limit. `limit` must not be 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// Returns an exponential number with mean 1.
+    /// Returns an exponentially distributed number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         // 53 random bits plus one half: never 0 and never 1.
         let uniform = ((self.draw() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;

@@ -1,4 +1,4 @@
-//! The observer of the native command. It collects everything that a record holds, in constant
+//! Implements the observer of the native commands. It collects the figures of a record in constant
 //! memory.
 
 use std::collections::BTreeMap;
@@ -12,12 +12,13 @@ use crate::observe::{
     Connected, Failure, FailureKind, ObservedExchange, Observer, Sample, SessionEnd,
 };
 
-/// One thread's part of a record. It holds requests intended after the warm-up only.
+/// One thread's part of a record. Requests whose intended start lies in the warm-up are left out.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    /// Answered requests, from the intended start.
+    /// The response times of answered requests: from the intended start to the last byte.
     pub response: Latency,
-    /// Answered requests, from the first byte written to the last byte received.
+    /// The service times of answered requests: from the first byte written to the last byte
+    /// received.
     pub service: Latency,
     pub response_of_errors: Latency,
     /// The waiting times of failed and unfinished requests.
@@ -28,7 +29,7 @@ pub struct Recorder {
     pub late: Lags,
     pub read_late: Lags,
     pub timeline: Timeline,
-    /// Answers by status, 0 to 999.
+    /// The number of answers for each status from 0 to 999.
     pub statuses: Vec<u64>,
     pub failures: [u64; FailureKind::ALL.len()],
     pub completed: u64,
@@ -40,7 +41,7 @@ pub struct Recorder {
     pub sessions_incomplete: u64,
     /// The end of the last measured request.
     pub last_done: Moment,
-    /// Requests started and answered before the end of the window.
+    /// The requests that were started, and those that were answered, before `window_end`.
     pub begun_in_window: u64,
     pub done_in_window: u64,
     /// The first reason of each failure class in words.
@@ -51,7 +52,7 @@ pub struct Recorder {
     origin_unix_us: u64,
 }
 
-/// Delays. Most delays are zero, so that zeros are counted apart and joined at the end.
+/// The delays of one kind. Most delays are zero, so zeros are counted apart and joined at the end.
 #[derive(Clone, Debug, Default)]
 pub struct Lags {
     some: Latency,
@@ -75,8 +76,8 @@ impl Lags {
 }
 
 impl Recorder {
-    /// Returns an empty recorder. A request that ends after `window_end` was not answered within
-    /// the measured time.
+    /// Returns an empty recorder. A request that ends after `window_end` does not count as answered
+    /// within the measured time.
     pub fn new(window_end: Moment) -> Recorder {
         Recorder {
             response: Latency::new(),

@@ -1,4 +1,4 @@
-//! The native report: a record as a page of text, from the plan to the verdict.
+//! Writes the native report: a record as a page of text, from the plan to the verdict.
 
 use std::fmt::Write;
 
@@ -165,7 +165,7 @@ fn row(text: &mut String, name: &str, latency: &Latency, unended: &Latency) {
     let _ = writeln!(text, "{:>11}", format!("{mark}{}", duration(all.max())));
 }
 
-/// Prints why requests started later than intended, and how late answers were read.
+/// Lists the delays: why requests started later than intended, and how late answers were read.
 fn lags(record: &Record) -> String {
     let mut text = String::new();
     let rows = [

@@ -1,5 +1,6 @@
-//! A request rendered beforehand: the driver only copies its bytes to the socket. The native
-//! command builds requests with `Builder`. The compatible commands bring their own bytes.
+//! Renders requests before the run, so the driver only copies their bytes to the socket. The native
+//! commands build requests with `Builder`. The compatible commands (`ab`, `httperf`, ...) supply
+//! their own bytes.
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
@@ -13,7 +14,7 @@ pub struct Request {
     /// The HTTP/1 head without the blank line that ends it.
     pub head: Vec<u8>,
     pub body: Vec<u8>,
-    /// The response has no body regardless of its head (HEAD).
+    /// Whether the response has no body whatever its head says, as after HEAD.
     pub bodiless_response: bool,
     /// The weight of this request when requests are chosen at random.
     pub weight: u32,
@@ -21,7 +22,7 @@ pub struct Request {
     pub fields: Fields,
 }
 
-/// The request for HTTP/2: names in lower case, without connection fields.
+/// The request's fields for HTTP/2: names in lower case, without connection fields.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     pub method: String,
@@ -40,8 +41,8 @@ impl Request {
         Builder::default().build(&Url::parse(url)?)
     }
 
-    /// Returns a request from bytes rendered elsewhere. `head` holds the request line and the field
-    /// lines, each with its CRLF, without the empty line.
+    /// Returns a request made of bytes that the caller has rendered. `head` holds the request line
+    /// and the field lines, each with its CRLF, but not the empty line.
     pub fn raw(
         endpoint: Endpoint,
         head: Vec<u8>,
@@ -72,14 +73,14 @@ impl Request {
         }
     }
 
-    /// Returns all bytes of the request for an HTTP/1 connection, with `extra` field lines (each
-    /// with CRLF).
+    /// Returns all bytes of the request for an HTTP/1 connection. `extra` holds further field
+    /// lines, each with its CRLF.
     pub fn bytes(&self, extra: &[u8]) -> Vec<u8> {
         [&self.head, extra, b"\r\n", &self.body].concat()
     }
 }
 
-/// The common properties of one native command's requests.
+/// The properties that all requests of a native command share.
 #[derive(Clone, Debug)]
 pub struct Builder {
     pub method: String,

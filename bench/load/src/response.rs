@@ -1,7 +1,8 @@
 //! Reads HTTP/1 responses from the pieces that the socket delivers (RFC 9112 sections 4, 6 and 7).
 //!
-//! The reader is strict about framing and ignores other fields. It stores an incomplete head only.
-//! Content is counted and passed to a `Listener`. Invalid framing is a `Fault`, never a guess.
+//! The reader is strict about framing and ignores all other fields. It stores bytes only while a
+//! head is incomplete. Content is counted and passed to a `Listener`. Invalid framing is a `Fault`;
+//! the reader never guesses.
 
 mod chunked;
 mod head;
@@ -18,7 +19,7 @@ pub trait Listener {
     fn body(&mut self, piece: &[u8]);
 }
 
-/// Why the bytes are not an HTTP/1 response.
+/// The part in which the bytes are not an HTTP/1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     StatusLine,
@@ -40,14 +41,14 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// The properties of a response, complete or not.
+/// The properties of a response so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub status: u16,
     pub head_bytes: u64,
     pub body_bytes: u64,
     pub framing_bytes: u64,
-    /// The server allows the connection to be used again.
+    /// Whether the server allows the connection to be used again.
     pub persistent: bool,
 }
 
@@ -59,12 +60,12 @@ enum ReadState {
     UntilClose,
 }
 
-/// One connection's reader. `begin` prepares the reader for each response.
+/// Reads the responses of one connection. `begin` prepares the reader for each response.
 #[derive(Debug)]
 pub struct Reader {
     state: ReadState,
     bodiless: bool,
-    /// The head so far, if it arrives in pieces.
+    /// The bytes of an incomplete head.
     carry: Vec<u8>,
     facts: Facts,
 }
@@ -86,7 +87,8 @@ impl Reader {
         }
     }
 
-    /// Prepares the reader for the response to one request. `bodiless` is for HEAD.
+    /// Prepares the reader for the response to one request. `bodiless` says that the response has
+    /// no body, as after HEAD.
     pub fn begin(&mut self, bodiless: bool) {
         self.state = ReadState::Head;
         self.bodiless = bodiless;
@@ -98,11 +100,10 @@ impl Reader {
         &self.facts
     }
 
-    /// Takes bytes until the response is complete or the bytes are used up.
+    /// Reads `input` until the response is complete or `input` ends.
     ///
     /// # Errors
-    ///
-    /// The fault in the response's framing.
+    /// [`Fault`] if the response's framing is invalid.
     pub fn feed(&mut self, input: &[u8], listener: &mut impl Listener) -> Result<Progress, Fault> {
         let mut consumed = 0;
         if let ReadState::Head = self.state {
@@ -204,7 +205,8 @@ impl Reader {
         }
     }
 
-    /// Chooses the framing of the body (RFC 9112 section 6.3). Returns whether there is no body.
+    /// Chooses the framing of the body (RFC 9112 section 6.3). Returns true if the response has no
+    /// body.
     fn enter_body(&mut self, head: &Head) -> bool {
         if self.bodiless || matches!(head.status, 204 | 304) {
             return true;

@@ -1,5 +1,5 @@
-//! Files of requests: `--urls` lists and `--session` scripts. docs/reference/bench.md describes
-//! both.
+//! Reads files of requests: `--urls` lists and `--session` scripts. docs/reference/bench.md
+//! describes both formats.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::url::Url;
 ///
 /// # Errors
 ///
-/// [`PlanError`] with the file and line of the first faulty request, or if the list is empty.
+/// [`PlanError`] with file and line if a request is faulty, and [`PlanError`] if the list is empty.
 pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Request>, PlanError> {
     let mut requests = Vec::new();
     for (number, line) in lines(text) {
@@ -40,7 +40,7 @@ pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Reques
     }
 }
 
-/// Session scripts. A line is one of
+/// Reads session scripts. A line has one of these forms:
 ///
 /// ```text
 /// session [WEIGHT] [cookies] [go-on]     begins another script
@@ -53,7 +53,7 @@ pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Reques
 ///
 /// # Errors
 ///
-/// [`PlanError`] with the file and line of the first faulty line, or if a script has no call.
+/// [`PlanError`] with file and line if a line is faulty, and [`PlanError`] if a script has no call.
 pub fn read(
     text: &str,
     file: &str,
@@ -162,7 +162,7 @@ impl Script<'_> {
         let bursts = &mut self
             .sessions
             .last_mut()
-            .expect("one was just pushed")
+            .expect("a burst was just pushed")
             .bursts;
         match (together, bursts.last_mut()) {
             (true, Some(burst)) => burst.calls.push(call),

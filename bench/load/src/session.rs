@@ -1,17 +1,20 @@
-//! A session: the ordered calls of one visitor on a connection of its own. The bench's `--session`,
-//! httperf's `--wsess` and `--num-calls`, and replays use sessions.
+//! Defines sessions. A session is the ordered calls of one visitor on a connection of its own.
+//! `mehari bench --session`, `mehari httperf` (`--wsess`, `--num-calls`) and `mehari replay` use
+//! sessions.
 
 use std::time::Duration;
 
-/// A script of bursts. Each run opens a fresh connection and, if requested, a fresh cookie jar.
+/// A script of bursts. Each visitor plays the script with a new connection and, if wanted, an empty
+/// cookie jar.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub bursts: Vec<Burst>,
     /// The weight of this session when sessions are chosen at random.
     pub weight: u32,
-    /// Send back the cookies of `Set-Cookie` within this run of the session.
+    /// Whether a visitor sends back the cookies that answers of the same visit have set.
     pub cookies: bool,
-    /// An answer with this status counts as a failed call here. The answer is still a `Sample`.
+    /// An answer with this status counts as a failed call of the session. The observer still
+    /// receives the answer as a `Sample`.
     pub unwanted_status: Option<u16>,
     /// The effect of a failed call on the rest of the session.
     pub on_failure: OnFailure,
@@ -21,19 +24,19 @@ pub struct Session {
 pub enum OnFailure {
     /// The session ends as failed.
     End,
-    /// The next burst follows as after an answer, on a new connection if necessary.
+    /// The next burst follows as it would after an answer, on a new connection if necessary.
     GoOn,
 }
 
 /// Calls that are sent together. The burst is over when all calls are answered.
 #[derive(Clone, Debug, Default)]
 pub struct Burst {
-    /// Indices into the plan's requests. Several calls are pipelined (HTTP/1) or multiplexed
-    /// (HTTP/2).
+    /// Indices into the plan's requests. HTTP/1 pipelines several calls, HTTP/2 multiplexes them.
     pub calls: Vec<usize>,
-    /// The pause after the previous burst is answered.
+    /// The pause between the last answer of the previous burst and this burst.
     pub think: Duration,
-    /// The earliest start since the start of the session, for a replay's own timing.
+    /// The earliest start of the burst, measured from the start of the session. A replay keeps the
+    /// recorded timing with it.
     pub not_before: Option<Duration>,
 }
 

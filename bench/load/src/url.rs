@@ -1,5 +1,6 @@
-//! URLs as a load generator needs them: scheme, host, port, path with query. A connection is opened
-//! to an endpoint. Requests with equal endpoints share connections.
+//! Parses URLs into the parts that a load generator needs: an endpoint (scheme, host, port) and a
+//! path with query. Connections are opened to endpoints. Requests with equal endpoints share
+//! connections.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -14,11 +15,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the addresses of the host in the resolver's order: at least one, each once.
+    /// Returns the addresses of the host in the resolver's order: at least one, and none twice.
     ///
     /// # Errors
-    ///
-    /// The resolver's error.
+    /// [`PlanError`] with the resolver's error.
     pub fn resolve(&self) -> Result<Vec<SocketAddr>, PlanError> {
         let mut found: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
@@ -64,7 +64,7 @@ impl Url {
     ///
     /// # Errors
     ///
-    /// [`PlanError`] with the reason for which the text is not a URL.
+    /// [`PlanError`] with the reason why the text is not a URL.
     pub fn parse(text: &str) -> Result<Url, PlanError> {
         let wrong = |why: &str| {
             PlanError::new(format!(

@@ -1,4 +1,5 @@
-//! The verdict on a run: each check compares one measured figure with its two limits.
+//! Judges a run. Each check compares a measured figure with two limits: above the first the run is
+//! SUSPECT, above the second INVALID.
 
 pub mod ceiling;
 pub mod counters;
@@ -12,20 +13,21 @@ use crate::outcome::RunOutcome;
 use crate::plan::{Plan, Schedule};
 use counters::Counters;
 
-/// Observations beside the record's own figures.
+/// What the checks need in addition to the record's own figures.
 pub struct Evidence {
     threads: Vec<ThreadEvidence>,
     elapsed: Duration,
     counters: Counters,
-    /// Requests per second against the idle responder.
+    /// The ceiling: the generator's requests per second with the built-in responder.
     ceiling: Option<f64>,
     open: bool,
-    /// Open loop: requests wanted, begun and answered within the window.
+    /// Open loop only: the requests wanted, begun and answered within the measured time.
     wanted: u64,
     begun: u64,
     answered: u64,
     loopback: bool,
-    /// Closed loop without sessions or failures: the number of requests always under way.
+    /// The number of requests that are always under way, for a closed loop without sessions and
+    /// failures.
     users: Option<f64>,
     interrupted: bool,
 }
@@ -92,7 +94,7 @@ fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// Adds all reasons to the record's verdict.
+/// Runs all checks and adds their findings to the record's verdict.
 pub fn judge(record: &mut Record, evidence: &Evidence) {
     judge_samples(record);
     judge_pacing(record, evidence);
@@ -131,7 +133,7 @@ fn judge_samples(record: &mut Record) {
     }
 }
 
-/// Checks whether requests started when intended. Only the generator's own delay counts.
+/// Checks whether requests started at their intended times. Only the generator's own delay counts.
 fn judge_pacing(record: &mut Record, evidence: &Evidence) {
     if !evidence.open || evidence.wanted == 0 {
         return;
@@ -169,8 +171,8 @@ fn judge_pacing(record: &mut Record, evidence: &Evidence) {
 }
 
 /// Checks whether answers were read in time. A user of a closed loop sends the next request after
-/// reading, so that late reading reduces the server's load. Times do not suffer, and an open loop
-/// does not at all.
+/// reading, so late reading reduces the server's load. The measured times do not include the delay,
+/// and an open loop sends its requests at the same times all the same.
 fn judge_reading(record: &mut Record, evidence: &Evidence) {
     let late = record.lag.read_late.mean();
     let limit = (0.25 * record.response.mean()).max(50e3);
@@ -224,7 +226,8 @@ fn judge_ports(record: &mut Record) {
     }
 }
 
-/// Checks the kernel's counters. They cover the whole machine, so that other traffic shows, too.
+/// Checks the kernel's counters. The counters cover the whole machine, including the traffic of
+/// other programs.
 fn judge_network(record: &mut Record, evidence: &Evidence) {
     for (count, what) in evidence.counters.troubles() {
         let text = format!("{count} {what} on this machine during the run");
@@ -251,13 +254,14 @@ fn judge_ceiling(record: &mut Record, evidence: &Evidence) {
     }
 }
 
-/// Checks Little's law, which holds for any closed loop: users = rate x (response time + time until
-/// the answer is read).
+/// Checks Little's law, which holds for every closed loop: users = rate * (response time + time
+/// until the answer is read).
 fn judge_accounting(record: &mut Record, evidence: &Evidence) {
     let Some(users) = evidence.users else { return };
     let clean =
         record.counts.failures() == 0 && record.counts.censored == 0 && !evidence.interrupted;
-    // Users start and end one after the other, which affects a short run.
+    // The law holds while all users are active. In a short run their start and end take a large
+    // part of the time.
     let short = record.durations.measured_us < 1_000_000
         || (record.counts.completed as f64) < 200.0 * users;
     if !clean || short {

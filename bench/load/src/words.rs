@@ -1,4 +1,4 @@
-//! Describes a plan in the words and fields of a record.
+//! Describes a plan in the words and fields of a record, for `measure`.
 
 use mehari_record as record;
 

@@ -1,4 +1,5 @@
-//! The behaviour of connections: sessions, cookies, slow clients, source addresses, endings.
+//! Tests how the generator uses connections: sessions, cookies, slow clients, source addresses,
+//! ends.
 
 mod known;
 
@@ -55,7 +56,7 @@ fn a_session_keeps_its_connection_its_order_its_think_time_and_its_cookies() {
 }
 
 #[test]
-fn a_session_ends_or_goes_on_after_a_failure_as_it_was_told() {
+fn a_session_ends_or_goes_on_after_a_failure_as_planned() {
     for (on_failure, answered, complete) in [(OnFailure::End, 1, false), (OnFailure::GoOn, 2, true)]
     {
         let server = Server::start();
@@ -83,7 +84,7 @@ fn a_session_ends_or_goes_on_after_a_failure_as_it_was_told() {
 }
 
 #[test]
-fn a_replays_calls_come_no_earlier_than_recorded() {
+fn the_calls_of_a_replay_come_no_earlier_than_recorded() {
     let server = Server::start();
     let mut plan = Plan::new(
         vec![get(&server, "/")],
@@ -134,7 +135,8 @@ fn a_slow_client_slows_the_server() {
         "{} ns for a second's worth of bytes",
         sample.service()
     );
-    // The client's buffer takes some bytes. The server spends the rest of the second with writing.
+    // The client's buffer takes the first bytes at once. The server spends the rest of the second
+    // with writing.
     assert!(
         slow >= 300_000_000 && slow > fast,
         "the server wrote for {slow} ns, {fast} ns before"
@@ -178,7 +180,7 @@ fn source_addresses_are_taken_in_turn() {
 }
 
 #[test]
-fn a_stop_from_outside_ends_the_run_and_censors() {
+fn a_stop_ends_the_run_and_reports_requests_under_way_as_unfinished() {
     let server = Server::start();
     let plan = Plan::new(
         vec![get(&server, "/?end=hang")],

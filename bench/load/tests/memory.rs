@@ -1,5 +1,5 @@
-//! Memory does not grow with the number of requests. The test is alone in its process, so that the
-//! process's memory is the measure.
+//! Tests that memory does not grow with the number of requests. The test measures the memory of its
+//! process, so it is the only test of this file.
 
 mod known;
 

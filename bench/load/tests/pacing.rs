@@ -1,5 +1,5 @@
-//! A generator that does not get its core must report that. Punctual starts on an idle machine are
-//! measured, not tested: docs/reference/measured.md has the command.
+//! Tests that a generator reports a core that other processes take from it. Whether requests start
+//! on time on an idle machine is measured, not tested: docs/reference/measured.md has the command.
 #![allow(clippy::unwrap_used)]
 
 mod known;
@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use mehari_record::{Judgement, Record};
 use programs::mehari;
 
-/// Processes that keep core 0 busy. A single one would leave half of the core to the generator, and
-/// the scheduler might let the generator be on time.
+/// Processes that keep core 0 busy. A single process would leave half of the core to the generator,
+/// and requests might still start on time.
 struct Spinners([Child; 4]);
 
 impl Spinners {
@@ -34,7 +34,7 @@ impl Drop for Spinners {
 
 #[test]
 fn a_run_whose_core_another_process_takes_is_not_valid() {
-    // The build comes first, because cargo would have to share the core.
+    // `mehari` builds the program first, because cargo would otherwise share the busy core.
     let program = mehari();
     let server = known::Server::start();
     let _spinners = Spinners::start();

@@ -1,4 +1,4 @@
-//! TLS and HTTP/2 against servers on other libraries.
+//! Tests TLS and HTTP/2 against servers that use the crates `rustls` and `h2`.
 
 mod known;
 
@@ -56,7 +56,7 @@ fn secure_server() -> Secure {
                 let mut stream = rustls::Stream::new(&mut connection, &mut socket);
                 let mut buffer = [0; 4096];
                 while stream.read(&mut buffer).is_ok_and(|count| count > 0) {
-                    // The pause exceeds the client's wait for further bytes.
+                    // The pause is longer than the client waits for further bytes.
                     std::thread::sleep(Duration::from_millis(1));
                     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
                     if stream.write_all(answer).is_err() {
@@ -85,7 +85,7 @@ fn secure_plan(server: &Secure, policy: TlsPolicy) -> Plan {
 }
 
 #[test]
-fn a_certificate_is_trusted_when_named_or_when_told_not_to_look() {
+fn a_certificate_is_accepted_if_it_is_named_or_not_verified() {
     let server = secure_server();
     let named = TlsPolicy {
         authorities: vec![server.certificate.clone()],
@@ -103,7 +103,7 @@ fn a_certificate_is_trusted_when_named_or_when_told_not_to_look() {
 }
 
 #[test]
-fn a_certificate_nobody_vouches_for_is_refused_in_words() {
+fn a_certificate_of_an_unknown_authority_is_refused_with_a_reason() {
     let (server, other) = (secure_server(), secure_server());
     let policy = TlsPolicy {
         authorities: vec![other.certificate.clone()],
@@ -122,7 +122,7 @@ fn a_certificate_nobody_vouches_for_is_refused_in_words() {
 }
 
 #[test]
-fn http2_over_tls_needs_a_server_that_agrees() {
+fn http2_over_tls_needs_a_server_that_offers_it() {
     let server = secure_server();
     let mut plan = secure_plan(
         &server,
@@ -223,7 +223,7 @@ fn http2_plan(requests: Vec<Request>, streams: usize) -> Plan {
 }
 
 #[test]
-fn http2_carries_bodies_past_the_window_and_keeps_to_the_servers_streams() {
+fn http2_sends_bodies_larger_than_the_window_and_respects_the_servers_stream_limit() {
     let address = http2_server();
     let url = Url::parse(&format!("http://{address}/")).expect("a good URL");
     let builder = Builder {
@@ -262,7 +262,7 @@ fn a_reset_stream_fails_alone() {
     assert!(outcome.totals().connections <= 2);
 }
 
-/// Delays the reading of answers: sleeps in each turn of the event loop.
+/// An observer that delays the reading of answers: it sleeps in each turn of the event loop.
 struct Dozing(Recorder);
 
 impl Observer for Dozing {
@@ -278,7 +278,7 @@ impl Observer for Dozing {
 }
 
 #[test]
-fn answers_read_late_are_timed_by_when_they_came() {
+fn answers_read_late_are_timed_by_their_arrival() {
     let plain = known::Server::start();
     let secure = secure_server();
     let insecure = TlsPolicy {

@@ -108,7 +108,7 @@ impl Record {
     }
 }
 
-/// The largest number accepted, so that sums over many records fit into 64 bits.
+/// The largest number accepted, so sums over many records fit into 64 bits.
 const MOST: u64 = 1 << 50;
 
 impl Record {

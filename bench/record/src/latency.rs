@@ -1,7 +1,7 @@
 //! A histogram of times in nanoseconds with lossless merging, and the percentiles that it supports.
 //!
 //! A file holds a summary for people and `hdr`, the HdrHistogram V2 encoding in base64. Reading
-//! uses `hdr` only. All histograms of records have one shape, so that adding them is exact.
+//! uses `hdr` only. All histograms of records have one shape, so adding them is exact.
 
 use std::ops::{Deref, DerefMut};
 
@@ -111,7 +111,7 @@ impl Latency {
 
     /// Returns the time of the request with this rank, counted from 1.
     fn value_at_rank(&self, rank: u64) -> u64 {
-        // Half a rank less, so that rounding never reaches the next rank.
+        // Half a rank less, so rounding never reaches the next rank.
         self.value_at_quantile((rank as f64 - 0.5) / self.len() as f64)
     }
 

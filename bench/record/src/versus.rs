@@ -1,8 +1,8 @@
 //! Compares B with A: blocks of measured runs in, ratios with intervals and a conclusion out.
 //!
-//! Each block holds two runs of each variant in the order ABBA or BAAB, so that drift within a
-//! block cancels. The two runs of one variant also give the noise floor: the difference of A and A,
-//! and of B and B, in the same blocks.
+//! Each block holds two runs of each variant in the order ABBA or BAAB, so drift within a block
+//! cancels. The two runs of one variant also give the noise floor: the difference of A and A, and
+//! of B and B, in the same blocks.
 
 mod records;
 mod run;

@@ -62,7 +62,7 @@ fn one_line(text: &str) -> String {
     line + " (--help says more)"
 }
 
-/// Makes a runtime with one thread, so that measuring and recording use as little of the machine as
+/// Makes a runtime with one thread, so measuring and recording use as little of the machine as
 /// possible.
 pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()

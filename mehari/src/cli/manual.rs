@@ -87,7 +87,7 @@ fn add_pages(command: &Command, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// Returns the first line of a page. It has no date, so that the same sources give the same bytes.
+/// Returns the first line of a page. It has no date, so the same sources give the same bytes.
 fn title(name: &str, section: u8) -> String {
     format!(".TH \"{name}\" \"{section}\" \"\" \"Mehari {VERSION}\" \"Mehari\"\n")
 }

@@ -58,7 +58,7 @@ async fn record(options: &Options) -> Result<(), String> {
         .await
         .map_err(|cause| format!("cannot listen on `{}`: {cause}", options.listen))?;
     let address = listener.local_addr().map_err(|cause| cause.to_string())?;
-    // A test write before the recording, so that a long session does not end in an error.
+    // A test write before the recording, so a long session does not end in an error.
     write(&options.output, &Archive::of(Vec::new()))?;
     let stop = ended_by_signal()?;
     sayln!(

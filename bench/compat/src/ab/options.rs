@@ -1,5 +1,5 @@
-//! ab's command line, read as getopt does. Options take effect in their order, so that `-t 10 -n 9`
-//! and `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
+//! ab's command line, read as getopt does. Options take effect in their order, so `-t 10 -n 9` and
+//! `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
 
 use super::draft::Draft;
 use super::target::Target;
@@ -41,7 +41,7 @@ pub struct Options {
     pub concurrency: u32,
     /// A limit of zero or less ends the run at its first check of the clock.
     pub time_limit: Option<i32>,
-    /// The number of requests comes from `-t` and not from `-n`.
+    /// Whether the number of requests comes from `-t` and not from `-n`.
     pub requests_are_implied: bool,
     pub timeout: Duration,
     pub window: Option<i32>,

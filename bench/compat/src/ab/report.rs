@@ -193,7 +193,7 @@ pub fn milliseconds(microseconds: u64) -> u64 {
 }
 
 /// Prints ab's two warnings about a mean far from its median. ab compares whole milliseconds, so
-/// that rounding alone causes the warnings on a fast server.
+/// rounding alone causes the warnings on a fast server.
 fn doubt(page: &mut Page, options: &Options, time: Time, summary: &Summary) {
     let (mean, median) = if options.bug_compatible {
         let shown = Shown::of(summary);

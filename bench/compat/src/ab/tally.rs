@@ -27,7 +27,7 @@ pub struct Tally {
     last: Moment,
     /// The time of `-t` is over. The run does not wait for requests under way.
     time_is_up: bool,
-    /// The first complete response has set the document length.
+    /// Whether the first complete response has set the document length.
     has_document: bool,
     /// The head under way, kept if `-v` prints it.
     shown: Vec<u8>,

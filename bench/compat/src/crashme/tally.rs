@@ -17,7 +17,7 @@ pub struct Measured {
 
 pub struct Tally {
     pub measured: Measured,
-    /// The clock starts when the connection is made, as in the script.
+    /// Whether the clock starts when the connection is made, as in the script.
     from_connected: bool,
     phrases: HashMap<u64, String>,
 }

@@ -163,7 +163,7 @@ impl Observer for Tally {
     fn body(&mut self, exchange: &ObservedExchange, piece: &[u8]) {
         if self.options.checksum {
             let sum = self.sums.entry(exchange.connection).or_default();
-            // Byte by byte, so that the checksum does not depend on the pieces.
+            // Byte by byte, so the checksum does not depend on the pieces.
             piece.iter().for_each(|byte| byte.hash(sum));
         }
     }

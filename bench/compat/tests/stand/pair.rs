@@ -76,8 +76,8 @@ impl Pair {
     }
 
     /// Compares the values that `counts` takes from the reports. These values are known and not
-    /// measured, so that they are equal to the digit. `with` holds additional words for the
-    /// compatible tool.
+    /// measured, so they are equal to the digit. `with` holds additional words for the compatible
+    /// tool.
     pub fn compare_counts(&self, with: &str, lines: &[&str], counts: impl Fn(&str) -> Vec<String>) {
         for line in lines {
             let Some(theirs) = self.theirs(line) else {

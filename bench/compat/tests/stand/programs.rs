@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Ran {
     pub status: Option<i32>,
-    /// The program crashed by itself (SIGSEGV), as ab 2.4.66 does with `-c 0`.
+    /// Whether the program crashed by itself (SIGSEGV), as ab 2.4.66 does with `-c 0`.
     pub crashed: bool,
     pub out: Vec<u8>,
     pub err: Vec<u8>,

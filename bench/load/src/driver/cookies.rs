@@ -1,4 +1,4 @@
-//! The cookie jar of one session run: RFC 6265 with Domain, Path, Expires, Max-Age and Secure.
+//! Keeps the cookies of one visit, as RFC 6265 describes (Domain, Path, Expires, Max-Age, Secure).
 
 use cookie_store::CookieStore;
 use url::Url;
@@ -9,7 +9,7 @@ use crate::request::Request;
 pub struct Jar(CookieStore);
 
 impl Jar {
-    /// Takes the `Set-Cookie` fields of the response head of `url`.
+    /// Stores the cookies that `head`, the response head for `url`, sets.
     pub fn take(&mut self, url: &Url, head: &[u8]) {
         for line in head.split(|byte| *byte == b'\n') {
             let Some(colon) = memchr::memchr(b':', line) else {
@@ -38,8 +38,8 @@ impl Jar {
                 )
             })
             .collect();
-        // Longer paths come first (RFC 6265 section 5.4). The name decides next, so that runs are
-        // alike.
+        // Longer paths come first (RFC 6265 section 5.4). Cookies of equally long paths are sorted
+        // by name, so all runs send the same bytes.
         cookies.sort_by_key(|(path, name, _)| (std::cmp::Reverse(path.len()), *name));
         let sent: Vec<String> = cookies
             .iter()
@@ -49,8 +49,8 @@ impl Jar {
     }
 }
 
-/// Returns the URL of a request for its cookies. The host is that of the request's `Host` field,
-/// wherever the request is sent.
+/// Returns the URL by which a request's cookies are chosen. Its host is the `Host` field, which may
+/// differ from the server that receives the request.
 pub fn url_of(request: &Request) -> Option<Url> {
     let scheme = if request.endpoint.tls {
         "https"
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_go_back_to_their_host_and_path() {
+    fn cookies_are_sent_to_their_host_and_path_only() {
         let jar = jar(&[
             ("http://127.0.0.1/", "id=7; Path=/; HttpOnly"),
             ("http://127.0.0.1/", "cart=a=b; path=/shop"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_end_by_age_and_date_and_are_replaced() {
+    fn cookies_expire_by_age_and_date_and_are_replaced() {
         let from = "http://127.0.0.1/";
         let sent = |sets: &[&str]| {
             let sets: Vec<_> = sets.iter().map(|set| (from, *set)).collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_shares_with_its_hosts_and_cannot_be_claimed_by_others() {
+    fn a_domain_cookie_goes_to_all_hosts_of_its_domain_and_foreign_hosts_cannot_set_it() {
         let jar = jar(&[
             ("http://www.shop.test/", "all=1; Domain=shop.test"),
             ("http://www.shop.test/", "own=2"),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_known_by_the_host_it_names() {
+    fn the_host_field_chooses_the_cookies_of_a_request() {
         let request = Request::get("http://127.0.0.1:8080/a?b").expect("a good URL");
         let known = url_of(&request).expect("a URL");
         assert_eq!(known.as_str(), "http://127.0.0.1:8080/a?b");

@@ -1,4 +1,4 @@
-//! The kernel's event queue (epoll(7)), edge-triggered, with waits in nanoseconds.
+//! Wraps the kernel's event queue (epoll(7)): edge-triggered, with waits in nanoseconds.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::moment::Moment;
 
-/// The events of one descriptor.
+/// What has happened on one descriptor.
 #[derive(Clone, Copy)]
 pub struct Event(libc::epoll_event);
 
@@ -78,7 +78,8 @@ impl Epoll {
         }
     }
 
-    /// Waits until a descriptor is ready or the time is `until`. Returns the number of events.
+    /// Waits until a descriptor is ready or the moment `until` has come. Returns the number of
+    /// events.
     pub fn wait(&mut self, now: Moment, until: Moment) -> usize {
         let wait = until.since(now);
         let limit = libc::timespec {

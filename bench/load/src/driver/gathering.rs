@@ -1,35 +1,36 @@
-//! Short sleeps by which a closed loop lets answers gather, so that one wait on the event queue
-//! finds several answers.
+//! Computes short sleeps for a closed loop. Answers gather during a sleep, so the next wait on the
+//! event queue finds several answers.
 //!
-//! A generator that is faster than its server wakes for every answer, and a wake-up costs both
-//! sides about as much as the answer. The worker therefore calls this module once per turn. A sleep
-//! delays the reading of an answer by up to the sleep and the next turn. Both together aim at
-//! `LATEST` at most, and a sleep at a small part of an answer's time. The worker sleeps only if the
-//! last turns predict several answers within the sleep.
+//! Without sleeps, a generator that is faster than its server wakes for every answer, and a wake-up
+//! costs both sides about as much as the answer. The worker therefore calls `turn` in each turn of
+//! its event loop. An answer may wait for the rest of the sleep and for the turn after it. The
+//! sleep is so short that this wait stays near `LATEST`. The sleep is also limited to a small part
+//! of an answer's time. The worker sleeps only if the last turns predict several answers within the
+//! sleep.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// The mean time in nanoseconds between an answer's arrival and its reading that sleeps aim at.
-/// Measured times do not include this delay, but the user's next request is sent that much later.
+/// The most nanoseconds, on average, that an answer shall wait until the generator reads it.
+/// Measured times do not include this wait, but the user's next request is sent that much later.
 const LATEST: u64 = 40_000;
-/// The mean time of an answer divided by this number limits a sleep, so that the server keeps
-/// enough to do.
+/// A sleep is at most the mean response time divided by this number, so the server always has
+/// requests to work on.
 const PART_OF_AN_ANSWER: u64 = 6;
-/// A sleep that gathers fewer answers is not worth its cost.
+/// The fewest answers that are worth a sleep.
 const WORTHWHILE: u64 = 2;
 
-/// The answers of the last turns, with the latest turns weighted most.
+/// Counts the answers of the last turns. Later turns have more weight.
 #[derive(Default)]
 pub struct Gathering {
     turn_ended: Moment,
     /// The end of the last sleep.
     woken: Moment,
     completed: u64,
-    /// Decaying sums in sixteenths, so that small counts do not vanish: nanoseconds, and the
-    /// answers within them.
+    /// The nanoseconds of the last turns and the answers in them. Both are decaying sums in units
+    /// of 1/16, so small counts do not vanish.
     time: u64,
     answers: u64,
 }
@@ -50,7 +51,7 @@ impl Gathering {
         }
         let interval = self.time / self.answers;
         let part = interval.saturating_mul(outstanding) / PART_OF_AN_ANSWER;
-        // The next turn is assumed to be as long as the last.
+        // The next turn will probably be as long as this turn.
         let sleep = part.min(LATEST.saturating_sub(awake));
         if sleep >= interval.saturating_mul(WORTHWHILE) {
             sleep
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn does_not_sleep_where_it_would_not_pay_or_would_show() {
+    fn does_not_sleep_without_gain_or_when_answers_would_wait_long() {
         // Slow answers: hardly one of them would come during a sleep.
         assert_eq!(settled(25_000, 1, 32), 0);
         assert_eq!(settled(2_000_000, 4, 4), 0);
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_of_the_server_ends_it() {
+    fn a_pause_of_the_server_ends_the_sleeps() {
         let mut gathering = Gathering::default();
         for turn in 1..100 {
             gathering.turn(Moment(turn * 6_000), turn, 32);

@@ -1,8 +1,9 @@
-//! The client's side of one HTTP/2 connection (RFC 9113): streams, flow control, settings.
+//! Implements the client's side of one HTTP/2 connection (RFC 9113): streams, flow control,
+//! settings.
 //!
-//! The worker feeds in the bytes of the socket and sends the bytes in `out`. Requests are HPACK
-//! blocks rendered beforehand. The settings forbid the server a dynamic table, so that responses
-//! need no state to decode.
+//! The worker passes the bytes of the socket to `feed` and sends the bytes in `out`. The header
+//! blocks of requests are rendered before the run. The client's settings forbid the server to use a
+//! dynamic table, so responses are decoded without state.
 //!
 //! A library such as `h2` needs an async runtime, encodes each request anew, and hides the times of
 //! single frames. This client therefore has its own codec.
@@ -24,7 +25,7 @@ pub struct Stream {
     pub id: u32,
     pub flight: Flight,
     pub facts: Facts,
-    /// The part of the request body that flow control still holds back.
+    /// The part of the request body that flow control does not yet allow to send.
     unsent: Vec<u8>,
     window: i64,
 }
@@ -47,18 +48,18 @@ pub struct Http2 {
     /// Bytes received since the last WINDOW_UPDATE of the connection.
     uncredited: usize,
     table: Table,
-    /// When the bytes being fed arrived.
+    /// The arrival time of the bytes that `feed` is reading.
     pub came: Moment,
-    /// The server accepts no further stream.
+    /// Whether the connection takes no further stream.
     pub closing: bool,
 }
 
-/// The state of the server's dynamic table.
+/// The state of the server's dynamic table, into which the client writes common fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Table {
     Empty,
     Filled,
-    /// The server allows no table, and the next block must acknowledge this.
+    /// The server has just forbidden the table. The next block must acknowledge this.
     Withdrawn,
     None,
 }
@@ -71,7 +72,7 @@ struct Data {
     padded: bool,
 }
 
-/// The bytes violate the protocol, or the server gave the connection up.
+/// The bytes violate the protocol, or the server has ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault;
 
@@ -79,7 +80,8 @@ pub struct Fault;
 pub enum EndedStream {
     Answered(Stream),
     Reset(Stream),
-    /// The server did not begin the request: sending it again is safe (RFC 9113 section 8.7).
+    /// The server did not begin the request, so the client may send the request again (RFC 9113
+    /// section 8.7).
     Refused(Stream),
 }
 
@@ -89,7 +91,8 @@ pub trait Listener {
     fn body(&mut self, stream: &Stream, piece: &[u8]);
 }
 
-/// The largest possible window: the plan decides how fast the client reads, not the protocol.
+/// The client's flow-control window, the largest possible. The plan decides how fast the client
+/// reads; flow control never slows the server.
 const OUR_WINDOW: u32 = i32::MAX as u32;
 const DEFAULT_WINDOW: i64 = 65_535;
 const CREDIT_AFTER: usize = 1 << 29;
@@ -97,7 +100,7 @@ const LARGEST_FRAME: usize = 16_384;
 const LARGEST_BLOCK: usize = 256 * 1024;
 
 impl Http2 {
-    /// Returns a connection whose preface and settings wait in `out`.
+    /// Returns a new connection. Its `out` holds the preface and the settings.
     pub fn new() -> Http2 {
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         let settings = [(1, 0), (2, 0), (4, OUR_WINDOW)];
@@ -123,8 +126,8 @@ impl Http2 {
         }
     }
 
-    /// Returns whether the connection has room for another stream beside its streams and `queued`
-    /// more.
+    /// Returns whether the connection may carry another stream besides its open streams and the
+    /// `queued` requests.
     pub fn has_room(&self, queued: usize, wanted: usize) -> bool {
         !self.closing && self.streams.len() + queued < wanted.min(self.most_streams)
     }
@@ -139,7 +142,7 @@ impl Http2 {
         let before = self.out.len();
         let id = self.next_id;
         self.next_id += 2;
-        // Stream identifiers end at 2^31. The connection is then given up, and another is opened.
+        // Stream identifiers end at 2^31. The worker then opens another connection.
         self.closing |= self.next_id > i32::MAX as u32 - 2;
         let flags = FLAG_END_HEADERS | if body.is_empty() { FLAG_END_STREAM } else { 0 };
         let (prefix, block) = self.choose(block);
@@ -162,8 +165,8 @@ impl Http2 {
         (self.out.len() - before) as u64
     }
 
-    /// Returns the form of a block that fits the server's table, and the bytes that must precede
-    /// it.
+    /// Returns the bytes that must precede a block, and the form of the block that fits the state
+    /// of the server's table.
     fn choose<'b>(&mut self, block: &'b Block) -> (&'static [u8], &'b [u8]) {
         match self.table {
             Table::Empty => {
@@ -214,7 +217,7 @@ impl Http2 {
         }
     }
 
-    /// Gives a stream up. Later frames of the stream are ignored.
+    /// Cancels a stream. Later frames of the stream are ignored.
     pub fn cancel(&mut self, place: usize) -> Stream {
         let stream = self.streams.remove(place);
         frame::reset(&mut self.out, stream.id, frame::CANCEL);

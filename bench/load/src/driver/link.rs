@@ -1,4 +1,4 @@
-//! One connection and the exchanges under way on it.
+//! Defines a link: one connection with the requests under way on it. The worker uses links.
 
 use std::collections::VecDeque;
 use std::io;
@@ -28,14 +28,15 @@ pub struct Job {
 pub struct Flight {
     pub job: Job,
     pub begun: Moment,
-    /// The connection was opened for this request.
+    /// Whether the connection was opened for this request.
     pub opened: bool,
     pub calls_before: u32,
     pub write_begun: Moment,
     pub written: Moment,
     pub first_byte: Moment,
     pub sent_bytes: u64,
-    /// Bytes to send instead of the rendered bytes, because they hold a session's cookies.
+    /// The bytes that carry a session's cookies. HTTP/1 sends them instead of the rendered request;
+    /// HTTP/2 sends them after the rendered block.
     pub own_bytes: Option<Box<[u8]>>,
 }
 
@@ -63,7 +64,7 @@ pub enum Phase {
     Open,
 }
 
-/// The identity and connect times of a link, for samples.
+/// The serial number and connect times of a link, for samples.
 #[derive(Clone, Copy)]
 pub struct LinkRecord {
     pub serial: u64,
@@ -81,18 +82,19 @@ pub struct Link {
     pub times: ConnectTimes,
     /// Requests in sending order. The next response belongs to the first request.
     pub in_flight: VecDeque<Flight>,
-    /// How many requests of `in_flight` are sent, and how many bytes of the next.
+    /// How many requests of `in_flight` are sent completely, and how many bytes of the request
+    /// after them.
     pub sent: usize,
     pub sent_of_next: usize,
     pub reader: Reader,
-    /// Requests begun and answered on this connection.
+    /// The numbers of requests begun and answered on this connection.
     pub calls: u32,
     pub answered: u32,
     /// A slow client does not read before this moment.
     pub next_read: Moment,
-    /// A timer will resume the reading.
+    /// Whether a timer will resume the reading.
     pub paused: bool,
-    /// The connection is among the idle connections.
+    /// Whether the worker's list of idle connections holds this connection.
     pub listed: bool,
 }
 
@@ -135,8 +137,8 @@ impl Link {
         }
     }
 
-    /// Returns whether the connection has room for another request. `streams`: the most concurrent
-    /// HTTP/2 streams.
+    /// Returns whether the connection has room for another request. `streams` is the plan's number
+    /// of concurrent HTTP/2 streams.
     pub fn has_room(&self, streams: usize) -> bool {
         match &self.http2 {
             Some(http2) => http2.has_room(self.in_flight.len(), streams),
@@ -144,7 +146,7 @@ impl Link {
         }
     }
 
-    /// Returns the exchange whose response comes next.
+    /// Returns the exchange whose response comes next on an HTTP/1 connection.
     pub fn exchange(&self) -> Option<ObservedExchange> {
         self.in_flight.front().map(|flight| ObservedExchange {
             request: flight.job.request,
@@ -155,7 +157,8 @@ impl Link {
     }
 }
 
-/// Sends bytes, through TLS if the link has TLS. `WouldBlock` if the socket takes no bytes now.
+/// Sends bytes, through TLS if the link has TLS. Returns `WouldBlock` if the socket takes no bytes
+/// now.
 pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::Result<usize> {
     match tls {
         None => Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)?),
@@ -163,8 +166,8 @@ pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::R
     }
 }
 
-/// The connections of a thread. A token names a connection for the event queue and becomes invalid
-/// with it.
+/// The connections of a thread. A token names a connection in the event queue. The token becomes
+/// invalid when the connection ends.
 #[derive(Default)]
 pub struct Links {
     slots: Vec<Option<Box<Link>>>,
@@ -196,7 +199,7 @@ impl Links {
         self.open += 1;
     }
 
-    /// Gives back an unused slot of `vacant`.
+    /// Gives back a slot that `vacant` returned and the caller did not use.
     pub fn unused(&mut self, index: usize) {
         self.free.push(index);
     }

@@ -1,4 +1,5 @@
-//! The data that all threads of a run read: the plan, its addresses, and each request's bytes.
+//! Prepares the data that all threads of a run read: the plan, its addresses, and each request's
+//! bytes.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,7 +19,7 @@ pub struct Prepared<'p> {
     pub plan: &'p Plan,
     pub endpoints: Vec<Target>,
     pub rendered: Vec<Rendered>,
-    /// The addresses of the host names among the endpoints.
+    /// The addresses of each endpoint whose host is a name.
     pub addresses: Vec<Address>,
 }
 
@@ -84,7 +85,8 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// Returns the address of an endpoint. A host name's addresses are also added to `told`.
+/// Returns the address of an endpoint. If the host is a name, its addresses are also added to
+/// `told`.
 fn find(
     plan: &Plan,
     endpoint: &Endpoint,
@@ -110,8 +112,8 @@ fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'st
     tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
 }
 
-/// Renders the HTTP/2 blocks by endpoint, because only requests to one endpoint share connections
-/// and their tables.
+/// Renders the HTTP/2 blocks endpoint by endpoint, because only requests to the same endpoint share
+/// connections and their dynamic tables.
 fn render_blocks(
     plan: &Plan,
     endpoints: &[Target],

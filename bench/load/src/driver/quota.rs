@@ -1,5 +1,6 @@
-//! The number of arrivals still to plan. A closed loop claims arrivals in chunks, and an open loop
-//! divides them by number beforehand, so that the hot path has no shared counter.
+//! Divides the plan's arrivals among the threads without a shared counter for each request. In a
+//! closed loop each thread claims arrivals in chunks. In an open loop each thread has its part from
+//! the start.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ pub struct Share {
     left: Option<Arc<AtomicU64>>,
     chunk: u64,
     held: u64,
-    /// This thread's part if the arrivals are dealt out by number.
+    /// The arrivals of this thread's own part that are left, for an open loop.
     pub dealt: u64,
 }
 
@@ -48,7 +49,7 @@ impl Quota {
 }
 
 impl Share {
-    /// Claims one arrival. False: all arrivals are claimed.
+    /// Claims one arrival for a closed loop. Returns false if all arrivals are claimed.
     pub fn claim(&mut self) -> bool {
         let Some(left) = &self.left else { return true };
         if self.held == 0 {
@@ -65,7 +66,7 @@ impl Share {
         granted
     }
 
-    /// Claims one arrival of this thread's own part.
+    /// Claims one arrival of this thread's own part. Returns false if the part is used up.
     pub fn claim_dealt(&mut self) -> bool {
         let granted = self.dealt > 0;
         self.dealt -= u64::from(granted && self.left.is_some());

@@ -1,7 +1,7 @@
-//! Receives bytes with the kernel's time of their arrival.
+//! Receives bytes together with the time of their arrival, which the kernel notes.
 //!
-//! A sleeping thread wakes late: by tens of microseconds on a shared core, and by hundreds on a
-//! virtual machine. Times from the thread's own clock would include this delay. Each socket
+//! A sleeping thread wakes tens of microseconds late on a shared core, and hundreds on a virtual
+//! machine. If the thread read the clock itself, the times would include this delay. Each socket
 //! therefore asks for SO_TIMESTAMPNS, and one recvmsg returns the bytes and the wall-clock arrival
 //! time of the last byte (socket(7); TCP since Linux 4.13). The module `wall` turns this time into
 //! a moment.
@@ -21,11 +21,12 @@ pub struct Stamp(pub u64);
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     pub count: usize,
-    /// `None` at the end of a connection, and where the kernel keeps no stamps.
+    /// The arrival time. `None` at the end of the connection, or if the kernel makes no stamps.
     pub stamp: Option<Stamp>,
 }
 
-/// Asks for stamps on a socket. Without stamps the times come from the reader's clock.
+/// Asks the kernel for stamps on a socket. If the kernel refuses, the caller's clock gives the
+/// times.
 pub fn ask_for_stamps(socket: impl AsFd) {
     let yes: libc::c_int = 1;
     // SAFETY: the descriptor is open, and the option's value is one c_int as its size says.
@@ -40,9 +41,9 @@ pub fn ask_for_stamps(socket: impl AsFd) {
     }
 }
 
-/// Keeps the kernel's stamping on while the socket lives. The kernel turns stamping on with the
-/// first socket that asks and off with the last. It rewrites its own code for this, with some
-/// delay.
+/// Keeps the kernel's stamping on while the returned socket is open. The kernel turns stamping on
+/// when the first socket asks for stamps, and off when the last such socket is closed. Turning it
+/// on takes some time, because the kernel changes its own code.
 pub fn keep_stamping() -> Option<OwnedFd> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
     ask_for_stamps(&socket);
@@ -57,7 +58,7 @@ struct Control([MaybeUninit<u8>; CONTROL_BYTES]);
 const CONTROL_BYTES: usize =
     unsafe { libc::CMSG_SPACE(std::mem::size_of::<libc::timespec>() as u32) } as usize;
 
-/// Receives bytes like recv(2), with their stamp.
+/// Receives bytes like recv(2), together with their stamp.
 pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = Control([MaybeUninit::uninit(); CONTROL_BYTES]);
     let mut piece = libc::iovec {
@@ -123,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_read_late_are_stamped_with_the_time_they_came() {
+    fn bytes_read_late_have_the_stamp_of_their_arrival() {
         let _kept = keep_stamping();
         let (client, mut server) = pair();
         ask_for_stamps(&client);
         let client = OwnedFd::from(client);
         let mut buffer = [0; 16];
-        // Stamping starts some time after the first request for it, so that the test waits for the
-        // first stamp.
+        // Stamping starts some time after the first request for it, so the test waits for the first
+        // stamp.
         for _ in 0..200 {
             server.write_all(b"x").expect("room");
             if receive(&client, &mut buffer)
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_did_not_ask_and_an_end_have_no_stamp() {
+    fn a_socket_that_did_not_ask_for_stamps_gets_none_and_the_end_has_none() {
         let (client, mut server) = pair();
         server.write_all(b"hello").expect("room");
         let client = OwnedFd::from(client);

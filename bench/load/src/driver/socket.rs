@@ -13,11 +13,11 @@ use super::receive::ask_for_stamps;
 
 /// Chooses the source addresses of a thread's connections.
 pub struct Source {
-    /// How often a further loopback address was needed.
+    /// How often the source moved to a further loopback address.
     pub changes: u64,
     fixed: Vec<IpAddr>,
     next: usize,
-    /// The last part of 127.0.0.x after ports have run out.
+    /// The x of the source address 127.0.0.x, after the ports of 127.0.0.1 have run out.
     loopback: u8,
 }
 
@@ -43,8 +43,8 @@ impl Source {
         (self.loopback > 1).then(|| IpAddr::V4(Ipv4Addr::new(127, 0, 0, self.loopback)))
     }
 
-    /// Moves to the next source address, because the ports of the present one are used up. False:
-    /// there is no further address.
+    /// Moves to the next source address, because the ports of the present address are used up.
+    /// Returns false if there is no further address.
     fn change(&mut self, to: &SocketAddr) -> bool {
         let loopback = matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback());
         if !self.fixed.is_empty() || !loopback || self.loopback == 250 {
@@ -57,7 +57,7 @@ impl Source {
 }
 
 /// Raises the process's descriptor limit to the hard limit. If the system refuses, the old limit
-/// stays and shows as failures of the class `no descriptor`.
+/// stays. Requests beyond it fail in the class `no descriptor`.
 pub fn raise_descriptor_limit() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let raised = rustix::process::Rlimit {
@@ -67,7 +67,7 @@ pub fn raise_descriptor_limit() {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
 }
 
-/// Starts a connection. The socket becomes writable when the connection is made.
+/// Starts a connection. The socket becomes writable when the connection is established.
 pub fn connect(to: &SocketAddr, policy: &Connection, source: &mut Source) -> io::Result<OwnedFd> {
     loop {
         match connect_from(to, policy, source.choose()) {
@@ -89,7 +89,7 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    // A slow client's answer counts when the client reads it, regardless of its arrival.
+    // For a slow client the time of reading counts, not the time of arrival.
     if policy.throttle.is_none() {
         ask_for_stamps(&socket);
     }
@@ -106,8 +106,7 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
         sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO))?;
     }
     if let Some(from) = from {
-        // The kernel then chooses the port at connect, so that one source port serves many
-        // destinations.
+        // The kernel then chooses the port at connect, so one source port serves many destinations.
         set_number(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
         rustix::net::bind(&socket, &SocketAddr::new(from, 0))?;
     }
@@ -117,7 +116,8 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
     }
 }
 
-/// The largest window of a slow client in bytes: small enough that the server's own buffer fills.
+/// The receive buffer of a slow client in bytes. It is so small that the server's own send buffer
+/// fills.
 const SLOW_WINDOW: libc::c_int = 2048;
 
 fn receive_buffer(policy: &Connection) -> Option<usize> {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loopback_source_without_ports_is_followed_by_the_next() {
+    fn when_the_ports_of_a_loopback_source_run_out_the_next_is_used() {
         let mut source = Source::new(&Sources::Automatic, 0);
         assert_eq!(source.choose(), None);
         let to = address("127.0.0.1:80");
@@ -176,19 +176,19 @@ mod tests {
                 Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)))
             );
         }
-        assert!(!source.change(&to), "there is an end to it");
+        assert!(!source.change(&to), "127.0.0.250 is the last source");
         assert_eq!(source.changes, 249);
     }
 
     #[test]
-    fn other_sources_are_not_replaced() {
+    fn sources_outside_the_loopback_range_are_not_replaced() {
         let fixed = Sources::Fixed(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
         assert!(!Source::new(&fixed, 0).change(&address("127.0.0.1:80")));
         assert!(!Source::new(&Sources::Automatic, 0).change(&address("192.0.2.1:80")));
     }
 
     #[test]
-    fn a_connection_from_another_loopback_address_comes_from_it() {
+    fn a_connection_comes_from_the_chosen_loopback_address() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let to = listener.local_addr().expect("bound");
         let mut source = Source::new(&Sources::Automatic, 0);

@@ -1,4 +1,5 @@
-//! Supplies a thread's arrivals: timetable or closed loop, stop rule, and choice of the request.
+//! Supplies a thread's arrivals: decides when the next arrival starts, which request it sends, and
+//! when the plan ends.
 
 use crate::arrivals::{planned_end, Timetable};
 use crate::moment::Moment;
@@ -10,7 +11,7 @@ use super::worker::Share;
 
 pub struct Supply {
     timetable: Option<Timetable>,
-    /// The open loop's next arrival; `NEVER` after its end.
+    /// The intended start of the open loop's next arrival; `NEVER` after the last arrival.
     next: Moment,
     closed_over: bool,
     warm_up: Moment,
@@ -69,7 +70,7 @@ impl Supply {
         };
     }
 
-    /// Returns whether a user of the closed loop may start another arrival now.
+    /// Claims an arrival for a user of the closed loop. Returns false if the plan is over.
     pub fn take_closed(&mut self, now: Moment) -> bool {
         self.closed_over |= now >= self.end || (now >= self.warm_up && !self.quota.claim());
         !self.closed_over
@@ -99,7 +100,8 @@ impl Supply {
         intended >= self.warm_up
     }
 
-    /// Returns the end set by time or stages, otherwise `NEVER`.
+    /// Returns the time at which the stop rule or the stages end the plan; `NEVER` without such a
+    /// time.
     pub fn end(&self) -> Moment {
         self.end
     }

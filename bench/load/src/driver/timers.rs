@@ -1,4 +1,4 @@
-//! Timers in order of their moments: think times, paced reads, and withheld permits.
+//! Keeps a thread's timers in order: think times, the pauses of slow clients, and withheld permits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use crate::moment::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// A user of a closed loop may go on after a refused connection.
+    /// A user of a closed loop may go on, some time after a refused connection.
     Permit,
     /// The next burst of this visit.
     Burst(u32),
@@ -31,7 +31,7 @@ impl Timers {
             .map_or(Moment::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Takes the earliest timer that is due.
+    /// Takes the earliest timer if it is due.
     pub fn take(&mut self, now: Moment) -> Option<(Moment, Due)> {
         if self.next() > now {
             return None;

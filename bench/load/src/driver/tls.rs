@@ -1,4 +1,5 @@
-//! TLS over a link's socket with rustls, driven by the event loop without an async runtime.
+//! Runs TLS over a link's socket with rustls. The event loop calls this module; there is no async
+//! runtime.
 
 mod policy;
 
@@ -18,7 +19,7 @@ pub use policy::configuration;
 
 pub struct Tls {
     connection: ClientConnection,
-    /// The stamp of the last bytes from the socket.
+    /// The arrival time of the last bytes read from the socket.
     stamp: Option<Stamp>,
 }
 
@@ -59,12 +60,14 @@ impl Tls {
         }
     }
 
-    /// Receives bytes like recv(2). 0 is the end, and `WouldBlock` means that an event follows.
+    /// Receives bytes like recv(2). A count of 0 is the end. `WouldBlock` means that an event will
+    /// announce further bytes.
     pub fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
         loop {
             let count = match self.connection.reader().read(buffer) {
                 Ok(count) => count,
-                // The response's framing tells an end without close_notify from a complete body.
+                // An end without close_notify is no error here, because the response's framing
+                // shows a missing part.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.take(socket)?;
@@ -89,8 +92,8 @@ impl Tls {
         Ok(count)
     }
 
-    /// Sends bytes like send(2). `flush` later sends the bytes that the socket does not take at
-    /// once.
+    /// Sends bytes like send(2). If the socket does not take all bytes at once, `flush` sends the
+    /// rest later.
     pub fn send(&mut self, socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
         let taken = self.connection.writer().write(bytes)?;
         self.flush(socket)?;
@@ -100,7 +103,7 @@ impl Tls {
         }
     }
 
-    /// Sends the waiting bytes. False: the socket takes no more bytes now.
+    /// Sends the waiting bytes. Returns false if the socket takes no more bytes now.
     pub fn flush(&mut self, socket: &OwnedFd) -> io::Result<bool> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut Raw::new(socket)) {
@@ -114,7 +117,8 @@ impl Tls {
 
     fn process(&mut self, socket: &OwnedFd) -> io::Result<()> {
         if let Err(error) = self.connection.process_new_packets() {
-            // The alert with the reason is sent if possible. The error decides.
+            // Tries to send the alert with the reason. The handshake's error is returned in any
+            // case.
             let _ = self.flush(socket);
             return Err(invalid(error));
         }
@@ -147,7 +151,7 @@ impl Tls {
     }
 }
 
-/// OpenSSL's name of a cipher: `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is
+/// Returns OpenSSL's name of a cipher: `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is
 /// `ECDHE-RSA-AES256-GCM-SHA384`.
 fn openssl_name(cipher: &str) -> String {
     if let Some(rest) = cipher.strip_prefix("TLS13_") {
@@ -210,7 +214,7 @@ impl Write for Raw<'_> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn ciphers_have_the_names_users_know() {
+    fn ciphers_have_the_names_of_openssl() {
         for (ours, theirs) in [
             ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
             (

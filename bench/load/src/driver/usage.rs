@@ -1,4 +1,5 @@
-//! The cost of a thread: processor time, time waiting for a core, preemptions.
+//! Reads the cost of a thread from the kernel: processor time, time waiting for a core,
+//! preemptions.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
@@ -32,7 +33,8 @@ impl Usage {
     }
 }
 
-/// Returns the second field of schedstat as a duration; zero if the kernel keeps none.
+/// Returns how long the thread has waited for a core (second field of schedstat); zero if the
+/// kernel does not count this.
 fn run_queue_delay() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let field = text

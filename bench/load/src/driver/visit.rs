@@ -1,4 +1,5 @@
-//! Session runs: each visitor's burst, outstanding calls, and cookies.
+//! Keeps the visits of a thread. A visit is one run of a session: its present burst, outstanding
+//! calls, and cookies.
 
 use crate::moment::Moment;
 
@@ -9,7 +10,7 @@ pub struct Visit {
     /// Index into the plan's sessions.
     pub session: usize,
     pub burst: usize,
-    /// Unanswered calls of the present burst.
+    /// The number of unanswered calls of the present burst.
     pub outstanding: usize,
     pub intended: Moment,
     pub permitted: Moment,
@@ -20,9 +21,9 @@ pub struct Visit {
     pub answered: u32,
     pub failed: u32,
     pub connections: u32,
-    /// A call failed, and the session ends after the rest of the burst.
+    /// Whether a call failed and the session ends after the rest of the burst.
     pub ending: bool,
-    /// A connection could not be made.
+    /// Whether the visit could not open a connection.
     pub refused: bool,
 }
 

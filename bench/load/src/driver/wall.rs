@@ -1,8 +1,8 @@
-//! Converts wall-clock times, which the kernel's stamps use, into moments.
+//! Converts wall-clock times into moments. The kernel's stamps are wall-clock times.
 //!
-//! Both clocks run at one speed. Their distance changes only when the wall clock is set. The
-//! distance is therefore measured again now and then, from clock reads so close together that no
-//! pause fits between them.
+//! The wall clock and the monotonic clock run at the same speed. Their difference changes only when
+//! the wall clock is set, so it is measured again now and then. A measurement counts only if its
+//! clock reads are so close together that nothing can have interrupted them.
 
 use std::time::Duration;
 
@@ -19,17 +19,18 @@ pub struct Wall {
     next_look: Moment,
 }
 
-/// How old the distance may become while the worker is awake.
+/// After this time the difference of the clocks is measured again.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Nanoseconds between the two moments around a wall-clock read. A smaller distance than `CLOSE` is
-/// accepted at once, a larger one than `TOO_WIDE` never.
+/// A measurement reads the wall clock between two reads of the monotonic clock. These limits are
+/// the nanoseconds between the two: at most `CLOSE` is accepted at once, more than `TOO_WIDE`
+/// never.
 const CLOSE: u64 = 500;
 const TOO_WIDE: u64 = 20_000;
 const TRIES: usize = 4;
 
 impl Wall {
-    /// Measures the distance again if it is old. The worker calls this before it converts stamps,
-    /// after any step that may have taken long.
+    /// Measures the difference of the clocks again if the last measurement is old. The worker calls
+    /// `look` after each wait and before it converts stamps.
     pub fn look(&mut self, clock: &Clock) {
         if clock.now() < self.next_look {
             return;
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_stamp_or_with_one_of_the_future_it_came_now() {
+    fn a_missing_stamp_and_a_stamp_of_the_future_count_as_now() {
         let clock = Clock::starting_in(Duration::ZERO);
         let mut wall = Wall::default();
         let now = Moment(1_000);

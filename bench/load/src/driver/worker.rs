@@ -1,8 +1,8 @@
-//! One thread's event loop: takes arrivals from the supply, carries them over links, and tells the
-//! observer.
+//! Runs one thread's event loop: takes arrivals from the supply, sends their requests over links,
+//! and calls the observer.
 //!
-//! A turn handles timers first, then due arrivals, then the sockets. A response that leaves its
-//! connection open is followed by the next request in the same step.
+//! A turn handles timers first, then due arrivals, then the sockets. After a response the next
+//! request follows on the same connection, within the same turn.
 
 mod exchange;
 mod failure;
@@ -57,15 +57,15 @@ pub struct Worker<'p, O> {
     timers: Timers,
     visits: Visits,
     source: Source,
-    /// Present if an endpoint uses TLS.
+    /// The TLS configuration, if an endpoint uses TLS.
     tls: Option<Arc<ClientConfig>>,
-    /// Arrivals that may still start beside those under way.
+    /// How many more arrivals may start now, in addition to those under way.
     permits: usize,
-    /// When a permit was last returned while there was none.
+    /// When a permit last became free while no permit was free.
     starved_until: Moment,
     under_way: u64,
     serial: u64,
-    /// The link whose bytes are being read. Its own sending waits until they are read.
+    /// The HTTP/2 link whose bytes are being read. The link sends nothing until its bytes are read.
     reading: Option<usize>,
     /// No request times out before this moment.
     next_deadline: Moment,
@@ -73,7 +73,7 @@ pub struct Worker<'p, O> {
     untold: Untold,
 }
 
-/// Counts of answers and failures since the control was told.
+/// The answers and failures that were not yet added to the counts of `Control`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Untold {
     completed: u64,
@@ -87,11 +87,11 @@ struct Arrival {
     permitted: Moment,
 }
 
-/// A user of a closed loop waits this long after a failed connection. Otherwise a refusing server
+/// How long a user of a closed loop waits after a failed connection. Otherwise a refusing server
 /// would get a hundred thousand requests per second.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(10);
 const RECEIVE_BYTES: usize = 128 * 1024;
-/// The longest sleep of a thread, so that the thread notices a stop by another thread.
+/// The longest sleep of a thread, so the thread notices a stop by another thread.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 impl<'p, O: Observer> Worker<'p, O> {
@@ -118,7 +118,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         };
         let streams = plan.connection.http2_streams.unwrap_or(1);
         let connections = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
-        // A session takes one permit, regardless of its calls.
+        // A session takes one permit, however many calls it sends at once.
         let permits = connections * if plan.sessions.is_empty() { streams } else { 1 };
         Ok(Worker {
             plan,
@@ -158,7 +158,8 @@ impl<'p, O: Observer> Worker<'p, O> {
             let mut now = self.clock.now();
             self.handle_due(now, &mut buffer);
             if self.supply.is_over(now) {
-                // The clock is read here, so that the last request may wait as long as all others.
+                // The clock is read again: `now` is older than the last request, which may wait as
+                // long as the others.
                 let since = *planning_ended.get_or_insert_with(|| self.clock.now());
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
                 let quiet = self.under_way == 0 && self.visits.active == 0;
@@ -220,8 +221,9 @@ impl<'p, O: Observer> Worker<'p, O> {
         self.begin_arrivals(now);
     }
 
-    /// Starts the due arrivals as far as there are permits. The delay of the later of several due
-    /// arrivals is the generator's own, so that the clock is read for each start.
+    /// Starts the due arrivals as far as there are permits. If several arrivals are due, the later
+    /// ones start with a delay. This delay is the generator's own, so the clock is read for each
+    /// start.
     fn begin_arrivals(&mut self, mut now: Moment) {
         if self.plan.sessions.is_empty() {
             while let Some(job) = self.next_job(now) {

@@ -1,14 +1,15 @@
-//! The chunked coding (RFC 9112 section 7.1). Sizes, extensions and trailers are checked and
-//! counted.
+//! Decodes the chunked transfer coding (RFC 9112 section 7.1). The decoder checks and counts sizes,
+//! extensions and trailers.
 
 use super::{Facts, Fault, Listener, Progress};
 
 #[derive(Debug, Default)]
 pub struct Chunks {
     step: Step,
-    /// Bytes left in the chunk, or the size while its digits are read.
+    /// The bytes left in the chunk. On the size line: the size so far. On a line of the trailers:
+    /// the first byte.
     left: u64,
-    /// Bytes seen on the present line.
+    /// The bytes read of the present line.
     column: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The head of a response: the status line and the three fields that frame the body.
+//! Parses the head of a response: the status line and the three fields that frame the body.
 
 use memchr::memchr;
 
@@ -7,7 +7,7 @@ use super::Fault;
 /// A complete head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes including the blank line.
+    /// The bytes of the head, including the blank line.
     pub length: usize,
     pub status: u16,
     pub minor_version: u8,
@@ -18,7 +18,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Returns whether another head follows, for example after 100 Continue.
+    /// Returns whether another head follows this head, as after 100 Continue.
     pub fn is_interim(&self) -> bool {
         (100..200).contains(&self.status) && self.status != 101
     }

@@ -16,8 +16,8 @@ impl Listener for ReceivedResponse {
     }
 }
 
-/// Feeds `bytes` in pieces of `step`. Returns the reader, the parts heard, and where the response
-/// was complete.
+/// Feeds `bytes` in pieces of `step`. Returns the reader, the received parts, and the number of
+/// bytes after which the response was complete.
 fn read_in_steps(
     bytes: &[u8],
     step: usize,
@@ -51,7 +51,7 @@ const WHOLE: &[(&str, u16, &str, bool)] = &[
 ];
 
 #[test]
-fn responses_are_read_alike_whatever_the_pieces() {
+fn responses_are_read_alike_in_pieces_of_any_size() {
     for (text, status, body, persistent) in WHOLE {
         for step in 1..=text.len() {
             let (reader, heard, complete) = read_in_steps(text.as_bytes(), step).expect(text);
@@ -74,14 +74,14 @@ fn responses_are_read_alike_whatever_the_pieces() {
 }
 
 #[test]
-fn bytes_after_the_response_are_left() {
+fn bytes_after_the_response_are_not_read() {
     let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 500";
     let (_, _, complete) = read_in_steps(text, text.len()).expect("a good response");
     assert_eq!(complete, Some(text.len() - 12));
 }
 
 #[test]
-fn a_response_without_length_ends_with_the_connection() {
+fn a_response_without_length_ends_when_the_connection_ends() {
     let (mut reader, heard, complete) =
         read_in_steps(b"HTTP/1.1 200 OK\r\n\r\nsome", 7).expect("a good response");
     assert_eq!(complete, None);

@@ -1,5 +1,5 @@
-//! The generator's limit on this machine: the plan's connections and threads against a responder in
-//! this process that answers each request with constant bytes.
+//! Measures the ceiling, the generator's own limit on this machine: runs the plan's connections and
+//! threads against a responder in this process that answers each request with constant bytes.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -18,11 +18,11 @@ use crate::request::Request;
 const TIME: Duration = Duration::from_millis(300);
 const WARM_UP: Duration = Duration::from_millis(50);
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
-/// The most connections of this calibration, which lasts a third of a second.
+/// The most connections of this measurement, which lasts about a third of a second.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Returns the reason for which the limit of a plan cannot be measured: the responder lacks a
-/// feature that the plan uses.
+/// Returns the feature of the plan that the responder lacks, so that the ceiling cannot be
+/// measured.
 pub fn beyond(plan: &Plan) -> Option<&'static str> {
     let tls = plan.requests.iter().any(|request| request.endpoint.tls);
     match (tls, plan.connection.http2_streams, plan.connection.throttle) {
@@ -33,7 +33,7 @@ pub fn beyond(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// Measures requests per second; `None` if the limit cannot be measured.
+/// Measures the ceiling in requests per second; `None` if it cannot be measured.
 pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
     if beyond(plan).is_some() {
         return Ok(None);
@@ -73,8 +73,8 @@ pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
     Ok((answered > 0).then(|| answered as f64 / TIME.as_secs_f64()))
 }
 
-/// Answers every request until `ended`. Each read brings whole requests, because each request is
-/// one segment.
+/// Answers every request until `ended`. Each read returns one whole request, because the generator
+/// sends a request in one segment and waits for the answer.
 fn respond(listener: &TcpListener, ended: &AtomicBool) {
     let Ok(mut epoll) = Epoll::new() else { return };
     let mut streams: HashMap<u64, TcpStream> = HashMap::new();

@@ -1,10 +1,11 @@
-//! The kernel's TCP counters before and after a run, from /proc/net/snmp and /proc/net/netstat.
+//! Reads the kernel's TCP counters from /proc/net/snmp and /proc/net/netstat. The verdict compares
+//! their values before and after a run.
 
-/// The values of the counters in `WATCHED`, in its order.
+/// The values of the counters in `WATCHED`, in the same order.
 #[derive(Clone, Debug, Default)]
 pub struct Counters([u64; WATCHED.len()]);
 
-/// The name in /proc and its meaning in a sentence.
+/// Each counter's name in /proc, and what an increase means.
 const WATCHED: [(&str, &str); 4] = [
     (
         "ListenOverflows",
@@ -47,7 +48,8 @@ impl Counters {
     }
 }
 
-/// Returns the value of a counter. The files hold pairs of lines: names, then values.
+/// Returns the value of a counter. The files in /proc hold pairs of lines: a line of names, then a
+/// line of values.
 fn find(text: &str, name: &str) -> Option<u64> {
     let lines: Vec<&str> = text.lines().collect();
     lines.chunks_exact(2).find_map(|pair| {

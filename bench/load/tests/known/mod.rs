@@ -1,9 +1,10 @@
-//! A server of known behaviour for these tests. The path of a request selects the behaviour. Each
-//! answer tells when the server read the request and wrote the answer, on the monotonic clock.
+//! Runs a server whose behaviour is known, for the tests of this folder. The path of a request
+//! selects the behaviour. Each answer says when the server read the request and wrote the answer,
+//! on the monotonic clock.
 //!
-//! `/?us=2000` holds a request for 2 ms. `&frozen=MS/MS` freezes the server for the second part of
-//! each period since its start. `&status=503` and `&end=reset|short|hang` end the answer
-//! differently. `&body=N` adds bytes.
+//! `/?us=2000` answers after 2 ms. `&frozen=PERIOD/PART` stops all answers during the last PART
+//! milliseconds of each PERIOD since the server's start. `&status=503` changes the status.
+//! `&end=reset|short|hang` breaks the answer off. `&body=N` adds N bytes.
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,7 +24,7 @@ pub struct Log {
     pub resets: AtomicU64,
     pub shorts: AtomicU64,
     pub hangs: AtomicU64,
-    /// Received cookie fields, and the longest time of a write.
+    /// The received cookie fields.
     pub cookies: Mutex<Vec<String>>,
     pub longest_write_ns: AtomicU64,
     pub peers: Mutex<Vec<SocketAddr>>,
@@ -127,7 +128,7 @@ fn hold(path: &str, began: Instant) {
             Duration::from_millis(part),
         );
     }
-    // A sleep ends late by the timer's slack, so that the last part is a busy wait.
+    // A sleep may end late by the timer's slack, so the last part is a busy wait.
     let slack = Duration::from_micros(80);
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         if left > slack {
@@ -138,8 +139,8 @@ fn hold(path: &str, began: Instant) {
     }
 }
 
-/// Returns the end of the freeze around `at`, otherwise `at`. The last `part` of each `period` is
-/// frozen.
+/// If `at` lies in a freeze, returns the end of the freeze, otherwise `at`. The last `part` of each
+/// `period` is a freeze.
 fn thaw(at: Instant, began: Instant, period: Duration, part: Duration) -> Instant {
     let passed = (at - began).as_nanos();
     let within = passed % period.as_nanos();
@@ -187,7 +188,7 @@ pub fn monotonic() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// One answered request with the server's report.
+/// One answered request with the times that the server reported.
 #[derive(Clone, Copy, Debug)]
 pub struct VerifiedSample {
     pub sample: Sample,
@@ -198,7 +199,7 @@ pub struct VerifiedSample {
 }
 
 impl VerifiedSample {
-    /// Response and service time by the server's clock. The measured times must include them.
+    /// Returns the response time by the server's clock. The measured time must not be shorter.
     pub fn true_response(&self) -> u64 {
         self.wrote.saturating_sub(self.sample.intended.0)
     }
@@ -208,7 +209,7 @@ impl VerifiedSample {
     }
 }
 
-/// Keeps everything and also feeds the recorder under test.
+/// An observer that stores every event and also passes it to the recorder under test.
 pub struct Both {
     pub recorder: mehari_load::Recorder,
     pub known: Vec<VerifiedSample>,

@@ -1,9 +1,9 @@
-//! Checks the generator's figures against the clock of a server of known behaviour.
+//! Tests the generator's figures against the clock of a server whose behaviour is known.
 //!
-//! A loaded machine may delay both sides, so that no test uses an absolute time. Each answer
-//! carries the server's own times, which are the truth. Truth and figure differ only by the way of
-//! the answer's bytes to the client, which is known for each request. `quiet` (ignored by default)
-//! adds the bounds of 1 % or 50 µs.
+//! A loaded machine may delay both sides, so no test uses an absolute time. Each answer carries the
+//! server's own times, which are the truth. Truth and figure differ only by the time that the
+//! answer's bytes take to the client. The tests know this time for each request. The module `quiet`
+//! (ignored by default) adds the bounds of 1 % or 50 µs.
 
 #[path = "../known/mod.rs"]
 mod known;
@@ -41,7 +41,7 @@ fn open(rate: f64, most_connections: usize) -> Schedule {
     }
 }
 
-/// Truth and figure of one percentile in nanoseconds.
+/// The true and the measured value of one percentile in nanoseconds.
 #[derive(Debug)]
 struct Figure {
     truth: u64,
@@ -73,10 +73,10 @@ fn figures(outcome: &RunOutcome<Both>, percents: &[f64]) -> Vec<Figure> {
         .collect()
 }
 
-/// Checks what holds on any machine: causality for each request, and percentiles between the truth
-/// and the truth plus the longest way of an answer.
+/// Checks what holds on every machine. No answer is complete before the server wrote it. Each
+/// percentile lies between the truth and the truth plus the longest time of an answer's way.
 fn hold_against_truth(outcome: &RunOutcome<Both>, percents: &[f64]) {
-    // The wall clock joins the two clocks, exact to a few microseconds.
+    // The two clocks are compared through the wall clock, which is exact to a few microseconds.
     let joint = 20_000;
     for known in known(outcome) {
         assert!(
@@ -144,11 +144,11 @@ fn a_bimodal_mix_shows_both_modes() {
     );
 }
 
-/// The stall of the literature is 100 s of 1 ms answers, then 100 s without answers. This test uses
-/// a hundredth of the time and ten times the rate. The truth is mean 250 ms, p75 500 ms, p99 980
-/// ms. One closed connection would report 1 ms.
+/// The standard example of a stall is 100 s with answers in 1 ms, then 100 s without answers. This
+/// test uses a hundredth of the time and ten times the rate. The true values are mean 250 ms, p75
+/// 500 ms, p99 980 ms. A closed loop with one connection would report 1 ms.
 #[test]
-fn a_stall_is_seen_by_the_open_loop_and_missed_by_the_closed_one() {
+fn an_open_loop_measures_a_stall_and_a_closed_loop_misses_it() {
     let server = Server::start();
     let path = "/?us=1000&frozen=2000/1000";
     let plan = Plan::new(
@@ -159,7 +159,7 @@ fn a_stall_is_seen_by_the_open_loop_and_missed_by_the_closed_one() {
     let opened = play(&plan);
     hold_against_truth(&opened, &[50.0, 75.0, 99.0]);
     let figures = figures(&opened, &[75.0, 99.0]);
-    // Half of all arrivals fall into the freeze. They wait for its rest, on average half of it.
+    // Half of all arrivals fall into the freeze. On average they wait for half of its length.
     assert!(
         figures[0].measured > 400_000_000 && figures[1].measured > 950_000_000,
         "{figures:?}"
@@ -181,9 +181,9 @@ fn a_stall_is_seen_by_the_open_loop_and_missed_by_the_closed_one() {
 }
 
 #[test]
-fn waiting_for_a_connection_is_told_from_the_generators_own_lateness() {
+fn the_wait_for_a_connection_is_reported_apart_from_the_generators_own_delay() {
     let server = Server::start();
-    // 200 arrivals per second of 10 ms each need two connections, and the plan has one.
+    // 200 requests per second of 10 ms each need two connections, but the plan has one.
     let plan = Plan::new(
         vec![get(&server, "/?us=10000")],
         open(200.0, 1),
@@ -289,7 +289,7 @@ fn refused_connections_fail_by_class_and_the_run_ends() {
 }
 
 #[test]
-fn what_is_under_way_at_the_end_is_censored() {
+fn requests_under_way_at_the_end_count_as_unfinished() {
     let server = Server::start();
     let mut plan = Plan::new(
         vec![get(&server, "/?end=hang")],
@@ -303,7 +303,7 @@ fn what_is_under_way_at_the_end_is_censored() {
         .iter()
         .map(|thread| thread.observer.count(FailureKind::Unfinished))
         .sum();
-    // Five requests hang. The others were intended and never permitted, and their waiting counts,
+    // Five requests hang. The others were intended but never started. Their waiting time counts,
     // too.
     assert_eq!(unfinished, 50);
     let recorder = &outcome.threads[0].observer.recorder;
@@ -315,7 +315,7 @@ fn what_is_under_way_at_the_end_is_censored() {
 }
 
 #[test]
-fn warm_up_is_sent_and_not_counted() {
+fn requests_of_the_warm_up_are_sent_and_not_counted() {
     let server = Server::start();
     let mut plan = Plan::new(
         vec![get(&server, "/")],
@@ -341,7 +341,7 @@ fn warm_up_is_sent_and_not_counted() {
 }
 
 #[test]
-fn requests_taken_in_order_go_round() {
+fn requests_in_order_are_repeated_from_the_first() {
     let server = Server::start();
     let requests = vec![
         get(&server, "/?body=1"),

@@ -1,18 +1,19 @@
-//! The generator's bounds on an idle machine.
+//! Tests the generator's bounds on an idle machine: figures within 1 % or 50 µs of the truth.
 
 use crate::known::Server;
 use crate::{figures, get, open, play};
 use mehari_load::{Plan, Request, Schedule, Stop};
 use std::time::Duration;
 
-/// Not 90: the stall begins there and the mix changes, so that one request makes a difference of 20
-/// ms.
+/// The percentiles under test. The 90th is left out: the stall begins there, and a single request
+/// shifts the percentile by 20 ms.
 const PERCENTS: [f64; 4] = [50.0, 85.0, 95.0, 99.0];
 
 /// A path and its share of the requests.
 type Weighted = (&'static str, u32);
 
-/// Plays a case once. Returns the percentiles that are off by more than 1 % and 50 µs.
+/// Plays a case once. Returns the percentiles that differ from the truth by more than 1 % and by
+/// more than 50 µs.
 fn play_case(name: &str, paths: &[Weighted], schedule: &Schedule, requests: u64) -> Vec<String> {
     let server = Server::start();
     let weighted = |(path, weight): &Weighted| Request {
@@ -42,8 +43,8 @@ fn play_case(name: &str, paths: &[Weighted], schedule: &Schedule, requests: u64)
     wrong
 }
 
-/// The generator's bounds on an idle machine: `chrt -f 10 cargo test --release -p mehari-load
-/// --test truth -- --ignored --nocapture`
+/// Run this test with `chrt -f 10 cargo test --release -p mehari-load --test truth -- --ignored
+/// --nocapture`
 ///
 /// A hypervisor may still take the core between the server's clock read and its write. A case is
 /// therefore played up to three times, and one good result is enough.

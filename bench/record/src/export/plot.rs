@@ -1,5 +1,5 @@
 //! Line charts as inline SVG: two axes, grid, series. The page's style sheet sets colours and type
-//! by class, so that one drawing serves light and dark pages.
+//! by class, so one drawing serves light and dark pages.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// A range with its marks. The ends of the range differ, so that their distance can be a divisor.
+/// A range with its marks. The ends of the range differ, so their distance can be a divisor.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub label: &'static str,
@@ -25,7 +25,7 @@ pub struct Series {
     /// The CSS class with the line's colour.
     pub class: &'static str,
     pub points: Vec<Option<(f64, f64)>>,
-    /// Fill the area under the line.
+    /// Whether to fill the area under the line.
     pub filled: bool,
 }
 

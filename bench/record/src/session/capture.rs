@@ -12,7 +12,7 @@ pub struct Captured {
     pub bytes: Vec<u8>,
     /// All bytes that passed, kept or not.
     pub size: u64,
-    /// The body ended properly.
+    /// Whether the body ended properly.
     pub complete: bool,
 }
 

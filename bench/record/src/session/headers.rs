@@ -80,7 +80,7 @@ pub fn local_cookie(value: &HeaderValue) -> HeaderValue {
     HeaderValue::from_str(&kept.join(";")).unwrap_or_else(|_| value.clone())
 }
 
-/// Returns the value as text. Bytes outside ASCII are read as Latin-1, so that nothing is lost.
+/// Returns the value as text. Bytes outside ASCII are read as Latin-1, so nothing is lost.
 pub fn value_text(value: &HeaderValue) -> String {
     match value.to_str() {
         Ok(text) => text.to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! [`mask`] masks values that vary by nature: dates, session identifiers, the servers' own
 //! addresses. Hidden values are counted and shown. Each server has its own visitor, as in a replay.
-//! Both servers get each request at once, so that a clock shows both the same time.
+//! Both servers get each request at once, so a clock shows both the same time.
 
 mod body;
 mod cookies;
@@ -38,7 +38,7 @@ pub struct Settings {
     pub masks: Vec<String>,
     /// Fields that are not compared.
     pub ignored_headers: Vec<String>,
-    /// The values of ETag and Last-Modified may differ.
+    /// Whether the values of ETag and Last-Modified may differ.
     pub ignore_validators: bool,
 }
 

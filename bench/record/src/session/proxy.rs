@@ -1,9 +1,9 @@
 //! The recording proxy: forwards all requests to one target and keeps each exchange as an entry.
 //!
-//! Bodies stream through both ways while their beginnings are kept, so that events and large files
+//! Bodies stream through both ways while their beginnings are kept, so events and large files
 //! arrive without delay. A client sees the proxy as the target. The recording holds what the target
-//! received and sent. The proxy requests answers without compression, so that a recording can be
-//! read and compared. The proxy does not offer upgrades (WebSocket) to the target.
+//! received and sent. The proxy requests answers without compression, so a recording can be read
+//! and compared. The proxy does not offer upgrades (WebSocket) to the target.
 
 mod exchange;
 

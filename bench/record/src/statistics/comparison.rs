@@ -54,7 +54,7 @@ pub struct Comparison {
     pub robust_ratio: Option<f64>,
     /// The number of pairs, or of values on the smaller side.
     pub samples: usize,
-    /// The samples are enough for a conclusion.
+    /// Whether the samples are enough for a conclusion.
     pub sufficient: bool,
 }
 

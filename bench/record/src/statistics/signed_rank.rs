@@ -5,7 +5,7 @@
 /// 1 without a non-zero value.
 ///
 /// Zeros are dropped, and equal sizes share their mean rank. The count of all sign patterns is
-/// exact. It uses a sum table over doubled ranks, so that shared ranks are whole numbers.
+/// exact. It uses a sum table over doubled ranks, so shared ranks are whole numbers.
 pub fn signed_rank_p(differences: &[f64]) -> f64 {
     let ranks = doubled_ranks(differences);
     let total: usize = ranks.iter().map(|(rank, _)| rank).sum();

@@ -9,7 +9,7 @@ use crate::{Error, Point, Record};
 type Compared = (Metric, f64, f64, Comparison);
 
 /// Compares one record of each. Intervals of the two runs stand for runs. The variation between
-/// runs of one server is not included, so that the conclusion holds for these two runs only.
+/// runs of one server is not included, so the conclusion holds for these two runs only.
 ///
 /// # Errors
 ///

@@ -83,7 +83,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Gives the site's log files to the user, so that USR1 can open them again.
+    /// Gives the site's log files to the user, so USR1 can open them again.
     pub fn take_logs(&self, site: &Site) -> Result<(), String> {
         let main = site.logs.access.iter().map(|log| &log.target);
         let of_hosts = site.hosts.iter().flat_map(|host| {

@@ -57,7 +57,7 @@ impl Keeper {
         for file in files {
             shell.arg(std::path::absolute(file)?);
         }
-        // In its own process group, so that the terminal's signals do not reach it.
+        // In its own process group, so the terminal's signals do not reach it.
         shell
             .process_group(0)
             .env_clear()

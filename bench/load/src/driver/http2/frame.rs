@@ -1,4 +1,4 @@
-//! Frames on the wire (RFC 9113 sections 4 and 6).
+//! Reads and writes HTTP/2 frames (RFC 9113 sections 4 and 6).
 
 pub const HEADER_LENGTH: usize = 9;
 pub const FLAG_END_STREAM: u8 = 1;

@@ -1,13 +1,13 @@
-//! HPACK (RFC 7541). Responses use no dynamic table. The first request of a connection puts the
-//! fields that all requests share into the server's dynamic table, and later requests refer to them
-//! by number.
+//! Encodes requests and decodes responses with HPACK (RFC 7541). The first request of a connection
+//! enters the fields that all requests share into the server's dynamic table. Later requests refer
+//! to these fields by number. Responses use no dynamic table.
 //!
-//! The blocks are rendered once before the run. A general encoder would encode every request anew.
+//! The blocks are rendered once before the run. A library would encode every request anew.
 
 use super::huffman;
 use crate::request::Fields;
 
-/// The static table (appendix A). Values are given only where an entry has one.
+/// The static table (RFC 7541 appendix A). An empty text means that the entry has no value.
 const STATIC: [(&str, &str); 61] = [
     (":authority", ""),
     (":method", "GET"),
@@ -72,10 +72,10 @@ const STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// The header block of one request in three forms.
+/// The header block of one request in three encodings.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// For the first request of a connection: enters the common fields into the table.
+    /// For the first request of a connection. This block enters the common fields into the table.
     pub first: Vec<u8>,
     /// For later requests of the connection.
     pub later: Vec<u8>,
@@ -83,7 +83,8 @@ pub struct Block {
     pub plain: Vec<u8>,
 }
 
-/// The default size of the table, and the size of an entry beside its text.
+/// The default size of the dynamic table in bytes, and what an entry counts in addition to its
+/// text.
 pub const TABLE: usize = 4096;
 const ENTRY: usize = 32;
 
@@ -112,8 +113,8 @@ pub fn requests<'f>(all: impl Iterator<Item = &'f Fields>, tls: bool) -> Vec<Blo
     lists.iter().map(|list| block(list, &common)).collect()
 }
 
-/// Returns the fields that all requests share in one order, as far as the table can hold them;
-/// empty if the orders differ.
+/// Returns the fields that all requests share, as far as the table can hold them. Returns no fields
+/// if the requests have them in different orders.
 fn common(lists: &[Vec<Field>]) -> Vec<Field> {
     let Some(first) = lists.first() else {
         return Vec::new();
@@ -152,7 +153,7 @@ fn block(list: &[Field], common: &[Field]) -> Block {
         match common.iter().position(|other| other == one) {
             Some(place) => {
                 literal(&mut block.first, INDEXED, &one.0, &one.1);
-                // The latest entry has the lowest number.
+                // The entry that was added last has the lowest number.
                 let number = STATIC.len() + common.len() - place;
                 integer(&mut block.later, 0x80, 7, number);
             }
@@ -165,8 +166,8 @@ fn block(list: &[Field], common: &[Field]) -> Block {
     block
 }
 
-/// Encodes one field: indexed if the static table has name and value, otherwise a literal without
-/// indexing.
+/// Encodes one field: as an index if the static table has the name with this value, otherwise as a
+/// literal without indexing.
 pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(place) = STATIC.iter().position(|entry| *entry == (name, value)) {
         return integer(out, 0x80, 7, place + 1);
@@ -178,7 +179,7 @@ pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
 #[derive(Clone, Copy)]
 struct LiteralKind {
     pattern: u8,
-    /// How many bits of the first byte belong to the number of the name.
+    /// How many bits of the first byte hold the index of the name.
     number_bits: u32,
 }
 
@@ -193,7 +194,8 @@ const UNINDEXED: LiteralKind = LiteralKind {
     number_bits: 4,
 };
 
-/// Encodes a literal (section 6.2). The name is a number if the static table has it.
+/// Encodes a literal (section 6.2). If the static table has the name, the name's index is written
+/// instead.
 fn literal(out: &mut Vec<u8>, kind: LiteralKind, name: &str, value: &str) {
     match STATIC.iter().position(|(known, _)| *known == name) {
         Some(place) => integer(out, kind.pattern, kind.number_bits, place + 1),
@@ -227,7 +229,7 @@ fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, value: usize) {
 
 /// Returns the `:status` of a response's block; `None` if the block has no readable status.
 pub fn status(block: &[u8]) -> Option<u16> {
-    // The first byte is nearly always an entry of the static table.
+    // The first byte is nearly always the index of a `:status` entry in the static table.
     if let Some(index @ 0x88..=0x8e) = block.first() {
         return STATIC[usize::from(index & 0x7f) - 1].1.parse().ok();
     }
@@ -240,7 +242,7 @@ pub fn status(block: &[u8]) -> Option<u16> {
     found.filter(|status| (100..1000).contains(status))
 }
 
-/// Returns the block as an HTTP/1 head, for observers and cookie jars.
+/// Decodes the block into an HTTP/1 head, for observers and cookie jars.
 pub fn as_text(block: &[u8]) -> String {
     let (mut status, mut fields) = (String::new(), String::new());
     decode(block, |name, value| match name {

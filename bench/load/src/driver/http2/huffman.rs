@@ -1,7 +1,7 @@
-//! Decodes Huffman strings (RFC 7541 appendix B). The code is canonical: within a length, codes
-//! follow the order of the symbols, so that a table of symbols by length is enough.
+//! Decodes Huffman strings (RFC 7541 appendix B). The code is canonical: codes of equal length
+//! follow the order of their symbols. A table of the symbols by length is therefore enough.
 
-/// Symbols by the length of their code, in the order of their codes.
+/// The symbols for each code length in bits, in the order of their codes.
 const BY_LENGTH: [(u32, &[u8]); 21] = [
     (5, b"012aceiost"),
     (6, b" %-./3456789=A_bdfghlmnpru"),
@@ -44,7 +44,7 @@ const BY_LENGTH: [(u32, &[u8]); 21] = [
     (30, b"\n\r\x16"),
 ];
 
-/// Returns the text of a coded string. It ends early at a code that no symbol has.
+/// Decodes a string. The text ends at the first code that belongs to no symbol.
 pub fn decode(bytes: &[u8]) -> String {
     let mut text = Vec::new();
     let (mut code, mut length, mut first) = (0u32, 0u32, 0u32);

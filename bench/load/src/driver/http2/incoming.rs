@@ -1,5 +1,5 @@
-//! The receiving side: assembles frames from the pieces that the socket delivers, and acts on each
-//! frame.
+//! Receives HTTP/2 frames: assembles each frame from the pieces that the socket delivers, and acts
+//! on it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,8 @@ use super::{
 };
 
 impl Http2 {
-    /// Takes bytes until a stream has ended, or until the bytes are used up (`None`).
+    /// Reads `bytes` until a stream ends, and returns that stream. Returns `None` if no stream ends
+    /// in `bytes`.
     pub fn feed(
         &mut self,
         bytes: &mut &[u8],
@@ -84,7 +85,8 @@ impl Http2 {
         Ok(())
     }
 
-    /// Returns the whole payload of a frame other than DATA; `None` while it is incomplete.
+    /// Returns the whole payload of a frame other than DATA; `None` while the payload is
+    /// incomplete.
     fn take_payload<'b>(&mut self, header: Header, bytes: &mut &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.carry.is_empty() && bytes.len() >= header.length {
             let (payload, rest) = bytes.split_at(header.length);
@@ -142,7 +144,8 @@ impl Http2 {
         Ok(over)
     }
 
-    /// Enlarges the connection's window before it is used up. The window of a stream is 2 GiB.
+    /// Enlarges the connection's window before the server has used it up. A stream's window of 2
+    /// GiB is never enlarged.
     fn credit(&mut self, length: usize) {
         self.uncredited += length;
         if self.uncredited > CREDIT_AFTER {

@@ -32,7 +32,8 @@ fn frame_of(kind: FrameType, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> 
     out
 }
 
-/// Settings, an interim head, a final head in two frames, padded data, and trailers.
+/// Returns a response with settings, ping, an interim head, a final head in two frames, padded data
+/// and trailers.
 fn conversation() -> Vec<u8> {
     let settings = [0, 3, 0, 0, 0, 7, 0, 4, 0, 0, 0, 2];
     [
@@ -59,7 +60,7 @@ fn conversation() -> Vec<u8> {
 }
 
 #[test]
-fn a_response_is_read_alike_whatever_the_pieces() {
+fn a_response_is_read_alike_in_pieces_of_any_size() {
     let bytes = conversation();
     for step in 1..=bytes.len() {
         let (mut http2, mut heard) = (Http2::new(), ReceivedParts::default());
@@ -80,7 +81,7 @@ fn a_response_is_read_alike_whatever_the_pieces() {
 }
 
 #[test]
-fn a_body_keeps_to_the_windows() {
+fn a_request_body_stays_within_the_windows() {
     let mut http2 = Http2::new();
     http2.was_sent(http2.unsent().len());
     http2.start(flight(), &Block::default(), &[b'x'; 100_000]);
@@ -130,7 +131,7 @@ fn broken_frames_are_faults() {
 }
 
 #[test]
-fn fields_of_the_static_table_take_one_byte() {
+fn a_field_of_the_static_table_takes_one_byte() {
     let mut out = Vec::new();
     hpack::field(&mut out, ":method", "GET");
     hpack::field(&mut out, "cookie", "a");
@@ -152,7 +153,7 @@ fn fields(path: &str) -> crate::request::Fields {
 }
 
 #[test]
-fn common_fields_are_entered_once_and_named_by_number_afterwards() {
+fn common_fields_are_entered_once_and_then_sent_as_numbers() {
     let blocks = hpack::requests([fields("/1"), fields("/2")].iter(), false);
     assert_eq!(
         blocks[0].first,

@@ -1,5 +1,5 @@
-//! Turns the plan's TLS policy into a rustls configuration: trusted certificates, own identity, and
-//! versions.
+//! Turns the plan's TLS policy into a rustls configuration: trusted certificates, the client's own
+//! certificate, and TLS versions.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -16,7 +16,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use crate::plan::{TlsPolicy, TlsVersions};
 use crate::plan_error::PlanError;
 
-/// Returns a configuration with its own resumption cache. Each thread needs one.
+/// Returns a configuration with its own resumption cache. Each thread needs its own configuration.
 pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig>, PlanError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let versions: &[_] = match policy.versions {
@@ -110,8 +110,8 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, PlanError> {
     }
 }
 
-/// Trusts authorities and also the named certificates themselves, such as a self-signed server
-/// certificate.
+/// Trusts the certificates of the given files in two ways: as authorities, and as server
+/// certificates themselves, for example self-signed certificates.
 #[derive(Debug)]
 struct Trusted {
     pinned: Vec<CertificateDer<'static>>,

@@ -1,5 +1,4 @@
-//! An exchange from the event to the answer: handling an event, writing, and the steps after an
-//! answer.
+//! Handles the events of links: writes requests, and reports each complete answer.
 
 use std::io;
 
@@ -22,7 +21,7 @@ impl<O: Observer> Worker<'_, O> {
         };
         if link.phase == Phase::Securing {
             self.secure(index);
-            // Bytes that came with the end of the handshake cause no further event.
+            // For bytes that came together with the end of the handshake there is no further event.
             let token = event.token();
             let open = self
                 .links
@@ -57,7 +56,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Passes as much of the waiting requests to the kernel as it takes.
+    /// Passes the waiting requests to the kernel, as far as it takes their bytes.
     pub(super) fn write(&mut self, index: usize, now: Moment) {
         let prepared = self.prepared;
         loop {

@@ -1,4 +1,5 @@
-//! Unanswered requests: broken connections, time-outs, and the end of the run.
+//! Reports unanswered requests: after broken connections, after time-outs, and at the end of the
+//! run.
 
 use std::io;
 
@@ -139,7 +140,8 @@ impl<O: Observer> Worker<'_, O> {
         self.next_deadline = next;
     }
 
-    /// Reports, at the end of the run, the requests under way and those that never started.
+    /// At the end of the run, reports the requests that are under way and the arrivals that never
+    /// started.
     pub(super) fn report_unfinished(&mut self, now: Moment) {
         for index in self.links.indices() {
             self.fail_link(index, FailureKind::Unfinished, None, now);

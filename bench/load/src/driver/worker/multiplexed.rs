@@ -1,4 +1,5 @@
-//! The worker's HTTP/2 links: many concurrent exchanges that end in any order.
+//! Drives the worker's HTTP/2 links. A link carries many exchanges at once, and they end in any
+//! order.
 
 use std::io;
 

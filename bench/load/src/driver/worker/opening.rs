@@ -1,4 +1,4 @@
-//! Assigns a job to a connection: an idle one or a new one.
+//! Assigns a job to an idle connection or to a new connection.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -119,7 +119,9 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Returns the bytes of a request with a session's cookies.
+    /// Returns the bytes that carry a session's cookies: for HTTP/1 the whole request, for HTTP/2 a
+    /// header block with the cookies only. Returns `None` if the session has no cookie for the
+    /// request.
     fn own_bytes(&mut self, job: &Job) -> Option<Box<[u8]>> {
         let cookies = self.cookies(job)?;
         let bytes = match self.plan.connection.http2_streams {

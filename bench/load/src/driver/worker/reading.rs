@@ -16,12 +16,13 @@ use super::super::timers::Due;
 use super::exchange::broken;
 use super::Worker;
 
-/// Small reads per second of a slow client.
+/// How many small reads a slow client makes per second.
 const SLOW_READS_A_SECOND: u64 = 50;
-/// Nanoseconds of reading that a slow client may catch up on after it found no bytes.
+/// For how many nanoseconds without bytes a slow client may read faster afterwards.
 const SLOWEST_CATCH_UP: u64 = 100_000_000;
 
-/// When bytes arrived, by the kernel's stamp if there is one, and when they were read.
+/// The arrival time of bytes (from the kernel's stamp if there is one), and the time of reading
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub came: Moment,
@@ -104,7 +105,7 @@ impl<O: Observer> Worker<'_, O> {
             Moment(link.next_read.0.max(kept)).after(Duration::from_nanos(cost as u64));
     }
 
-    /// Reads the available bytes. `ending`: the connection is read to its end.
+    /// Reads the available bytes. With `ending`, reads until the end of the connection.
     pub(super) fn read(&mut self, index: usize, ending: bool, buffer: &mut [u8]) {
         loop {
             let Some(allowance) = self.allowance(index) else {
@@ -148,7 +149,7 @@ impl<O: Observer> Worker<'_, O> {
                 return false;
             };
             let Some(exchange) = link.exchange() else {
-                // These bytes answer no request, so that the connection is not used again.
+                // These bytes answer no request, so the connection is not used again.
                 if !bytes.is_empty() {
                     self.close(index, now);
                 }

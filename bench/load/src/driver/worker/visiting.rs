@@ -1,5 +1,6 @@
 //! Plays sessions. The calls of a burst are sent together. The next burst follows when all calls
-//! are answered and the think time is over. A session has its own connections, which end with it.
+//! are answered and the think time is over. A session has its own connections, which are closed at
+//! its end.
 
 use crate::moment::Moment;
 use crate::observe::{Observer, SessionEnd};
@@ -73,7 +74,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Notes a connection that was opened for the visit.
+    /// Remembers a connection that was opened for the visit.
     pub(super) fn visit_opened(&mut self, index: u32, endpoint: usize, token: u64) {
         let Some(visit) = self.visits.get(index) else {
             return;
@@ -90,7 +91,7 @@ impl<O: Observer> Worker<'_, O> {
         visit.jar.as_ref()?.value_for(url)
     }
 
-    /// Handles the answer to a visit's call. The connection stays if `reusable`.
+    /// Handles the answer to a visit's call.
     pub(super) fn visit_answered(&mut self, flight: &Flight, status: u16, now: Moment) {
         let Some(index) = flight.job.visit else {
             return;
@@ -115,8 +116,8 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Handles the failure of a visit's call. A timer does the next step, so that a failure opens
-    /// no connection at once.
+    /// Handles the failure of a visit's call. A timer does the next step, so a failure opens no
+    /// connection at once.
     pub(super) fn visit_failed(&mut self, index: u32, refused: bool, now: Moment) {
         let Some(visit) = self.visits.get(index) else {
             return;
@@ -135,7 +136,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Ends the burst and starts the next one, now or after its think time.
+    /// Ends the burst and starts the next burst, now or after its think time.
     fn next_burst(&mut self, index: u32, now: Moment, by_timer: bool) {
         let end = self.supply.end();
         let Some(visit) = self.visits.get(index) else {

@@ -26,8 +26,7 @@ pub fn section(record: &Record) -> String {
     html
 }
 
-/// Returns the drawing in a wide and a narrow form, so that its text is readable on both kinds of
-/// pages.
+/// Returns the drawing in a wide and a narrow form, so its text is readable on both kinds of pages.
 fn figure(title: &str, note: &str, chart: &Chart) -> String {
     let legend: Vec<String> = chart
         .series

@@ -115,8 +115,8 @@ impl Step {
     }
 }
 
-/// Sets the order of the steps. Entries are sorted by start, so that a later step waits for
-/// everything that an earlier step waits for.
+/// Sets the order of the steps. Entries are sorted by start, so a later step waits for everything
+/// that an earlier step waits for.
 fn wait_as_recorded(steps: &mut [Step], recorded: &[&Entry]) {
     let mut by_end: Vec<usize> = (0..recorded.len()).collect();
     by_end.sort_by_key(|place| ended_unix_us(recorded[*place]));

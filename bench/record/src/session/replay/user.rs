@@ -31,7 +31,7 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
     let mut under_way: JoinSet<Played> = JoinSet::new();
     for (place, step) in script.steps.iter().enumerate() {
         while step.after.iter().any(|earlier| ended[*earlier].is_none()) {
-            // All steps of `after` were spawned before, so that a request is under way.
+            // All steps of `after` were spawned before, so a request is under way.
             let Some(Ok(result)) = under_way.join_next().await else {
                 return;
             };
