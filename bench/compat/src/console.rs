@@ -1,10 +1,10 @@
-//! The output of a tool: two byte streams, so a test can read what a terminal would show.
+//! Defines the output of a tool: two byte streams, so tests can read what a terminal would show.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The standard output and standard error of a tool. The tool shares them with its tally in the
-/// engine.
+/// The standard output and standard error of a tool. The tool and its tally in the engine share
+/// them.
 #[derive(Clone)]
 pub struct Console {
     streams: Arc<Mutex<Streams>>,
@@ -25,7 +25,8 @@ impl Console {
         }
     }
 
-    /// Returns the process's own streams: line by line on a terminal, in blocks into a pipe.
+    /// Returns the process's own streams. They are written line by line to a terminal, and in
+    /// blocks otherwise.
     pub fn of_process() -> Console {
         let out = io::stdout();
         if out.is_terminal() {
@@ -35,7 +36,7 @@ impl Console {
         }
     }
 
-    /// Prints to standard output. A reader that has closed the pipe is no error of the run.
+    /// Prints to standard output. A closed pipe is ignored: it does not end the run.
     pub fn out(&self, text: impl AsRef<[u8]>) {
         let _ = self.streams().out.write_all(text.as_ref());
     }
@@ -49,13 +50,13 @@ impl Console {
         let _ = self.streams().out.flush();
     }
 
-    /// The streams stay usable after a panic during printing.
+    /// Locks the streams. They stay usable after a panic during printing.
     fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The end of a tool before it sends anything: its exit status and its message.
+/// How a tool ends before it sends anything: its exit status and its message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u8,

@@ -1,15 +1,15 @@
-//! Arrivals with uniformly distributed random intervals. The engine's timetable has no such
-//! schedule, so each interval is a stage.
+//! Makes arrivals with uniformly distributed random intervals, for httperf and http_load. The
+//! engine has no such schedule, so each interval becomes a stage.
 
 use mehari_load::{Random, Stage};
 use std::time::Duration;
 
-/// The number of intervals drawn beforehand. Later arrivals have a constant interval.
+/// The most intervals that are drawn before the run. Later arrivals have a constant interval.
 const DRAWN: u64 = 1_000_000;
 /// A time in seconds that is longer than any run.
 const FOR_EVER: f64 = 1e9;
 
-/// Stages for `count` arrivals with intervals between `least` and `most` seconds.
+/// Returns stages for `count` arrivals with intervals between `least` and `most` seconds.
 pub fn stages(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
     let mut random = Random::new(seed);
     let drawn = (0..count.min(DRAWN))
@@ -37,7 +37,7 @@ mod tests {
     use mehari_load::{Arrivals, Schedule};
 
     #[test]
-    fn arrivals_come_within_their_bounds_and_go_on_after_the_drawn_ones() {
+    fn intervals_stay_within_their_bounds_and_arrivals_go_on_after_the_drawn_intervals() {
         let schedule = Schedule::Stages {
             stages: stages(0.001, 0.003, 500, 7),
             arrivals: Arrivals::Constant,

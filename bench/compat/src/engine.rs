@@ -1,6 +1,8 @@
-//! Runs the engine for a tool: with a single thread and one observer, which is returned at the end.
+//! Runs the load engine for a tool. The engine has one thread and one observer, and the tool gets
+//! the observer back at the end.
 //!
-//! The originals have one thread and print as events happen. One thread keeps their lines in order.
+//! The original tools have one thread and print as events happen. With one thread Mehari prints the
+//! same lines in the same order.
 
 use mehari_load::{run, Control, Observer, Plan, PlanError};
 use signal_hook::consts::SIGINT;
@@ -10,29 +12,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The result of a run besides its observer.
+/// The costs of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran {
     pub elapsed: Duration,
     /// Processor time of the run's thread.
     pub user: Duration,
     pub system: Duration,
-    /// Ctrl-C ended the run.
+    /// Whether Ctrl-C ended the run.
     pub interrupted: bool,
 }
 
-/// Runs `plan`.
+/// Runs `plan`. Returns the observer and the costs.
 ///
 /// # Errors
-///
-/// The plan cannot be carried out. Nothing was sent.
+/// [`PlanError`] if the plan cannot be carried out. No request was sent then.
 pub fn run_plan<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), PlanError> {
     plan.threads = Some(1);
     let control = Control::new();
     let interrupted = stop_on_interrupt(&control);
     let slot = Cell::new(Some(observer));
     let outcome = run(&plan, &control, |_thread| {
-        slot.take().expect("one thread asks for one observer")
+        slot.take()
+            .expect("a run with one thread needs one observer")
     })?;
     let ran = Ran {
         elapsed: outcome.elapsed,

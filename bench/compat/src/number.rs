@@ -1,5 +1,5 @@
-//! Numbers as the originals read and write them: C's `atoi`, prefixes as in `strtod`, and `%g` of
-//! `printf`.
+//! Reads and writes numbers as the original tools do: like C's `atoi`, `strtod` and `strtoul`, and
+//! like `%g` of `printf`.
 
 /// Reads a number like C's `atoi`: leading blanks, a sign, digits; 0 without digits. A value beyond
 /// 32 bits becomes the nearest 32-bit value (C leaves this undefined).
@@ -35,7 +35,7 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     None
 }
 
-/// Returns the integer prefix of `text` and the text after it, as `strtoul(text, &end, 10)`.
+/// Returns the integer prefix of `text` and the text after it, like `strtoul(text, &end, 10)`.
 pub fn leading_integer(text: &str) -> Option<(u64, &str)> {
     let trimmed = text.trim_start();
     let end = trimmed
@@ -45,8 +45,8 @@ pub fn leading_integer(text: &str) -> Option<(u64, &str)> {
     Some((value, &trimmed[end..]))
 }
 
-/// `printf("%g")`: six significant digits, no trailing zeros, and an exponent below 1e-4 and from
-/// 1e6 on.
+/// Formats `value` like `printf("%g")`: six significant digits, no trailing zeros, and an exponent
+/// below 1e-4 and from 1e6 on.
 pub fn general(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().to_lowercase();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn leading_number_stops_where_the_number_does() {
+    fn leading_number_returns_the_text_after_the_number() {
         assert_eq!(leading_number("0.5,3"), Some((0.5, ",3")));
         assert_eq!(leading_number("3e"), Some((3.0, "e")));
         assert_eq!(leading_number("x"), None);

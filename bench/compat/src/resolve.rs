@@ -1,4 +1,4 @@
-//! Resolves names before any load is sent. Errors hold the resolver's own message.
+//! Resolves names before any load is sent. Errors contain the resolver's own message.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -13,7 +13,7 @@ pub struct Unresolved {
     pub code: i32,
 }
 
-/// glibc's messages and numbers. The standard library keeps the message and drops the number.
+/// glibc's messages and numbers. Rust's standard library gives the message without the number.
 const REASONS: &[(&str, i32)] = &[
     ("Name or service not known", 2),
     ("Temporary failure in name resolution", 3),
@@ -47,16 +47,17 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
     }
 }
 
-/// Returns the first IPv4 address of `name`, otherwise its first address. httperf and http_load
-/// know IPv4 only.
+/// Returns the first IPv4 address of `name`, otherwise its first address. The original httperf and
+/// http_load support IPv4 only.
 pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
     let preferred = found.iter().find(|address| address.is_ipv4());
     Ok(*preferred.unwrap_or(&found[0]))
 }
 
-/// Returns the first address of `name` that accepts a connection; the first address if none does.
-/// ab tries the addresses in turn with its first request. A single address is not tried.
+/// Returns the first address of `name` that accepts a connection, or the first address if none
+/// accepts. The original ab tries the addresses in turn with its first request. A single address is
+/// not tried.
 pub fn reachable(name: &str, port: u16) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
     let found: Vec<SocketAddr> = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
@@ -69,7 +70,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn of_several_addresses_the_one_that_answers_is_taken() {
+    fn the_address_that_accepts_connections_is_chosen() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
         let port = listener.local_addr().expect("it is bound").port();
         let found = reachable("localhost", port).expect("localhost has addresses");

@@ -1,5 +1,5 @@
-//! Compares `mehari ab` with Debian's ab: lines, their order, streams, exit status, and bytes sent
-//! are equal.
+//! Compares `mehari ab` with Debian's ab: the printed lines and their order, the streams, the exit
+//! status and the sent bytes must be equal.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -147,19 +147,19 @@ fn ab() -> Pair {
 }
 
 #[test]
-fn ab_prints_and_sends_what_the_original_does() {
+fn ab_prints_and_sends_the_same_as_the_original() {
     let lines: Vec<&str> = SETS.iter().chain(TLS_SETS).copied().collect();
     ab().compare(&lines);
 }
 
 #[test]
-fn ab_answers_to_its_name_through_a_link_and_as_a_subcommand() {
+fn ab_runs_through_a_link_of_its_name_and_as_a_subcommand() {
     let named = ab().answers_to_its_name("{url}/fixed");
     assert!(named.contains("Complete requests:      1\n"), "{named}");
 }
 
 #[test]
-fn ab_writes_the_files_the_original_writes() {
+fn ab_writes_the_same_files_as_the_original() {
     let (ab, line) = (ab(), "-n 7 -e {csv} -g {gnuplot} {url}/fixed");
     ab.ours(line);
     let ours = (ab.read("csv"), ab.read("gnuplot"));
@@ -177,7 +177,7 @@ fn ab_writes_the_files_the_original_writes() {
 }
 
 #[test]
-fn a_body_shorter_than_announced_is_a_failure_and_was_none() {
+fn a_body_shorter_than_announced_fails_unless_bug_compatible() {
     let ab = ab();
     let right = ab.ours("-n 3 {url}/short").out_text();
     let failures =
@@ -187,7 +187,7 @@ fn a_body_shorter_than_announced_is_a_failure_and_was_none() {
 }
 
 #[test]
-fn a_connection_closed_without_an_answer_is_a_failure_and_was_none() {
+fn a_connection_closed_without_an_answer_fails_unless_bug_compatible() {
     let ab = ab();
     let right = ab.ours("-n 3 {url}/empty").out_text();
     assert!(right.contains("Failed requests:        3\n"), "{right}");
@@ -213,7 +213,7 @@ fn counts(report: &str) -> Vec<String> {
 }
 
 #[test]
-fn ab_counts_what_the_original_counts() {
+fn ab_counts_the_same_as_the_original() {
     let lines = [
         "-n 20 -c 3 {url}/fixed",
         "-k -n 20 -c 3 {url}/fixed",
@@ -235,14 +235,14 @@ fn ab_counts_what_the_original_counts() {
 }
 
 #[test]
-fn an_interrupted_ab_still_reports_and_answers_1() {
+fn an_interrupted_ab_prints_its_report_and_exits_with_1() {
     let ours = ab().compare_interrupted("-n 1000 -c 2 {url}/slow", 6);
     assert_eq!(ours.status, Some(1), "{ours:?}");
     assert!(ours.out_text().contains("Requests per second:"), "{ours:?}");
 }
 
 #[test]
-fn a_time_limit_ends_the_run_of_a_server_that_hangs() {
+fn a_time_limit_ends_a_run_against_a_server_that_hangs() {
     let ran = ab().ours("-t 1 -c 2 {url}/hang");
     assert_eq!(ran.status, Some(0), "{ran:?}");
     assert!(ran.out_text().contains("Complete requests:      0\n"));
@@ -250,7 +250,7 @@ fn a_time_limit_ends_the_run_of_a_server_that_hangs() {
 }
 
 #[test]
-fn a_time_limit_alone_is_not_cut_by_the_fifty_thousand_requests_it_implies() {
+fn a_run_with_a_time_limit_only_does_not_end_after_fifty_thousand_requests() {
     let ab = ab();
     let timed = ab.ours("-t 1 -k {url}/fixed").out_text();
     let taken = timed.lines().find(|line| line.starts_with("Time taken"));

@@ -1,5 +1,4 @@
-//! Compares `mehari crashme` with the format of the mod_perl guide's script, for the values of its
-//! constants and for the options.
+//! Compares the output of `mehari crashme` with the format of the mod_perl guide's script.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -24,7 +23,7 @@ fn crashme() -> Pair {
     })
 }
 
-/// Returns the lines with masked measurements and unmasked counts.
+/// Returns the lines of the report. Measurements are masked, counts are not.
 fn counts(ran: &Ran) -> Vec<String> {
     let out = ran.out_text();
     out.lines()
@@ -37,8 +36,7 @@ fn counts(ran: &Ran) -> Vec<String> {
         .collect()
 }
 
-/// The words of the command line, the URLs among them, and the script's results: total, agents,
-/// succeeded, errors.
+/// A command line, its URLs, and the expected results: total, agents, succeeded, errors.
 type Row = (
     &'static str,
     &'static [&'static str],
@@ -116,7 +114,7 @@ fn crashme_prints_the_guides_format() {
 }
 
 #[test]
-fn crashme_sends_what_the_scripts_agent_sent() {
+fn crashme_sends_the_same_request_as_the_scripts_agent() {
     let crashme = crashme();
     crashme.ours("-n 2 {url}/404");
     let wanted = format!(

@@ -1,5 +1,5 @@
-//! Compares `mehari http_load` with templates. No distribution has the original, so the lines come
-//! from its source and from the mod_perl guide's sample.
+//! Compares the output of `mehari http_load` with templates. No distribution has the original
+//! program. The templates come from its source and from the sample in the mod_perl guide.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -10,7 +10,8 @@ use stand::server::Server;
 use stand::shape;
 use std::path::Path;
 
-/// Returns the report of a run whose fetches were all answered with the given codes.
+/// Returns the expected report of a run with the given lines of status codes. `between` holds the
+/// lines before them.
 fn report(between: &[&str], codes: &[&str]) -> String {
     let mut lines = vec![
         "# fetches, # max parallel, # bytes, in # seconds",
@@ -84,7 +85,8 @@ fn http_load(places: &Places, folder: &Path, line: &str) -> Ran {
     run(&link(folder, "http_load"), &places.words(line), folder)
 }
 
-/// Returns the shape without the line that appears only in runs of more than 10 ms.
+/// Returns the shape of a report without the line of rates, which only runs of more than 10 ms
+/// have.
 fn lasting(text: &str) -> Vec<String> {
     let mut lines = shape::of(text);
     lines.retain(|line| line != "# fetches/sec, # bytes/sec");
@@ -92,7 +94,7 @@ fn lasting(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_run_of_some_length_has_its_rates() {
+fn a_run_of_a_second_reports_rates() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let places = places(&server, folder.path());
     let out = http_load(&places, folder.path(), "-r 40 -s 1 {one}").out_text();
@@ -105,7 +107,7 @@ fn a_run_of_some_length_has_its_rates() {
 }
 
 #[test]
-fn http_load_prints_its_templates() {
+fn http_load_prints_the_lines_of_the_templates() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let places = places(&server, folder.path());
     let plain = report(&[], &[OK]);
@@ -164,7 +166,7 @@ fn http_load_prints_its_templates() {
 }
 
 #[test]
-fn http_load_sends_the_bytes_of_its_source() {
+fn http_load_sends_the_same_bytes_as_the_original_source() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let places = places(&server, folder.path());
     http_load(&places, folder.path(), "-p 1 -f 1 {one}");
@@ -182,7 +184,7 @@ fn http_load_sends_the_bytes_of_its_source() {
 }
 
 #[test]
-fn no_load_is_sent_when_a_line_of_the_file_is_bad() {
+fn no_load_is_sent_if_a_line_of_the_file_is_malformed() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let places = places(&server, folder.path());
     let ran = http_load(&places, folder.path(), "-p 1 -f 1 {gap}");
@@ -192,7 +194,7 @@ fn no_load_is_sent_when_a_line_of_the_file_is_bad() {
 }
 
 #[test]
-fn http_load_counts_what_it_asked_for() {
+fn http_load_counts_all_fetches_and_bytes() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let places = places(&server, folder.path());
     let out = http_load(&places, folder.path(), "-p 4 -f 50 {one}").out_text();

@@ -1,5 +1,5 @@
-//! Compares `mehari httperf` with Debian's httperf: lines, their order, streams, exit status, and
-//! bytes sent are equal.
+//! Compares `mehari httperf` with Debian's httperf: the printed lines and their order, the streams,
+//! the exit status and the sent bytes must be equal.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -71,7 +71,7 @@ const SETS: &[&str] = &[
     "{to} --uri /reset --wsess 2,2,0",
     "{to} --uri /broken --num-conns 2",
     "{to} --uri /short --num-conns 2",
-    // Long enough for a sample of five seconds.
+    // A run that is long enough for a sample of five seconds.
     "{to} --uri /fixed --wsess 55,1,0 --rate 10 -v",
     "{to} --uri /empty --num-conns 2",
     "--server nosuch.invalid",
@@ -145,17 +145,17 @@ fn httperf() -> Pair {
 }
 
 #[test]
-fn httperf_prints_and_sends_what_the_original_does() {
+fn httperf_prints_and_sends_the_same_as_the_original() {
     httperf().compare(SETS);
 }
 
 #[test]
-fn httperf_answers_to_its_name_through_a_link_and_as_a_subcommand() {
+fn httperf_runs_through_a_link_of_its_name_and_as_a_subcommand() {
     let named = httperf().answers_to_its_name("{to} --uri /fixed");
     assert!(named.contains("Reply status: 1xx=0 2xx=1 "), "{named}");
 }
 
-/// Returns all counts except the framing of chunks, which httperf leaves out of every figure.
+/// Returns all counts of a report except the size of chunk framing, which httperf counts nowhere.
 fn counts(report: &str) -> Vec<String> {
     const LABELS: [&str; 5] = [
         "Request size",
@@ -175,7 +175,7 @@ fn counts(report: &str) -> Vec<String> {
 }
 
 #[test]
-fn httperf_counts_what_the_original_counts() {
+fn httperf_counts_the_same_as_the_original() {
     let lines = [
         "{to} --uri /fixed --num-conns 5 --num-calls 3",
         "{to} --uri /fixed --num-conns 10 --rate 50",
@@ -192,12 +192,12 @@ fn httperf_counts_what_the_original_counts() {
         "{refused} --wsess 3,2,0",
         "{to} --uri /503 --failure-status 503 --wsess 3,4,0",
     ];
-    // httperf cuts sizes to whole bytes. This fault is kept under this option.
+    // httperf cuts sizes to whole bytes. With this option Mehari does the same.
     httperf().compare_counts("--bug-compatible", &lines, counts);
 }
 
 #[test]
-fn an_interrupted_httperf_still_reports_and_answers_0() {
+fn an_interrupted_httperf_prints_its_report_and_exits_with_0() {
     let line = "{to} --uri /slow --num-conns 1000 --rate 20";
     let ours = httperf().compare_interrupted(line, 8);
     assert_eq!(ours.status, Some(0), "{ours:?}");

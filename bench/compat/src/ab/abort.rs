@@ -1,9 +1,9 @@
-//! Errors on which ab stops without a report: APR's text, APR's number, and the exit status made of
-//! the number.
+//! Defines the errors after which ab, and therefore `mehari ab`, stops without a report. Each error
+//! has APR's text and number. The exit status follows from the number.
 
 use crate::resolve::Unresolved;
 
-/// APR's number for a poll that has timed out.
+/// APR's error number for a poll that has timed out.
 const POLL_TIMED_OUT: i32 = 70007;
 /// The first of APR's numbers for resolver errors.
 const RESOLVER_ERRORS: i32 = 670_000;

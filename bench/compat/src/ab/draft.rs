@@ -1,4 +1,5 @@
-//! ab's options during reading, one letter after the other, and ab's checks at the end.
+//! Collects ab's options while `Options::parse` reads the command line, one letter after the other.
+//! At the end it makes ab's checks.
 
 use super::options::{Html, Options, Proxy, Tls};
 use super::target::Target;
@@ -11,13 +12,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The value that `-t` gives to `-n`.
+/// The number of requests that `-t` sets.
 const TIMED_REQUESTS: i32 = 50_000;
 const MAX_CONCURRENCY: i32 = 200_000;
 /// The size of ab's buffer for a base64 credential.
 const MAX_CREDENTIAL: usize = 1024;
 
-/// The options during reading: ab's global variables with their defaults.
+/// The options read so far. The fields are ab's global variables, with ab's defaults.
 pub struct Draft {
     requests: i32,
     concurrency: i32,
@@ -174,8 +175,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds a cookie. ab sends the last `-C` only, although its usage calls the option repeatable.
-    /// Here each cookie is sent.
+    /// Adds a cookie. ab sends the cookie of the last `-C` only, although its usage calls the
+    /// option repeatable. Mehari sends all cookies.
     fn set_cookie(&mut self, cookie: &[u8]) {
         if self.options.bug_compatible {
             self.options.cookie.clear();
@@ -247,7 +248,7 @@ impl Draft {
         })
     }
 
-    /// Adds a notice for each option that has no meaning with this TLS library.
+    /// Adds a notice for each option that has no effect with rustls.
     fn say_what_cannot_be_honoured(&mut self) {
         if let Some(ciphers) = &self.options.tls.ciphers {
             self.notices.push(format!(
@@ -265,7 +266,7 @@ impl Draft {
     }
 }
 
-/// Refuses as ab's `err()` does: with the text and a newline, and status 1.
+/// Returns a refusal like that of ab's `err()`: the text, a newline, and status 1.
 fn fatal(text: &str) -> Refusal {
     Refusal::to_stderr(1, format!("{text}\n"))
 }
@@ -274,7 +275,7 @@ fn path(word: Word) -> PathBuf {
     PathBuf::from(OsString::from_vec(word))
 }
 
-/// Reads `name[:port]`. An unreadable port is 0, as in ab.
+/// Reads `name[:port]`. Like ab, takes an unreadable port for 0.
 fn proxy(text: &str) -> (String, i32) {
     match text.split_once(':') {
         Some((host, port)) => (host.into(), atoi(port.as_bytes())),

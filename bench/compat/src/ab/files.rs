@@ -1,4 +1,4 @@
-//! ab's two output files: percentiles as CSV (`-e`) and all requests as tab-separated values
+//! Writes ab's two output files: percentiles as CSV (`-e`) and all requests as tab-separated values
 //! (`-g`).
 
 use super::report::milliseconds;
@@ -43,7 +43,7 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), Refusal> {
     })
 }
 
-/// Returns a local time such as `Thu Jan 01 00:00:00 1970`.
+/// Formats `seconds` since 1970 as a local time such as `Thu Jan 01 00:00:00 1970`.
 fn local_time(seconds: u64) -> String {
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] = [

@@ -1,5 +1,5 @@
-//! Compares whole reports with texts worked out by hand, from ab's formulas and from the correct
-//! ones.
+//! Compares whole reports with expected texts. The expected figures were computed by hand: once
+//! with ab's formulas and once with the correct formulas.
 
 use super::measured::Measured;
 use super::options::Options;
@@ -12,7 +12,8 @@ fn options(line: &str) -> Options {
     Options::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {refusal:?}"))
 }
 
-/// Connect, total and waiting time of each request, in microseconds.
+/// Returns the results of a run with these requests. Each request is its connect, total and waiting
+/// time in microseconds.
 fn measured(arithmetic: Arithmetic, requests: &[(u64, u64, u64)]) -> Measured {
     let mut times = Times::new(arithmetic, false);
     for &(connect, total, waiting) in requests {
@@ -79,7 +80,7 @@ fn text(options: &Options, measured: &Measured) -> String {
 }
 
 #[test]
-fn three_requests_in_abs_arithmetic() {
+fn the_report_of_three_requests_in_abs_arithmetic() {
     let rows = "\
 Connect:        0    1   0.6      1       2
 Processing:     2    5   3.1      6       8
@@ -93,7 +94,7 @@ Total:          2    6   3.7      7      10
 }
 
 #[test]
-fn three_requests_in_right_arithmetic() {
+fn the_report_of_three_requests_in_correct_arithmetic() {
     let rows = "\
 Connect:        0    1   0.6      1       2
 Processing:     2    5   3.1      4       8
@@ -107,7 +108,7 @@ Total:          2    6   3.7      5      10
 }
 
 #[test]
-fn one_request_has_no_percentiles_and_none_has_no_times() {
+fn reports_of_one_request_lack_percentiles_and_reports_of_none_lack_times() {
     let one = text(&options("h/x"), &measured(Arithmetic::Right, &THREE[..1]));
     assert!(
         one.ends_with("Total:          2    2   0.0      2       2\n"),
@@ -121,7 +122,7 @@ fn one_request_has_no_percentiles_and_none_has_no_times() {
 }
 
 #[test]
-fn the_short_table_and_the_failure_lines() {
+fn option_s_shortens_the_table_and_failures_add_their_lines() {
     let mut measured = measured(Arithmetic::Right, THREE);
     measured.failures.length = 2;
     measured.failures.total = 2;
@@ -153,10 +154,10 @@ Total:          2     6   10
     assert!(text.ends_with(table), "{text}");
 }
 
-/// ab compares whole milliseconds: it takes a mean of 510 microseconds for 1 ms and a median of 490
-/// for 0 ms. ab therefore warns that the two differ.
+/// ab rounds to whole milliseconds: a mean of 510 microseconds becomes 1 ms, and a median of 490
+/// becomes 0 ms. ab therefore warns that mean and median differ.
 #[test]
-fn doubts_come_of_rounding_and_only_ab_has_them() {
+fn only_abs_rounding_causes_the_warning_about_mean_and_median() {
     let mut requests = vec![(0, 490, 0); 9];
     requests.push((0, 690, 0));
     let old = text(
@@ -178,7 +179,7 @@ ERROR: The median and mean for the total time are more than twice the standard
 }
 
 #[test]
-fn the_html_table_of_three() {
+fn the_html_table_of_three_requests() {
     let options = options("-w -n 3 h/x");
     let attributes = options.html.clone().expect("-w was given");
     let page = html::html(&options, &attributes, &measured(Arithmetic::Right, THREE));
@@ -190,9 +191,10 @@ fn the_html_table_of_three() {
     ), "{page}");
 }
 
-/// Totals of 1 ms, 2 ms and so on: the ranks that ab takes, and the correct ranks.
+/// The requests take 1 ms, 2 ms and so on. A row holds the number of requests, then ab's and the
+/// correct median in microseconds, then ab's and the correct rank of the 99th percentile.
 #[test]
-fn medians_and_ranks_of_the_counts_where_they_differ() {
+fn ab_and_correct_arithmetic_differ_in_medians_and_ranks() {
     let rows = [
         (1, 1_000, 1_000, 1, 1),
         (2, 2_000, 1_000, 2, 2),

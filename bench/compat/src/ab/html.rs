@@ -1,4 +1,4 @@
-//! ab's `-w` report: one HTML table with the attributes of `-x`, `-y` and `-z`.
+//! Writes the report of `-w`: one HTML table with the attributes of `-x`, `-y` and `-z`.
 
 use super::measured::Measured;
 use super::options::{Html, Options};
@@ -101,7 +101,7 @@ fn rates(table: &mut Table, options: &Options, measured: &Measured) {
     }
 }
 
-/// Adds ab's own three rows. Processing is Total less Connect.
+/// Adds ab's three rows Connect, Processing and Total. Processing is Total minus Connect.
 fn connection_times(table: &mut Table, measured: &Measured) {
     let connect = measured.times.summary(Time::Connect);
     let total = measured.times.summary(Time::Total);

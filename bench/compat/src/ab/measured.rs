@@ -1,10 +1,11 @@
-//! The results of a run for ab's report. The tally fills this plain data, and the reports print it.
+//! Defines the results of a run for ab's report. The tally fills in the results, and the reports
+//! print them.
 
 use super::times::Times;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// Connections that could not be made.
+    /// Connections that could not be opened.
     pub connect: u64,
     /// Responses that were incomplete when the connection broke or the time ran out.
     pub receive: u64,
@@ -12,7 +13,7 @@ pub struct Failures {
     pub length: u64,
     /// Other failures.
     pub exceptions: u64,
-    /// Failed requests. ab counts some of them twice.
+    /// All failed requests. Unlike Mehari, ab counts some of them twice.
     pub total: u64,
 }
 
@@ -27,7 +28,7 @@ pub struct TlsLines {
 
 #[derive(Debug)]
 pub struct Measured {
-    /// The `Server` field of the first response up to its first blank.
+    /// The `Server` field of the first response, up to the field's first blank.
     pub server_software: Vec<u8>,
     pub tls: Option<TlsLines>,
     /// The server name sent by SNI.

@@ -1,7 +1,8 @@
 //! `ab`, ApacheBench 2.3: sends a number of requests to one URL, several at a time.
 //!
 //! `options` reads the command line, `request` renders the request, `tally` observes the engine,
-//! and `report`, `html` and `files` print. This module holds the order of ab's steps and messages.
+//! and `report`, `html` and `files` print. This module runs ab's steps and prints its messages in
+//! ab's order.
 
 mod abort;
 mod draft;
@@ -83,7 +84,7 @@ fn bench(options: &Arc<Options>, console: &Console) -> u8 {
     }
 }
 
-/// Prints the banner and the line with the benchmarked server.
+/// Prints the banner and the line that names the server.
 fn open(options: &Options, console: &Console) {
     console.out(usage::banner(options.html.is_some()));
     if options.html.is_some() {
@@ -126,14 +127,14 @@ fn close(options: &Options, mut tally: Tally, interrupted: bool, console: &Conso
         Some(attributes) => console.out(html::html(options, attributes, measured)),
         None => console.out(report::text(options, measured)),
     }
-    // ab writes its files only without an HTML report.
+    // Like ab, writes the files only if no HTML report was requested.
     let written = if options.html.is_some() || measured.times.count() == 0 {
         Ok(())
     } else {
         write_files(options, &measured.times)
     };
     match written {
-        // ab also exits with 1 after an interrupt.
+        // Like ab, exits with status 1 after an interrupt.
         Ok(()) => u8::from(interrupted),
         Err(refusal) => refusal.print(console),
     }
@@ -167,8 +168,7 @@ const OFTEN: Duration = Duration::from_millis(50);
 /// Returns the engine's plan.
 ///
 /// # Errors
-///
-/// The abort that ab would give instead.
+/// [`Abort`] with the message with which ab would stop before the first request.
 fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let target = &options.target;
     let (host, port) = match &options.proxy {
@@ -184,7 +184,7 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
         tls: target.tls,
     };
     if options.concurrency == 0 {
-        // ab polls an empty set of connections.
+        // ab would poll an empty set of connections and fail.
         return Err(Abort::of_system("apr_pollset_poll", libc::EINVAL));
     }
     if options.timeout.is_zero() {
@@ -193,8 +193,8 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let head = request.head[..request.head.len() - 2].to_vec();
     let sent = Sent::raw(endpoint, head, request.body, options.is_head());
     let stop = Stop {
-        // ab stops at the 50,000 requests that -t implies, even before the end of the time. Here
-        // the run lasts for the time requested.
+        // Without -n, ab stops after the 50,000 requests that -t implies, even before the time is
+        // over. Mehari runs for the whole time.
         arrivals: (options.bug_compatible || !options.requests_are_implied)
             .then_some(options.requests),
         time: options
@@ -218,8 +218,8 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     Ok(plan)
 }
 
-/// Returns the source address of `-B`. A trial bind finds the system's error for the address before
-/// any load.
+/// Returns the source address of `-B`. Binds to the address once as a trial, to report the system's
+/// error before any load is sent.
 fn source(options: &Options) -> Result<Sources, Abort> {
     let Some(name) = &options.bind else {
         return Ok(Sources::Automatic);

@@ -1,5 +1,5 @@
-//! ab's command line, read as getopt does. Options take effect in their order, so `-t 10 -n 9` and
-//! `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
+//! Reads ab's command line as APR's getopt does. Options take effect in their order, so `-t 10 -n
+//! 9` and `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
 
 use super::draft::Draft;
 use super::target::Target;
@@ -39,7 +39,8 @@ pub struct Tls {
 pub struct Options {
     pub requests: u64,
     pub concurrency: u32,
-    /// A limit of zero or less ends the run at its first check of the clock.
+    /// The limit of `-t` in seconds. A limit of zero or less ends the run at the first check of the
+    /// clock.
     pub time_limit: Option<i32>,
     /// Whether the number of requests comes from `-t` and not from `-n`.
     pub requests_are_implied: bool,
@@ -70,7 +71,7 @@ pub struct Options {
     pub csv: Option<PathBuf>,
     pub tls: Tls,
     pub target: Target,
-    /// Use the original's arithmetic including its faults.
+    /// Whether to calculate as ab does, with ab's faults.
     pub bug_compatible: bool,
     /// Lines for stderr that do not stop the run.
     pub notices: Vec<String>,
@@ -84,8 +85,7 @@ impl Options {
     /// Reads a command line without the program's name.
     ///
     /// # Errors
-    ///
-    /// The message and status with which ab refuses the command line.
+    /// [`Refusal`] with the message and status with which ab refuses the command line.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let (own, words): (Vec<Word>, Vec<Word>) = arguments
             .iter()
@@ -143,21 +143,21 @@ mod tests {
     }
 
     #[test]
-    fn a_time_limit_sets_the_requests_where_it_stands() {
+    fn a_time_limit_sets_the_requests_at_its_place_in_the_command_line() {
         assert_eq!(accepted("-t 10 -n 9 h/").requests, 9);
         assert_eq!(accepted("-n 9 -t 10 h/").requests, 50_000);
         assert_eq!(accepted("-t 10 -n 1000000 h/").requests, 1_000_000);
     }
 
     #[test]
-    fn letters_bundle() {
+    fn several_letters_may_follow_one_dash() {
         let options = accepted("-kc10 -dSn 20 h/");
         assert!(options.keep_alive && !options.percentiles && !options.confidence);
         assert_eq!((options.concurrency, options.requests), (10, 20));
     }
 
     #[test]
-    fn progress_is_told_each_tenth_but_no_oftener_than_each_hundred() {
+    fn progress_is_printed_after_each_tenth_but_at_least_a_hundred_requests() {
         assert_eq!(accepted("-n 150 h/").progress, None);
         assert_eq!(accepted("-n 151 h/").progress, Some(100));
         assert_eq!(accepted("-n 5000 h/").progress, Some(500));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn misuse_is_told_in_abs_words_with_abs_status() {
+    fn misuse_is_refused_with_abs_message_and_status() {
         let rows = [
             ("", 22, "ab: wrong number of arguments\nUsage: ab "),
             ("a/ b/", 22, "ab: wrong number of arguments\nUsage: ab "),
@@ -203,12 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_letter_is_told_and_the_run_goes_on() {
+    fn an_unknown_letter_is_reported_and_the_run_goes_on() {
         assert_eq!(accepted("-Q h/").notices, ["ab: illegal option -- Q\n"]);
     }
 
     #[test]
-    fn every_cookie_is_sent_unless_the_old_fault_is_asked_for() {
+    fn every_cookie_is_sent_unless_bug_compatible() {
         let both = accepted("-C a=1 -C b=2 h/").cookie;
         assert_eq!(both, b"Cookie: a=1\r\nCookie: b=2\r\n");
         let last = accepted("--bug-compatible -C a=1 -C b=2 h/").cookie;
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_letter_of_the_grammar_is_understood() {
+    fn every_letter_of_the_grammar_is_read() {
         let mut letters = GRAMMAR.chars().peekable();
         while let Some(letter) = letters.next() {
             let argument = if letters.next_if_eq(&':').is_some() {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_told_in_one_line() {
+    fn an_option_without_effect_is_reported_in_one_line() {
         let told = |line: &str| accepted(line).notices.concat();
         assert_eq!(
             told("-Z HIGH h/"),

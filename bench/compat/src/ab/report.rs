@@ -1,4 +1,4 @@
-//! ab's report in plain text, with ab's labels, order, widths and units.
+//! Writes the report in plain text, with ab's labels, order, widths and units.
 
 use super::measured::Measured;
 use super::options::Options;
@@ -30,12 +30,12 @@ impl Page {
         self.0.extend([text.as_bytes(), b"\n"].concat());
     }
 
-    /// Adds a label in its column of 24 and a value.
+    /// Adds a row: a label, padded to 24 columns, and a value.
     fn row(&mut self, label: &str, value: impl std::fmt::Display) {
         let _ = writeln!(self.0, "{label:<24}{value}");
     }
 
-    /// Adds a label and a value from a server. The value may be no UTF-8.
+    /// Adds a row with a value from the server. The value need not be UTF-8.
     fn raw_row(&mut self, label: &str, value: &[u8]) {
         let _ = write!(self.0, "{label:<24}");
         self.0.extend([value, b"\n"].concat());
@@ -166,7 +166,7 @@ fn connection_times(page: &mut Page, options: &Options, measured: &Measured) {
     }
 }
 
-/// A summary in ab's whole milliseconds.
+/// A summary rounded to whole milliseconds, as ab prints it.
 struct Shown {
     min: u64,
     mean: u64,
@@ -192,8 +192,9 @@ pub fn milliseconds(microseconds: u64) -> u64 {
     (microseconds + 500) / 1000
 }
 
-/// Prints ab's two warnings about a mean far from its median. ab compares whole milliseconds, so
-/// rounding alone causes the warnings on a fast server.
+/// Prints ab's two warnings about a mean that is far from the median. ab compares whole
+/// milliseconds, so on a fast server rounding alone causes its warnings. Mehari compares the exact
+/// times unless `--bug-compatible` is given.
 fn doubt(page: &mut Page, options: &Options, time: Time, summary: &Summary) {
     let (mean, median) = if options.bug_compatible {
         let shown = Shown::of(summary);

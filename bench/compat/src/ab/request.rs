@@ -1,4 +1,4 @@
-//! The bytes of ab's request, with ab's header fields in ab's order.
+//! Renders ab's request, with ab's header fields in ab's order.
 
 use super::options::Options;
 use super::target::Target;

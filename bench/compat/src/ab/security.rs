@@ -1,4 +1,5 @@
-//! ab's lines about a TLS connection: OpenSSL's names for the properties that rustls negotiated.
+//! Makes ab's lines about a TLS connection. rustls negotiates the connection, and ab's lines need
+//! OpenSSL's names.
 
 use super::measured::TlsLines;
 use super::options::{Options, Tls};
@@ -20,8 +21,9 @@ impl TlsLines {
     }
 }
 
-/// OpenSSL's name of a cipher. `TLS13_AES_128_GCM_SHA256` is `TLS_AES_128_GCM_SHA256`, and
-/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256`.
+/// Returns OpenSSL's name of a cipher. rustls's `TLS13_AES_128_GCM_SHA256` is
+/// `TLS_AES_128_GCM_SHA256`, and `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is
+/// `ECDHE-RSA-AES128-GCM-SHA256`.
 fn cipher(name: &str) -> String {
     if let Some(rest) = name.strip_prefix("TLS13_") {
         return format!("TLS_{rest}");
@@ -49,8 +51,8 @@ fn temporary_key(group: &str) -> Option<String> {
     Some(shown.into())
 }
 
-/// Returns the server name to send: the name of a `Host:` line, otherwise the URL's; never an
-/// address.
+/// Returns the server name to send: the name in a `Host:` line, otherwise the URL's host. Returns
+/// `None` instead of an address.
 pub fn server_name(options: &Options) -> Option<String> {
     if !options.target.tls || !options.tls.server_name {
         return None;
@@ -63,7 +65,8 @@ pub fn server_name(options: &Options) -> Option<String> {
     is_name.then(|| name.clone())
 }
 
-/// Returns the TLS policy: ab verifies no certificate and makes a full handshake each time.
+/// Returns the TLS policy. Like ab, it verifies no certificate and makes a full handshake for each
+/// connection.
 pub fn policy(options: &Options) -> TlsPolicy {
     let Tls {
         protocol,
@@ -94,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suites_have_openssls_names() {
+    fn cipher_suites_have_the_names_of_openssl() {
         let rows = [
             ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
             (

@@ -1,5 +1,5 @@
-//! ab's reactions to the engine's events: counts, times, the lines of `-v`, progress lines, and the
-//! decision to give up.
+//! Reacts to the engine's events as ab does: counts, keeps times, prints the lines of `-v` and the
+//! progress lines, and decides when to give up.
 
 use super::abort::Abort;
 use super::measured::{Measured, TlsLines};
@@ -25,11 +25,12 @@ pub struct Tally {
     origin: u64,
     first: Option<Moment>,
     last: Moment,
-    /// The time of `-t` is over. The run does not wait for requests under way.
+    /// Whether the time of `-t` is over. The run then ends without the answers of the requests
+    /// under way.
     time_is_up: bool,
     /// Whether the first complete response has set the document length.
     has_document: bool,
-    /// The head under way, kept if `-v` prints it.
+    /// The head of the present response, if `-v` prints heads.
     shown: Vec<u8>,
 }
 
@@ -54,7 +55,7 @@ impl Tally {
         }
     }
 
-    /// Seconds from the first connect to the last event.
+    /// Returns the seconds from the first connect to the last event.
     pub fn elapsed(&self) -> f64 {
         let first = self.first.unwrap_or(self.last);
         self.last.since(first) as f64 / 1e9
@@ -93,7 +94,7 @@ impl Tally {
         }
     }
 
-    /// Prints, for `-v`, the head and the part of the body that arrived with it.
+    /// For `-v`, prints the head and the part of the body that arrived together with the head.
     fn show(&mut self, piece: &[u8]) {
         let head = std::mem::take(&mut self.shown);
         let all = [&head, piece].concat();
@@ -123,7 +124,7 @@ impl Tally {
         self.abort.get_or_insert(abort);
     }
 
-    /// Counts a request that ended without an answer among the complete requests, as ab does.
+    /// Like ab, counts a request that ended without an answer as a complete request.
     fn complete_failed(&mut self, failure: &Failure) {
         self.measured.failures.total += 1;
         let waiting = match failure.first_byte {
@@ -133,7 +134,7 @@ impl Tally {
         self.add_row(failure.begun, failure.connect, failure.at, waiting);
     }
 
-    /// Handles a broken connection. Without `-r` ab stops.
+    /// Handles a broken connection. Like ab, stops without `-r`.
     fn broken(&mut self, failure: &Failure, code: i32) {
         let abort = Abort::of_system("apr_socket_recv", code);
         if !self.options.receive_errors_allowed {
@@ -150,8 +151,8 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// Handles a connection that the server closed without a byte. ab takes this for an empty
-    /// document.
+    /// Handles a connection that the server closed without a byte. Unlike Mehari, ab takes this for
+    /// an empty document.
     fn closed_without_answer(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.check_length(0);
@@ -162,8 +163,8 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// Handles a connection that the server closed before the announced length. ab ignores the
-    /// announced length.
+    /// Handles a connection that the server closed before the announced length of the body. Unlike
+    /// Mehari, ab ignores the announced length.
     fn short_body(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.check_length(failure.body_bytes);
@@ -175,9 +176,9 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// Handles a time-out. If no connection had an event in this time, ab's poll has timed out. If
-    /// other requests are being answered, only this request has failed (ab would wait for it
-    /// forever).
+    /// Handles a time-out. If no connection had an event in this time, ab's poll would time out, so
+    /// the run stops with ab's message. Otherwise only this request has failed. ab would wait for
+    /// its answer for ever.
     fn timed_out(&mut self, failure: &Failure) {
         let idle = failure.at.since(self.last);
         if idle >= nanoseconds(self.options.timeout) * 9 / 10 {

@@ -1,9 +1,9 @@
-//! ab's single operand, `[http[s]://]host[:port]/path`, as ab reads it.
+//! Reads ab's single operand, `[http[s]://]host[:port]/path`, as ab does.
 
 /// The host to connect to and the path to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The operand as typed. A proxy gets the whole operand.
+    /// The operand as typed. A request to a proxy contains the whole operand.
     pub url: Vec<u8>,
     pub tls: bool,
     /// The host without brackets.
@@ -15,8 +15,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads the operand. `None` for ab's "invalid URL": no slash after the host, no host, or a
-    /// port outside 1..65535.
+    /// Reads the operand. Returns `None` where ab says "invalid URL": without a slash after the
+    /// host, without a host, or with a port outside 1 to 65535.
     pub fn parse(url: &[u8]) -> Option<Target> {
         let (tls, rest) = match (url.strip_prefix(b"http://"), url.strip_prefix(b"https://")) {
             (Some(rest), _) if !rest.is_empty() => (false, rest),
@@ -52,8 +52,8 @@ impl Target {
     }
 }
 
-/// Splits host and port like APR. The port is the digits after the last colon. Digits alone are a
-/// port without a host.
+/// Splits host and port like APR. The digits after the last colon are the port. Digits alone are a
+/// port without a host, for which the function returns `None`.
 fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
     let head = authority.trim_end_matches(|c: char| c.is_ascii_digit());
     if head.is_empty() {

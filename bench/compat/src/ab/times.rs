@@ -1,13 +1,14 @@
-//! The four times of each request (connect, processing, waiting, total) and their summaries for the
-//! report.
+//! Keeps four times of each request (connect, processing, waiting, total) and summarises them for
+//! the report.
 //!
-//! Histograms hold the times in constant memory. Count, sum and extremes are exact, other values
-//! are within 0.1 %. Rows are kept only if each is printed (`-g`) or if ab's own arithmetic is
-//! requested.
+//! Histograms hold the times in constant memory. Count, sum and extremes are exact; percentiles are
+//! within 0.1 %. A row for each request is kept only if `-g` prints all rows or if
+//! `--bug-compatible` asks for ab's own arithmetic.
 
 use hdrhistogram::Histogram;
 
-/// One hour in microseconds. A longer time counts as this in ranks. Extremes and means stay exact.
+/// One hour in microseconds. Percentiles count a longer time as one hour. Extremes and means stay
+/// exact.
 const LONGEST: u64 = 3_600_000_000;
 
 /// One request with its times in microseconds.
@@ -62,7 +63,7 @@ impl Time {
     }
 }
 
-/// A summary in whole microseconds. The deviation keeps its fraction.
+/// The summary of one of the four times, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Summary {
     pub min: u64,
@@ -115,14 +116,15 @@ impl Times {
         }
     }
 
-    /// Microseconds within which `percent` of the requests were served, for the report's table.
+    /// Returns the microseconds within which `percent` of the requests were served, for the
+    /// report's table.
     pub fn percentile(&self, percent: u32) -> u64 {
         let rank = self.count() * u64::from(percent) / 100;
         self.ranked(percent, rank)
     }
 
-    /// Microseconds within which `percent` of the requests were served, for the CSV file. ab rounds
-    /// its ranks differently there.
+    /// Returns the microseconds within which `percent` of the requests were served, for the CSV
+    /// file. ab rounds the ranks of the CSV file differently.
     pub fn csv_percentile(&self, percent: u32) -> u64 {
         let rank = (0.5 + self.count() as f64 * f64::from(percent) / 100.0) as u64;
         self.ranked(percent, rank)
@@ -154,7 +156,7 @@ impl Times {
 struct Column {
     histogram: Histogram<u64>,
     mean: f64,
-    /// Sum of squared distances from the mean (Welford).
+    /// The sum of the squared distances from the mean (Welford's algorithm).
     squares: f64,
     min: u64,
     max: u64,
@@ -164,7 +166,7 @@ impl Column {
     fn new() -> Column {
         Column {
             histogram: Histogram::new_with_bounds(1, LONGEST, 3)
-                .expect("an hour to three digits is within what the crate offers"),
+                .expect("HdrHistogram accepts an hour with three digits"),
             mean: 0.0,
             squares: 0.0,
             min: u64::MAX,
@@ -218,8 +220,9 @@ fn sorted(rows: &[Row], time: Time) -> Vec<u64> {
     values
 }
 
-/// ab's arithmetic. The mean is cut to whole microseconds, and the deviation is about this mean.
-/// The median of an odd count is the average of the middle value and the next value.
+/// Computes a summary as ab does. The mean is cut to whole microseconds, and the deviation is
+/// computed from the cut mean. The median of an odd count is the average of the middle value and
+/// the next value.
 fn summary_as_ab(rows: &[Row], time: Time) -> Summary {
     let values = sorted(rows, time);
     let Some((&min, &max)) = values.first().zip(values.last()) else {
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_the_middle_one_and_ab_takes_another() {
+    fn the_median_is_the_middle_value_and_ab_takes_another_value() {
         let totals = [1000, 2000, 9000];
         assert_eq!(
             times(Arithmetic::Right, &totals)
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_99th_of_a_hundred_is_not_the_longest() {
+    fn the_99th_percentile_of_a_hundred_times_is_not_the_longest_time() {
         let totals: Vec<u64> = (1..=100).collect();
         assert_eq!(times(Arithmetic::Right, &totals).percentile(99), 99);
         assert_eq!(times(Arithmetic::AsAb, &totals).percentile(99), 100);
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_csv_ranks_of_few_requests_stay_within_them() {
+    fn the_csv_ranks_do_not_exceed_the_number_of_requests() {
         let times = times(Arithmetic::AsAb, &[5, 6]);
         assert_eq!(times.csv_percentile(99), 6);
         assert_eq!(times.csv_percentile(0), 5);

@@ -1,4 +1,5 @@
-//! ab's banner and usage, which match the original literally as a part of its interface.
+//! Holds ab's banner and usage. They equal the original's texts literally, because scripts may read
+//! them.
 
 const OPTIONS: &[(&str, &[&str])] = &[
     ("-n requests", &["Number of requests to perform"]),
@@ -133,7 +134,7 @@ pub fn usage() -> String {
     text
 }
 
-/// Returns the `--help` of this program: ab's usage, the added options, and an example.
+/// Returns the text of `mehari ab --help`: ab's usage, Mehari's additional options, and an example.
 pub fn help() -> String {
     format!(
         "{}Added by mehari:\n    {:<15} {}\n    {:<15} {}\n\nExample: mehari ab -n 1000 -c 10 http://127.0.0.1:8080/\n",

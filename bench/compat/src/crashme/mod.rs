@@ -1,5 +1,5 @@
-//! `crashme`: the benchmark script of the mod_perl guide (lwp-bench.pl). The script requests URLs
-//! with several parallel agents and a time-out for each request.
+//! `crashme`: does what the benchmark script of the mod_perl guide (lwp-bench.pl) did. It requests
+//! URLs with several parallel agents and a time-out for each request.
 
 mod options;
 mod report;
@@ -56,7 +56,7 @@ fn perform(options: &Options, console: &Console) -> Result<u8, Refusal> {
     Ok(0)
 }
 
-/// Returns a GET request like that of the script's agent.
+/// Returns the GET request that the script's agent would send.
 fn request(text: &str) -> Result<Request, Refusal> {
     let url = Url::parse(text).map_err(|error| refuse(&error.to_string()))?;
     let host = &url.endpoint.host;

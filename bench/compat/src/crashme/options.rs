@@ -1,5 +1,5 @@
-//! The command line of `crashme`. The script had none: users edited its constants. The options keep
-//! the names and defaults of these constants.
+//! Reads the command line of `crashme`. The script had no command line: users edited its constants.
+//! The options have the defaults of these constants.
 
 use crate::console::Refusal;
 use crate::getopt::{Letter, Letters, Word};
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     pub agents: u32,
-    /// Requests to each URL.
+    /// The number of requests to each URL.
     pub requests: u32,
     /// The time-out of a request in seconds.
     pub timeout: u32,
@@ -29,8 +29,7 @@ impl Options {
     /// Reads a command line without the program's name.
     ///
     /// # Errors
-    ///
-    /// The message and status of the refusal.
+    /// [`Refusal`] with a message and the exit status.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let (own, words): (Vec<Word>, Vec<Word>) = arguments
             .iter()
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn misuse_gets_one_line_and_status_2() {
+    fn misuse_is_refused_with_one_line_and_status_2() {
         for line in ["", "-c 0 http://h/", "-n x http://h/", "-z http://h/", "-t"] {
             let refusal = parse(line).err().unwrap_or_else(|| panic!("{line} passed"));
             assert_eq!(refusal.status, 2, "{line}");

@@ -1,4 +1,4 @@
-//! The script's report, with labels of 16 columns.
+//! Writes the script's report. Labels are padded to 16 columns.
 
 use super::options::Options;
 use super::tally::Measured;
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guides_sample_comes_out_as_it_is_printed_there() {
+    fn the_report_of_the_guides_sample_equals_the_guides_text() {
         let measured = Measured {
             succeeded: 100,
             elapsed: 9.39,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_no_throughput_unless_the_old_fault_is_asked_for() {
+    fn failures_do_not_count_as_throughput_unless_bug_compatible() {
         let measured = Measured {
             succeeded: 50,
             elapsed: 10.0,

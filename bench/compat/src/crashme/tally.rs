@@ -1,5 +1,5 @@
-//! crashme's counts: answers with a 2xx status, reasons of the other answers, and the time of each
-//! answer.
+//! Counts what crashme reports: answers with a 2xx status, the reasons of other results, and the
+//! time of each answer.
 
 use mehari_load::{Failure, FailureKind, Moment, ObservedExchange, Observer, Sample};
 use std::collections::{BTreeMap, HashMap};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Default)]
 pub struct Measured {
     pub succeeded: u64,
-    /// Errors by reason phrase; `TIMEOUT` if no answer came in time.
+    /// The number of errors by reason: a reason phrase, the system's message, or `TIMEOUT`.
     pub errors: BTreeMap<String, u64>,
     pub elapsed: f64,
     /// Seconds from the connect to the end of the answer, summed over all answers.
@@ -77,7 +77,7 @@ impl Observer for Tally {
     }
 }
 
-/// Returns the reason phrase after the status; the status itself without a phrase.
+/// Returns the reason phrase of the status line, or the status as text if there is no phrase.
 fn phrase(head: &[u8], status: u16) -> String {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();

@@ -1,8 +1,9 @@
-//! APR's `getopt`: letters behind one dash, bundled or with an attached argument.
+//! Reads options like APR's `getopt`: letters after one dash, several together or with an attached
+//! argument.
 
 use super::Word;
 
-/// Reads options like `-abc`. Reading stops at the first other word, as in APR.
+/// Reads options like `-abc`. Like APR, stops at the first word that is no option.
 pub struct Letters<'a> {
     words: &'a [Word],
     grammar: &'a str,
@@ -19,7 +20,8 @@ pub enum Letter {
 }
 
 impl<'a> Letters<'a> {
-    /// `grammar` is a getopt string: a `:` after a letter means an argument.
+    /// Returns a reader of `words`. `grammar` is a getopt string: a `:` after a letter means an
+    /// argument.
     pub fn new(words: &'a [Word], grammar: &'a str) -> Letters<'a> {
         Letters {
             words,
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_bundle_and_take_attached_arguments() {
+    fn letters_may_stand_together_and_take_attached_arguments() {
         let line = words("-kc 10 -n100 url -k");
         let mut letters = Letters::new(&line, "n:c:k");
         let found: Vec<Letter> = letters.by_ref().collect();
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_letter_inside_a_bundle_leaves_its_word() {
+    fn after_an_unknown_letter_its_word_counts_as_unread() {
         let line = words("-Qk url");
         let mut letters = Letters::new(&line, "k");
         assert_eq!(letters.next(), Some(Letter::Unknown('Q')));
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_argument_is_told_with_its_letter() {
+    fn a_missing_argument_is_reported_with_its_letter() {
         let line = words("-n");
         let mut letters = Letters::new(&line, "n:");
         assert_eq!(letters.next(), Some(Letter::ArgumentMissing('n')));

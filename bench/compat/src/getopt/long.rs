@@ -1,5 +1,5 @@
-//! GNU's `getopt_long`: names behind two dashes, any unique prefix of a name, and letters for some
-//! names.
+//! Reads options like GNU's `getopt_long`: names after two dashes, any unique prefix of a name, and
+//! letters for some names.
 
 use super::Word;
 
@@ -12,7 +12,7 @@ pub enum Takes {
     Perhaps,
 }
 
-/// The table row of a long option.
+/// A long option in the table of options.
 #[derive(Debug, Clone, Copy)]
 pub struct Long {
     pub name: &'static str,
@@ -157,7 +157,7 @@ mod tests {
     ];
 
     #[test]
-    fn long_names_may_be_cut_while_they_stay_unique() {
+    fn a_unique_prefix_of_a_long_name_is_accepted() {
         let found = long_options(&words("--ra 10 --num-con=5 x --print-r"), TABLE, &[]);
         assert_eq!(
             found,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_that_fit_two_are_refused_with_both() {
+    fn an_ambiguous_prefix_is_refused_with_all_matching_names() {
         let found = long_options(&words("--num-c 5"), TABLE, &[]);
         assert_eq!(
             found[0],
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_repeat_in_one_word() {
+    fn a_letter_may_be_repeated_in_one_word() {
         let found = long_options(&words("-vv"), TABLE, &[('v', "verbose")]);
         assert_eq!(found, [Ok(("verbose", None)), Ok(("verbose", None))]);
     }

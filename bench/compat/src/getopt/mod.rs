@@ -1,6 +1,6 @@
-//! The two option grammars of the originals on raw bytes: APR's `getopt` (ab) and GNU's
-//! `getopt_long` (httperf). The grammars are written by hand, because no library reads exactly what
-//! these two read.
+//! Reads options by the two grammars of the original tools: APR's `getopt` (ab) and GNU's
+//! `getopt_long` (httperf). Arguments are raw bytes. The readers are written by hand, because no
+//! library accepts exactly the same options.
 //!
 //! The accepted forms are a part of the tools' interface: bundled letters (`-kc 10`), attached
 //! arguments (`-n100`), and any unique prefix of a long option.

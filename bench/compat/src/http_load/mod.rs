@@ -58,7 +58,8 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
     let tally = Tally::new(options.clone(), console.clone(), names);
     let (mut tally, ran) = engine::run_plan(plan, tally)
         .map_err(|error| Refusal::to_stderr(1, format!("http_load: {error}\n")))?;
-    // The last start lies before the end of -seconds, but the rates cover the whole time.
+    // The last fetch may end before the time of -seconds is over, but the rates cover the whole
+    // time.
     let asked = match options.end {
         End::Seconds(seconds) if !ran.interrupted => f64::from(seconds),
         _ => 0.0,
@@ -68,8 +69,9 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
     Ok(0)
 }
 
-/// The wait for requests under way. At the end of -seconds parallel fetches are dropped, and a rate
-/// leaves one interval. -fetches waits for the last fetch.
+/// Returns how long the run waits for the fetches that are under way after the last start. With
+/// -fetches it waits for the last answer (`None`). With -seconds and -parallel it does not wait.
+/// With -seconds and -rate it waits for one interval between starts.
 fn drain(options: &Options) -> Option<Duration> {
     match (options.end, options.start) {
         (End::Fetches(_), _) => None,
@@ -94,7 +96,7 @@ fn schedule(options: &Options) -> Schedule {
         }
         Start::Rate(rate) => rate,
     };
-    // http_load's timer counts whole milliseconds: for a rate of 300 it starts 333 fetches per
+    // The original's timer counts whole milliseconds: for a rate of 300 it starts 333 fetches per
     // second.
     let between = if options.bug_compatible {
         f64::from(1000 / rate) / 1000.0

@@ -1,5 +1,5 @@
-//! http_load's command line: words with one dash and any prefix of a name. The first matching name
-//! of the list wins.
+//! Reads http_load's command line. An option is one dash and any prefix of a name. If several names
+//! match, the first name of the list counts.
 
 use crate::console::Refusal;
 use crate::getopt::Word;
@@ -14,7 +14,7 @@ const MODEM: u64 = 3360;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     Parallel(u32),
-    /// Fetches per second.
+    /// The number of fetches per second.
     Rate(u32),
 }
 
@@ -27,7 +27,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     pub checksum: bool,
-    /// Bytes per second.
+    /// The bytes per second that each connection reads.
     pub throttle: Option<u64>,
     pub verbose: bool,
     pub timeout: u32,
@@ -61,7 +61,7 @@ const NAMES: &[(&str, bool)] = &[
     ("-seed", true),
 ];
 
-/// The usage message of five lines, which follows every wrong command line.
+/// The usage message, printed after every wrong command line.
 pub const USAGE: &str = "usage:  http_load [-checksum] [-throttle] [-proxy host:port] [-verbose] [-timeout secs] [-sip sip_file]\n\
     \x20           [-cipher str]\n\
     \x20           -parallel N | -rate N [-jitter]\n\
@@ -98,8 +98,7 @@ impl Options {
     /// Reads a command line without the program's name.
     ///
     /// # Errors
-    ///
-    /// The message and status with which http_load refuses the command line.
+    /// [`Refusal`] with the message and status with which http_load refuses the command line.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let mut draft = Draft::default();
         let mut words = arguments
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_name_that_fits_a_prefix_is_meant() {
+    fn a_prefix_means_the_first_name_that_matches() {
         let options = parse("-t -ti 5 -p 2 -s 3 -c -v urls").expect("all are prefixes");
         assert_eq!((options.throttle, options.timeout), (Some(3360), 5));
         assert_eq!(
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn misuse_gets_http_loads_lines() {
+    fn misuse_is_refused_with_http_loads_lines() {
         let rows = [
             ("-p 0 -f 1 u", "http_load: parallel must be at least 1\n"),
             ("-r 1001 -f 1 u", "http_load: rate may be at most 1000\n"),

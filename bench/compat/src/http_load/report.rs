@@ -1,4 +1,5 @@
-//! http_load's report: every number as `%g`, without the lines whose count is zero.
+//! Writes http_load's report. Numbers are printed like C's `%g`, and lines with a zero count are
+//! left out.
 
 use super::options::Options;
 use super::tally::{Measured, Spread};
@@ -61,7 +62,7 @@ mod tests {
     use std::ffi::OsString;
 
     #[test]
-    fn a_run_is_shown_as_http_load_shows_it() {
+    fn the_report_equals_http_loads() {
         let words = ["-p", "8", "-s", "300", "u"].map(OsString::from);
         let options = Options::parse(&words).expect("the words are right");
         let half = Spread {

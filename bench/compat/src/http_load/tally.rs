@@ -1,4 +1,4 @@
-//! http_load's reactions to the engine's events. A fetch is one connection with one request.
+//! Reacts to the engine's events as http_load does. A fetch is one connection with one request.
 
 use super::options::Options;
 use crate::console::Console;
@@ -64,7 +64,7 @@ pub struct Tally {
     urls: Vec<String>,
     firsts: Vec<First>,
     pub measured: Measured,
-    /// Running checksums of the bodies under way, by connection.
+    /// The checksums of the unfinished bodies, by connection.
     sums: BTreeMap<u64, DefaultHasher>,
     started: u64,
     open: u64,
@@ -119,8 +119,8 @@ impl Tally {
         }
     }
 
-    /// Counts a failure. http_load counts a failed fetch as a fetch and does not report a broken
-    /// connection.
+    /// Counts and reports a failure. Unlike Mehari, http_load counts a failed fetch as a fetch and
+    /// does not report a broken connection.
     fn tell_failure(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.measured.fetches += 1;
@@ -163,7 +163,8 @@ impl Observer for Tally {
     fn body(&mut self, exchange: &ObservedExchange, piece: &[u8]) {
         if self.options.checksum {
             let sum = self.sums.entry(exchange.connection).or_default();
-            // Byte by byte, so the checksum does not depend on the pieces.
+            // Each byte is hashed alone, so the checksum does not depend on the sizes of the
+            // pieces.
             piece.iter().for_each(|byte| byte.hash(sum));
         }
     }

@@ -1,4 +1,4 @@
-//! The file of URLs with one URL per line, and the file of source addresses.
+//! Reads the file of URLs (one URL per line) and the file of source addresses.
 
 use super::options::Options;
 use crate::console::Refusal;
@@ -34,8 +34,7 @@ fn lines(file: &Path) -> Result<Vec<String>, Refusal> {
 /// Reads all URLs of the file.
 ///
 /// # Errors
-///
-/// The first malformed line, which may be an empty line.
+/// [`Refusal`] that names the first malformed line. An empty line is malformed.
 pub fn read(options: &Options) -> Result<Vec<Target>, Refusal> {
     let targets: Vec<Target> = lines(&options.urls)?
         .into_iter()

@@ -1,5 +1,5 @@
-//! The escapes of `--add-header`: `\n` ends a line of the head. `\r`, `\a`, `\\` and `\NNN` (octal)
-//! are as in C.
+//! Replaces the escapes in the value of `--add-header`: `\n` becomes the line end of HTTP (CRLF).
+//! `\r`, `\a`, `\\` and `\NNN` (octal) mean the same as in C.
 
 pub fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() + 2);
@@ -41,7 +41,7 @@ mod tests {
     use super::unescaped;
 
     #[test]
-    fn escapes_are_those_of_the_manual() {
+    fn escapes_are_replaced_as_the_manual_says() {
         assert_eq!(unescaped(br"A: b\n"), b"A: b\r\n");
         assert_eq!(unescaped(br"\101\\x\r"), b"A\\x\r");
     }

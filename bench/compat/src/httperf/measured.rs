@@ -1,9 +1,10 @@
-//! The results of a run for httperf's report, as plain data. Times are in seconds.
+//! Defines the results of a run for httperf's report. Times are in seconds.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// One hour in microseconds. A longer time counts as this in ranks. Extremes and means stay exact.
+/// One hour in microseconds. The median counts a longer time as one hour. Extremes and means stay
+/// exact.
 const LONGEST: u64 = 3_600_000_000;
 
 /// Count, sum and spread of a quantity.
@@ -30,7 +31,7 @@ impl Series {
         self.squares += before * (value - self.mean);
     }
 
-    /// Returns the sample's standard deviation; 0 with fewer than two values.
+    /// Returns the standard deviation of the sample; 0 with fewer than two values.
     pub fn deviation(&self) -> f64 {
         match self.count {
             0 | 1 => 0.0,
@@ -43,7 +44,7 @@ impl Series {
 #[derive(Debug)]
 pub struct Lifetimes {
     pub series: Series,
-    /// Counts by whole milliseconds, the bins of httperf that `-vv` prints.
+    /// The number of lifetimes for each whole millisecond: httperf's bins, which `-vv` prints.
     pub bins: BTreeMap<u64, u64>,
     microseconds: Histogram<u64>,
 }
@@ -54,7 +55,7 @@ impl Lifetimes {
             series: Series::default(),
             bins: BTreeMap::new(),
             microseconds: Histogram::new_with_bounds(1, LONGEST, 3)
-                .expect("an hour to three digits is within what the crate offers"),
+                .expect("HdrHistogram accepts an hour with three digits"),
         }
     }
 
@@ -71,7 +72,7 @@ impl Lifetimes {
         }
     }
 
-    /// httperf's median: the middle of the millisecond that holds the median.
+    /// Returns httperf's median: the middle of the millisecond in which the true median lies.
     pub fn binned_median(&self) -> f64 {
         let mut seen = 0;
         for (bin, count) in &self.bins {
@@ -132,12 +133,12 @@ pub struct Measured {
     pub longest_connect_burst: u64,
     pub connections: u64,
     pub requests: u64,
-    /// Replies by the first digit of the status. No status has the digit 0.
+    /// The number of replies for each first digit of the status. No status begins with 0.
     pub replies: [u64; 6],
     pub duration: f64,
     pub most_connections: u64,
     pub lifetimes: Lifetimes,
-    /// Times of the successful connects, including TLS.
+    /// The times of the successful connects, including TLS.
     pub connects: Series,
     pub responses: Series,
     pub transfers: Series,
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_series_knows_its_sample_deviation() {
+    fn a_series_computes_the_deviation_of_a_sample() {
         let mut series = Series::default();
         for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
             series.add(value);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_median_ends_in_half_a_millisecond_and_the_right_one_does_not() {
+    fn only_httperfs_median_lies_in_the_middle_of_a_millisecond() {
         let mut lifetimes = Lifetimes::new();
         for seconds in [0.0021, 0.0022, 0.0999] {
             lifetimes.add(seconds);

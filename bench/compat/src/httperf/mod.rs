@@ -1,7 +1,7 @@
 //! `httperf` 0.9.0: connections or sessions at a fixed rate, with several calls on each.
 //!
 //! `options` and `parse` read the command line, `workload` turns it into the engine's plan, `tally`
-//! observes the engine, and `report` prints. This module holds the order of httperf's steps.
+//! observes the engine, and `report` prints. This module runs httperf's steps in httperf's order.
 
 mod escapes;
 mod measured;
@@ -63,10 +63,11 @@ fn perform(options: &Arc<Options>, console: &Console) -> u8 {
     }
 }
 
-/// The most descriptors that `select` can watch. httperf has this limit, and this program does not.
+/// The most descriptors that `select` can watch. httperf has this limit; Mehari only prints the
+/// warning.
 const SELECTABLE: u64 = 1024;
 
-/// Raises the limit of open files as far as the system permits, as httperf does.
+/// Like httperf, raises the limit of open files as far as the system permits. Returns the limit.
 fn descriptors() -> u64 {
     use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -81,7 +82,7 @@ fn descriptors() -> u64 {
     now.unwrap_or(u64::MAX)
 }
 
-/// Returns the engine's plan, or httperf's message instead.
+/// Returns the engine's plan, or the message with which httperf would stop.
 fn prepare(options: &Options) -> Result<Plan, String> {
     let server = &options.server;
     let address = resolve::address(server)

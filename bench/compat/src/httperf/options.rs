@@ -1,5 +1,5 @@
-//! httperf's command line, read like `getopt_long`: any unique prefix of a name is accepted, later
-//! options win, and other words are skipped.
+//! Reads httperf's command line like `getopt_long`: any unique prefix of a name is accepted, later
+//! options replace earlier ones, and words that are no options are skipped.
 
 use super::parse::{self, ClientShare, HttpVersion, ParseError};
 use super::table::{misuse, LETTERS, TABLE};
@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 /// When connections or sessions start. The numbers are intervals in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
-    /// Each starts after the end of the last.
+    /// Each connection or session starts after the end of the previous one.
     Sequential,
     Every(f64),
     Uniform(f64, f64),
@@ -86,7 +86,7 @@ pub struct Options {
     pub print_request: Option<Print>,
     pub hog: bool,
     pub close_with_reset: bool,
-    /// Seconds; 0 means no think time-out.
+    /// `--think-timeout` in seconds; 0 without the option.
     pub think_timeout: f64,
     pub timeout: f64,
     pub client: ClientShare,
@@ -114,7 +114,7 @@ pub struct Options {
     pub num_conns: u64,
     pub num_calls: u64,
     pub burst_length: u64,
-    /// Seconds after which the run ends in any case (httperf 0.9.1).
+    /// `--runtime` in seconds: the run ends after this time (httperf 0.9.1).
     pub runtime: f64,
     pub bug_compatible: bool,
     pub notices: Vec<String>,
@@ -172,8 +172,7 @@ impl Options {
     /// Reads a command line without the program's name.
     ///
     /// # Errors
-    ///
-    /// The message and status with which httperf refuses the command line.
+    /// [`Refusal`] with the message and status with which httperf refuses the command line.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let (own, words): (Vec<Word>, Vec<Word>) = arguments
             .iter()
@@ -307,7 +306,7 @@ impl Options {
         Ok(())
     }
 
-    /// Adds a notice for each option that has no meaning here.
+    /// Adds a notice for each option that has no effect in Mehari.
     fn say_what_cannot_be_honoured(&mut self) {
         let mut say = |text: &str| self.notices.push(format!("httperf: {text}\n"));
         if self.hog {

@@ -1,4 +1,4 @@
-//! Reads the arguments of httperf's options, with httperf's messages for malformed ones.
+//! Reads the arguments of httperf's options. Malformed arguments get httperf's messages.
 
 use super::options::{Arrival, Uris, Workload};
 use crate::number::{leading_integer, leading_number};
@@ -7,7 +7,7 @@ use crate::number::{leading_integer, leading_number};
 pub enum ParseError {
     /// `--help`: not an error, but the end of parsing.
     Help,
-    /// httperf's message after its name.
+    /// httperf's message, without the name before it.
     Wrong(String),
 }
 
@@ -15,7 +15,7 @@ fn wrong<T>(text: String) -> Result<T, ParseError> {
     Err(ParseError::Wrong(text))
 }
 
-/// Reads a whole number without further text.
+/// Reads a whole number. Text after the number is an error.
 pub fn count(text: &str, what: &str) -> Result<u64, ParseError> {
     match leading_integer(text) {
         Some((value, "")) => Ok(value),
@@ -82,7 +82,8 @@ pub fn client(text: &str) -> Result<ClientShare, ParseError> {
     }
 }
 
-/// Reads a rate per second. Zero or less means one after the other.
+/// Reads a rate per second. Zero or less means that each arrival waits for the end of the previous
+/// one.
 pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     let rate = seconds(text, "illegal request rate")?;
     Ok(if rate > 0.0 {
@@ -169,7 +170,7 @@ fn variable(mut text: &str) -> Result<Arrival, ParseError> {
     }
 }
 
-/// Reads comma-separated parameters. Errors name the parameter as httperf does.
+/// Reads comma-separated parameters. Error messages name the parameter as httperf's do.
 struct Parameters<'a> {
     option: &'static str,
     rest: &'a str,
@@ -230,7 +231,7 @@ impl<'a> Parameters<'a> {
 
 const NUMBER_OF_SESSIONS: &str = "bad number of sessions (1st param)";
 
-/// Reads `N1,N2,X`.
+/// Reads the value `N1,N2,X` of `--wsess` or `--wsesspage`: sessions, calls or pages, think time.
 pub fn sessions(text: &str, pages: bool) -> Result<Workload, ParseError> {
     let (option, second) = if pages {
         (
@@ -251,7 +252,7 @@ pub fn sessions(text: &str, pages: bool) -> Result<Workload, ParseError> {
     Ok(workload)
 }
 
-/// Reads `N,X,FILE`.
+/// Reads the value `N,X,FILE` of `--wsesslog`: sessions, think time, file.
 pub fn session_log(text: &str) -> Result<Workload, ParseError> {
     let mut parameters = Parameters::of("wsesslog", text);
     let sessions = parameters.integer(NUMBER_OF_SESSIONS)?;
@@ -271,7 +272,7 @@ pub fn session_log(text: &str) -> Result<Workload, ParseError> {
     })
 }
 
-/// Reads `N,X`. The second parameter is a share.
+/// Reads the value `N,X` of `--wset`: files and miss rate. The miss rate lies between 0 and 1.
 pub fn working_set(text: &str) -> Result<Uris, ParseError> {
     let mut parameters = Parameters::of("wset", text);
     let files = parameters.integer("bad working set size (1st parameter)")?;

@@ -1,26 +1,27 @@
-//! `--print-request` and `--print-reply`: prints each line of a head or body with the number of its
-//! call.
+//! Prints requests and replies for `--print-request` and `--print-reply`. Each line of a head or
+//! body follows the number of its call.
 
 use super::options::{Options, Print};
 use crate::console::Console;
 use mehari_load::{ObservedExchange, Sample};
 use std::collections::{HashMap, VecDeque};
 
-/// Numbers calls in sending order. The replies of a connection come in the order of its calls.
+/// Prints requests and replies. Calls are numbered in sending order, and the replies of a
+/// connection come in the order of its calls.
 pub struct Printer {
     console: Console,
     request: Option<Print>,
     reply: Option<Print>,
     requests: Vec<Vec<u8>>,
     next: u64,
-    /// The calls without a reply on each connection.
+    /// The numbers of the calls without a reply, by connection.
     waiting: HashMap<u64, VecDeque<u64>>,
     /// The start of an incomplete body line, by connection.
     unfinished: HashMap<u64, Vec<u8>>,
 }
 
 impl Printer {
-    /// Returns a printer; `None` if the options ask for no printing.
+    /// Returns a printer, or `None` if the options ask for no printing.
     pub fn wanted(options: &Options, console: Console, requests: Vec<Vec<u8>>) -> Option<Printer> {
         (options.print_request.is_some() || options.print_reply.is_some()).then(|| Printer {
             console,
@@ -70,7 +71,8 @@ impl Printer {
         }
     }
 
-    /// Prints the complete lines. A piece may end within a line.
+    /// Prints the complete lines of a piece of a body. The rest of the piece waits for the next
+    /// piece.
     pub fn body(&mut self, exchange: &ObservedExchange, piece: &[u8]) {
         if !self.reply.is_some_and(Print::body) {
             return;
@@ -107,7 +109,8 @@ impl Printer {
         }
     }
 
-    /// Prints each line with its prefix, and keeps its carriage return as httperf does.
+    /// Prints each line after `prefix`. Like httperf, keeps the carriage return at the end of a
+    /// line.
     fn lines(&self, prefix: &str, id: u64, bytes: &[u8]) {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         if bytes.is_empty() {

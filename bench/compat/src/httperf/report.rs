@@ -1,10 +1,10 @@
-//! httperf's report with httperf's labels, order, digits and blank lines.
+//! Writes the report of httperf, with httperf's labels, order, digits and blank lines.
 
 use super::measured::{Measured, Series, Sessions};
 use super::options::Options;
 use std::fmt::Write;
 
-/// Returns the whole report after the run. A rate of a run without duration is 0.
+/// Returns the whole report. If the run took no time, the rates are 0.
 pub fn text(options: &Options, measured: &Measured) -> String {
     let mut page = format!(
         "Maximum connect burst length: {}\n",
@@ -35,7 +35,7 @@ fn ratio(of: f64, by: f64) -> f64 {
     }
 }
 
-/// Returns the mean size. httperf divides whole numbers of bytes.
+/// Returns the mean size in bytes. Unlike Mehari, httperf drops the fraction.
 fn mean_size(options: &Options, bytes: u64, count: u64) -> f64 {
     match (count, options.bug_compatible) {
         (0, _) => 0.0,
@@ -279,13 +279,13 @@ Errors: fd-unavail 0 addrunavail 0 ftab-full 0 other 0
 ";
 
     #[test]
-    fn a_run_is_shown_as_httperf_shows_it() {
+    fn the_report_equals_httperfs() {
         let old = options("--bug-compatible --num-conns 4");
         assert_eq!(text(&old, &measured(false)), OLD);
     }
 
     #[test]
-    fn sizes_keep_their_fraction_and_the_median_its_place() {
+    fn without_bug_compatible_sizes_and_the_median_are_exact() {
         let right = OLD
             .replace("median 2.5", "median 2.1")
             .replace("Request size [B]: 62.0", "Request size [B]: 62.5")
@@ -295,7 +295,7 @@ Errors: fd-unavail 0 addrunavail 0 ftab-full 0 other 0
     }
 
     #[test]
-    fn sessions_add_their_lines() {
+    fn sessions_add_lines_to_the_report() {
         let mut measured = measured(true);
         if let Some(sessions) = &mut measured.sessions {
             sessions.lifetimes.add(0.2);

@@ -1,4 +1,4 @@
-//! The requests of a plan in httperf's form, and the sessions that use them.
+//! Renders the requests of a plan in httperf's form, and makes the sessions that use them.
 
 use super::options::Options;
 use super::parse::HttpVersion;
@@ -68,9 +68,10 @@ impl<'o> Requests<'o> {
     }
 }
 
-/// httperf's header lines in its order, without the blank line. httperf writes no port into `Host`.
-/// Without a host it writes an additional line end. It does not complete an added line that does
-/// not end in `\n`.
+/// Returns the request line and httperf's header lines in httperf's order, without the blank line.
+/// Like httperf, writes no port into `Host`. httperf has two faults that only `--bug-compatible`
+/// repeats: with `--no-host-hdr` it sends an additional line end, and it sends a line of
+/// `--add-header` without a line end as it is.
 fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
     let HttpVersion { major, minor } = options.http_version;
     let mut head = format!(

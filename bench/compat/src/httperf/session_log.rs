@@ -1,14 +1,14 @@
-//! The file of `--wsesslog`: sessions of bursts of requests.
+//! Reads the file of `--wsesslog`: sessions, which consist of bursts of requests.
 //!
 //! `#` in the first column starts a comment. A blank line ends a session. A line that starts with a
-//! blank belongs to the burst of the previous line. A line is a URI and `method=M`,
-//! `think=SECONDS`, `contents='...'` or `contents="..."`, with the escapes `\n`, `\r`, `\t` and
-//! line end.
+//! blank belongs to the burst of the previous line. A line holds a URI and may add `method=M`,
+//! `think=SECONDS`, `contents='...'` or `contents="..."`. The contents may contain the escapes
+//! `\n`, `\r`, `\t` and an escaped line end.
 
 /// One request of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LoggedCall {
-    /// `None`: the method of `--method`, otherwise GET.
+    /// The method of this line. `None` means the method of `--method`, or GET without it.
     pub method: Option<&'static str>,
     pub uri: String,
     pub contents: Vec<u8>,
@@ -28,8 +28,7 @@ const METHODS: &[&str] = &["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT", "T
 /// Reads the file's text.
 ///
 /// # Errors
-///
-/// httperf's message after its name.
+/// httperf's message, without the name before it.
 pub fn read(text: &str, file: &str, default_think: f64) -> Result<Vec<LoggedSession>, String> {
     let mut sessions: Vec<LoggedSession> = Vec::new();
     let mut between = true;
@@ -116,7 +115,7 @@ impl<'a> Words<'a, '_> {
         (end > 0).then(|| rest[..end].to_string())
     }
 
-    /// Returns the name of the next `name=value`; the whole word if it has no `=`.
+    /// Returns the name of the next `name=value`, or the whole word if it has no `=`.
     fn name(&mut self) -> Option<&'a str> {
         let rest = self.rest.trim_start();
         if rest.is_empty() {
@@ -167,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bursts_sessions_and_parameters_are_read() {
+    fn sessions_bursts_and_parameters_are_read() {
         let text = "# a comment\n/a think=2.5\n\t/b\n/c method=POST contents=\"hello \\\"w\\\"\"\n\n\n/d contents='it is' method=PUT\n";
         let sessions = read(text, "file", 1.0).expect("the file is well formed");
         assert_eq!(sessions.len(), 2);
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_run_on_over_an_escaped_line_end() {
+    fn contents_may_contain_an_escaped_line_end() {
         let sessions =
             read("/a contents='x\\\ny' think=1\n", "file", 0.0).expect("it is well formed");
         assert_eq!(sessions[0][0].calls[0].contents, b"x\ny");
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
+    fn unreadable_words_are_named() {
         let rows = [
             (
                 "/a method=FETCH\n",

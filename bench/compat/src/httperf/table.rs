@@ -1,4 +1,4 @@
-//! The names of httperf's options, and the messages of `getopt_long` for other names.
+//! Lists the names of httperf's options, and makes the messages of `getopt_long` for other names.
 
 use crate::getopt::{Long, LongError, Takes};
 
@@ -23,8 +23,8 @@ const fn optional_argument(name: &'static str) -> Long {
     }
 }
 
-/// The options in httperf's order, in which the message about an ambiguous prefix lists them.
-/// `runtime` is from 0.9.1.
+/// The options in httperf's order. The message about an ambiguous prefix lists them in this order.
+/// httperf has `runtime` since 0.9.1.
 pub const TABLE: &[Long] = &[
     required_argument("add-header"),
     required_argument("burst-length"),
@@ -75,7 +75,7 @@ pub const LETTERS: &[(char, &str)] = &[
     ('V', "version"),
 ];
 
-/// Returns the message of `getopt_long`.
+/// Returns the message of `getopt_long` for an error.
 pub fn misuse(error: LongError) -> String {
     match error {
         LongError::Unrecognized(name) => format!("unrecognized option '--{name}'"),

@@ -1,5 +1,5 @@
-//! httperf's reactions to the engine's events: counters, five-second samples, and printed requests
-//! and replies.
+//! Reacts to the engine's events as httperf does: counts, samples rates every five seconds, and has
+//! requests and replies printed.
 
 use super::measured::{Measured, Series};
 use super::options::Options;
@@ -21,10 +21,10 @@ pub struct Tally {
     printer: Option<Printer>,
     pub measured: Measured,
     open: u64,
-    /// Connects since the last other event.
+    /// The number of connects since the last event of another kind.
     burst: u64,
-    /// The last failed connection. A broken connection fails each of its calls, but is counted
-    /// once.
+    /// The serial number of the last failed connection. A broken connection makes all its calls
+    /// fail, but httperf counts the connection once.
     last_failed: Option<u64>,
     other_told: bool,
     replies: Sampled,
@@ -33,7 +33,7 @@ pub struct Tally {
     last_sample: Moment,
 }
 
-/// Events since the last sample.
+/// The number of events since the last sample.
 #[derive(Default)]
 struct Sampled(u64);
 
@@ -54,7 +54,8 @@ struct Reply {
 }
 
 impl Tally {
-    /// `requests` holds the bytes of each request of the plan, for printing.
+    /// Returns an empty tally. `requests` holds the bytes of each request of the plan, for
+    /// printing.
     pub fn new(options: Arc<Options>, console: Console, requests: Vec<Vec<u8>>) -> Tally {
         let ClientShare { number, clients } = options.client;
         let first = (number as f64 + 1.0) * INTERVAL / clients as f64;
@@ -106,8 +107,8 @@ impl Tally {
         measured.footer_bytes += reply.footer;
     }
 
-    /// Returns whether httperf takes the failure for a reply: it accepts a body that ends before
-    /// its announced length.
+    /// Returns whether to count the failure as a reply. Unlike Mehari, httperf accepts a body that
+    /// ends before its announced length.
     fn is_reply_to_httperf(&self, failure: &Failure) -> bool {
         self.options.bug_compatible
             && failure.kind == FailureKind::ShortBody
@@ -124,7 +125,7 @@ impl Tally {
             (_, Some(libc::ECONNREFUSED)) => errors.refused += 1,
             (_, Some(libc::ENFILE)) => errors.table_full += 1,
             (FailureKind::NoDescriptor, _) => errors.no_descriptor += 1,
-            // httperf counts these failures with the others, under an unexpected error.
+            // httperf counts these failures as unexpected errors (`other`).
             (FailureKind::NoPort, _) if !self.options.bug_compatible => errors.no_address += 1,
             (FailureKind::Reset | FailureKind::ShortBody, _) => errors.reset += 1,
             (_, code) => {

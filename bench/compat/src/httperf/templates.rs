@@ -1,9 +1,10 @@
-//! The sessions of a run: the URIs of each burst.
+//! Makes the sessions of a run from the options: the URIs of each burst.
 
 use super::options::{Options, Uris, Workload};
 use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
 
-/// The different sessions, which are used in turn, and the number of all sessions.
+/// The different sessions, and how many sessions the run plays. The run uses the different sessions
+/// in turn.
 pub type Templates = (Vec<LoggedSession>, u64);
 
 pub fn templates(options: &Options) -> Result<Templates, String> {
@@ -28,11 +29,12 @@ pub fn templates(options: &Options) -> Result<Templates, String> {
     }
 }
 
-/// The most calls laid out before the run. Longer runs repeat them.
+/// The most calls that are prepared before the run. A longer run repeats these calls.
 const MOST_CALLS: u64 = 1_000_000;
 
-/// Sessions of `calls` calls with URIs as the options choose them. A single URI needs one session
-/// that repeats. Otherwise there are as many different sessions as [`MOST_CALLS`] permits.
+/// Returns `count` sessions of `calls` calls each. The options choose the URIs. With a single URI
+/// all sessions are equal. Otherwise there are as many different sessions as [`MOST_CALLS`]
+/// permits.
 fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Templates, String> {
     if calls > MOST_CALLS {
         return Err(format!(
@@ -75,12 +77,12 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
 #[derive(Debug, PartialEq, Eq)]
 struct BurstPart {
     calls: u64,
-    /// The think time follows a burst, not each part of a burst.
+    /// Whether this is the last part of its burst. The think time follows the last part only.
     ends_burst: bool,
 }
 
-/// Returns the parts of a session: `--burst-length` calls each, divided further if
-/// `--max-piped-calls` is smaller.
+/// Returns the parts of a session. A burst has `--burst-length` calls. If `--max-piped-calls` is
+/// smaller, a burst is divided into parts of that size.
 fn parts(options: &Options, calls: u64) -> Vec<BurstPart> {
     let piped = match options.max_piped_calls {
         0 => u64::MAX,
@@ -128,8 +130,8 @@ fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the URIs of a working set: a new file at the rate of the misses, and the last file again
-/// between them.
+/// Returns the URIs of a working set. A new file is requested at the rate of the misses. Between
+/// the misses the last file is requested again.
 fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Vec<String> {
     let prefix = options.uri.trim_end_matches('/');
     let first = files * options.client.number / options.client.clients.max(1);
@@ -160,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bursts_are_cut_where_fewer_may_be_piped() {
+    fn bursts_are_divided_if_fewer_calls_may_be_pipelined() {
         let options = Options {
             burst_length: 3,
             max_piped_calls: 2,
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_working_set_lies_under_its_digits() {
+    fn the_path_of_a_file_in_the_working_set_has_one_digit_per_folder() {
         assert_eq!(set_path(0, 30), "/0/0.html");
         assert_eq!(set_path(12, 30), "/1/2.html");
     }

@@ -1,10 +1,10 @@
-//! httperf's usage and version, and the line that repeats its effective options.
+//! Holds httperf's usage and version, and makes the line that repeats the effective options.
 
 use super::options::{Arrival, Options, Print, Uris, Workload};
 use super::parse::HttpVersion;
 use crate::number::general;
 
-/// The text of `--version`. httperf 0.9.0 then continues with its run, and so does this program.
+/// The text of `--version`. Like httperf 0.9.0, Mehari then continues with the run.
 pub const VERSION: &str = "httperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.\n";
 
 /// Returns the text of `--help`, line for line.

@@ -10,14 +10,13 @@ use mehari_load::{Arrivals, Connection, Endpoint, Pick, Plan, Schedule, Session,
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Without `--timeout` httperf waits forever. One day stands for that.
+/// The time-out without `--timeout`. httperf waits for ever; Mehari waits for one day.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 /// Returns the engine's plan.
 ///
 /// # Errors
-///
-/// httperf's message after its name.
+/// httperf's message, without the name before it.
 pub fn plan(options: &Options, address: String) -> Result<Plan, String> {
     let (templates, count) = templates(options)?;
     let endpoint = Endpoint {
@@ -109,5 +108,6 @@ fn connection(options: &Options) -> Connection {
     }
 }
 
-/// httperf opens as many connections as there are descriptors.
+/// The connection limit without `--max-connections`. Like httperf, opens as many connections as
+/// there are descriptors.
 const MANY: usize = u32::MAX as usize;

@@ -1,5 +1,5 @@
-//! Command lines as one string: blanks separate words, single quotes keep a word together, and
-//! `{name}` is replaced.
+//! Splits a command line into words: blanks separate words, single quotes keep a word together, and
+//! `{name}` is replaced by a known value.
 
 pub struct Places<'a> {
     pub known: Vec<(&'a str, String)>,

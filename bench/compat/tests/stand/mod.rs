@@ -1,5 +1,5 @@
-//! The fixture of the compatible tools' tests: a server of known behaviour, both programs, and a
-//! comparison of the shape of their output.
+//! Holds what the tests of the compatible tools share: a server whose behaviour is known, both
+//! programs, and a comparison of the shapes of their outputs.
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod line;

@@ -1,5 +1,6 @@
-//! An old tool and the compatible tool with equal arguments and the same server, compared by exit
-//! status, by the shape of both streams, and by the requests that the server saw.
+//! Runs an original tool and Mehari's tool with equal arguments against the same server. Then
+//! compares their exit statuses, the shapes of both streams, and the requests that the server
+//! received.
 
 use super::line::Places;
 use super::programs::{link, mehari, original, run, run_until, Ran};
@@ -8,7 +9,8 @@ use super::shape;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A tool's name with a server, a folder, and the placeholders for their parts.
+/// A tool's name, a server and a folder for its runs, and the values of the placeholders in command
+/// lines.
 pub struct Pair {
     pub name: &'static str,
     pub server: Server,
@@ -32,13 +34,14 @@ impl Pair {
         self.places.words(line)
     }
 
-    /// Runs the compatible tool under the tool's name.
+    /// Runs Mehari's tool under the tool's name.
     pub fn ours(&self, line: &str) -> Ran {
         let program = link(self.folder.path(), self.name);
         run(&program, &self.words(line), self.folder.path())
     }
 
-    /// Runs the original; `None` if the original is not installed, and the test counts as skipped.
+    /// Runs the original. Returns `None` if the original is not installed; the test then counts as
+    /// skipped.
     pub fn theirs(&self, line: &str) -> Option<Ran> {
         let program = original(self.name)?;
         Some(run(&program, &self.words(line), self.folder.path()))
@@ -49,7 +52,7 @@ impl Pair {
         std::fs::read_to_string(self.folder.path().join(file)).unwrap()
     }
 
-    /// Compares all command lines and fails with every difference found.
+    /// Compares the tools for all command lines. Fails with a list of all differences.
     pub fn compare(&self, lines: &[&str]) {
         assert!(lines.len() >= 25, "{} sets are too few", lines.len());
         let wrong: Vec<String> = lines.iter().filter_map(|line| self.one(line)).collect();
@@ -58,7 +61,7 @@ impl Pair {
 
     fn one(&self, line: &str) -> Option<String> {
         self.server.forget();
-        // A command line that crashes the original is not compared.
+        // A command line with which the original crashes is not compared.
         let theirs = self.theirs(line).filter(|theirs| !theirs.crashed)?;
         let seen = self.server.different_requests();
         self.server.forget();
@@ -75,9 +78,8 @@ impl Pair {
         (!found.is_empty()).then(|| format!("{} {line}\n{found}", self.name))
     }
 
-    /// Compares the values that `counts` takes from the reports. These values are known and not
-    /// measured, so they are equal to the digit. `with` holds additional words for the compatible
-    /// tool.
+    /// Compares the values that `counts` takes from the reports. These values are not measured, so
+    /// every digit must be equal. `with` holds additional words for Mehari's tool.
     pub fn compare_counts(&self, with: &str, lines: &[&str], counts: impl Fn(&str) -> Vec<String>) {
         for line in lines {
             let Some(theirs) = self.theirs(line) else {
@@ -90,7 +92,8 @@ impl Pair {
         }
     }
 
-    /// Checks that the tool acts alike through a link and as a subcommand. Returns its output.
+    /// Checks that Mehari's tool does the same through a link and as a subcommand. Returns the
+    /// output.
     pub fn answers_to_its_name(&self, line: &str) -> String {
         let named = self.ours(line);
         let words = [vec![self.name.to_string()], self.words(line)].concat();
@@ -101,8 +104,8 @@ impl Pair {
         named
     }
 
-    /// Interrupts both tools once the server has seen more than `requests`. Returns the result of
-    /// the compatible tool.
+    /// Interrupts both tools when the server has received more than `requests` requests. Returns
+    /// the result of Mehari's tool.
     pub fn compare_interrupted(&self, line: &str, requests: usize) -> Ran {
         let interrupted = |program: &Path| {
             self.server.forget();

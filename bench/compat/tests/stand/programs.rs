@@ -1,5 +1,5 @@
-//! The programs under comparison: Debian's original, and the mehari binary under the original's
-//! name.
+//! Finds and runs the compared programs: Debian's original, and the mehari binary under the
+//! original's name.
 
 use mehari_harness::needs;
 use std::os::unix::process::ExitStatusExt;
@@ -8,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The longest time of a run.
+/// The longest time that a run may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct Ran {
     pub status: Option<i32>,
-    /// Whether the program crashed by itself (SIGSEGV), as ab 2.4.66 does with `-c 0`.
+    /// Whether the program crashed (SIGSEGV), as ab 2.4.66 does with `-c 0`.
     pub crashed: bool,
     pub out: Vec<u8>,
     pub err: Vec<u8>,
@@ -30,7 +30,8 @@ impl Ran {
     }
 }
 
-/// Returns the path of the original; `None` if it is not installed, and the test counts as skipped.
+/// Returns the path of the original. Returns `None` if the original is not installed; the test then
+/// counts as skipped.
 pub fn original(name: &str) -> Option<PathBuf> {
     let package = match name {
         "ab" => "apache2-utils",
@@ -50,7 +51,7 @@ pub fn original(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns the mehari binary of this build, built now if necessary.
+/// Returns the mehari binary of this build. Builds the binary if necessary.
 pub fn mehari() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
@@ -70,7 +71,7 @@ pub fn mehari() -> &'static Path {
     })
 }
 
-/// Returns a link with the original's name to the mehari binary.
+/// Makes a link to the mehari binary with the original's name. Returns the link.
 pub fn link(folder: &Path, name: &str) -> PathBuf {
     let link = folder.join(name);
     if !link.exists() {
@@ -79,8 +80,8 @@ pub fn link(folder: &Path, name: &str) -> PathBuf {
     link
 }
 
-/// Runs a program by its bare name, because usage texts print the name. The limit of 1024
-/// descriptors is that of most systems.
+/// Runs a program by its bare name, because usage texts print the name. The program may open 1024
+/// descriptors, as on most systems.
 pub fn run(program: &Path, words: &[String], folder: &Path) -> Ran {
     wait(start(program, words, folder), || false)
 }
@@ -104,7 +105,7 @@ fn start(program: &Path, words: &[String], folder: &Path) -> Child {
         .unwrap()
 }
 
-/// Runs a program and interrupts it like Ctrl-C when `is_time` returns true.
+/// Runs a program and sends SIGINT, as Ctrl-C does, when `is_time` returns true.
 pub fn run_until(
     program: &Path,
     words: &[String],

@@ -1,21 +1,21 @@
-//! A server whose manners are known: each path behaves in one way, and every request is kept.
-//!
-//! | path | manner |
+//! Runs a server whose behaviour is known. The path of a request selects the behaviour, and the
+//! server stores every request.
+//! | path | behaviour |
 //! |---|---|
-//! | `/fixed` | 319 bytes; the connection is kept when the client asks |
+//! | `/fixed` | 319 bytes; the connection stays open if the client asks for it |
 //! | `/lines` | three lines of text |
 //! | `/close` | no Content-Length; the end of the connection ends the body |
-//! | `/empty` | closes without a byte |
-//! | `/reset` | resets after the request |
-//! | `/broken` | resets within the body |
-//! | `/short` | announces 400 bytes, sends 319 and closes |
-//! | `/hang` | never answers |
-//! | `/slow` | answers after 0.2 s |
-//! | `/variable` | one byte more each time |
-//! | `/chunked` | three chunks, to HTTP/1.1 only |
-//! | `/NNN` | that status |
-//! | `/cookie` | sets a cookie |
-//! | `/bare` | heads with bare line feeds |
+//! | `/empty` | the server closes the connection without a byte |
+//! | `/reset` | the server resets the connection after the request |
+//! | `/broken` | the server resets the connection within the body |
+//! | `/short` | the server announces 400 bytes, sends 319 and closes the connection |
+//! | `/hang` | the server never answers |
+//! | `/slow` | the server answers after 0.2 s |
+//! | `/variable` | each body is one byte longer than the previous body |
+//! | `/chunked` | three chunks, for HTTP/1.1 only |
+//! | `/NNN` | the status NNN |
+//! | `/cookie` | the answer sets a cookie |
+//! | `/bare` | the head's lines end with bare line feeds |
 
 use rustix::fd::OwnedFd;
 use rustix::net::{bind_v4, getsockname, socket, AddressFamily, SocketAddrAny, SocketType};
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub struct Server {
     pub port: u16,
     pub tls_port: u16,
-    /// A taken port on which no process ever listens.
+    /// A reserved port on which no process listens.
     pub refused_port: u16,
     _taken: OwnedFd,
     state: Arc<ServerState>,
@@ -67,7 +67,7 @@ impl Server {
         self.state.requests.lock().unwrap().clear();
     }
 
-    /// Returns the different requests seen, each once.
+    /// Returns the received requests, each different request once.
     pub fn different_requests(&self) -> Vec<Vec<u8>> {
         let mut requests = self.state.requests.lock().unwrap().clone();
         requests.sort();
@@ -95,7 +95,7 @@ fn listen(
     port
 }
 
-/// The fate of the connection.
+/// What the server does with the connection after an answer.
 #[derive(PartialEq)]
 enum After {
     Keep,
@@ -131,8 +131,7 @@ fn serve_tls(mut stream: TcpStream, state: &ServerState, configuration: Arc<rust
 
 /// Returns a new self-signed certificate.
 fn certificate() -> Arc<rustls::ServerConfig> {
-    // A single key exchange group. A client that prefers another group would print another line in
-    // its report.
+    // The server offers a single key exchange group, because ab prints the group in its report.
     let provider = rustls::crypto::CryptoProvider {
         kx_groups: vec![rustls::crypto::aws_lc_rs::kx_group::X25519],
         ..rustls::crypto::aws_lc_rs::default_provider()
@@ -149,7 +148,7 @@ fn certificate() -> Arc<rustls::ServerConfig> {
     Arc::new(builder.with_single_cert(chain, key).unwrap())
 }
 
-/// Answers requests until a request ends the connection.
+/// Answers requests until the connection ends.
 fn answer_all(stream: &mut (impl Read + Write), state: &ServerState) -> After {
     let mut waiting = Vec::new();
     loop {
@@ -164,7 +163,7 @@ fn answer_all(stream: &mut (impl Read + Write), state: &ServerState) -> After {
     }
 }
 
-/// Returns a whole request, head and body, as received.
+/// Reads the next whole request, head and body. Returns its bytes.
 fn next_request(stream: &mut impl Read, waiting: &mut Vec<u8>) -> Option<Vec<u8>> {
     loop {
         if let Some(head) = waiting.windows(4).position(|four| four == b"\r\n\r\n") {

@@ -1,7 +1,7 @@
-//! The shape of an output: its lines with masked numbers and single blanks.
+//! Computes the shape of an output: its lines, with masked numbers and with single blanks.
 //!
-//! Lines that appear only for some measurements are left out: ab's doubts about its mean, and
-//! repeated progress lines and histogram rows.
+//! Lines that depend on the measured values are left out: ab's warnings about its mean, repeated
+//! progress lines, and repeated rows of histograms.
 
 pub fn of(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -74,8 +74,8 @@ fn after_number(text: &[char], mut at: usize) -> usize {
     at
 }
 
-/// Returns the first line in which two shapes differ, with its neighbours; `None` if they are
-/// equal.
+/// Returns the first line in which two shapes differ, with the lines around it; `None` if the
+/// shapes are equal.
 pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     let longest = theirs.len().max(ours.len());
     let at = (0..longest).find(|&at| theirs.get(at) != ours.get(at))?;

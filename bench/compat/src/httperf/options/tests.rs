@@ -6,7 +6,7 @@ fn parse(line: &str) -> Result<Options, Refusal> {
 }
 
 #[test]
-fn the_guides_command_line_is_understood() {
+fn the_command_line_of_the_guide_is_accepted() {
     let line = "--server hostname --port 80 --uri /test.html --rate 150 --num-conn 27000 --num-call 1 --timeout 5";
     let options = parse(line).expect("httperf takes it");
     assert_eq!(options.num_conns, 27_000);
@@ -15,7 +15,7 @@ fn the_guides_command_line_is_understood() {
 }
 
 #[test]
-fn misuse_is_told_in_httperfs_words() {
+fn misuse_is_refused_with_httperfs_message() {
     let rows = [
         (
             "--ra 10 --num-c 5",
@@ -59,13 +59,13 @@ fn cookies_need_sessions() {
 }
 
 #[test]
-fn the_last_of_rate_and_period_holds() {
+fn the_later_of_rate_and_period_counts() {
     let options = parse("--rate 20 --period d0.3").expect("both are fine");
     assert_eq!(options.arrival, Arrival::Every(0.3));
 }
 
 #[test]
-fn every_row_of_the_table_is_understood() {
+fn every_option_of_the_table_is_read() {
     use crate::getopt::Takes;
     for row in TABLE {
         let argument = match (row.name, row.takes) {
@@ -85,7 +85,7 @@ fn every_row_of_the_table_is_understood() {
 }
 
 #[test]
-fn what_has_no_effect_is_told_in_one_line() {
+fn an_option_without_effect_is_reported_in_one_line() {
     for line in [
         "--hog",
         "--ssl-ciphers A",
