@@ -42,9 +42,10 @@ server looks.
 
 =item State that workers share
 
-L<Mehari::State> is a tied hash, L<Mehari::State::Structures> the same for values of any kind,
-L<Mehari::Cache> a cache for parts of pages. L<CHI::Driver::Mehari>, L<Apache::Session::Mehari>
-and L<Apache::ASP::State> connect them with other software.
+L<Mehari::State> is a tied hash for bytes, and L<Mehari::State::Structures> is a tied hash for
+values of any kind. L<Mehari::Cache> is a cache for parts of pages. L<CHI::Driver::Mehari>,
+L<Apache::Session::Mehari> and L<Apache::ASP::State> use these modules as stores for CHI,
+Apache::Session and Apache::ASP.
 
 =item PSGI
 
@@ -83,7 +84,7 @@ The version of the Perl side.
 
 The functions of this package (C<zygote>, C<compile_script>, C<log_line>, C<limit>,
 C<take_ends>) are internal to the server. A program that loads Mehari outside the server has no
-request: every method of a request dies there.
+request, so every method of a request dies.
 
 =head1 SEE ALSO
 

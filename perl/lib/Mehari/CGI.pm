@@ -1,18 +1,19 @@
-# Lets CGI.pm read queries in C. Half of a form's cost under CGI.pm is parsing the query.
+# Replaces CGI.pm's parser for queries with a parser in C. CGI.pm spends half of the time of a form
+# in its own parser.
 package Mehari::CGI;
 
 use strict;
 use warnings;
 use Mehari ();
 
-# Queries that both parsers must read alike. A CGI.pm that reads them differently keeps its own
-# parser.
+# Queries for which both parsers must give the same result. If a result differs, CGI.pm keeps its
+# own parser.
 my @PROBES = (
     '', '&', ';;&', '=', '=v', 'k', 'k=', 'a=1;b=2&a=3', '&a=1&', 'a=b=c', 'a%3Db=%26', '+a+=+b+', '%', 'a=%4', '%zz=%G1', 'a=%41%e9%00',
     'a=%u263a', 'a=%uD83D%uDE00', "\xe9=\xff", 'k&k&=&=',
 );
 
-# Replaces CGI.pm's parser. Called each time CGI.pm is loaded.
+# Replaces CGI.pm's parser. The server calls it each time that CGI.pm is loaded.
 sub install {
     return if !defined &CGI::parse_params || \&CGI::parse_params == \&parse_params;
     return if grep { !defined &{"CGI::$_"} } qw(add_parameter unescape);
@@ -24,7 +25,7 @@ sub install {
     return;
 }
 
-# A query as one text: every parameter in order, with its values.
+# Parses a query and returns its parameters, in order and with their values, as one text.
 sub _read {
     my ($parse, $query) = @_;
     my $form = bless {'.parameters' => [], param => {}}, 'CGI';
@@ -43,6 +44,6 @@ Mehari::CGI - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it lets CGI.pm read queries in C.
+This module is internal to the server: it replaces CGI.pm's parser for queries with one in C.
 
 =cut

@@ -1,11 +1,11 @@
 package Mehari::Cache;
 
-# A cache for parts of pages, shared by all workers: `Mehari::Cache->compute('menu', ttl => 60, sub
-# { ... })`. Class methods use the cache of the user and document root, in memory, or in Redis if
-# the variable MEHARI_CACHE has its URL. `Mehari::Cache->new(folder => ..., size => ...)` and
-# `Mehari::Cache->new(in => 'redis://...')` are other caches. The store is Mehari::State's
-# (perl/state/store.h), opened so that the oldest values leave first. A value is stored as its
-# expiry time (a double) followed by Mehari::State::Structures' bytes.
+# Caches parts of pages for all workers: `Mehari::Cache->compute('menu', ttl => 60, sub { ... })`.
+# Class methods use the cache of the user and the document root. This cache is in memory, or in
+# Redis if the variable MEHARI_CACHE holds the URL of a Redis server. `Mehari::Cache->new(folder =>
+# ..., size => ...)` and `Mehari::Cache->new(in => 'redis://...')` open other caches. The store is
+# Mehari::State's (perl/state/store.h), opened so that a full store drops its oldest values. A value
+# is stored as its expiry time (a double), then the bytes that Mehari::State::Structures makes.
 
 use strict;
 use warnings;
@@ -40,14 +40,14 @@ sub new {
     return bless [$store, $name], $class;
 }
 
-# The value. undef if there is none or it has expired.
+# Returns the value, or undef if there is no value or the value has expired.
 sub get {
     my ($self, $key) = (_of(shift), _key(shift));
     my $found = $self->_found($key) or return undef;
     return $found->[0] > Time::HiRes::time() ? Mehari::State::Structures::thaw($found->[1]) : undef;
 }
 
-# set(KEY, VALUE, ttl => SECONDS): without a ttl, for ever.
+# set(KEY, VALUE, ttl => SECONDS) stores a value. Without a ttl, the value never expires.
 sub set {
     my ($self, $key, $value, %option) = (_of(shift), _key(shift), @_);
     _known('set', \%option);
@@ -67,16 +67,16 @@ sub clear {
     return 1;
 }
 
-# The keys of the namespace in any order. Some may have expired.
+# Returns the keys of the namespace in any order. Some of their values may have expired.
 sub keys {
     my $self = _of(shift);
     return @{ $self->[FILE]->keys($self->[NAME], 1) };
 }
 
-# compute(KEY, ttl => SECONDS [, stale => SECONDS], sub { VALUE }): the value, or if none is fresh,
-# the result of the sub. One process runs the sub. The others wait for the value or, for `stale`
-# seconds after its expiry, take the old one. If the sub dies, nothing is stored and the next
-# process tries.
+# compute(KEY, ttl => SECONDS [, stale => SECONDS], sub { VALUE }) returns the value. If there is no
+# fresh value, one process runs the sub and stores the result. Meanwhile the other processes take
+# the old value for `stale` seconds after its expiry. Without an old value they wait for the new
+# one. If the sub dies, nothing is stored and the next process runs its sub.
 sub compute {
     my ($self, $key, $make) = (_of(shift), _key(shift), pop);
     croak 'Mehari::Cache: compute needs a sub as its last argument' unless ref $make eq 'CODE';
@@ -87,7 +87,7 @@ sub compute {
     return Mehari::State::Structures::thaw($found->[1]) if $found && $found->[0] > Time::HiRes::time();
     my $busy = Mehari::State::NameLock->of($self->[FILE], "busy\0$self->[NAME]\0$key");
     unless ($busy->try) {
-        # A stale value: the store drops it at the end of `stale`.
+        # The value is at most `stale` seconds too old: after that time the store drops it.
         return Mehari::State::Structures::thaw($found->[1]) if $found;
         $busy->take('w');
     }
@@ -103,7 +103,7 @@ sub compute {
 
 my %caches;
 
-# A process's default cache is that of its user and of the request's document root.
+# Returns the object, or for a call on the class the cache of the user and the document root.
 sub _of {
     my ($self) = @_;
     return ref $self ? $self : $caches{ join "\0", $>, map { $_ // '' } @ENV{qw(DOCUMENT_ROOT MEHARI_CACHE)} } //= $self->new;
@@ -156,7 +156,8 @@ sub _known {
     }
 }
 
-# In memory and private: a folder of this name that belongs to another user is not trusted.
+# Returns the user's private folder in memory. Dies if the folder belongs to another user, or if
+# other users may enter it.
 sub _own_folder {
     my $folder = (-d '/dev/shm' ? '/dev/shm' : '/tmp') . "/mehari-cache-$>";
     mkdir $folder, 0700 or $!{EEXIST} or croak "Mehari::Cache: cannot make $folder: $!";
@@ -189,13 +190,13 @@ Mehari::Cache - a cache for parts of pages, shared by all workers
 
 =head1 DESCRIPTION
 
-The cache keeps values of any kind (as L<Mehari::State::Structures> does) for a time and within
-a size. All workers share it, on every rung, and so do programs outside the server. When the
-cache reaches its size, the half that was written last stays.
+The cache keeps values of any kind, as L<Mehari::State::Structures> does. A value may have a time
+after which it expires. All workers share the cache, on every rung, and so do programs outside the
+server. The cache has a size. When the cache is full, it keeps the half that was written last.
 
-Every method but C<new> may be called on the class. The class uses one cache for the user and
-the document root: 64 MiB in memory, in C</dev/shm/mehari-cache-UID>. If the variable
-C<MEHARI_CACHE> holds the URL of a Redis server, the class uses that server.
+Every method but C<new> may be called on the class. Such a call uses the cache of the user and the
+document root: 64 MiB in memory, in C</dev/shm/mehari-cache-UID>. If the variable C<MEHARI_CACHE>
+holds the URL of a Redis server, such a call uses this server.
 
 =head1 METHODS
 
@@ -210,21 +211,22 @@ server and excludes C<folder> and C<size>. Dies for any other option.
 
 =item get(KEY)
 
-Returns the value, or undef if there is none or its time is over.
+Returns the value, or undef if there is no value or the value has expired.
 
 =item set(KEY, VALUE, ttl => SECONDS)
 
 Stores a value and returns it. C<ttl> is how long the value is fresh, from 0 to 1,000,000,000
-seconds with or without a fraction; without C<ttl> it is fresh until it is replaced. C<< stale
-=> SECONDS >> is for C<compute>.
+seconds, with or without a fraction. Without C<ttl> the value stays fresh. C<< stale => SECONDS >>
+is for C<compute>.
 
 =item compute(KEY, ttl => SECONDS, stale => SECONDS, CODE)
 
-Returns the fresh value, or calls the code in scalar context, stores its result and returns it.
-One process runs the code. The others wait for the value; if C<stale> was given when the value
-was stored, they return the old value for so many seconds after its time. If the code dies,
-nothing is stored, the exception goes to the caller, and the next process tries. A killed
-process delays nobody.
+Returns the fresh value. If there is none, C<compute> calls the code in scalar context, stores the
+result and returns the result. One process at a time runs the code, and the others wait for the
+value. If the old value was stored with C<stale>, the others do not wait: they return the old value
+for that many seconds after its expiry. If the code dies, nothing is stored, the exception goes to
+the caller, and the next process runs its code. If the process is killed, the next process runs its
+code at once.
 
 =item remove(KEY)
 
@@ -248,8 +250,9 @@ with C<Mehari::State:>.
 
 =head1 LIMITS
 
-A key is bytes, or text that is stored as UTF-8. Redis decides itself what leaves when its
-memory is full. C<clear> and C<keys> of a cache in Redis look at every key of the database.
+A key is bytes, or text, which is stored as UTF-8. If the memory of a Redis server is full, the
+settings of the server decide which values Redis drops. C<clear> and C<keys> of a cache in Redis
+look at every key of the database.
 
 =head1 SEE ALSO
 

@@ -1,19 +1,19 @@
 package Mehari::Configuration;
 
-# Perl in the configuration: `<Perl>` sections and `add_config`.
+# Runs the Perl in the configuration: `<Perl>` sections and `add_config`.
 #
-# While the server reads its configuration, a perl runs `serve`, gets the code of sections, and
-# returns the lines that they make. Each zygote runs the same sections again for their other
-# effects.
+# While the server reads its configuration, a perl process runs `serve`. The process gets the code
+# of the sections and returns the configuration lines that the sections make. Each zygote runs the
+# same sections again for their other effects.
 
 use strict;
 use warnings;
 
-# True in the process that only collects the sections' lines and ends after the configuration is
-# read.
+# True in the process that only collects the sections' lines. This process ends when the
+# configuration has been read.
 our $is_read_only_for_its_lines;
 
-# Lines of `add_config` in order, until they are taken.
+# The lines of `add_config` that `taken` has not returned yet, in order.
 my @added;
 
 sub add { push @added, map { split /\n/, $_ } @_; return }
@@ -27,7 +27,7 @@ sub section {
     my ($file, $line) = $name =~ /\A(.*):(\d+)\z/s or die "`$name` is not FILE:LINE\n";
     my $package = "Apache2::ReadConfig::" . _package($file) . "::line_$line";
     require Apache2::PerlSections;
-    require Apache if $code =~ /\bApache->/; # a class that mod_perl 1 had without asking
+    require Apache if $code =~ /\bApache->/; # mod_perl 1 had this class without a `use`
     my %before = map { ($_ => _snapshot($_)) } qw(Apache2::ReadConfig Apache::ReadConfig);
     {
         no strict;
@@ -44,14 +44,14 @@ sub section {
     return @lines;
 }
 
-# A file's path as part of a package name: folders become packages.
+# Turns a file's path into a part of a package name. Each folder becomes a package.
 sub _package {
     my ($file) = @_;
     return join '::', map { s/\W/_/gr } grep { length } split m{/}, $file;
 }
 
-# The directives of a package: every variable is a directive, and $PerlConfig and @PerlConfig are
-# lines.
+# Returns the configuration lines of a package. Every variable is a directive, except that
+# $PerlConfig and @PerlConfig hold whole lines.
 sub _directives {
     my ($package, $before) = @_;
     my (@lines, @special);
@@ -82,7 +82,8 @@ sub _raw {
     return map { split /\n/, $_ } grep { defined } ${*$glob}, *{$glob}{ARRAY} ? @{*$glob} : ();
 }
 
-# A list of words is one line. A list of lists is one line per member.
+# Returns the lines of one directive. A list of words makes one line. A list of lists makes one line
+# for each inner list.
 sub _entry {
     my ($name, $value) = @_;
     my $type = ref $value;
@@ -93,8 +94,8 @@ sub _entry {
     return defined $value ? ("$name $value") : ();
 }
 
-# `%Location`: one section per key. A list is one section per member. Anything else is the code's
-# own.
+# Returns the lines of sections such as `%Location`. Each key is the argument of a section. Its
+# value is a hash, or a list of hashes with one section each. Other values are not configuration.
 sub _sections {
     my ($name, $sections) = @_;
     my @lines;
@@ -121,7 +122,7 @@ sub _values {
     return Data::Dumper::Dumper(${*$glob}, *{$glob}{ARRAY} ? \@{*$glob} : undef, *{$glob}{HASH} ? \%{*$glob} : undef);
 }
 
-# ---- for the reader of a configuration ----
+# ---- in the process that runs while the configuration is read ----
 
 my %ERRANDS = (
     module  => sub { my ($name) = @_; require(($name =~ s{::}{/}gr) . '.pm'); return taken() },
@@ -130,9 +131,9 @@ my %ERRANDS = (
     directive => sub { my ($text) = @_; require Mehari::Directives; Mehari::Directives::apply($text); return taken() },
 );
 
-# A message is a decimal length, a newline, and this many bytes: the errand's name and arguments,
-# separated by NUL. The answer is `ok` with new directives (`d`) and lines (`l`), or `failed` with
-# the reason.
+# Answers the front's messages until the front closes the connection. A message is a decimal length,
+# a newline, and this many bytes: a key of %ERRANDS and its arguments, separated by NUL. The answer
+# is `ok` with new directives (`d`) and lines (`l`), or `failed` with the reason.
 sub serve {
     require Mehari::Server;
     %Mehari::Server::fact = map { /\A(.*)\z/s } @_, configured => 1;
@@ -161,7 +162,8 @@ sub serve {
     POSIX::_exit(0);
 }
 
-# Not with `readline`: perl would add its line count to every message of a `die`.
+# Reads one message. It does not use `readline`, because perl would then add the number of lines
+# read to the message of every `die`.
 sub _message {
     my ($errands) = @_;
     my ($length, $message, $byte) = ('', '');
@@ -170,7 +172,7 @@ sub _message {
     while (length $message < $length) {
         sysread($errands, $message, $length - length $message, length $message) or return undef;
     }
-    # The server's own text, so it is untainted under `PerlSwitches -T`.
+    # The text comes from the server itself, so it is untainted under `PerlSwitches -T`.
     return $message =~ /\A(.*)\z/s ? $1 : undef;
 }
 

@@ -1,7 +1,8 @@
 package Mehari::Constants;
 
-# Constants by name and by group, for Apache2::Const, APR::Const and ModPerl::Const. All constants
-# of a namespace exist once it is loaded; `-compile` means that nothing is exported.
+# Defines and exports the constants of Apache2::Const, APR::Const and ModPerl::Const, by name and by
+# group. Loading one of these modules defines all its constants. With `-compile` as its first word,
+# `use` exports nothing.
 
 use strict;
 use warnings;
@@ -44,7 +45,7 @@ sub extend {
     return;
 }
 
-# A reference in the stash is Perl's short form of a constant sub.
+# Defines one constant. A reference in the symbol table is perl's short form of a constant sub.
 sub constant {
     my ($stash, $namespace, $name, $value) = @_;
     if (exists $stash->{$name}) {
@@ -61,11 +62,11 @@ sub constant {
     return;
 }
 
-# Resolves words: names, and groups as `:group`.
+# Returns the names of constants for words. A word is a name, or `:group` for all names of a group.
 sub names {
     my ($namespace, @words) = @_;
     return map {
-        my $word = s/\A&//r; # Exporter's mark of a sub
+        my $word = s/\A&//r; # Exporter allows `&` before the name of a sub
         if ($word =~ /\A:(\w+)\z/) {
             my $group = $groups{$namespace}{$1}
                 or Carp::croak("$namespace has no group `$word`; it has " . join ', ', map { ":$_" } sort keys %{ $groups{$namespace} });
@@ -78,7 +79,7 @@ sub names {
     } @words;
 }
 
-# Called by `use`: exports the names, unless the first word is -compile.
+# Exports constants to the package that says `use`. Exports nothing if the first word is -compile.
 sub import_into {
     my ($namespace, $caller, @words) = @_;
     my $compile_only = @words && $words[0] =~ /\A-compile\z/ && shift @words;

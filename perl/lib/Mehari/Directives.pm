@@ -1,35 +1,36 @@
 package Mehari::Directives;
 
-# Directives that Perl modules define (Apache2::Module::add), and the objects that their callbacks
-# fill.
+# Keeps the directives that Perl modules define (Apache2::Module::add), and the objects that their
+# callbacks fill.
 #
 # `apply` runs the callback of one line: while the configuration is read, again in each zygote, and
-# for lines of a .htaccess in the worker. A section with such lines is a container with a number and
-# one object per module. DIR_CREATE makes the object, and DIR_MERGE joins those of a request.
-# SERVER_CREATE and SERVER_MERGE do the same for servers.
+# for lines of a .htaccess in the worker. A section with such lines is a container, which has a
+# number and one object for each module. DIR_CREATE makes the object. DIR_MERGE merges the objects
+# of all sections that apply to a request. SERVER_CREATE and SERVER_MERGE do the same for servers.
 
 use strict;
 use warnings;
 use Apache2::CmdParms ();
 use Apache2::Command  ();
 
-# name in lower case => [Apache2::Command, module]; in the order they were defined, by module.
+# %command: name in lower case => [Apache2::Command, module]. %commands_of: module => the commands
+# in the order of their definition.
 my (%command, %commands_of);
 
-# Directives that the reader of the configuration does not know yet.
+# New directives that the front does not know yet, as texts.
 my @news;
 
-# module => container => object; module => server => object. The objects that were joined for a
-# virtual host.
+# %of_container: module => container => object. %of_server: module => server => object. %joined:
+# module => virtual host => the object merged from those of the main server and of the host.
 my (%of_container, %of_server, %joined);
 
-# The containers outside of sections, by server.
+# server => the containers of lines outside of sections.
 my %base;
 
-# True while a callback runs: a server's own object is still being filled.
+# True while a callback runs. A server's own object is then still being filled, so it is not merged.
 our $is_reading;
 
-# A callback's value for leaving the line to other modules. There are none.
+# The value with which a callback leaves the line to other modules. Mehari has no other modules.
 my $DECLINE = "\a\b";
 
 sub add {
@@ -57,7 +58,7 @@ sub modules { return sort keys %commands_of }
 
 sub commands { my ($module) = @_; return ($commands_of{$module} || [])->[0] }
 
-# Runs the callback of a line. Dies with the callback's objection. server/config writes the text.
+# Runs the callback of one line. Dies with the callback's error. server/config writes the text.
 sub apply {
     my ($text) = @_;
     my ($container, $server, $file, $line, $path, $standing, $name, @more) = split /\n/, $text, -1;
@@ -71,7 +72,7 @@ sub apply {
     $base{$server}{$container} = 1 unless length $path;
     my $object = _object(\%of_container, $module, $container, 'DIR_CREATE', $parms);
     _object(\%of_server, $module, $server, 'SERVER_CREATE', $parms);
-    # An object that was joined before this line must be joined again.
+    # An object that was merged before this line must be merged again.
     delete $joined{$module};
     my $method = $command->func;
     local $is_reading = 1;
@@ -82,8 +83,9 @@ sub apply {
     return;
 }
 
-# ITERATE calls for each word, ITERATE2 for each word after the first, with the first. The text of a
-# section includes its `>`.
+# Returns the arguments of each call of a callback. With ITERATE there is one call for each word.
+# With ITERATE2 there is one call for each word after the first, with the first word before it.
+# The raw text of a section gets its `>` back.
 sub _calls {
     my ($command, @arguments) = @_;
     my $how = $command->args_how;
@@ -98,7 +100,8 @@ sub _object {
     return $objects->{$module}{$key} ||= $module->can($create) ? $module->$create($parms) : bless {}, $module;
 }
 
-# For Apache2::Module::get_config: a server's object, or the joined object of a request's sections.
+# Returns a server's object, or the merged object of a request's sections. Apache2::Module's
+# get_config calls it.
 sub config {
     my ($module, $server, $per_dir) = @_;
     return undef unless $commands_of{$module};
@@ -121,7 +124,7 @@ sub _of_server {
     return $joined{$module}{$number} ||= _merge($module, 'SERVER_MERGE', $main, $own);
 }
 
-# The outermost first.
+# Merges the objects of containers in the given order, the outermost container first.
 sub _joined {
     my ($module, @containers) = @_;
     my $joined;
@@ -136,13 +139,16 @@ sub _merge {
     return $module->can($method) ? $base->$method($added) : $added;
 }
 
-# While the configuration is read: the known containers outside of sections.
+# Returns the containers of a server's lines outside of sections that are known so far. It serves
+# callbacks, which run before there is a request.
 sub _containers_of_server {
     my ($number) = @_;
     return map { sort { $a <=> $b } keys %{ $base{$_} || {} } } $number ? (0, $number) : 0;
 }
 
-# The first worker that needs a .htaccess reads its lines. Their containers belong to this worker.
+# Each worker applies the lines of a .htaccess file when the worker's first request needs them. The
+# containers of such lines belong to this worker. %is_read: the lines applied so far. @late: the
+# numbers of their containers, the oldest first.
 my (%is_read, @late);
 use constant MOST_LATE => 1000;
 
@@ -160,7 +166,7 @@ sub _containers {
     return @containers;
 }
 
-# Each version of a changed file has a new container.
+# Forgets an old container of a .htaccess file. Each version of a changed file has a new container.
 sub _forget {
     my ($number) = @_;
     delete $_->{$number} for values %of_container;

@@ -1,16 +1,18 @@
 package Mehari::Explanation;
 
-# Looks through a script's compiled code for what the rung `rewind` cannot restore, for `mehari
-# explain`. The process that explains a script calls `look` (xs/process/explanation.c). What a
-# request really does is found by perl/xs/rewind/proof.c and its neighbours.
+# Looks through a script's compiled code for what the rung `rewind` cannot restore. `mehari explain`
+# prints the findings. The process that explains a script calls `look` (xs/process/explanation.c).
+# While a script serves requests, perl/xs/rewind/proof.c and the files beside it check what each
+# request has really done.
 
 use strict;
 use warnings;
 use B ();
 use Mehari::Zygote ();
 
-# The effect on the script: `fork` costs the rung at once, `process` costs the process of the
-# request, and the rung after three such requests in a row.
+# sub => [effect, text]. After the effect `fork`, the script runs on the rung `fork` from then on.
+# After the effect `process`, the process of the request ends; after three such requests in a row,
+# the script runs on the rung `fork`.
 my %SUBS = (
     'POSIX::getpid'               => [ fork    => 'reads the number of its process (POSIX::getpid)' ],
     'POSIX::_exit'                => [ process => 'ends its process (POSIX::_exit)' ],
@@ -37,11 +39,12 @@ my $PID     = [ fork    => 'reads the number of its process ($$)' ];
 my $THREADS = [ process => 'starts a thread, which must end before the response does' ];
 my $USER    = [ process => 'changes its user or group' ];
 
-# To compare the number with another one only tells a parent from a child.
+# Operators that compare two values. A script that only compares its process number with another
+# number tells a parent from a child, so the rung stays.
 my %COMPARES = map { $_ => 1 } qw(eq ne i_eq i_ne seq sne);
 
 my (%seen, %found, @lines, $pid, %users);
-our ($file, $line, @pad); # of the sub that is looked at
+our ($file, $line, @pad); # the place and the pad of the sub that `_operator` walks through
 
 # Returns lines `finding TAB effect TAB line TAB what TAB file` of the script and of the site's own
 # modules.
@@ -91,7 +94,7 @@ sub _sub {
         local ($file, $line) = ($file, $line);
         _operator($sub->ROOT, '');
     }
-    # Anonymous and lexical subs.
+    # Anonymous and lexical subs lie in the pad.
     for my $value (@values) {
         _sub($value) if $value && $value->isa('B::CV') && !$value->XSUB;
     }
@@ -107,7 +110,7 @@ sub _operator {
     }
     _judge($operator, $name, $parent);
     return if !($operator->flags & B::OPf_KIDS());
-    # An operator that perl has optimised away stands for its parent.
+    # For an operator that perl has optimised away (`null`), the parent counts.
     my $above = $name eq 'null' ? $parent : $name;
     for (my $each = $operator->first; $$each; $each = $each->sibling) {
         _operator($each, $above);
@@ -137,7 +140,7 @@ sub _judge {
     return;
 }
 
-# The glob or code of an operator. In a perl with threads it lies in the pad.
+# Returns the glob or the code of an operator. In a perl with threads, the pad holds it.
 sub _symbol {
     my ($operator) = @_;
     my $symbol = $operator->isa('B::PADOP') ? $pad[ $operator->padix ] : $operator->isa('B::SVOP') ? $operator->sv : undef;

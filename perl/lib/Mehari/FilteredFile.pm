@@ -1,6 +1,6 @@
 package Mehari::FilteredFile;
 
-# Sends a file through Perl's output filters, in place of the front.
+# Sends a file through Perl's output filters. Without such filters, the front sends files.
 
 use strict;
 use warnings;

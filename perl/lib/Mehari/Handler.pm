@@ -1,15 +1,16 @@
 package Mehari::Handler;
 
-# Finds the code of a handler: `My::Module`, `My::Module::sub`, `My::Module->method`,
-# `$My::object->method`, `sub { ... }`.
+# Finds the code of a handler by its name in the configuration: `My::Module`, `My::Module::sub`,
+# `My::Module->method`, `$My::object->method`, `sub { ... }`.
 
 use strict;
 use warnings;
 use APR::Table ();
 use Apache2::RequestRec ();
 
-# `&SERVER:PHASE:N` is code that start-up code pushed. Returns [code] or [code, invocant]. Dies with
-# a message that names the module and Perl's reason.
+# Returns [code] or [code, invocant] for a handler's name. The name `&SERVER:PHASE:N` stands for a
+# code reference that start-up code has pushed as a handler. Dies with a message that names the
+# module and Perl's reason.
 sub resolve {
     my ($name) = @_;
     return [Mehari::Server::handlers($1, $2)->[$3]] if $name =~ /\A&(\d+):(\w+):(\d+)\z/;
@@ -21,16 +22,17 @@ sub resolve {
     return _sub($plain);
 }
 
-# The code of a handler, given by name or as code, and its invocant.
+# Returns the code of a handler, and the invocant if there is one. The handler is a name or code.
 sub called { my ($handler) = @_; return ref $handler ? $handler : @{ resolve($handler) } }
 
-# Runs a handler of the server's life for the server of this number. Returns undef, or why the
-# server must not start. Only PerlOpenLogsHandler and PerlPostConfigHandler may stop the start.
+# Runs a handler that belongs to a server and not to a request, for the server with this number.
+# Returns undef, or the reason why the server must not start. The result of a PerlChildInitHandler
+# or PerlChildExitHandler does not matter, unless the handler dies.
 sub run_for_server {
     my ($phase, $number, $handler) = @_;
     my $named = ref $handler ? 'a sub' : "`$handler`";
     my ($code, @invocant) = eval { called($handler) } or return "$phase $named: $@";
-    # Start-up code asks for these before it uses the API.
+    # Start-up code tests these variables before it uses the API.
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2);
     my $answer = eval { $code->(@invocant, _server_arguments($phase, $number)) };
     return "$phase $named: $@" if $@;
@@ -39,7 +41,7 @@ sub run_for_server {
     return "$phase $named answered $answer; expected 0 (Apache2::Const::OK)";
 }
 
-# The arguments of mod_perl: pools, then the server.
+# Returns the arguments that mod_perl passes in this phase: pools, then the server.
 sub _server_arguments {
     my ($phase, $number) = @_;
     my $server = eval { require Apache2::ServerUtil; Apache2::ServerRec->of_number($number) };
@@ -75,7 +77,8 @@ sub _method {
     return [$code, $class];
 }
 
-# A sub with the attribute `method` is called with its class first.
+# Returns [code] for a sub. A sub with the attribute `method` is called as a method, so its class
+# is added: [code, class].
 sub _sub {
     my ($name) = @_;
     my ($package, $code) = _find($name);
@@ -100,8 +103,9 @@ sub _find {
     return ($name, $inherited);
 }
 
-# Neither a module of this name nor a sub of the parent module exists. The reason is that of the
-# existing file.
+# Returns the reason why a handler was not found, although both readings of its name were tried: as
+# a module, and as a sub of the parent module. If the parent's file exists, the reason is the
+# parent's.
 sub _blame {
     my ($name, $module, $of_name, $of_module) = @_;
     my ($file) = map { s{::}{/}gr . '.pm' } $module;
@@ -114,7 +118,7 @@ sub _load {
     my $path = ($module =~ s{::}{/}gr) . '.pm';
     return if $INC{$path};
     return if $module->can('handler') || $module->can('new');
-    # Loading failed before, and only another attempt gives the reason.
+    # If an earlier attempt to load the module failed, only a new attempt gives the reason.
     delete $INC{$path};
     eval { require $path; 1 } or die "handler module $module cannot be loaded: " . ($@ =~ s{ at \S*/Mehari/Handler\.pm line \d+\.\n\z}{\n}r);
 }

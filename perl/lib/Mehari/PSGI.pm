@@ -1,7 +1,7 @@
 package Mehari::PSGI;
 
-# The Perl part of the rung `psgi`: loading applications, delayed responses, bodies that are
-# handles. Ordinary [status, headers, array] responses are handled in C (xs/psgi).
+# Does the Perl part of the rung `psgi`: loads applications, runs delayed responses, and sends
+# bodies that are handles. C code (xs/psgi) sends ordinary responses, [status, headers, array].
 
 use strict;
 use warnings;
@@ -16,8 +16,8 @@ my $BLOCK = 65536;
 
 my %compiled;
 
-# The application of a process that was started with one (Mehari::PSGI::Keeper), used for every
-# file.
+# The application with which Mehari::PSGI::Keeper started this process, or undef. It takes the place
+# of the application of every file.
 our $given;
 
 # Loads a file and returns its application as a code reference. Dies with Perl's message.
@@ -32,7 +32,8 @@ sub compile {
     die "$file ends with ", _describe($app), "; expected an application: a code reference or an object with to_app\n";
 }
 
-# Evaluates as plackup does: in its own package, with $0 and @ARGV of a program without arguments.
+# Evaluates a file as plackup does: in a package of its own, with the file's name in $0 and an empty
+# @ARGV.
 sub _evaluate {
     my ($file) = @_;
     my $package = $file =~ s/([^A-Za-z0-9_])/sprintf '_%2x', ord $1/ger;
@@ -47,7 +48,8 @@ sub _evaluate {
     return $app;
 }
 
-# Perl treats a read error as the end of the file. A partial application must not run.
+# Dies if the file cannot be read to its end. Perl treats a read error as the end of the file, and a
+# part of an application must not run.
 sub _demand_whole {
     my ($file) = @_;
     open my $handle, '<:raw', $file or return;
@@ -61,7 +63,8 @@ sub _do {
     return @$result;
 }
 
-# A changed file compiles into its previous packages, so redefined subs are intended.
+# Returns a handler for warnings that drops the warnings about redefined subs. A changed file is
+# compiled into the same packages as before, so it redefines its subs.
 sub _without_redefinitions {
     my $before = $SIG{__WARN__};
     return sub {
@@ -88,7 +91,7 @@ sub delay {
     return;
 }
 
-# Sends a body that is a handle or an object with getline.
+# Sends a body that is a file handle, or an object with the method getline.
 sub send {
     my ($body) = @_;
     my $is_file = _is_handle($body) && !tied *$body && -f $body;
@@ -103,7 +106,7 @@ sub send {
     return;
 }
 
-# Sends only the head, without a length of ours: there is no body, or none is wanted.
+# Sends only the head, because the method or the status allows no body. Adds no Content-Length.
 sub withhold {
     my ($body) = @_;
     _is_handle($body);
@@ -112,7 +115,7 @@ sub withhold {
     return;
 }
 
-# Returns false for an object that only has getline.
+# Returns true for a file handle and false for an object with getline. Dies for any other body.
 sub _is_handle {
     my ($body) = @_;
     return 1 if openhandle($body);

@@ -1,7 +1,8 @@
 package Mehari::Providers;
 
-# Named handlers: those of PerlAddAuthzProvider decide a `Require`, those of PerlAddAuthnProvider
-# check passwords. Callers: phases/requirement.c and `AuthBasicProvider`.
+# Runs the handlers that a configuration names by PerlAddAuthzProvider and PerlAddAuthnProvider.
+# phases/requirement.c calls `decides` for a `Require` line. A location with `AuthBasicProvider` has
+# `knows_password` as a handler of its Authen phase.
 
 use strict;
 use warnings;
@@ -9,7 +10,8 @@ use Apache2::Access ();
 use Apache2::Const  ();
 use Mehari::Handler ();
 
-# Returns one of Apache2::Const's AUTHZ_*. A handler that dies denies, and its message is logged.
+# Calls an authorization handler and returns its result, one of Apache2::Const's AUTHZ_*. If the
+# handler dies, its message is logged and the result is AUTHZ_GENERAL_ERROR, which denies too.
 sub decides {
     my ($r, $handler, $words) = @_;
     my $answer = eval { my ($code, @invocant) = @{ Mehari::Handler::resolve($handler) }; $code->(@invocant, $r, $words) };
@@ -20,7 +22,8 @@ sub decides {
     return defined $answer ? 0 + $answer : Apache2::Const::AUTHZ_DENIED();
 }
 
-# The Authen phase of `AuthBasicProvider`: the first handler that knows the user decides.
+# Checks the request's password for `AuthBasicProvider`. The first handler that knows the user
+# decides.
 sub knows_password {
     my ($r, @handlers) = @_;
     my ($status, $password) = $r->get_basic_auth_pw;

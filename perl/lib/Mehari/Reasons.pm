@@ -1,6 +1,6 @@
 package Mehari::Reasons;
 
-# Apache's reason phrases.
+# Lists the reason phrases that Apache writes after a status.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ my %REASON = (
     507 => 'Insufficient Storage', 508 => 'Loop Detected', 510 => 'Not Extended', 511 => 'Network Authentication Required',
 );
 
-# As Apache: a status without a phrase is a 500.
+# Returns the status with its reason phrase. Like Apache, it returns 500 for a status without one.
 sub line { my ($status) = @_; $status = 500 unless $REASON{$status}; return "$status $REASON{$status}" }
 
 1;

@@ -1,7 +1,7 @@
 package Mehari::RequestConfiguration;
 
-# `$r->add_config`: configuration for the rest of one request. It affects only directives that Perl
-# evaluates, because the front has finished its part.
+# Carries out `$r->add_config`, which changes the configuration for the rest of one request. Only
+# directives that Perl evaluates are allowed, because the front has evaluated its directives before.
 
 use strict;
 use warnings;
@@ -35,7 +35,7 @@ sub apply {
     return;
 }
 
-# As in a configuration: quotes keep blanks.
+# Splits a line into words. As in a configuration file, a word in quotes may contain blanks.
 sub _words {
     my ($line) = @_;
     my @words;

@@ -1,13 +1,13 @@
 package Mehari::Server;
 
-# Facts about the whole server. The front sends `%fact` to the zygote.
+# Holds facts about the whole server in `%fact`. The front sends them to the zygote.
 
 use strict;
 use warnings;
 
 our %fact;
 
-# The folder of `ServerRoot`, without a final slash.
+# Returns the folder of `ServerRoot`, without a final slash.
 sub root { my $root = $fact{server_root} // '/'; $root =~ s{(?<=.)/+\z}{}; return $root }
 
 1;

@@ -1,13 +1,14 @@
 package Mehari::State;
 
-# A hash that all workers share: `tie my %h, 'Mehari::State', NAME [, FLAGS [, MODE]] [, OPTION =>
-# VALUE ...]`. It is also the store below MLDBM, MLDBM::Sync and Apache::ASP's StateDB. The store is
-# C (perl/state/store.h); this module has Perl's tie, and locks by name.
+# Ties a hash that all workers share: `tie my %h, 'Mehari::State', NAME [, FLAGS [, MODE]] [, OPTION
+# => VALUE ...]`. MLDBM, MLDBM::Sync and Apache::ASP's StateDB can use this class as their store.
+# The store itself is in C (perl/state/store.h). This module adds Perl's `tie` and locks by name.
 #
-# NAME is a path. Its folder holds one store file for all names in it (mehari.state), which every
-# process maps. The last part of the path is the hash's name in the file.
-# `redis://HOST:PORT/NUMBER/NAME` is a hash in Redis (Mehari::State::Redis). Options: `in => FILE`
-# for another store file, in which the whole NAME is the hash's name, and `limit => BYTES` (1 GiB).
+# NAME is a path. The last part of the path is the hash's name. The folder before it holds the file
+# mehari.state, which has all hashes of the folder and which every process maps.
+# `redis://HOST:PORT/NUMBER/NAME` is a hash in Redis (Mehari::State::Redis). The option `in => FILE`
+# chooses another store file, in which the whole NAME is the hash's name. The option `limit =>
+# BYTES` limits the file (default: 1 GiB).
 
 use strict;
 use warnings;
@@ -34,7 +35,8 @@ sub TIEHASH {
     my $name;
     for (sort keys %option) { croak "Mehari::State: unknown option '$_': expected in or limit" unless $OPTION{$_} }
     if (my ($url) = grep { defined && m{\A(?:redis|unix)://} } $option{in}, $path) {
-        # The whole path names the hash. In a URL, the text after the last slash does.
+        # With the option `in`, the whole path names the hash. In a URL without this option, the
+        # text after the last slash names the hash.
         $name = defined $option{in} ? $path : $url =~ s{/([^/?]+)\z}{} ? $1 : croak "Mehari::State: '$path' names no hash: expected redis://HOST/NUMBER/NAME";
         require Mehari::State::Redis;
         return $class->_on(Mehari::State::Redis->open($url, 0), $name, $flags);
@@ -58,8 +60,8 @@ sub _open {
     return Mehari::State::Store::open($file, $flags, $mode, $limit // 0, 0);
 }
 
-# Each operation waits while another process holds the lock of the name. This process need not take
-# a lock that it holds.
+# Each operation waits while another process holds the hash's lock. The value of `held` tells the
+# store whether this process holds the lock already.
 sub FETCH  { $_[0][FILE]->get($_[0][NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
 sub EXISTS { $_[0][FILE]->has($_[0][NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
 
@@ -94,10 +96,12 @@ sub SCALAR { ($_[0][FILE]->size($_[0][NAME]))[1] }
 
 sub Mehari::State::Store::id { ${ $_[0] } }
 
-# A thread opens its own mapping, because another thread's may move.
+# The object is not copied into new threads. A thread opens its own mapping, because another thread
+# may move its mapping.
 sub Mehari::State::Store::CLONE_SKIP { 1 }
 
-# Locks of this hash against all other processes, counted, under MLDBM::Sync's names.
+# Take and release the lock of this hash, under MLDBM::Sync's method names. While this process holds
+# the lock, all other processes wait. Locks are counted.
 sub Lock     { $_[0][LOCK]->take('w'); ++$_[0][TAKEN] }
 sub ReadLock { $_[0][LOCK]->take('r'); ++$_[0][TAKEN] }
 sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
@@ -109,13 +113,14 @@ sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
     *SyncUnLock = \&UnLock;
 }
 
-# A lock of one key against all other processes: `take('w')`, `give_back`. Operations ignore it.
+# Returns the lock of one key, with the methods `take('w')` and `give_back`. Only other users of
+# this lock wait for it: the operations on the hash ignore the lock.
 sub lock_of { my ($self, $key) = @_; return Mehari::State::NameLock->of($self->[FILE], "key\0$self->[NAME]\0$key") }
 
-# The size of the keys and values in bytes.
+# Returns the size of all keys and values in bytes.
 sub SyncSize { ($_[0][FILE]->size($_[0][NAME]))[0] }
 
-# The figures of the store file: { size, live, records, limit }.
+# Returns the figures of the store file: { size, live, records, limit }.
 sub report {
     my %report;
     @report{qw(size live records limit)} = $_[0][FILE]->report;
@@ -173,8 +178,8 @@ Valkey; NUMBER is the database.
 
 =item FLAGS
 
-As for sysopen. C<O_CREAT> makes a missing store, C<O_TRUNC> empties the hash. The default is
-C<O_RDWR | O_CREAT>.
+The flags of C<sysopen>. C<O_CREAT> makes a missing store, and C<O_TRUNC> empties the hash. The
+default is C<O_RDWR | O_CREAT>.
 
 =item MODE
 
@@ -210,13 +215,14 @@ Takes the lock for reading. Other readers go on, writers wait. A write under a r
 
 =item UnLock, unlock, SyncUnLock
 
-Gives back one lock of this object. Without a lock it does nothing. Returns 1. An object that
-goes away gives back all its locks.
+Releases one lock of this object. Without a lock it does nothing. Returns 1. When the object is
+destroyed, it releases all its locks.
 
 =item lock_of(KEY)
 
-Returns the lock of one key. C<< $lock->take('w') >> waits for it, C<< $lock->give_back >> ends
-it, and so does the end of the object. Operations on the hash ignore such a lock.
+Returns an object for the lock of one key. C<< $lock->take('w') >> waits for the lock and takes it.
+C<< $lock->give_back >> releases the lock, and so does the destruction of the object. Operations on
+the hash ignore such a lock.
 
 =item SyncSize
 
@@ -226,16 +232,16 @@ keys.
 =item report
 
 Returns C<{ size, live, records, limit }> of the whole store: the bytes of the file, the bytes
-in use, the number of records, and the limit in bytes. In Redis size and live are both the
-memory of the server, and a limit of 0 means none.
+in use, the number of records, and the limit in bytes. For a hash in Redis, size and live are both
+the memory that the server uses, and a limit of 0 means that the server has no limit.
 
 =back
 
 =head1 ERRORS
 
-Every error is a C<die> with one line that begins with C<Mehari::State:>. Among them: the file
-is full, is damaged, is no store, cannot be extended (disk blocks are reserved before they are
-written), a lock cannot be had without a deadlock, Redis cannot be reached.
+Every error is a C<die> with one line that begins with C<Mehari::State:>. Examples of reasons: the
+file is full, is damaged or is no store; the file cannot be extended (disk blocks are reserved
+before they are written); taking a lock would be a deadlock; Redis cannot be reached.
 F<docs/reference/state.md> explains each line.
 
 =head1 LIMITS
@@ -244,8 +250,8 @@ The file is for one machine and a local file system; its lock does not work over
 never calls fsync, so a power failure may lose the last seconds. Every user who may write the
 file may damage it.
 
-In Redis readers do not share a lock. A process that has waited for a lock for 60 seconds gets
-an error, and a lock is lost after five minutes without an operation under it.
+In Redis a lock for reading excludes other readers too. A process that has waited for a lock for 60
+seconds gets an error. A lock is lost if its holder uses the hash for five minutes not once.
 
 A thread opens its own object: objects are not copied into new threads.
 

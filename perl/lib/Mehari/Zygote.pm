@@ -13,17 +13,17 @@ use Mehari::Server  ();
 my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive);
 
 sub run {
-    # The server's own text, so it is untainted under `PerlSwitches -T`.
+    # The text comes from the server itself, so it is untainted under `PerlSwitches -T`.
     my ($control, $bell, $event, %facts) = map { /\A(.*)\z/s } @_;
     %Mehari::Server::fact = %facts;
     { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
-    # The name of a virtual host with its own Perl.
+    # `host` is the name of a virtual host with its own Perl.
     $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
 }
 
-# Called by the zygote with a MEHARI_PRELOAD_* number. Dies with the reason.
+# Loads one thing, whose kind is a MEHARI_PRELOAD_* number. zygote.c calls it. Dies with the reason.
 sub preload {
     my ($manner, $name) = @_;
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
@@ -31,10 +31,10 @@ sub preload {
     # get them.
     my $has_api = $Mehari::Server::fact{configured} && $load != \&_psgi;
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $has_api;
-    # As under mod_perl: FindBin looks for the program's file, and `-e` means that there is none.
+    # $0 is `-e` as under mod_perl: FindBin looks for the program's file, and `-e` has no file.
     local $0 = '-e' if $Mehari::Server::fact{configured};
     return if eval { $load->($name); 1 };
-    # The position in our own code is removed, because it would not help the reader of the message.
+    # The line number in our own code is removed, because it does not help a reader of the message.
     die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
 }
 
@@ -44,7 +44,7 @@ sub _module {
     require(($name =~ s{::}{/}gr) . '.pm');
 }
 
-# In package main, as in mod_perl.
+# Loads a file in package main, as mod_perl does.
 sub _file {
     my ($file) = @_;
     package main;
@@ -62,7 +62,8 @@ sub _handler {
     Mehari::Handler::resolve($name);
 }
 
-# The section's lines were read with the configuration. Its other effects happen here.
+# Runs the code of a `<Perl>` section for its other effects. The lines that the section makes were
+# taken when the configuration was read.
 sub _section {
     my ($name, $code) = split /\0/, $_[0], 2;
     require Mehari::Configuration;
@@ -70,7 +71,7 @@ sub _section {
     Mehari::Configuration::section($name, $code);
 }
 
-# Likewise, the callback's other effects happen here.
+# Runs the callback of a module's directive again, so that the objects exist in the zygote too.
 sub _directive {
     my ($text) = @_;
     require Mehari::Configuration;
@@ -79,13 +80,14 @@ sub _directive {
     Mehari::Configuration::taken();
 }
 
-# The process that runs a script of another rung compiles it.
+# Checks only that a script can be read. The process that runs the script compiles it.
 sub _readable {
     my ($file) = @_;
     -r $file or die "$file: $!\n";
 }
 
-# For the rung fork: modules of perl's own folders load the same for every request.
+# Modules in perl's own folders load the same for every request, so a template of the rung `fork`
+# may load them before its requests.
 
 my $PREFIX = $Config::Config{prefixexp} . '/';
 
@@ -94,10 +96,11 @@ sub _is_standard {
     return defined $path && !ref $path && $path =~ /\.(?:pm|pl|al|ix)\z/ && (index($path, $PREFIX) == 0 || index($path, '/etc/perl/') == 0);
 }
 
-# The modules that the zygote has loaded, without those of scripts.
+# %INC after all preloads, before any script is compiled.
 my %known;
 
-# Called after all preloads. Returns the files that `--watch` checks: neither perl's nor ours.
+# Returns the loaded files that `--watch` checks: neither perl's own files nor Mehari's. The zygote
+# calls it after all preloads.
 sub own_files {
     %known = %INC;
     my ($ours) = __FILE__ =~ m{\A(.*)/Mehari/Zygote\.pm\z};
@@ -112,7 +115,8 @@ sub only_standard_modules {
     return 1;
 }
 
-# For `require NAME` and `do NAME` while a script is compiled on trial.
+# Returns whether `require NAME` and `do NAME` may run while a script is compiled on trial: the file
+# is loaded already, is in perl's own folders, or does not exist.
 sub may_load_on_trial {
     my ($name) = @_;
     return 1 if exists $INC{$name};

@@ -1,11 +1,12 @@
 package Apache::Session::Mehari;
 
-# Sessions in Mehari::State: shared by all workers, in one file or in Redis, one process at a time
-# for each session.
+# Keeps sessions in Mehari::State, in one file or in Redis. All workers share the sessions, and one
+# process at a time uses a session.
 #
 #     tie my %session, 'Apache::Session::Mehari', $id, { FileName => '/var/lib/site/sessions' };
 #
-# FileName names the hash as `tie` of Mehari::State takes it: a path, or redis://HOST/NUMBER/NAME.
+# FileName names the hash in the form that `tie` of Mehari::State expects: a path, or
+# redis://HOST/NUMBER/NAME.
 
 use strict;
 use warnings;
@@ -46,9 +47,9 @@ Apache::Session::Mehari - sessions that all workers share
 =head1 DESCRIPTION
 
 This class is an Apache::Session whose store and locks are those of L<Mehari::State>.
-C<FileName> names the hash as C<tie> of Mehari::State takes it: a path, or
-C<redis://HOST/NUMBER/NAME>. Ids are made by Apache::Session::Generate::MD5 and values frozen by
-Storable.
+C<FileName> names the hash in the form that C<tie> of Mehari::State expects: a path, or
+C<redis://HOST/NUMBER/NAME>. Apache::Session::Generate::MD5 makes the ids, and Storable freezes the
+values.
 
 =head1 METHODS
 
@@ -56,14 +57,14 @@ Storable.
 
 =item populate
 
-Called by Apache::Session: names the store, the lock and the rest.
+Names the classes for the store, the lock, the ids and the values. Apache::Session calls it.
 
 =back
 
 =head1 LIMITS
 
-One process at a time has a session, from C<tie> to C<untie>; the lock ends with the process.
-Sessions do not expire by themselves.
+One process at a time has a session, from C<tie> to C<untie> or to the end of the process. Sessions
+do not expire by themselves.
 
 =head1 SEE ALSO
 

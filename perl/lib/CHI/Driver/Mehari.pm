@@ -1,13 +1,14 @@
 package CHI::Driver::Mehari;
 
-# CHI's caches in Mehari::Cache: shared by all workers, the oldest entries give way.
+# Keeps CHI's caches in Mehari::Cache. All workers share these caches. A full cache drops its oldest
+# entries.
 #
 #     my $cache = CHI->new(driver => 'Mehari', namespace => 'menus', folder => '/var/cache/site',
 #     size => '256M');
 #     my $cache = CHI->new(driver => 'Mehari', in => 'redis://127.0.0.1/1');
 #
-# `folder`, `size` and `in` are Mehari::Cache's; without them it is the cache of this user in
-# memory.
+# `folder`, `size` and `in` are options of Mehari::Cache. Without any of them, the driver uses the
+# user's cache in memory.
 
 use strict;
 use warnings;
@@ -20,7 +21,7 @@ has [qw(folder size in)] => (is => 'ro');
 has _entries             => (is => 'lazy', init_arg => undef);
 has _namespaces          => (is => 'lazy', init_arg => undef);
 
-# Seconds for which an entry outlives its time, because CHI can return expired entries.
+# Seconds for which an expired entry is kept, because CHI can return expired entries.
 use constant OUTLIVES => 3600;
 use constant LONGEST  => 1e9;
 
@@ -73,15 +74,15 @@ The driver gives programs that use CHI a cache that all workers share. All metho
 
 =item folder, size, in
 
-The options of the same names of C<< Mehari::Cache->new >>. Without any of them the cache is
-that of the user, in memory.
+These options are passed to C<< Mehari::Cache->new >>. Without any of them the driver uses the
+user's cache in memory.
 
 =back
 
 =head1 LIMITS
 
-An entry is kept for an hour after its time, because CHI can return expired entries. Entries may
-leave earlier when the cache is full.
+An entry is kept for an hour after it has expired, because CHI can return expired entries. A full
+cache may drop entries earlier.
 
 =head1 SEE ALSO
 

@@ -3,9 +3,10 @@ package Mehari::PSGI::Keeper;
 # Serves an application that exists only in this process (`plackup -s Mehari`,
 # Plack::Handler::Mehari).
 #
-# The server starts a zygote by running an interpreter. Here this interpreter is a relay, which
-# passes the zygote's descriptors to the keeper. The keeper has the application and forks the
-# zygote. One keeper serves all generations of a server and ends with it.
+# The server starts a zygote by running the program of PerlInterpreter. Here this program is a
+# relay, which passes the zygote's descriptors to the keeper. The keeper is a process that has
+# loaded the application, and it forks the zygote. One keeper serves all generations of a server and
+# ends when the server ends.
 
 use strict;
 use warnings;
@@ -18,8 +19,9 @@ use Mehari::Zygote ();
 
 my $PIDFD_OPEN = 434;
 
-# Forks the keeper for an application and returns a folder with `interpreter`, for PerlInterpreter,
-# and `app.psgi`, for PSGIApp. Both are removed when the caller has ended.
+# Forks the keeper for an application. Returns a folder with two files: `interpreter` for
+# PerlInterpreter and `app.psgi` for PSGIApp. The keeper removes the folder when the caller has
+# ended.
 sub start {
     my ($app) = @_;
     my $folder = File::Temp::tempdir('mehari-XXXXXXXX', TMPDIR => 1);
@@ -42,8 +44,9 @@ sub _write {
     return;
 }
 
-# Everything but the start of a zygote goes to the real perl. The zygote's descriptors follow `-e`
-# and the code.
+# Returns the text of `interpreter`. This program becomes the relay if its arguments start a zygote.
+# With any other arguments it becomes the real perl. In a zygote's arguments, `-e`, the code and
+# three descriptors follow `-MMehari::Zygote`.
 sub _interpreter {
     my ($socket) = map { _quoted($_) } @_;
     my $perl = _quoted($^X);
@@ -62,7 +65,7 @@ sub _quoted { return "'" . $_[0] =~ s/([\\'])/\\$1/gr . "'" }
 sub _keep {
     my ($listener, $app, $folder) = @_;
     my $server = getppid;
-    POSIX::setpgid(0, 0); # the terminal's signals are for the server
+    POSIX::setpgid(0, 0); # a signal of the terminal must reach only the server
     Mehari::Descriptors::end_with_parent();
     $0 = 'mehari keeper';
     $SIG{CHLD} = 'IGNORE';
@@ -103,7 +106,7 @@ sub _become_zygote {
     Mehari::Zygote::run($control, $bell, $event);
 }
 
-# ---- the relay, which the server takes for the zygote ----
+# ---- the relay, whose process the server treats as the zygote ----
 
 sub relay {
     my ($socket, @descriptors) = @_;
@@ -130,7 +133,7 @@ Mehari::PSGI::Keeper - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it keeps the application of C<plackup -s Mehari>; see
-L<Plack::Handler::Mehari>.
+This module is internal to the server: it keeps the application of C<plackup -s Mehari> and forks
+the zygotes from it. See L<Plack::Handler::Mehari>.
 
 =cut

@@ -1,9 +1,10 @@
 package Mehari::State::ApacheASP;
 
 # Stores Apache::ASP's $Session, $Application and internal records, for sites with `PerlSetVar
-# StateDB Mehari::State`. One file, StateDir/mehari.state, replaces a folder, a lock file and two
-# SDBM files per session that each access opens and closes. Our Apache/ASP/State.pm loads this after
-# the installed module. Sites with another StateDB use the installed module unchanged.
+# StateDB Mehari::State`. All of them are in one file, StateDir/mehari.state. Apache::ASP itself
+# needs a folder, a lock file and two SDBM files for each session, and opens and closes them at each
+# access. Our Apache/ASP/State.pm loads this module after the installed Apache::ASP::State. Sites
+# with another StateDB use the installed module unchanged.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use Fcntl qw(O_RDWR O_CREAT);
 
 $Apache::ASP::State::DB{'Mehari::State'} = ['.state'];
 
-my %files; # folders that exist, so that they are not looked up for each object
+my %files; # folder => path of its store file; the folder is known to exist
 
 sub state_of {
     my ($asp, $id, $group) = @_;
@@ -43,7 +44,8 @@ sub open_state {
     return Mehari::State::Structures->TIEHASH($name, O_RDWR | O_CREAT, $file_mode, in => $file);
 }
 
-# The sessions of the internal records, by the group with which their id begins.
+# Returns the sessions in the internal records, by group. The group is the first two characters of
+# a session's id.
 sub sessions_by_group {
     my ($asp) = @_;
     return $asp->{internal_cached_keys} ||= do {
@@ -53,7 +55,7 @@ sub sessions_by_group {
     };
 }
 
-# Our methods for objects in the store, the installed methods for others.
+# Methods for objects that are in the store. Other objects keep the installed methods.
 my %ours = (
     UmaskClear    => sub { },
     UmaskRestore  => sub { },

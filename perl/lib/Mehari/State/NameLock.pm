@@ -1,8 +1,8 @@
 package Mehari::State::NameLock;
 
-# A process's lock on a hash by name. It is counted and shared by all handles of the hash in the
-# process. The kernel releases it when the process ends. Mehari::State calls `held` before each
-# operation.
+# Is the lock of one process on a name of a store, usually the name of a hash. The lock is counted,
+# and all objects of the process that use the name share it. The kernel releases the lock when the
+# process ends. Mehari::State calls `held` before each operation.
 
 use strict;
 use warnings;
@@ -22,11 +22,12 @@ sub of {
     return $lock;
 }
 
-# Whether this process holds the lock. Dies on a write under a read lock.
+# Returns whether this process holds the lock. Dies if the process wants to write ('w') and holds
+# the lock only for reading.
 sub held {
     my ($self, $kind) = @_;
     return 0 unless $self->[COUNT];
-    if ($self->[PROCESS] != $$) { # a lock of the parent process is not ours
+    if ($self->[PROCESS] != $$) { # the parent process holds the lock, and this process does not
         @$self[COUNT, PROCESS] = (0, $$);
         return 0;
     }

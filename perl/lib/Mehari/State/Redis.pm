@@ -1,9 +1,10 @@
 package Mehari::State::Redis;
 
-# Mehari::State's store in Redis or Valkey, for sites on several machines, with the operations of
-# Mehari::State::Store (State.xs). A hash is a Redis hash. A value of Mehari::Cache is a key that
-# expires. A lock is a key with the number of its holder's connection: the lock ends with the
-# connection, however the holder ends. FORGOTTEN is for holders whose machine vanished.
+# Stores Mehari::State and Mehari::Cache in Redis or Valkey, for sites on several machines. The
+# class has the operations of Mehari::State::Store (State.xs). A hash is a Redis hash. A value of
+# Mehari::Cache is a key that expires. A lock is a key whose value has the number of the holder's
+# connection to Redis. If this connection has ended, the next process that wants the lock frees the
+# lock. FORGOTTEN is for holders whose machine has vanished without closing the connection.
 
 use strict;
 use warnings;
@@ -12,11 +13,13 @@ use Digest::SHA ();
 use Time::HiRes ();
 use Mehari::State::Redis::Connection ();
 
-# Milliseconds that a lock lives without an operation under it; seconds to wait for a lock.
+# FORGOTTEN: milliseconds after which a lock expires if its holder performs no operation. PATIENCE:
+# seconds for which a process waits for a lock.
 use constant { FORGOTTEN => 300_000, PATIENCE => 60 };
 
-# KEYS: the hash and its lock. ARGV: the lock's value if we hold it, else empty; then the
-# operation's arguments.
+# The start of each Lua script: refuses the operation if another process holds the lock. KEYS are
+# the hash and its lock. ARGV[1] is the lock's value if this process holds the lock, else empty. The
+# operation's arguments follow.
 my $GUARD = q{
 local holder = redis.call('GET', KEYS[2])
 if ARGV[1] == '' then
@@ -37,7 +40,8 @@ my %DIGEST = map { $_ => Digest::SHA::sha1_hex($SCRIPT{$_}) } keys %SCRIPT;
 
 my %stores;
 
-# One store per URL and kind in a process. `$expiring`: values expire, as Mehari::Cache's do.
+# Returns the store for a URL. A process has at most two for a URL: with `$expiring` the values
+# expire, as Mehari::Cache needs it.
 sub open {
     my ($class, $url, $expiring) = @_;
     return $stores{$url}{ $expiring ? 1 : 0 } //= bless {
@@ -89,7 +93,8 @@ sub keys {
     return [CORE::keys %found];
 }
 
-# Calls the code with the keys in Redis of a cache, part by part. Redis may give a key twice.
+# Calls the code several times, each time with some of the Redis keys of a cache. Redis may give a
+# key twice.
 sub each_part {
     my ($self, $name, $code) = @_;
     my $pattern = $self->place($name, '') =~ s/([\\*?\[\]])/\\$1/gr . '*';
@@ -100,7 +105,7 @@ sub each_part {
     } while $cursor;
 }
 
-# The size of keys and values in bytes, and their number.
+# Returns the size of all keys and values in bytes, and the number of keys.
 sub size {
     my ($self, $name) = @_;
     my $all = $self->plainly('HGETALL', "mehari:state:$name");
@@ -109,7 +114,8 @@ sub size {
     return ($bytes, @$all / 2);
 }
 
-# Of the whole server: bytes in use twice (there is no file), keys, and the limit (0: none).
+# Returns four figures of the whole Redis server: the bytes in use, twice, because there is no file;
+# the number of keys; and the limit in bytes (0: no limit).
 sub report {
     my ($self) = @_;
     my $memory = $self->plainly('INFO', 'memory');
@@ -118,8 +124,9 @@ sub report {
     return ($used // 0, $used // 0, $self->plainly('DBSIZE'), $most // 0);
 }
 
-# 'w' and 'r' take the lock of a name (readers do not share it), 'u' releases it. Without `$wait` it
-# returns false if the lock is held.
+# Takes the lock of a name (kinds 'w' and 'r', which mean the same here, because readers do not
+# share a lock) or releases the lock (kind 'u'). If another process holds the lock, `lock` waits, or
+# returns false if `$wait` is 0.
 sub lock {
     my ($self, $name, $kind, $wait) = @_;
     my $lock = "mehari:lock:$name";
@@ -138,7 +145,9 @@ sub lock {
     return 1;
 }
 
-# Tries until it succeeds (undef) or the time is over; then it returns the holder of the lock.
+# Calls `$try` until it returns undef, which means success. A failed `$try` returns the lock's
+# value, which names the holder. Dies when PATIENCE is over. Returns false at once if `$wait` is
+# false and a living process holds the lock.
 sub until_free {
     my ($self, $name, $wait, $try) = @_;
     my $begun = Time::HiRes::time();
@@ -152,7 +161,7 @@ sub until_free {
     }
 }
 
-# Whether the holder's connection has ended. Then frees the lock.
+# Returns whether the connection of the lock's holder has ended. If so, frees the lock.
 sub is_gone {
     my ($self, $name, $holder) = @_;
     return 1 if $holder eq '';

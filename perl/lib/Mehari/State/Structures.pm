@@ -1,8 +1,8 @@
 package Mehari::State::Structures;
 
-# Mehari::State for values of any kind: text, numbers, undef and what Storable can freeze. The first
-# stored byte gives the kind. Apache::ASP's state objects use it (Mehari::State::ApacheASP); scripts
-# may tie to it as to Mehari::State.
+# Ties a shared hash as Mehari::State does, but for values of any kind: text, numbers, undef and
+# what Storable can freeze. The first stored byte gives the kind. Scripts and
+# Mehari::State::ApacheASP tie hashes to this class. Mehari::Cache calls `freeze` and `thaw`.
 
 use strict;
 use warnings;
@@ -65,16 +65,16 @@ Returns the bytes that are stored for a value: a letter for its kind, then the v
 
 =item thaw(BYTES)
 
-Returns the value of such bytes. Dies if the bytes were not made by freeze.
+Returns the value from which C<freeze> made the bytes. Dies for bytes that C<freeze> did not make.
 
 =back
 
 =head1 LIMITS
 
 A fetched structure is a copy: C<$hash{ann}{visits} = []> changes the copy and not the store.
-Fetch the value, change it, and store it again, under C<Lock> if other processes do so too.
-Objects must be what Storable can freeze. Only trusted programs may write the store, because
-thawing an object can run code of its class.
+Fetch the value, change it, and store it again. Take the C<Lock> before if other processes do so
+too. Objects must be such that Storable can freeze them. Only trusted programs may write to the
+store, because thawing an object can run code of its class.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,7 @@
 package Plack::Handler::Mehari;
 
-# `plackup -s Mehari app.psgi`: this process becomes the server, and its workers run the application
-# that plackup has loaded and wrapped.
+# Serves an application for `plackup -s Mehari app.psgi`. The process of plackup becomes the server,
+# and the server's workers run the application that plackup has loaded and wrapped in middleware.
 
 use strict;
 use warnings;
@@ -10,8 +10,8 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Spec ();
 
-# The options of `new`, and options that plackup passes to every server and that have no effect
-# here.
+# The options of `new` are %OPTIONS. plackup passes some more options to every server; these have no
+# effect here.
 my %OPTIONS = map { $_ => 1 } qw(host port listen socket workers max_requests access_log daemonize timeout backlog);
 my %UNUSED  = map { $_ => 1 } qw(server_ready);
 
@@ -27,7 +27,7 @@ sub new {
     return bless { %options }, $class;
 }
 
-# Does not return. From now on TERM, QUIT, INT, HUP and USR1 are the server's signals.
+# Becomes the server and does not return. The server then handles TERM, QUIT, INT, HUP and USR1.
 sub run {
     my ($self, $app) = @_;
     ref $app or Carp::croak('Plack::Handler::Mehari runs an application, not its name');
@@ -55,7 +55,8 @@ sub _configuration {
     return join '', map { "$_\n" } @lines;
 }
 
-# plackup passes `listen`. Another caller may pass host and port, or a socket.
+# Returns the addresses to listen on. plackup passes `listen`. Another caller may pass `host` and
+# `port`, or `socket`.
 sub _addresses {
     my ($self) = @_;
     my @wanted = @{ $self->{listen} || [] };
@@ -64,7 +65,7 @@ sub _addresses {
     return map { /\A:(\d+)\z/ ? "0.0.0.0:$1" : /:\d+\z/ ? $_ : 'unix:' . File::Spec->rel2abs($_) } @wanted;
 }
 
-# `mehari`: from MEHARI_BIN, a checkout's build, or PATH.
+# Returns the path of the program `mehari`: from MEHARI_BIN, from a checkout's build, or from PATH.
 sub _program {
     return $ENV{MEHARI_BIN} if $ENV{MEHARI_BIN};
     for my $folder (_folders_above()) {
@@ -76,8 +77,8 @@ sub _program {
     die "Plack::Handler::Mehari: the program `mehari` was looked for in MEHARI_BIN, beside this module and on PATH and not found\n";
 }
 
-# The compiled modules: installed, or built from this file's sources. As the server, this process
-# finds mod_perl's modules among ours.
+# Loads Mehari's compiled modules: the installed ones, or those that build.pl builds in the checkout
+# of this file. Adds the folder with our modules of mod_perl's API to @INC, as the server does.
 sub _find_perl_side {
     if (eval { require Mehari }) {
         unshift @INC, dirname($INC{'Mehari.pm'}) . '/Mehari/compat';
@@ -142,8 +143,8 @@ number.
 =item run(APPLICATION)
 
 Serves a code reference, or an object that can be called. Never returns: the process runs the
-server program instead, and TERM, QUIT, INT, HUP and USR1 are the server's signals. Dies if the
-program is not found.
+server program instead, which handles TERM, QUIT, INT, HUP and USR1. Dies if the program is not
+found.
 
 =back
 
@@ -157,8 +158,8 @@ The address. The default is port 5000 of every IPv4 address.
 
 =item listen => [ADDRESSES]
 
-Addresses as HOST:PORT or :PORT, or paths of sockets. They take precedence over socket, host and
-port.
+The addresses, each as HOST:PORT, :PORT, or the path of a socket. They take precedence over
+C<socket>, C<host> and C<port>.
 
 =item socket
 
@@ -166,7 +167,7 @@ The path of a socket.
 
 =item workers
 
-A number, or C<auto>.
+The number of workers, or C<auto>.
 
 =item max_requests
 
@@ -174,28 +175,29 @@ The number of requests after which a worker is replaced.
 
 =item timeout
 
-Seconds, as the directive Timeout.
+Seconds. The option sets the directive Timeout.
 
 =item backlog
 
-The length of the queue of connections, as the directive ListenBacklog.
+The length of the queue of connections that wait to be accepted. The option sets the directive
+ListenBacklog.
 
 =item access_log
 
-A file, in the format C<combined>. The default is no access log.
+The file of the access log, which has the format C<combined>. By default there is no access log.
 
 =item daemonize
 
-True: the server runs in the background.
+If true, the server runs in the background.
 
 =back
 
 =head1 LIMITS
 
 HUP replaces the workers by new ones with the same code. For changed code use C<plackup -r>, or
-C<mehari serve app.psgi>, which reads the file again. Code that was compiled before plackup
-loaded this module may change its worker for good with exec, chdir or umask; otherwise the
-worker restores these after each request.
+C<mehari serve app.psgi>, which reads the file again. A worker restores its folder and its umask
+after each request, and survives an C<exec>. This does not hold for code that was compiled before
+plackup loaded this module.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,8 @@
 package Apache::Session::Lock::Mehari;
 
-# One process at a time per session. The lock is exclusive from the start, because two readers that
-# want to write would wait for each other. The kernel releases the lock when a process ends.
+# Locks sessions for Apache::Session::Mehari: one process at a time holds the lock of a session. The
+# lock is exclusive from the start, because two readers that both want to write would wait for each
+# other for ever. The kernel releases the locks of a process that ends.
 
 use strict;
 use warnings;
@@ -47,7 +48,8 @@ Apache::Session::Lock::Mehari - the locks of Apache::Session::Mehari
 =head1 DESCRIPTION
 
 One process at a time holds the lock of a session. The lock is exclusive from the beginning,
-because two readers that want to write would wait for each other. It ends with its process.
+because two readers that both want to write would wait for each other for ever. When a process
+ends, its locks are released.
 
 =head1 METHODS
 
@@ -63,11 +65,11 @@ Waits for the lock of the session. Returns 1.
 
 =item release_read_lock
 
-Does nothing: the lock stays for writing. Returns 1.
+Does nothing, because the lock is a lock for writing. Returns 1.
 
 =item release_write_lock, release_all_locks
 
-Ends the lock. Returns 1.
+Releases the lock. Returns 1.
 
 =back
 

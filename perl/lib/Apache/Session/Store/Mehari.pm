@@ -1,6 +1,7 @@
 package Apache::Session::Store::Mehari;
 
-# The store of Apache::Session::Mehari, and of Apache::Session::Flex with `Store => 'Mehari'`.
+# Stores the sessions of Apache::Session::Mehari, and those of Apache::Session::Flex with the option
+# `Store => 'Mehari'`.
 
 use strict;
 use warnings;
@@ -8,7 +9,7 @@ use Mehari::State ();
 
 sub new { my ($class) = @_; return bless {}, $class }
 
-# The hash of a session's options.
+# Returns the Mehari::State object that the session's option FileName names.
 sub of {
     my ($session) = @_;
     my $name = $session->{args}{FileName};
@@ -95,7 +96,7 @@ Removes a session.
 
 =item of(SESSION)
 
-Returns the Mehari::State object of the session's options. Dies without a FileName.
+Returns the Mehari::State object that the session's option FileName names. Dies without a FileName.
 
 =back
 

@@ -1,9 +1,9 @@
 package Mehari::State::Redis::Connection;
 
-# One connection to Redis or Valkey (RESP2). Each process connects at its first command. `call`
-# sends a command and returns the reply: a byte string, a number, a reference to a list, undef, or a
-# server error as a Mehari::State::Redis::Error. If the connection itself fails, `call` dies with a
-# message of one line.
+# Connects a process to Redis or Valkey, with the protocol RESP2. Each process connects at its first
+# command. `call` sends a command and returns the reply: a byte string, a number, a reference to a
+# list, undef, or a Mehari::State::Redis::Error for an error of the server. If the connection itself
+# fails, `call` dies with a message of one line.
 
 use strict;
 use warnings;
@@ -13,12 +13,12 @@ use IO::Handle ();
 use Errno ();
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-# CONNECT: seconds for connecting. REPLY: seconds for a command with its whole reply. PACE: each
-# PACE bytes of a reply add one second to the limit.
+# CONNECT: seconds for connecting. REPLY: seconds for a command with its whole reply. PACE: bytes of
+# a reply that add one second to REPLY.
 use constant { CONNECT => 5, REPLY => 10, PACE => 1 << 20 };
 
-# The limits of a reply: LINE and STRING in bytes (Redis limits a string to 512 MiB itself), PARTS
-# per list, DEPTH of nested lists.
+# The limits of a reply: LINE is in bytes for a line, STRING is in bytes for a string (the limit of
+# Redis itself), PARTS is the length of a list, DEPTH is for lists in lists.
 use constant { LINE => 65_536, STRING => 512 << 20, PARTS => 10_000_000, DEPTH => 4 };
 
 sub new {
@@ -38,7 +38,7 @@ sub new {
     return bless { %part, buffer => '', process => 0, patience => $own{patience} // REPLY }, $class;
 }
 
-# The server's number for this connection.
+# Returns the number that the server has given to this connection.
 sub id { $_[0]{id} }
 
 sub call {
@@ -49,8 +49,8 @@ sub call {
     return $reply->[0] if $reply;
     my $problem = $@;
     $self->close;
-    # A server that was restarted has closed the open connection, so it has not run the command. The
-    # command is sent once more over a new connection.
+    # A restarted server has closed the old connection and has not run the command. The command is
+    # sent once more over a new connection.
     die $problem if $fresh || $problem !~ /closed the connection/;
     $self->connect;
     return $self->exchange(@words);
@@ -136,8 +136,8 @@ sub send {
 
 sub broken { die "Mehari::State: Redis at $_[0]{shown} $_[1]\n" }
 
-# Waits until the socket can be written or read. The time limit covers the whole exchange, so a
-# server that sends single bytes cannot hold the caller.
+# Waits until the socket can be written or read. The time limit is for the whole exchange, so a
+# server that sends one byte after another cannot make the caller wait for ever.
 sub wait {
     my ($self, $for_write) = @_;
     vec(my $bits = '', fileno $self->{socket}, 1) = 1;
