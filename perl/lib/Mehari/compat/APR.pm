@@ -1,6 +1,6 @@
 package APR;
 
-# APR's modules, without libapr. Each is in its own file.
+# Holds the version of the classes APR::*, which need no libapr. Each class is in its own file.
 
 use strict;
 use warnings;
@@ -39,7 +39,7 @@ The version of the interface.
 
 =head1 DIFFERENCES
 
-Memory is perl's, so a pool holds none. F<docs/reference/modperl.md> lists the classes.
+perl manages all memory, so a pool holds none. F<docs/reference/modperl.md> lists the classes.
 
 =head1 SEE ALSO
 

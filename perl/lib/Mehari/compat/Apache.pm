@@ -1,7 +1,7 @@
 package Apache;
 
-# mod_perl 1's request and server, for old scripts and handlers. `$r` has this class under a handler
-# of mod_perl 1 (`PerlHandler Apache::Registry`) and from `Apache->request`.
+# Gives mod_perl 1's request and server to old scripts and handlers. `$r` has this class under a
+# handler of mod_perl 1 (`PerlHandler Apache::Registry`) and as the result of `Apache->request`.
 
 use strict;
 use warnings;
@@ -15,11 +15,12 @@ our @ISA     = ('Apache2::RequestRec');
 
 # ---- class methods ----
 
-# Usable as handlers: `PerlTransHandler Apache::OK`.
+# A configuration may use these as handlers: `PerlTransHandler Apache::OK`.
 sub OK       { return 0 }
 sub DECLINED { return -1 }
 
-# With Apache2::compat alone the request keeps mod_perl 2's class, as under mod_perl 2.
+# If the site has loaded only Apache2::compat, the request keeps mod_perl 2's class, as under
+# mod_perl 2.
 sub request {
     my $r = Apache2::RequestUtil->request or return;
     return $Apache2::compat::is_alone ? $r : bless $r, __PACKAGE__;
@@ -47,7 +48,7 @@ sub unescape_url { my $text = pop; require Apache2::URI; return Apache2::URI::un
 
 sub unescape_url_info { my $text = unescape_url(pop); $text =~ tr/+/ /; return $text }
 
-# Methods, or functions as in `Apache::log_error('text')`.
+# These can be called as methods or as functions: `Apache::log_error('text')`.
 sub _words { shift if @_ && (ref $_[0] || $_[0] eq __PACKAGE__); return join '', @_ }
 
 sub log_error { Mehari::log_line(3, _words(@_)); return }
@@ -97,7 +98,8 @@ for my $name (qw(headers_in headers_out err_headers_out subprocess_env notes dir
     };
 }
 
-# A handle for -s and the like, after a stat of the file.
+# Calls stat for the request's file. Returns the handle `_`, so that -s and other tests use the
+# result.
 sub finfo {
     my ($self) = @_;
     no warnings 'newline';
@@ -136,11 +138,12 @@ of mod_perl 1 such as C<PerlHandler Apache::Registry>, C<$r> has this class.
 
 =item request
 
-The current request.
+Returns the current request.
 
 =item server
 
-The main server; of an object, the server of the request.
+As a class method it returns the main server. As a method of a request it returns the server of this
+request.
 
 =item exit([STATUS])
 
@@ -148,11 +151,11 @@ Ends the request.
 
 =item define(NAME)
 
-Whether NAME is defined, as in C<< <IfDefine> >>.
+Returns whether NAME is defined, as C<< <IfDefine> >> tests it.
 
 =item module(NAME)
 
-As C<Apache2::Module::loaded>.
+Does the same as C<Apache2::Module::loaded>.
 
 =item httpd_conf(LINES)
 
@@ -160,19 +163,19 @@ Adds lines of configuration while the server starts.
 
 =item perl_hook, can_stack_handlers
 
-Always 1.
+Always return 1.
 
 =item gensym
 
-A new symbol.
+Returns a new anonymous glob, as C<Symbol::gensym> does.
 
 =item untaint(VARIABLES)
 
-Removes the taint.
+Removes the taint from the variables.
 
 =item unescape_url(TEXT), unescape_url_info(TEXT)
 
-Decode C<%> codes; the second takes C<+> as a blank.
+Decode C<%> codes. C<unescape_url_info> also decodes C<+> as a blank.
 
 =item log_error(TEXTS), warn(TEXTS)
 
@@ -180,15 +183,16 @@ Write a line to the error log.
 
 =item push_handlers(PHASE, HANDLER), set_handlers(PHASE, HANDLER)
 
-Of the main server, or of the request for an object.
+As class methods, they change the handlers of the main server. As methods of a request, they change
+the handlers of this request.
 
 =item server_root_relative([PATH])
 
-A path below ServerRoot.
+Returns the path below ServerRoot.
 
 =item OK, DECLINED
 
-Usable as handlers: C<PerlTransHandler Apache::OK>.
+A configuration may use them as handlers: C<PerlTransHandler Apache::OK>.
 
 =back
 
@@ -198,17 +202,18 @@ Usable as handlers: C<PerlTransHandler Apache::OK>.
 
 =item args, content, headers_in, headers_out, err_headers_out, subprocess_env, notes, dir_config
 
-Pairs in list context; otherwise as in mod_perl 2.
+Return a list of names and values in list context. In scalar context they do the same as in mod_perl
+2.
 
 =item finfo
 
-A handle for C<-s> and the like, after a stat of the file.
+Calls C<stat> for the file of the request. Returns a handle for C<-s> and other file tests.
 
 =back
 
 =head1 DIFFERENCES
 
-C<exit> is perl's own exit, which no C<eval> catches. C<perl_hook> is true for every name.
+C<exit> is perl's own C<exit>, which no C<eval> catches. C<perl_hook> returns 1 for every name.
 
 =head1 SEE ALSO
 

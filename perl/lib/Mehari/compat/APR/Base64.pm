@@ -1,6 +1,6 @@
 package APR::Base64;
 
-# Base64 without line breaks.
+# Encodes and decodes Base64 without line breaks.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ sub encode { return MIME::Base64::encode_base64($_[0], '') }
 
 sub decode { return MIME::Base64::decode_base64($_[0]) }
 
-# Length of the encoded text in bytes.
+# Returns the length of the encoded text for a number of bytes.
 sub encode_len { return int(($_[0] + 2) / 3) * 4 }
 
 1;
@@ -29,7 +29,7 @@ APR::Base64 - Base64 without line breaks
 
 =head1 DESCRIPTION
 
-The functions are called with their whole names.
+Call the functions by their full names: the module exports nothing.
 
 =head1 FUNCTIONS
 
@@ -37,17 +37,17 @@ The functions are called with their whole names.
 
 =item encode(BYTES), decode(TEXT)
 
-The text of bytes, and the bytes of a text.
+Returns the Base64 text of bytes, or the bytes of a Base64 text.
 
 =item encode_len(LENGTH)
 
-The length of the text for so many bytes.
+Returns the length of the Base64 text for LENGTH bytes.
 
 =back
 
 =head1 DIFFERENCES
 
-C<encode_len> counts the text without a NUL at its end.
+C<encode_len> does not count a NUL at the end of the text.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,7 @@
 package APR::Brigade;
 
-# A list of buckets in memory. No brigade reads from the network or writes to it, because the server
-# does this for the worker: use $r->read and $r->print, or a streaming filter.
+# Keeps a list of buckets in memory. A brigade neither reads from the network nor writes to it,
+# because the server does this for the worker: use $r->read and $r->print, or a streaming filter.
 
 use strict;
 use warnings;
@@ -56,7 +56,7 @@ sub _place {
 # Appends the buckets of the other brigade.
 sub concat { my ($self, $other) = @_; $self->insert_tail($_) for @{ [@{ $other->{buckets} }] }; return }
 
-# A new brigade from this bucket on.
+# Moves this bucket and all buckets after it into a new brigade, and returns the new brigade.
 sub split {
     my ($self, $bucket) = @_;
     my $rest = ref($self)->new(@$self{qw(pool alloc)});
@@ -67,7 +67,8 @@ sub split {
 
 sub length { my ($self) = @_; my $total = 0; $total += $_->length for @{ $self->{buckets} }; return $total }
 
-# flatten($buffer, $most): joins the data, or this many bytes of them; returns the length.
+# flatten($buffer, $most) puts the joined data, or their first $most bytes, into the buffer. Returns
+# the length.
 sub flatten {
     my ($self, undef, $most) = @_;
     Carp::croak('usage: $bb->flatten($buf, [$wanted])') unless @_ > 1;
@@ -98,7 +99,7 @@ APR::Brigade - a list of buckets
 
 =head1 DESCRIPTION
 
-Filters get and pass brigades.
+A filter gets its input in brigades and passes its output on in brigades.
 
 =head1 METHODS
 
@@ -106,23 +107,24 @@ Filters get and pass brigades.
 
 =item new(POOL, ALLOC)
 
-An empty brigade.
+Returns an empty brigade.
 
 =item pool, bucket_alloc
 
-What it was made with.
+Return the pool and the allocator that C<new> got.
 
 =item is_empty, length
 
-Whether it has no bucket; the bytes of all buckets.
+C<is_empty> returns whether the brigade has no bucket. C<length> returns the number of bytes in all
+buckets.
 
 =item first, last, next(BUCKET), prev(BUCKET)
 
-A bucket, or undef at the ends.
+Return a bucket, or undef if there is no such bucket.
 
 =item insert_head(BUCKET), insert_tail(BUCKET)
 
-Take a bucket in. A bucket leaves its old brigade.
+Put a bucket at the beginning or at the end. The bucket leaves the brigade that it was in.
 
 =item concat(BRIGADE)
 
@@ -130,11 +132,11 @@ Appends the buckets of another brigade.
 
 =item split(BUCKET)
 
-Moves this bucket and those after it into a new brigade, which is returned.
+Moves this bucket and all buckets after it into a new brigade, and returns the new brigade.
 
 =item flatten(BUFFER, [BYTES])
 
-Puts the data, or so many bytes of them, into the buffer. Returns the length.
+Puts the joined data, or their first BYTES bytes, into the buffer. Returns the length.
 
 =item cleanup, destroy
 
@@ -144,7 +146,7 @@ Delete all buckets. C<cleanup> returns 0.
 
 =head1 ERRORS
 
-A bucket that is not in the brigade dies in next, prev and split.
+C<next>, C<prev> and C<split> die if the bucket is not in the brigade.
 
 =head1 DIFFERENCES
 

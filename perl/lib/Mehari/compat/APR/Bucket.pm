@@ -1,7 +1,7 @@
 package APR::Bucket;
 
-# A piece of data, or a mark (the end, a flush) between pieces. In a brigade a bucket knows its
-# neighbours. Data stay in their variable until the bucket is set aside, as under mod_perl.
+# Holds a piece of data, or a mark between pieces: the end, or a flush. As under mod_perl, a bucket
+# refers to the variable with the data, and copies the data only when it is set aside.
 
 use strict;
 use warnings;
@@ -21,7 +21,8 @@ sub new {
     return _made($class, 'mod_perl SV bucket', $data, $offset, defined $length ? $length : $rest);
 }
 
-# Perl gives the same scalar to the next caller, so such a value is copied.
+# Returns whether a value is a temporary or a constant. perl may reuse the scalar of such a value,
+# so the value is copied.
 sub _is_temporary {
     require B;
     my $flags = B::svref_2object(\$_[0])->FLAGS;
@@ -33,7 +34,7 @@ sub _made {
     return bless { type => $type, data => $data, start => $start, length => $length }, ref $class || $class;
 }
 
-# Text that the server itself passes to filters.
+# Returns a bucket for text that the server itself passes to filters.
 sub of_text { my ($class, $text) = @_; return _made($class, 'TRANSIENT', \$text, 0, CORE::length $text) }
 
 sub eos_create   { return _made(__PACKAGE__, 'EOS',   \'', 0, 0) }
@@ -47,7 +48,7 @@ sub length { return $_[0]{length} }
 sub start  { return $_[0]{start} }
 sub data   { my ($self) = @_; return substr ${ $self->{data} }, $self->{start}, $self->{length} }
 
-# read($buffer): the number of bytes read. The data are tainted where taint is checked.
+# read($buffer) returns the number of bytes read. The data are tainted if perl checks taint.
 sub read {
     my ($self) = @_;
     $_[1] = $self->data;
@@ -55,7 +56,7 @@ sub read {
     return CORE::length $_[1];
 }
 
-# Copies the data, so that their variable may change.
+# Copies the data, so that the program may change its variable.
 sub setaside {
     my ($self) = @_;
     my $own = $self->data;
@@ -99,7 +100,7 @@ APR::Bucket - a piece of data, or a mark
 
 =head1 DESCRIPTION
 
-The data stay in their variable until the bucket is set aside.
+A bucket refers to the variable with the data. C<setaside> copies the data into the bucket.
 
 =head1 METHODS
 
@@ -107,35 +108,36 @@ The data stay in their variable until the bucket is set aside.
 
 =item new(ALLOC, DATA, [OFFSET, [LENGTH]])
 
-A bucket of data. Dies if the offset or the length is beyond the data.
+Returns a bucket of data. Dies if the offset or the length is beyond the data.
 
 =item of_text(TEXT)
 
-A class method: a bucket of the server's, with a text of its own.
+A class method. Returns a bucket with a copy of the text. The server uses it.
 
 =item is_eos, is_flush
 
-Whether it is a mark of the end, or one that flushes.
+C<is_eos> returns whether the bucket marks the end of the data. C<is_flush> returns whether the
+bucket demands a flush.
 
 =item type
 
-An L<APR::BucketType>.
+Returns an L<APR::BucketType>.
 
 =item length, start, data
 
-The length in bytes, the offset, and the bytes.
+Return the length in bytes, the offset, and the bytes.
 
 =item read(BUFFER)
 
-Puts the data into the buffer. Returns their length.
+Puts the data into the buffer. Returns the length of the data.
 
 =item setaside
 
-Copies the data, so that the variable may change. Returns 0.
+Copies the data, so that the program may change its variable. Returns 0.
 
 =item insert_after(BUCKET), insert_before(BUCKET)
 
-Put another bucket beside this one. They die outside of a brigade.
+Put another bucket after or before this bucket. Die if this bucket is in no brigade.
 
 =item remove
 
@@ -143,7 +145,7 @@ Takes the bucket out of its brigade.
 
 =item destroy, delete
 
-Frees the data; C<delete> also removes the bucket.
+Free the data. C<delete> also removes the bucket from its brigade.
 
 =back
 
@@ -153,13 +155,13 @@ Frees the data; C<delete> also removes the bucket.
 
 =item eos_create(ALLOC), flush_create(ALLOC)
 
-Marks.
+Return a bucket that marks the end of the data, or a bucket that demands a flush.
 
 =back
 
 =head1 DIFFERENCES
 
-All buckets are in memory. C<read> takes no mode, because it never waits.
+The data of every bucket are in memory. C<read> takes no mode, because C<read> never waits.
 
 =head1 SEE ALSO
 

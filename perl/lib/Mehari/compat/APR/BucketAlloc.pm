@@ -1,6 +1,6 @@
 package APR::BucketAlloc;
 
-# The allocator of buckets. Perl's own memory is enough.
+# Stands for APR's allocator of buckets. It does nothing, because perl manages the memory.
 
 use strict;
 use warnings;
@@ -24,7 +24,8 @@ APR::BucketAlloc - the allocator of buckets
 
 =head1 DESCRIPTION
 
-Buckets ask for an allocator, and perl's own memory is enough for them.
+In APR's interface, buckets and brigades are made with an allocator. Here an allocator does nothing,
+because perl manages the memory.
 
 =head1 METHODS
 
@@ -32,7 +33,7 @@ Buckets ask for an allocator, and perl's own memory is enough for them.
 
 =item new([POOL])
 
-An allocator.
+Returns an allocator.
 
 =item destroy
 

@@ -1,6 +1,6 @@
 package APR::BucketType;
 
-# The type of a bucket.
+# Names the type of a bucket.
 
 use strict;
 use warnings;
@@ -32,17 +32,17 @@ C<< $bucket->type >> returns an object of this class.
 
 =item of(NAME)
 
-A class method: the type of a name.
+A class method. Returns the type with this name.
 
 =item name
 
-C<EOS>, C<FLUSH> or C<mod_perl SV bucket>.
+Returns the name: C<EOS>, C<FLUSH>, C<TRANSIENT> or C<mod_perl SV bucket>.
 
 =back
 
 =head1 DIFFERENCES
 
-There are these three types.
+There are these types only.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,7 @@
 package APR::Const;
 
-# APR's constants, by name and by group: `use APR::Const -compile => qw(:error FINFO_NORM)`.
+# Defines APR's constants. They can be named singly or by group: `use APR::Const -compile =>
+# qw(:error FINFO_NORM)`.
 
 use strict;
 use warnings;
@@ -29,7 +30,7 @@ GROUPS
 
 sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @_); return }
 
-# compile(NAMES), or compile(PACKAGE => NAMES) for another package.
+# compile(NAMES) checks the names. compile(PACKAGE => NAMES) exports the constants into a package.
 sub compile {
     my ($class, @words) = @_;
     my $package = @words > 1 && $words[0] =~ /::/ ? shift @words : undef;
@@ -51,10 +52,10 @@ APR::Const - the constants of APR
 
 =head1 DESCRIPTION
 
-The constants exist once the module is loaded. C<use> with names or groups exports them, and
-with C<-compile> first it exports nothing. The groups are C<:common>, C<:error>, C<:filetype>,
-C<:filepath>, C<:finfo>, C<:flock>, C<:fopen>, C<:hook>, C<:limit>, C<:lockmech>, C<:poll>,
-C<:read_type>, C<:socket>, C<:status>, C<:shutdown_how>, C<:table>, C<:uri> and C<:fprot>.
+Loading the module defines all constants. C<use> exports the constants that its words name. With
+C<-compile> as its first word, C<use> exports nothing. The groups are C<:common>, C<:error>,
+C<:filetype>, C<:filepath>, C<:finfo>, C<:flock>, C<:fopen>, C<:hook>, C<:limit>, C<:lockmech>,
+C<:poll>, C<:read_type>, C<:socket>, C<:status>, C<:shutdown_how>, C<:table>, C<:uri> and C<:fprot>.
 
 =head1 CLASS METHODS
 
@@ -62,18 +63,18 @@ C<:read_type>, C<:socket>, C<:status>, C<:shutdown_how>, C<:table>, C<:uri> and 
 
 =item compile([PACKAGE], NAMES)
 
-Checks the names at run time, or with a package exports them into it. A package name has C<::>
-in it.
+Checks the names at run time. With a PACKAGE, it also exports the constants into this package. The
+name of the package must contain C<::>.
 
 =back
 
 =head1 ERRORS
 
-An unknown name or group dies.
+C<use> and C<compile> die for an unknown name or group.
 
 =head1 DIFFERENCES
 
-Every constant exists without C<-compile>. Numbers of errors are those of Linux.
+Every constant exists without C<-compile> too. The numbers of errors are those of Linux.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package APR::Date;
 
-# Dates of HTTP and mail as seconds since 1970; 0 for an invalid date.
+# Converts dates of HTTP and mail to seconds since 1970. The result for an invalid date is 0.
 
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ my %ZONE = (ut => 0, utc => 0, gmt => 0, z => 0, est => -5, edt => -4, cst => -6
 my $DAY   = qr/(?:[A-Za-z]+,?\s+)?/;
 my $CLOCK = qr/(\d\d?):(\d\d)(?::(\d\d))?/;
 
-# The three forms of RFC 9110: IMF-fixdate, RFC 850, asctime.
+# Reads the three forms of RFC 9110: IMF-fixdate, RFC 850, asctime.
 sub parse_http {
     my ($text) = @_;
     return 0 unless defined $text;
@@ -22,11 +22,11 @@ sub parse_http {
     return 0;
 }
 
-# Reads the forms of parse_http, and those of mail, with a zone.
+# Reads the forms of parse_http, and the forms of dates in mail, which have a time zone.
 sub parse_rfc {
     my ($text) = @_;
     my $seconds = parse_http($text) or return 0;
-    # A time without seconds needs a zone.
+    # A time without seconds is valid only with a time zone.
     return 0 if $text =~ /\A[^:]*:\d\d\s*\z/;
     my ($zone) = $text =~ /:\d\d\s+([-+]\d{4}|[A-Za-z]+)\s*\z/ or return $seconds;
     return $seconds - ($1 eq '-' ? -1 : 1) * ($2 * 3600 + $3 * 60) if $zone =~ /\A([-+])(\d\d)(\d\d)\z/;
@@ -56,7 +56,7 @@ APR::Date - dates as seconds
 
 =head1 DESCRIPTION
 
-Dates are seconds since 1970.
+The functions return seconds since 1970.
 
 =head1 FUNCTIONS
 
@@ -64,11 +64,11 @@ Dates are seconds since 1970.
 
 =item parse_http(TEXT)
 
-A date of HTTP in any of its three forms. 0 for what is no date.
+Reads a date in any of HTTP's three forms. Returns 0 if the text is no date.
 
 =item parse_rfc(TEXT)
 
-The same, and dates of mail with a zone.
+Does the same, and also reads dates of mail, which have a time zone.
 
 =back
 

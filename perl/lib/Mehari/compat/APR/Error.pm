@@ -1,6 +1,6 @@
 package APR::Error;
 
-# The exception of the API's functions: a number, its text, and where it was thrown.
+# Is the exception that functions of the API throw: a number, its text, and the place of the call.
 
 use strict;
 use warnings;
@@ -16,7 +16,7 @@ use overload
     '!='     => sub { !($_[0] == $_[1]) },
     nomethod => sub { Carp::croak(__PACKAGE__ . ": Can't handle '$_[3]'") };
 
-# APR's own numbers. Numbers below 20000 are the system's.
+# The texts of APR's own numbers. Numbers below 20000 are the system's error numbers.
 my %TEXT = (
     20001 => 'Could not perform a stat on the file.',
     20002 => 'A new pool could not be created.',
@@ -60,7 +60,8 @@ sub str {
 
 sub num { return $_[0]{rc} }
 
-# Dies in the name of the calling sub, at the place of its caller.
+# Dies with an exception that names the function, and the first caller outside of the API as the
+# place.
 sub throw {
     my ($number, $function) = @_;
     my $level = 0;
@@ -91,8 +92,8 @@ APR::Error - the exception of the interface
 
 =head1 DESCRIPTION
 
-An object is true, is a text as a string and its number in C<==> and C<!=>. Other operators die.
-It has the keys C<rc>, C<func>, C<file> and C<line>.
+As a string, an object is its text (C<str>). For C<==> and C<!=> it is its number. As a condition it
+is true. Other operators die. An object has the keys C<rc>, C<func>, C<file> and C<line>.
 
 =head1 METHODS
 
@@ -104,11 +105,11 @@ Makes an exception.
 
 =item str
 
-The function, the number, its text and the place, as one line.
+Returns the function, the number, the number's text and the place, as one line.
 
 =item num
 
-The number.
+Returns the number.
 
 =item cluck, confess
 
@@ -122,17 +123,17 @@ Warn or die with a stack trace.
 
 =item strerror(NUMBER)
 
-The text of a number of the system or of APR.
+Returns the text of an error number of the system or of APR.
 
 =item throw(NUMBER, FUNCTION)
 
-Dies at the place of the caller outside of the interface.
+Dies with a new exception. The place in the exception is the first caller outside of the interface.
 
 =back
 
 =head1 DIFFERENCES
 
-Texts of rare numbers of APR are not known: they read C<Error string not specified yet>.
+The text of a rare number of APR is C<Error string not specified yet>.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package APR::Finfo;
 
-# The result of stat for a file. Times are seconds since 1970.
+# Holds the result of stat for a file. Times are seconds since 1970.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ for my $name (keys %FIELD) {
     *$name = sub { return $_[0]{$field} };
 }
 
-# The object for a file that need not exist; its type is then FILETYPE_NOFILE.
+# Returns the object for a file. If there is no such file, the object's type is FILETYPE_NOFILE.
 sub of_file {
     my ($class, $file) = @_;
     return bless { fname => $file, _type => 0 }, $class unless defined $file && length $file;
@@ -26,10 +26,10 @@ sub of_file {
     return bless _fields($file, @stat), $class;
 }
 
-# stat($file, $wanted, $pool); dies with an APR::Error.
+# stat($file, $wanted, $pool) dies with an APR::Error if there is no file.
 sub stat {
     my ($file, $wanted, $pool) = @_;
-    # APR::Const::FINFO_LINK: examines the link instead of its target.
+    # APR::Const::FINFO_LINK (1) asks for the link itself and not for the link's target.
     my @stat = $wanted & 1 ? lstat $file : CORE::stat $file or APR::Error::throw($! + 0, 'APR::Finfo::stat');
     return bless _fields($file, @stat), __PACKAGE__;
 }
@@ -52,7 +52,8 @@ sub filetype {
     return 127;
 }
 
-# One hexadecimal digit each for owner, group and others, and one for the special bits.
+# Returns the permissions as a number with four hexadecimal digits: for the special bits, the owner,
+# the group and the others.
 sub protection {
     my ($self) = @_;
     my $mode = $self->{mode};
@@ -60,7 +61,7 @@ sub protection {
     return $special | ($mode & 0700) << 2 | ($mode & 070) << 1 | $mode & 07;
 }
 
-# The available FINFO_* values.
+# Returns the FINFO_* bits of the values that are known.
 sub valid { return $_[0]{mode} ? 0x73f370 : 0 }
 
 1;
@@ -88,8 +89,8 @@ C<< $r->finfo >> returns an object of this class.
 
 =item stat(FILE, WANTED, POOL)
 
-The facts. FINFO_LINK in WANTED means the link itself. Dies with an L<APR::Error> if there is no
-file.
+Returns an object. With the bit FINFO_LINK in WANTED, the object is about a link itself and not
+about the link's target. Dies with an L<APR::Error> if there is no file.
 
 =back
 
@@ -99,41 +100,42 @@ file.
 
 =item fname, name
 
-The path as given; C<name> is undef.
+C<fname> returns the path as given. C<name> returns undef.
 
 =item filetype
 
-One of the constants C<FILETYPE_*>.
+Returns one of the constants C<FILETYPE_*>.
 
 =item protection
 
-The permissions as APR has them: a hexadecimal digit for owner, group and others.
+Returns the permissions in APR's form: one hexadecimal digit each for the special bits, the owner,
+the group and the others.
 
 =item size, csize
 
-The length, and the bytes on disk.
+C<size> returns the length in bytes. C<csize> returns the number of bytes on the disk.
 
 =item atime, mtime, ctime
 
-Seconds since 1970.
+Return times in seconds since 1970.
 
 =item user, group, device, inode, nlink
 
-Numbers.
+Return numbers.
 
 =item valid
 
-The bits of what is known; 0 if there is no file.
+Returns the bits C<FINFO_*> of the values that are known, or 0 if there is no file.
 
 =item of_file(FILE)
 
-A class method: the facts of a file that need not exist.
+A class method. Returns an object even if there is no such file.
 
 =back
 
 =head1 DIFFERENCES
 
-All facts are read, whatever WANTED asks for.
+C<stat> reads all values, whatever WANTED asks for.
 
 =head1 SEE ALSO
 

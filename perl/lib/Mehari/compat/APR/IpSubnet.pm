@@ -1,6 +1,6 @@
 package APR::IpSubnet;
 
-# Whether an address is in a network: `10.1`, `10.1.0.0/16`, `10.1.0.0/255.255.0.0`,
+# Tells whether an address is in a network: `10.1`, `10.1.0.0/16`, `10.1.0.0/255.255.0.0`,
 # `2001:db8::/32`.
 
 use strict;
@@ -33,7 +33,7 @@ sub _mask {
     return pack "B$bits", '1' x $mask . '0' x ($bits - $mask);
 }
 
-# test($address), an APR::SockAddr or text
+# test($address) takes an APR::SockAddr or a text.
 sub test {
     my ($self, $address) = @_;
     $address = $address->ip_get if ref $address;
@@ -66,12 +66,13 @@ A network is an address with a mask, or the first parts of an address.
 
 =item new(POOL, ADDRESS, [MASK])
 
-A network: C<10.1>, C<10.1.0.0/16>, or a mask as a number of bits or as an address. IPv6 too.
-Dies with an L<APR::Error> for anything else.
+Returns a network. The ADDRESS may contain a mask (C<10.1.0.0/16>) or be the first parts of an
+address (C<10.1>). The MASK is a number of bits, or an address such as C<255.255.0.0>. IPv6
+addresses work too. Dies with an L<APR::Error> for anything else.
 
 =item test(ADDRESS)
 
-1 or 0 for an L<APR::SockAddr> or a text.
+Returns 1 if the address is in the network, else 0. The ADDRESS is an L<APR::SockAddr> or a text.
 
 =back
 

@@ -1,7 +1,7 @@
 package APR::Pool;
 
-# Lifetimes: a pool's end calls what was registered with the pool, the last first. A pool holds no
-# memory, because Perl frees its own.
+# Ends things together: when a pool ends, it calls the subs that were registered with it, the last
+# registered first. A pool holds no memory, because perl manages the memory.
 
 use strict;
 use warnings;
@@ -12,8 +12,8 @@ use Scalar::Util ();
 my $global;
 sub _global { return $global ||= { cleanups => [], children => {}, is_global => 1 } }
 
-# The pool's own part holds cleanups and children; an object is only a handle on it. Objects made
-# from a pool keep it alive.
+# Makes a pool. The cleanups and children are in a hash, the "part". An object only refers to its
+# part, and several objects may refer to one part. A child's object keeps its parent's object alive.
 sub new {
     my ($self) = @_;
     my $parent = ref $self && !$$self->{ended} ? $self : undef;
@@ -33,7 +33,8 @@ sub _part {
     return $part;
 }
 
-# `owns`: the pool ends with this object. Pools of requests and connections end with those.
+# Returns an object for a part. If the object owns the part, the pool ends when the object is
+# destroyed. The pool of a request or a connection ends with the request or the connection.
 sub _handle {
     my ($part, $owns) = @_;
     my $self = bless \$part, 'APR::Pool';
@@ -41,11 +42,11 @@ sub _handle {
     return $self;
 }
 
-# For the server: the pool of an object that ends by itself.
+# Returns a pool that no object owns. Its user in the server ends it.
 sub of_server { return _handle(_part(_global()), 0) }
 
-# For $r->pool: ends after the request. The server learns of the pool when something is registered,
-# because most callers only pass the pool on.
+# Returns the pool for $r->pool, which ends after the request. The pool registers with the request
+# only when it gets a cleanup or a child, because most callers only pass the pool on.
 sub of_request {
     my ($class, $r) = @_;
     my $part = { cleanups => [], children => {}, parent => _global(), request => $r };
@@ -63,7 +64,7 @@ sub _is_needed {
 sub _alive {
     my ($self, $function) = @_;
     my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;
-    # Nothing was registered with it, and its request may have ended.
+    # The pool has not registered with its request, so the request may have ended unnoticed.
     $part->{ended} = 1 if $part && $part->{request} && !eval { $part->{request}->method; 1 };
     $part && !$part->{ended} or Carp::croak('invalid pool object (already destroyed?)');
     return $part;
@@ -94,8 +95,8 @@ sub destroy {
     return;
 }
 
-# Children first, then the cleanups, the last registered first. If a cleanup dies, the others still
-# run.
+# Ends the children first, then runs the cleanups, the last registered first. If a cleanup dies, the
+# other cleanups still run.
 sub _end {
     my ($part) = @_;
     for my $child (values %{ delete $part->{children} || {} }) {
@@ -138,7 +139,7 @@ sub DESTROY {
     my ($self) = @_;
     my $part = $$self or return;
     return if $part->{ended} || !$part->{owner} || $part->{owner} != Scalar::Util::refaddr($self);
-    # Otherwise its parent's end destroys it.
+    # Only the owner ends the pool. A pool without an owner ends with its parent.
     $self->destroy;
     return;
 }
@@ -160,8 +161,9 @@ APR::Pool - lifetimes with cleanups
 
 =head1 DESCRIPTION
 
-A pool calls what was registered when it ends, the last first. C<< $r->pool >> ends after the
-request. A pool that a program has made ends with its object.
+When a pool ends, it calls the subs that were registered with it, the last registered first. C<<
+$r->pool >> ends after the request. A pool that a program has made ends when its object is
+destroyed.
 
 =head1 METHODS
 
@@ -169,7 +171,8 @@ request. A pool that a program has made ends with its object.
 
 =item new
 
-A new pool; called on a pool, a child of it, which ends with it.
+Returns a new pool. If C<new> is called on a pool, the new pool is a child of this pool and ends
+with it.
 
 =item cleanup_register(CODE, [ARGUMENT])
 
@@ -177,7 +180,7 @@ Registers code, or the name of a sub, that is called with the argument.
 
 =item clear
 
-Ends the children and calls the cleanups. The pool stays usable.
+Ends the children and calls the cleanups. The pool itself does not end.
 
 =item destroy
 
@@ -185,11 +188,11 @@ Ends the pool. A second call does nothing.
 
 =item parent_get
 
-The pool around it, or undef.
+Returns the parent pool, or undef.
 
 =item is_ancestor(POOL)
 
-Whether the pool is around the other one, or the same.
+Returns whether this pool is the other pool, or an ancestor of the other pool.
 
 =item tag(TEXT)
 
@@ -203,8 +206,8 @@ Does nothing.
 
 =head1 ERRORS
 
-A method of a pool that has ended dies with C<invalid pool object>. A cleanup that dies is a
-warning, and the others still run.
+A method of a pool that has ended dies with C<invalid pool object>. If a cleanup dies, its message
+becomes a warning, and the other cleanups still run.
 
 =head1 DIFFERENCES
 

@@ -1,7 +1,7 @@
 package APR::Request;
 
-# The query string, cookies and body of a request, as in libapreq2. The parsing is XS
-# (xs/api/apreq.c) and happens at the first access.
+# Gives access to the query string, the cookies and the body of a request, as libapreq2 does. XS
+# code (xs/api/apreq.c) parses them at the first access.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use APR::Request::Cookie ();
 
 our $VERSION = '2.17';
 
-# Names and values of a URI.
+# Encode and decode names and values for a query string.
 sub encode { my ($text) = @_; $text =~ s/([^A-Za-z0-9._\-* ])/sprintf '%%%02X', ord $1/ge; $text =~ tr/ /+/; return $text }
 
 sub decode {
@@ -22,7 +22,7 @@ sub decode {
     return $text;
 }
 
-# parse: the statuses of cookies, query string and body.
+# Returns the statuses of the cookies, the query string and the body.
 sub parse {
     my ($self) = @_;
     return ($self->jar_status, $self->args_status, $self->body_status);
@@ -30,14 +30,15 @@ sub parse {
 
 sub jar_status { return 0 }
 
-# 0, or the first error of query string and body.
+# Returns 0, or the first error of the query string and the body.
 sub param_status {
     my ($self) = @_;
     for my $status ($self->args_status, $self->body_status) { return $status if APR::Request::Error::is_error($status) }
     return 0;
 }
 
-# jar($name): values in list context; without a name the names, or a table.
+# jar($name) returns the first value of a cookie, or all its values in list context. Without a name,
+# it returns a table, or the names in list context.
 sub jar {
     my ($self, @name) = @_;
     my $table = APR::Request::Cookie::jar_of($self->{r});
@@ -46,8 +47,8 @@ sub jar {
     return wantarray ? grep { !$seen{$_}++ } keys %$table : $table;
 }
 
-# upload($name): APR::Request::Param objects with their content; without a name the names, or a
-# table of them.
+# upload($name) returns APR::Request::Param objects. Without a name, it returns a table of the
+# uploads, or the names in list context.
 sub upload {
     my ($self, @name) = @_;
     my @uploads = map { $self->_upload($_) } $self->_uploads;
@@ -67,7 +68,7 @@ sub _upload { my ($self, $parts) = @_; return APR::Request::Param->of_upload($se
 sub pool   { return $_[0]{r}->pool }
 sub bucket_alloc { require APR::BucketAlloc; return APR::BucketAlloc->new }
 
-# The longest body; returns the previous limit.
+# Sets the largest allowed body in bytes. Returns the previous limit.
 sub read_limit {
     my $self = shift;
     my $old  = $self->{READ_LIMIT};
@@ -78,14 +79,14 @@ sub read_limit {
     return $old;
 }
 
-# Longer uploads go to a file on disk; shorter ones stay in memory.
+# Sets the size in bytes above which an upload goes to a file. Smaller uploads stay in memory.
 sub brigade_limit { my $self = shift; my $old = $self->{BRIGADE_LIMIT} // 256 * 1024; $self->{BRIGADE_LIMIT} = $_[0] if @_; return $old }
 
 sub temp_dir { my $self = shift; my $old = $self->{TEMP_DIR}; $self->{TEMP_DIR} = $_[0] if @_; return $old }
 
 sub disable_uploads { my ($self) = @_; $self->_refuse_uploads(1); return 1 }
 
-# Calls the code for each upload's content.
+# Calls the code with the content of each upload.
 sub upload_hook {
     my ($self, $code, $data) = @_;
     for my $upload (grep { defined $_->upload_filename } map { $self->_upload($_) } $self->_uploads) {
@@ -123,8 +124,8 @@ APR::Request - parameters, cookies and uploads of a request
 
 =head1 DESCRIPTION
 
-This is the base of L<Apache2::Request> and L<APR::Request::Apache2>. The query and the body are
-parsed at the first access.
+This is the base class of L<Apache2::Request> and L<APR::Request::Apache2>. The query and the body
+are parsed at the first access.
 
 =head1 METHODS
 
@@ -132,30 +133,32 @@ parsed at the first access.
 
 =item args([NAME]), body([NAME]), param([NAME])
 
-Parameters of the query, of the body, and of both. With a NAME the first value, or all values in
-list context. Without it the names in list context, else an L<APR::Table>.
+Return parameters of the query, of the body, and of both. With a NAME, they return the first value,
+or all values in list context. Without a NAME, they return an L<APR::Table>, or the names in list
+context.
 
 =item upload([NAME])
 
-Uploads as L<APR::Request::Param> objects: of a name, or without it the names in list context,
-else a hash reference.
+Returns the uploads of a NAME as L<APR::Request::Param> objects. Without a NAME, it returns a hash
+reference, or the names in list context.
 
 =item jar([NAME])
 
-Values of cookies as sent. Without a NAME the names in list context, else a table.
+Returns the first value of a cookie, or all values in list context, as the client sent them. Without
+a NAME, it returns a table, or the names in list context.
 
 =item parse
 
-The three statuses: of cookies, query and body.
+Returns three statuses: of the cookies, the query and the body.
 
 =item args_status, body_status, jar_status, param_status
 
-0, or the number of an error. C<param_status> leaves out that there is no form.
+Return 0, or the number of an error. For C<param_status> a request without a form is no error.
 
 =item read_limit([BYTES]), brigade_limit([BYTES]), temp_dir([FOLDER])
 
-The longest body; the longest upload in memory, 256 KiB; the folder for uploads. Return the old
-value.
+Set the size of the largest allowed body, the size of the largest upload that stays in memory (256
+KiB at first), and the folder for the files of uploads. Return the old value.
 
 =item disable_uploads
 
@@ -163,11 +166,12 @@ Refuses forms with files. Returns 1.
 
 =item upload_hook(CODE, [DATA])
 
-Calls the code with the upload, a part, its length and DATA, for each part of each upload.
+Calls the code for each piece of each upload. The arguments are the upload, the piece, the length of
+the piece, and DATA.
 
 =item pool, bucket_alloc
 
-The pool of the request, and a new allocator.
+Return the pool of the request, and a new allocator.
 
 =back
 
@@ -177,17 +181,17 @@ The pool of the request, and a new allocator.
 
 =item encode(TEXT), decode(TEXT)
 
-Text with C<%> codes and C<+>, and back.
+C<encode> writes a text with C<%> codes, and with C<+> for a blank. C<decode> does the reverse.
 
 =back
 
 =head1 ERRORS
 
-args, body, param and upload die with an L<APR::Request::Error> for a wrong form.
+C<args>, C<body>, C<param> and C<upload> die with an L<APR::Request::Error> if the form is invalid.
 
 =head1 DIFFERENCES
 
-The body is complete, so limits and hooks work on what has arrived.
+The whole body has arrived before Perl runs. Limits and hooks therefore apply to a complete body.
 
 =head1 SEE ALSO
 

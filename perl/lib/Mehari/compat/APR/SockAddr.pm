@@ -1,6 +1,6 @@
 package APR::SockAddr;
 
-# An address of a connection: its IP and its port.
+# Represents one end of a connection: an IP address and a port.
 
 use strict;
 use warnings;
@@ -35,21 +35,21 @@ C<< $c->client_addr >> and C<< $c->local_addr >> return objects of this class.
 
 =item new(IP, PORT)
 
-An address.
+Returns an address.
 
 =item ip_get, port
 
-The IP as text, and the port.
+Return the IP address as text, and the port.
 
 =item equal(ADDRESS)
 
-1 if both have the same IP, else 0.
+Returns 1 if both have the same IP address, else 0.
 
 =back
 
 =head1 DIFFERENCES
 
-A program may make addresses itself.
+A program may make objects of this class itself.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,8 @@
 package APR::Socket;
 
-# The client's connection as a socket. A worker has the socket only in a
-# PerlProcessConnectionHandler. Elsewhere the server owns it, and a worker can only set time limits.
+# Represents the client's connection as a socket. A worker has the socket only in a
+# PerlProcessConnectionHandler. Otherwise the front has the socket, and a worker can only set time
+# limits.
 
 use strict;
 use warnings;
@@ -14,7 +15,8 @@ use Socket         ();
 
 my $TIMED_OUT = 70007;                         # APR::Const::TIMEUP
 my ($READABLE, $WRITABLE, $FAILED) = (1, 4, 0x10);
-# APR::Const::SO_NONBLOCK; the timeout decides whether the socket waits.
+# APR::Const::SO_NONBLOCK. This option has no effect: the timeout decides whether `recv` and `send`
+# wait.
 my $NON_BLOCKING = 8;
 my %OPTION = (
     2   => [Socket::SOL_SOCKET(),  Socket::SO_KEEPALIVE()],
@@ -27,8 +29,8 @@ my %OPTION = (
 
 my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
-# The connection keeps this object. A reference in the other direction too would keep both alive for
-# ever.
+# Returns the socket of a connection. The connection refers to this object, so the reference back is
+# weak.
 sub of_connection {
     my ($class, $connection) = @_;
     my $self = bless { connection => $connection }, $class;
@@ -36,8 +38,8 @@ sub of_connection {
     return $self;
 }
 
-# Our own handle on the socket, which never blocks; the callers wait. Dies if the server owns the
-# socket.
+# Returns a handle on the socket. The handle never blocks: the callers wait. Dies if the front has
+# the socket.
 sub _handle {
     my ($self, $method) = @_;
     return $self->{handle} ||= do {
@@ -51,7 +53,7 @@ sub _handle {
 
 sub fileno { my ($self) = @_; return CORE::fileno $self->_handle('fileno') }
 
-# Microseconds; a negative value means for ever.
+# Return and set the time limit in microseconds. A negative value means no limit.
 sub timeout_get { my ($self) = @_; return $self->{connection}{timeout} // $self->{connection}->base_server->timeout }
 sub timeout_set { my ($self, $microseconds) = @_; $self->{connection}{timeout} = $microseconds; return 0 }
 
@@ -70,7 +72,8 @@ sub opt_set {
     return 0;
 }
 
-# poll($pool, $microseconds, APR::Const::POLLIN and the like): 0, or a status.
+# poll($pool, $microseconds, $events) returns 0, or TIMEUP. The events are bits such as
+# APR::Const::POLLIN.
 sub poll {
     my ($self, undef, $microseconds, $events) = @_;
     my $handle = $self->_handle('poll');
@@ -91,7 +94,8 @@ sub _wait {
     }
 }
 
-# Repeats a system call that would block when it can proceed, or dies as APR's function does.
+# Makes a system call. If the call would block, it waits and repeats the call. It dies when the time
+# limit is over, or if the call fails.
 sub _patiently {
     my ($self, $method, $writes, $call) = @_;
     my $handle = $self->_handle($method);
@@ -105,17 +109,17 @@ sub _patiently {
     }
 }
 
-# recv($buffer, $length): bytes read; 0 at the end.
+# recv($buffer, $length) returns the number of bytes read, or 0 at the end of the data.
 sub recv {
     my ($self, undef, $length) = @_;
-    # A caller that does not wait gets EAGAIN, whoever owns the socket.
+    # With a time limit of 0 the caller gets EAGAIN, even if the front has the socket.
     APR::Error::throw(Errno::EAGAIN(), 'APR::Socket::recv') if !$self->timeout_get && !defined Mehari::Server::client_socket($self->{connection}{r});
     my $got = $self->_patiently('recv', 0, sub { my $read; return defined sysread($_[0], $read, $length) ? $read : undef });
     $_[1] = $got;
     return length $got;
 }
 
-# send($bytes, $length): sends all bytes and returns their number.
+# send($bytes, $length) sends all bytes and returns the number of bytes.
 sub send {
     my ($self, $bytes, $length) = @_;
     my $all = length $bytes;
@@ -150,8 +154,8 @@ APR::Socket - the client's socket
 
 =head1 DESCRIPTION
 
-A worker has the socket of a client only under a PerlProcessConnectionHandler. For an HTTP
-request the methods that need the socket die and name an alternative.
+A worker has the socket of a client only under a PerlProcessConnectionHandler. For an HTTP request,
+the methods that need the socket die and name an alternative.
 
 =head1 METHODS
 
@@ -159,29 +163,31 @@ request the methods that need the socket die and name an alternative.
 
 =item recv(BUFFER, LENGTH)
 
-Reads up to LENGTH bytes. Returns their number, 0 at the end.
+Reads up to LENGTH bytes. Returns the number of bytes, or 0 at the end of the data.
 
 =item send(BYTES, [LENGTH])
 
-Sends all bytes, or the first LENGTH. Returns their number. Dies if LENGTH is more than there
-is.
+Sends all bytes, or the first LENGTH bytes. Returns the number of bytes. Dies if LENGTH is larger
+than the number of bytes.
 
 =item timeout_get, timeout_set(MICROSECONDS)
 
-How long recv and send wait. A negative value means for ever. The default is the directive
-Timeout.
+Return or set the time for which C<recv> and C<send> wait, in microseconds. A negative value means
+no limit. The default is the value of the directive Timeout.
 
 =item poll(POOL, MICROSECONDS, EVENTS)
 
-Waits for POLLIN or POLLOUT. Returns 0, or TIMEUP.
+Waits until data can be read (POLLIN) or written (POLLOUT). Returns 0, or TIMEUP when the time is
+over.
 
 =item opt_get(OPTION), opt_set(OPTION, VALUE)
 
-SO_KEEPALIVE, SO_DEBUG, SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, SO_NONBLOCK.
+Return or set an option: SO_KEEPALIVE, SO_DEBUG, SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, TCP_NODELAY or
+SO_NONBLOCK.
 
 =item fileno
 
-The descriptor.
+Returns the descriptor of the socket.
 
 =item bind, close, connect, listen, recvfrom, sendto
 
@@ -191,12 +197,13 @@ Die.
 
 =head1 ERRORS
 
-C<recv>, C<send>, C<poll> and the options die with an L<APR::Error>: TIMEUP after the time,
-EAGAIN with a time of 0, ENOTIMPL for an unknown option.
+C<recv>, C<send>, C<poll>, C<opt_get> and C<opt_set> die with an L<APR::Error>. Its number is TIMEUP
+when the time is over, EAGAIN if the call would wait and the time is 0, and ENOTIMPL for an unknown
+option.
 
 =head1 DIFFERENCES
 
-C<SO_NONBLOCK> is only remembered: the time decides what waits.
+C<SO_NONBLOCK> has no effect: only the time decides whether C<recv> and C<send> wait.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package APR::Status;
 
-# Tests of error numbers, in the system's and in APR's numbering.
+# Tests error numbers, in the system's and in APR's numbering.
 
 use strict;
 use warnings;
@@ -54,17 +54,17 @@ Each function takes a number or an L<APR::Error> and returns 1 or 0.
 
 =item is_EAGAIN, is_ENOENT, is_EACCES, is_EOF, is_ECONNABORTED, is_ECONNRESET, is_TIMEUP
 
-As in mod_perl.
+Return whether the number means this error. mod_perl has these functions too.
 
 =item is_ETIMEDOUT, is_EINTR, is_EBADF, is_EINVAL, is_EEXIST, is_EPIPE, is_ENOTDIR
 
-More of them.
+Return whether the number means this error. mod_perl does not have these functions.
 
 =back
 
 =head1 DIFFERENCES
 
-The second group is not in mod_perl.
+The functions accept the numbers of Linux and the numbers of APR.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package APR::String;
 
-# Sizes as text of four characters.
+# Writes a size as a text of four characters.
 
 use strict;
 use warnings;
@@ -37,7 +37,7 @@ APR::String - sizes as text of four characters
 
 =head1 DESCRIPTION
 
-The text is as wide as a column of a listing.
+Listings of folders use such texts in a column of fixed width.
 
 =head1 FUNCTIONS
 
@@ -45,7 +45,7 @@ The text is as wide as a column of a listing.
 
 =item format_size(BYTES)
 
-Such as C< 42 >, C<1.0K> and C< 27M>. A negative size is C<  - >.
+Returns a text such as C< 42 >, C<1.0K> or C< 27M>. For a negative size it returns C<  - >.
 
 =back
 

@@ -1,7 +1,8 @@
 package APR::Table;
 
-# A table of header fields: names in any case, several values per name, in order. It is an object
-# and a tied hash at once, as in mod_perl. All of it is XS (xs/api/table.c).
+# Keeps names and values in order, such as header fields. The case of a name does not matter, and a
+# name may have several values. As in mod_perl, a table is an object and a tied hash at once. The
+# methods are in XS (xs/api/table.c).
 
 use strict;
 use warnings;
@@ -46,7 +47,7 @@ Makes a table. Neither argument has an effect.
 
 =item set(NAME, VALUE)
 
-Replaces all values of a name by one. The first spelling and place stay.
+Replaces all values of a name by one value. The entry keeps its place and the spelling of its name.
 
 =item add(NAME, VALUE)
 
@@ -54,11 +55,11 @@ Adds a value.
 
 =item merge(NAME, VALUE)
 
-Adds the value to the first one, with a comma and a blank between.
+Appends the value to the first value of the name, after a comma and a blank.
 
 =item get(NAME)
 
-The first value, or undef; in list context all values.
+Returns the first value, or undef. In list context it returns all values.
 
 =item unset(NAME), clear
 
@@ -66,40 +67,42 @@ Remove a name, or everything.
 
 =item do(CODE, [NAMES])
 
-Calls the code with name and value of each entry, or of those with these names, until it returns
-false. Names are compared with regard to case here. Returns whether all calls returned true.
+Calls the code with the name and the value of each entry, until a call returns false. If there are
+NAMES, it calls the code only for entries with these names, and here the case matters. Returns
+whether all calls returned true.
 
 =item copy([POOL])
 
-A new table with the same entries.
+Returns a new table with the same entries.
 
 =item overlay(TABLE, [POOL])
 
-A new table: the entries of the argument, then those of this table.
+Returns a new table with the entries of the argument, then the entries of this table.
 
 =item overlap(TABLE, FLAG)
 
-Adds the entries of another table, then works as compress.
+Adds the entries of another table, then does the same as C<compress>.
 
 =item compress(FLAG)
 
-Makes each name unique. With OVERLAP_TABLES_MERGE the values are joined, with OVERLAP_TABLES_SET
-the last one stays.
+Leaves one entry for each name. OVERLAP_TABLES_MERGE joins the values of a name. OVERLAP_TABLES_SET
+keeps the last value.
 
 =item FETCH, STORE, DELETE, EXISTS, CLEAR, FIRSTKEY, NEXTKEY
 
-For C<< $table->{NAME} >> and loops over the keys. A repeated name appears as often as it is
-there, and C<each> and C<values> give each its own value.
+perl calls these methods for C<< $table->{NAME} >> and for loops over the keys. A name with several
+values appears several times among the keys. C<each> and C<values> return the value that belongs to
+the entry.
 
 =back
 
 =head1 ERRORS
 
-A method dies for an object that is no table.
+A method dies if its object is no table.
 
 =head1 DIFFERENCES
 
-A table of a request that ended stays usable. A thread gets a copy.
+A table can be used after its request has ended. A new thread gets a copy of each table.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,7 @@
 package APR::ThreadRWLock;
 
-# A lock between threads. A worker has one thread, so the lock is always free.
+# Stands for APR's lock between threads that read or write. A worker has one thread, so the lock is
+# always free.
 
 use strict;
 use warnings;
@@ -41,7 +42,7 @@ A worker has one thread, so the lock is always free.
 
 =item new(POOL), pool_get
 
-A lock; its pool.
+C<new> returns a lock. C<pool_get> returns the pool of the lock.
 
 =item rdlock, tryrdlock, wrlock, trywrlock, unlock
 
@@ -51,7 +52,7 @@ Return 0.
 
 =head1 DIFFERENCES
 
-The lock excludes nobody, not even threads that a program has started.
+The lock has no effect, not even between threads that a program has started itself.
 
 =head1 SEE ALSO
 

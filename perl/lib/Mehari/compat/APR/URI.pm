@@ -1,6 +1,6 @@
 package APR::URI;
 
-# A URI in its parts. Each part has a method that returns the old value and sets a new one.
+# Takes a URI apart. Each part has a method that returns the old value and sets a new value.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ sub parse {
     @part{qw(scheme hostinfo path query fragment)}
         = $text =~ m{\A(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?\#]*))?([^?\#]*)(?:\?([^\#]*))?(?:\#(.*))?\z}s;
     $part{path} = undef if defined $part{path} && $part{path} eq '';
-    # As in APR, a host or a port that is none ends the parsing with the parts before it.
+    # As in APR, an invalid host or port ends the parsing. Only the parts before it are set.
     _authority(\%part) or @part{qw(path query fragment)} = () if defined $part{hostinfo};
     return bless \%part, ref $class || $class;
 }
@@ -37,7 +37,7 @@ sub _authority {
     my ($part) = @_;
     my ($login, $host) = $part->{hostinfo} =~ /\A(?:(.*)\@)?(.*)\z/s;
     @$part{qw(user password)} = split /:/, $login, 2 if defined $login;
-    # The brackets of an IPv6 address are the URI's.
+    # The brackets around an IPv6 address belong to the URI and not to the address.
     my ($address, $name, $port) = $host =~ /\A(?:\[([^\]]*)\]|([^\[:][^:]*|(?!\[)))(?::(.*))?/s or return 0;
     @$part{qw(hostname port_text)} = ($address // $name, $port);
     return !length($port // '') || $port =~ /\A\d+\z/;
@@ -48,7 +48,7 @@ sub port_of_scheme {
     return $PORTS{ lc(defined $scheme ? $scheme : '') } || 0;
 }
 
-# The path before the script's `path_info`, if that is known.
+# Returns the path before the script's `path_info`, if `path_info` is known.
 sub rpath {
     my ($self) = @_;
     my ($path, $info) = ($self->{path}, $self->{path_info});
@@ -56,7 +56,8 @@ sub rpath {
     return substr $path, 0, length($path) - length $info;
 }
 
-# The whole URI without the parts that APR::Const::URI_UNP_* name; by default without the password.
+# Returns the whole URI, without the parts that the flags APR::Const::URI_UNP_* name. Without flags,
+# the password is left out.
 sub unparse {
     my ($self, $flags) = @_;
     $flags = 4 unless defined $flags;
@@ -102,7 +103,7 @@ APR::URI - a URI in its parts
 
 =head1 DESCRIPTION
 
-Each part has a method that returns the old value, or undef, and sets a new one.
+Each part has a method that returns the old value, or undef, and sets a new value.
 
 =head1 METHODS
 
@@ -110,21 +111,21 @@ Each part has a method that returns the old value, or undef, and sets a new one.
 
 =item parse(POOL, TEXT)
 
-A class method: the URI of a text.
+A class method. Returns the object for the URI in a text.
 
 =item scheme([TEXT]), hostinfo([TEXT]), user([TEXT]), password([TEXT]), hostname([TEXT]),
 port([NUMBER]), path([TEXT]), query([TEXT]), fragment([TEXT])
 
-The parts.
+Return or set a part.
 
 =item rpath
 
-The path before C<path_info>, for the URI of a request.
+Returns the path before C<path_info>, for the URI of a request.
 
 =item unparse([FLAGS])
 
-The whole URI, without the parts that the constants C<URI_UNP_*> of L<APR::Const> name. Without
-FLAGS the password is left out. A usual port is never written.
+Returns the whole URI, without the parts that the constants C<URI_UNP_*> of L<APR::Const> name.
+Without FLAGS, the password is left out. The usual port of the scheme is always left out.
 
 =back
 
@@ -134,7 +135,7 @@ FLAGS the password is left out. A usual port is never written.
 
 =item port_of_scheme(SCHEME)
 
-The usual port, or 0.
+Returns the usual port of the scheme, or 0.
 
 =back
 

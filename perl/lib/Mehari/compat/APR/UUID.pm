@@ -1,6 +1,6 @@
 package APR::UUID;
 
-# Random unique ids.
+# Makes random unique ids.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ sub format { return join '-', unpack 'H8 H4 H4 H4 H12', ${ $_[0] } }
 
 sub parse {
     my ($class, $text) = @_;
-    # As under mod_perl, an invalid text makes an object too: the nil id.
+    # As under mod_perl, an invalid text gives the nil id, whose bits are all 0.
     my $hex = ($text // '') =~ /\A[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\z/ ? $text =~ tr/-//dr : '0' x 32;
     my $bytes = pack 'H32', $hex;
     return bless \$bytes, ref $class || $class;
@@ -48,21 +48,21 @@ An id has 128 bits. 122 of them are random numbers of the kernel.
 
 =item new
 
-A new id. Dies with an L<APR::Error> if there are no random numbers.
+Returns a new id. Dies with an L<APR::Error> if the kernel gives no random numbers.
 
 =item format
 
-The id as 36 characters.
+Returns the id as 36 characters.
 
 =item parse(TEXT)
 
-A class method: the id of a text. Dies with an APR::Error for any other text.
+A class method. Returns the id in a text of 36 characters. For any other text it returns the nil id.
 
 =back
 
 =head1 DIFFERENCES
 
-Ids have version 4 and hold neither a time nor an address. Text that is no id makes the nil id.
+New ids have version 4 and contain neither a time nor an address.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package APR::Util;
 
-# File names and passwords.
+# Checks passwords against hashes, and takes file names from paths.
 
 use strict;
 use warnings;
@@ -10,8 +10,8 @@ use APR::Error  ();
 
 sub filepath_name_get { return $_[0] =~ m{([^/]*)\z} ? $1 : $_[0] }
 
-# True if the hash was made of the password: htpasswd's {SHA} and $apr1$, and the formats of
-# crypt(3).
+# Returns whether the hash belongs to the password. Supports htpasswd's {SHA} and $apr1$, and the
+# formats of crypt(3).
 sub password_validate {
     my ($password, $hash) = @_;
     return _equal('{SHA}' . Digest::SHA::sha1_base64($password) . '=', $hash) if $hash =~ /\A\{SHA\}/;
@@ -20,7 +20,7 @@ sub password_validate {
     return _equal(defined $made ? $made : '', $hash =~ s/\A\$2y\$/\$2b\$/r);
 }
 
-# Compares in constant time.
+# Compares two texts. The time does not depend on where the texts differ.
 sub _equal {
     my ($one, $other) = @_;
     return 0 unless length $one == length $other;
@@ -29,7 +29,7 @@ sub _equal {
 
 my @DIGITS = ('.', '/', 0 .. 9, 'A' .. 'Z', 'a' .. 'z');
 
-# Apache's variant of the MD5 crypt, with a thousand rounds.
+# Returns the hash in Apache's variant of the MD5 crypt, which has a thousand rounds.
 sub _apr1 {
     my ($password, $salt) = @_;
     my $text  = "$password\$apr1\$$salt";
@@ -53,7 +53,7 @@ sub _apr1 {
     return "\$apr1\$$salt\$$printed";
 }
 
-# Asks on the terminal, which a worker does not have.
+# In APR it asks for a password on the terminal. A worker has no terminal, so it dies.
 sub password_get { die "APR::Util::password_get: a worker has no terminal to ask on; read the password from a file or the environment\n" }
 
 1;
@@ -72,7 +72,7 @@ APR::Util - file names and passwords
 
 =head1 DESCRIPTION
 
-The functions are called with their whole names.
+Call the functions by their full names: the module exports nothing.
 
 =head1 FUNCTIONS
 
@@ -80,13 +80,13 @@ The functions are called with their whole names.
 
 =item password_validate(PASSWORD, HASH)
 
-Whether the hash was made of the password: C<{SHA}>, C<$apr1$>, and the formats of crypt(3),
-bcrypt among them where the system has it. The comparison takes the same time for every hash of
-a length.
+Returns whether the hash belongs to the password. The hash has the format C<{SHA}>, C<$apr1$>, or a
+format of the system's crypt(3), which may include bcrypt. The time of the comparison does not
+depend on where the hashes differ.
 
 =item filepath_name_get(PATH)
 
-The last part of a path.
+Returns the last part of a path.
 
 =item password_get
 
@@ -96,7 +96,7 @@ Dies: a worker has no terminal.
 
 =head1 DIFFERENCES
 
-C<password_validate> takes two arguments and returns true or false.
+C<password_validate> returns true or false, and not a status as in C.
 
 =head1 SEE ALSO
 

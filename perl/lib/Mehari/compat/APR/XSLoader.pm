@@ -1,6 +1,6 @@
 package APR::XSLoader;
 
-# Loads nothing, because Mehari's own library has everything.
+# Does nothing for modules that load a library of APR, because Mehari's own library has everything.
 
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ APR::XSLoader - a loader that has nothing to load
 
 =head1 DESCRIPTION
 
-Modules for mod_perl call it. Everything is in Mehari's own library.
+Modules for mod_perl call C<load>. It does nothing, because everything is in Mehari's own library.
 
 =head1 FUNCTIONS
 

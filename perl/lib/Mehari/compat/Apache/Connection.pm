@@ -1,6 +1,6 @@
 package Apache::Connection;
 
-# mod_perl 1's name for Apache2::Connection: the client's connection.
+# Gives Apache2::Connection its name of mod_perl 1.
 
 use strict;
 use warnings;

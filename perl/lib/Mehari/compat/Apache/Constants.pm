@@ -1,6 +1,6 @@
 package Apache::Constants;
 
-# mod_perl 1's constants: `use Apache::Constants qw(:common :response)`.
+# Defines mod_perl 1's constants: `use Apache::Constants qw(:common :response)`.
 
 use strict;
 use warnings;
@@ -33,7 +33,7 @@ sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scal
 
 sub export { my ($class, @names) = @_; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @names); return }
 
-# The name of a status.
+# Returns the name of a status.
 sub name { my ($class, $number) = @_; my %name = map { __PACKAGE__->can($_)->() => $_ } Mehari::Constants::names(__PACKAGE__, ':response', ':http'); return $name{$number} }
 
 1;
@@ -51,9 +51,9 @@ Apache::Constants - mod_perl 1's constants
 
 =head1 DESCRIPTION
 
-The groups are C<:common>, C<:response> (with C<:common>), C<:methods>, C<:options>,
-C<:satisfy>, C<:remotehost>, C<:http>, C<:response_codes> (the same as C<:http>), C<:server>,
-C<:config>, C<:types>, C<:override> and C<:args_how>. Without words C<use> exports C<:common>.
+The groups are C<:common>, C<:response> (with C<:common>), C<:methods>, C<:options>, C<:satisfy>,
+C<:remotehost>, C<:http>, C<:response_codes> (the same as C<:http>), C<:server>, C<:config>,
+C<:types>, C<:override> and C<:args_how>. C<use> without words exports C<:common>.
 
 =head1 CLASS METHODS
 
@@ -65,7 +65,7 @@ Exports names to the caller.
 
 =item name(NUMBER)
 
-The name of a status, or undef.
+Returns the name of a status, or undef.
 
 =back
 

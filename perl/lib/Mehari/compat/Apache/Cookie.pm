@@ -1,6 +1,6 @@
 package Apache::Cookie;
 
-# libapreq 1's cookies: `Apache::Cookie->new($r, -name => 'id', -value => 1)->bake`.
+# Provides libapreq 1's cookies: `Apache::Cookie->new($r, -name => 'id', -value => 1)->bake`.
 
 use strict;
 use warnings;
@@ -9,10 +9,11 @@ use Apache2::Cookie ();
 
 our @ISA = ('Apache2::Cookie');
 
-# fetch: the cookies received, by name.
+# Returns the cookies that the client sent, by name.
 sub fetch { my ($class, $r) = @_; return $class->SUPER::fetch($r || Apache->request) }
 
-# $cookie->parse($line). Without a line, parses the request's cookies.
+# $cookie->parse($line) returns the cookies of a line. Without a line, it returns the cookies that
+# the client sent.
 sub parse {
     my ($self, $line) = @_;
     return $self->SUPER::parse($line) if defined $line;
@@ -50,15 +51,15 @@ The class is an L<Apache2::Cookie>.
 
 =item fetch([R])
 
-The received cookies by name.
+Returns the cookies that the client sent, by name.
 
 =item parse([LINE])
 
-The cookies of a line, or those received.
+Returns the cookies of a line. Without a LINE, it returns the cookies that the client sent.
 
 =item name([NAME])
 
-The name. Returns the old one.
+Sets the name. Returns the old name.
 
 =back
 

@@ -1,6 +1,7 @@
 package Apache::File;
 
-# mod_perl 1's file handles. The related methods of `$r` are those of Apache2::Response.
+# Provides mod_perl 1's file handles. mod_perl 1's methods of `$r` in this module are in
+# Apache2::Response.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use Apache2::Response    ();
 use File::Temp ();
 use Symbol     ();
 
-# new($name): undef if the file cannot be opened; $! has the reason.
+# new($name) returns a handle. If the file cannot be opened, it returns undef and $! has the reason.
 sub new {
     my ($class, @name) = @_;
     my $self = bless Symbol::gensym(), ref $class || $class;
@@ -26,7 +27,8 @@ sub open {
 
 sub close { my ($self) = @_; return CORE::close $self }
 
-# A file that is removed with the request: its name and handle, or the handle.
+# Makes a file that is removed at the end of the request. Returns the name and the handle, or only
+# the handle in scalar context.
 sub tmpfile {
     my ($class) = @_;
     my ($handle, $name) = File::Temp::tempfile('apacheXXXXXX', TMPDIR => 1, UNLINK => 0);
@@ -59,20 +61,21 @@ Loading this module also loads L<Apache2::Response>, whose methods mod_perl 1 ha
 
 =item new([NAME])
 
-A handle, open for reading. undef if the file cannot be opened; C<$!> says why.
+Returns a handle. With a NAME, the handle is open for reading. If the file cannot be opened, it
+returns undef, and C<$!> says why.
 
 =item open(NAME, [MODE, PERMISSIONS])
 
-Opens a file as perl's open does. Returns whether it worked.
+Opens a file as perl's C<open> does. Returns true if the file is open.
 
 =item close
 
-Closes it.
+Closes the handle.
 
 =item tmpfile
 
-A class method: a file that is removed with the request. Returns its name and a handle; in
-scalar context the handle. Dies outside of a request.
+A class method. Makes a file that is removed at the end of the request. Returns the name of the file
+and a handle, or only the handle in scalar context. Dies outside of a request.
 
 =back
 

@@ -31,7 +31,7 @@ Apache::Include - include another page of this server
 
 =head1 DESCRIPTION
 
-The answer of the page becomes a part of the response.
+The output of the page becomes a part of the response.
 
 =head1 CLASS METHODS
 
@@ -39,7 +39,7 @@ The answer of the page becomes a part of the response.
 
 =item virtual(PATH, [R])
 
-Runs a sub-request. Returns its status. Dies as C<lookup_uri> does.
+Runs a sub-request. Returns the status of the sub-request. Dies as C<lookup_uri> does.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache::Log;
 
-# mod_perl 1's name for Apache2::Log: levels of the error log.
+# Gives Apache2::Log its name of mod_perl 1.
 
 use strict;
 use warnings;

@@ -5,7 +5,7 @@ use warnings;
 use Apache ();
 use Apache2::Module ();
 
-# get($r or $server, $class): the object of a module's own directives.
+# get($r or $server, $class) returns the object of a module's own directives.
 sub get { my ($self, $of, $class) = @_; return Apache2::Module::get_config(defined $class ? $class : scalar caller, $of->can('server') ? $of->server : $of, $of->can('per_dir_config') ? $of->per_dir_config : ()) }
 
 1;
@@ -24,7 +24,7 @@ Apache::ModuleConfig - the object of a module's own directives
 
 =head1 DESCRIPTION
 
-Directives are defined by L<Apache2::Module>.
+A module defines its directives with L<Apache2::Module>.
 
 =head1 CLASS METHODS
 
@@ -32,7 +32,8 @@ Directives are defined by L<Apache2::Module>.
 
 =item get(OF, [CLASS])
 
-The object for a request or a server. CLASS defaults to the package of the caller.
+Returns the object of the class CLASS for a request or a server. CLASS defaults to the package of
+the caller.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache::PerlRun;
 
-# mod_perl 1's script handler, which compiles for each request.
+# Runs a script as mod_perl 1 does: compiles the script for each request.
 
 use strict;
 use warnings;
@@ -26,8 +26,8 @@ Apache::PerlRun - mod_perl 1's handler that compiles for each request
 
 =head1 DESCRIPTION
 
-The class is a L<ModPerl::PerlRun>, in the script's own folder. The line stands in place of
-L<Apache::Registry>.
+The class is a L<ModPerl::PerlRun>. In addition it enters the script's own folder. In the
+configuration, its name replaces L<Apache::Registry>.
 
 =head1 METHODS
 
@@ -39,7 +39,7 @@ Runs the script of a request. Returns a status.
 
 =item chdir_file([FOLDER])
 
-Enters the script's folder, or with an argument that of the server.
+Enters the script's folder. With a FOLDER, it enters the server's folder.
 
 =back
 

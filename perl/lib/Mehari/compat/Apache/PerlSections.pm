@@ -1,6 +1,6 @@
 package Apache::PerlSections;
 
-# mod_perl 1's name for Apache2::PerlSections: <Perl> sections.
+# Gives Apache2::PerlSections its name of mod_perl 1.
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 package Apache::Registry;
 
-# mod_perl 1's script handler. The server runs it in C on its rung `registry`; this module is for
-# subclasses and direct calls.
+# Runs a script as mod_perl 1 does. This module serves subclasses and direct calls. For the handler
+# `Apache::Registry` itself, the server uses C code, on the rung `registry`.
 
 use strict;
 use warnings;
@@ -33,8 +33,9 @@ Apache::Registry - mod_perl 1's script handler
 
 =head1 DESCRIPTION
 
-The server runs it in C, on its rung C<registry>. The script's C<$r> is an L<Apache>, and the
-working directory is its folder. This class is for subclasses and direct calls.
+The server runs this handler in C, on its rung C<registry>. The script's C<$r> is an L<Apache>
+object, and the working directory is the script's folder. This class is for subclasses and direct
+calls.
 
 =head1 METHODS
 
@@ -46,7 +47,8 @@ Runs the script of a request. Returns a status.
 
 =item namespace_from, chdir_file([FOLDER])
 
-Steps of L<ModPerl::RegistryCooker>: a package by URI, the script's own folder.
+Override steps of L<ModPerl::RegistryCooker>. C<namespace_from> makes the name of the package from
+the URI. C<chdir_file> enters the script's folder. With a FOLDER, it enters the server's folder.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache::RegistryBB;
 
-# mod_perl 1's script handler that never checks a file again.
+# Runs a script as mod_perl 1's Apache::RegistryBB does: a compiled script is never checked again.
 
 use strict;
 use warnings;
@@ -26,8 +26,8 @@ Apache::RegistryBB - mod_perl 1's script handler without a look at the file
 
 =head1 DESCRIPTION
 
-The class is a L<ModPerl::RegistryBB>, in the script's own folder. The line stands in place of
-L<Apache::Registry>.
+The class is a L<ModPerl::RegistryBB>. In addition it enters the script's own folder. In the
+configuration, its name replaces L<Apache::Registry>.
 
 =head1 METHODS
 
@@ -39,7 +39,7 @@ Runs the script of a request. Returns a status.
 
 =item chdir_file([FOLDER])
 
-Enters the script's folder, or with an argument that of the server.
+Enters the script's folder. With a FOLDER, it enters the server's folder.
 
 =back
 

@@ -6,7 +6,7 @@ use ModPerl::RegistryLoader ();
 
 our @ISA = ('ModPerl::RegistryLoader');
 
-# Scripts compiled at the start, under mod_perl 1's name.
+# Compiles scripts while the server starts, under mod_perl 1's name.
 sub new { my ($class, @option) = @_; return $class->SUPER::new(package => 'Apache::Registry', @option) }
 
 1;
@@ -33,13 +33,13 @@ The class is a L<ModPerl::RegistryLoader>.
 
 =item new(OPTION => VALUE ...)
 
-A loader, for Apache::Registry.
+Returns a loader for Apache::Registry.
 
 =back
 
 =head1 DIFFERENCES
 
-The package has no effect, because the server keeps scripts by file.
+The name of the package has no effect, because the server finds compiled scripts by their file.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache::Reload;
 
-# mod_perl 1's name for Apache2::Reload: reloads changed modules.
+# Reloads changed modules: gives Apache2::Reload its name of mod_perl 1.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ Apache::Reload - mod_perl 1's name for Apache2::Reload
 
 =head1 DESCRIPTION
 
-The class is an L<Apache2::Reload>, which has the variables.
+The class is an L<Apache2::Reload>. Its page lists the variables.
 
 =head1 FUNCTIONS
 
@@ -32,13 +32,13 @@ The class is an L<Apache2::Reload>, which has the variables.
 
 =item handler(R)
 
-The handler of Apache2::Reload.
+Does the same as the handler of Apache2::Reload.
 
 =back
 
 =head1 DIFFERENCES
 
-C<use Apache::Reload> in a module registers it with Apache2::Reload.
+C<use Apache::Reload> in a module registers the module with Apache2::Reload.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache::Request;
 
-# libapreq 1: an `$r` of mod_perl 1 with methods for parameters and uploads.
+# Provides libapreq 1's request: an `$r` of mod_perl 1 with methods for parameters and uploads.
 
 use strict;
 use warnings;
@@ -11,14 +11,15 @@ use Apache::Upload   ();
 our $VERSION = '1.34';
 our @ISA     = qw(Apache2::Request Apache);
 
-# OK, or the status of the response: 413, 403, 400.
+# Parses the form. Returns OK, or the status for an invalid form: 413, 403, 400.
 sub parse {
     my ($self) = @_;
     my $status = $self->param_status or return 0;
     return APR::Request::Error->new(rc => $status)->http_status;
 }
 
-# param($name), param($name => $value or \@values), param: names, or the table.
+# param($name) returns values. param($name => $value or \@values) sets them. param without a name
+# returns the table, or the names in list context.
 sub param {
     my ($self, $name, @values) = @_;
     return @_ > 1 ? $self->SUPER::param($name) : $self->SUPER::param unless @values;
@@ -28,13 +29,13 @@ sub param {
     return $self->SUPER::param($name);
 }
 
-# The table of all parameters. params($name): the values of one parameter.
+# Return the table of all parameters, or the values of one parameter: params($name).
 sub parms  { my ($self, @name) = @_; return @name ? $self->SUPER::param($name[0]) : scalar $self->SUPER::param }
 sub params { my ($self, @name) = @_; return $self->parms(@name) }
 sub query_params { my ($self) = @_; return scalar $self->_table(0) }
 sub post_params  { my ($self) = @_; return scalar $self->_table(1) }
 
-# The method of `$r`, not the parsed parameters.
+# Returns what `$r->args` returns, and not the parsed parameters.
 sub args { my $self = shift; return Apache::args($self, @_) }
 
 sub upload {
@@ -88,42 +89,45 @@ Apache2::Request.
 
 =item parse
 
-0, or the status for a wrong form: 413, 403 or 400.
+Parses the form. Returns 0, or the status for an invalid form: 413, 403 or 400.
 
 =item param([NAME, [VALUES]])
 
-A value, or all in list context. VALUES, or a reference to an array of them, replace the
-parameter. Without a NAME the names, or the table.
+Returns the first value of a parameter, or all values in list context. VALUES, or a reference to an
+array of values, replace the old values. Without a NAME, it returns the table, or the names in list
+context.
 
 =item parms([NAME]), params([NAME])
 
-The table of all parameters, or the values of one.
+Return the table of all parameters. With a NAME, they return the values of this parameter.
 
 =item query_params, post_params
 
-The tables of the query and of the body.
+Return the table of the query's parameters, and the table of the body's parameters.
 
 =item args([QUERY])
 
-The method of the request, not parameters.
+Returns what C<< $r->args >> returns, and not parameters.
 
 =item upload([NAME])
 
-Uploads of a name. Without it all uploads, or the first, whose C<next> gives the others.
+Returns the upload with this NAME. Without a NAME, it returns all uploads in list context, else the
+first upload, whose method C<next> returns the next upload.
 
 =item expires(TIME)
 
-The date of a time such as C<+3h>.
+Returns the date of a time such as C<+3h>.
 
 =item script_name, script_path
 
-The path without C<path_info>, and its folder.
+C<script_name> returns the path without C<path_info>. C<script_path> returns the folder in this
+path.
 
 =back
 
 =head1 DIFFERENCES
 
-The parser is that of libapreq2.
+Forms are parsed as libapreq2 parses them.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache::Resource;
 
-# mod_perl 1's name for Apache2::Resource: limits of the worker.
+# Limits the worker's resources: gives Apache2::Resource its name of mod_perl 1.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ Apache::Resource - mod_perl 1's name for Apache2::Resource
 
 =head1 DESCRIPTION
 
-The class is an L<Apache2::Resource>, which has the variables.
+The class is an L<Apache2::Resource>. Its page lists the variables.
 
 =head1 FUNCTIONS
 
@@ -32,7 +32,7 @@ The class is an L<Apache2::Resource>, which has the variables.
 
 =item handler
 
-The handler of Apache2::Resource.
+Does the same as the handler of Apache2::Resource.
 
 =back
 

@@ -1,6 +1,7 @@
 package Apache::SIG;
 
-# mod_perl 1's protection from broken pipes. Here a client that leaves causes no SIGPIPE.
+# Does nothing in place of mod_perl 1's protection from SIGPIPE. With Mehari, a client that closes
+# its connection causes no SIGPIPE in the worker.
 
 use strict;
 use warnings;
@@ -22,7 +23,7 @@ Apache::SIG - mod_perl 1's protection from broken pipes
 
 =head1 DESCRIPTION
 
-A client that leaves causes no SIGPIPE here.
+With Mehari, a client that closes its connection causes no SIGPIPE in the worker.
 
 =head1 CLASS METHODS
 
@@ -40,7 +41,7 @@ Returns 0.
 
 =head1 DIFFERENCES
 
-There is nothing to protect from.
+The module exists only so that old configurations load.
 
 =head1 SEE ALSO
 

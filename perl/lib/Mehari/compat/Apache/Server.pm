@@ -1,6 +1,6 @@
 package Apache::Server;
 
-# mod_perl 1's server: `Apache->server`, `$r->server`.
+# Provides mod_perl 1's server: the result of `Apache->server` and `$r->server`.
 
 use strict;
 use warnings;
@@ -10,12 +10,12 @@ use Apache2::ServerUtil ();
 
 our @ISA = ('Apache2::ServerRec');
 
-# The folder in which the server was started; true while it starts.
+# The folder of ServerRoot, and two flags that are never true.
 our $CWD        = Apache2::ServerUtil::server_root();
 our $Starting   = 0;
 our $ReStarting = 0;
 
-# A method of the class or of an object.
+# Writes a line to the error log. It is a method of the class and of objects.
 sub warn { my ($self, @text) = @_; Mehari::log_line(4, join '', @text); return }
 
 sub uid { return Apache2::ServerUtil->user_id }
@@ -58,13 +58,13 @@ Always 0.
 
 =item uid, gid
 
-The numbers of the user and the group.
+Return the numbers of the user and the group.
 
 =back
 
 =head1 DIFFERENCES
 
-The variables for the start are never true.
+C<$Starting> and C<$ReStarting> are 0 even while the server starts.
 
 =head1 SEE ALSO
 

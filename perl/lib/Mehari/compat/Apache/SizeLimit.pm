@@ -1,6 +1,7 @@
 package Apache::SizeLimit;
 
-# mod_perl 1's name for Apache2::SizeLimit, with its variables.
+# Ends workers that have grown too large: gives Apache2::SizeLimit its name and its variables of
+# mod_perl 1.
 
 use strict;
 use warnings;
@@ -44,7 +45,7 @@ The limits in KiB.
 
 =item $CHECK_EVERY_N_REQUESTS
 
-Checks every so many requests.
+The number of requests between two checks.
 
 =back
 
@@ -54,7 +55,7 @@ Checks every so many requests.
 
 =item handler(R)
 
-The handler of Apache2::SizeLimit.
+Does the same as the handler of Apache2::SizeLimit.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache::StatINC;
 
-# mod_perl 1's `PerlInitHandler Apache::StatINC`: reloads every changed module.
+# Reloads every changed module, for mod_perl 1's `PerlInitHandler Apache::StatINC`.
 
 use strict;
 use warnings;
@@ -22,7 +22,7 @@ Apache::StatINC - reload every changed module
 
 =head1 DESCRIPTION
 
-mod_perl 1's handler, with the variables of L<Apache2::Reload>.
+The handler of mod_perl 1. It has the variables of L<Apache2::Reload>.
 
 =head1 FUNCTIONS
 
@@ -30,7 +30,7 @@ mod_perl 1's handler, with the variables of L<Apache2::Reload>.
 
 =item handler(R)
 
-The handler of Apache2::Reload.
+Does the same as the handler of Apache2::Reload.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache::Status;
 
-# mod_perl 1's name for Apache2::Status: the status pages.
+# Shows the status pages: gives Apache2::Status its name of mod_perl 1.
 
 use strict;
 use warnings;
@@ -8,14 +8,14 @@ use Apache2::Status ();
 
 our @ISA = ('Apache2::Status');
 
-# `?rgysubs`: mod_perl 1's name of the page of scripts.
+# Answers with a page. `?rgysubs` is mod_perl 1's name for the page of scripts.
 sub handler {
     my ($r) = @_;
     $r->args($1) if ($r->args // '') =~ s/\Argysubs\b/script/r =~ /\A(script.*)/s;
     return Apache2::Status::handler($r);
 }
 
-# menu_item(name => title, code)
+# menu_item(name => title, code) adds a page.
 sub menu_item { return Apache2::Status->menu_item(@_[1 .. $#_]) }
 
 1;
@@ -44,11 +44,11 @@ The class is an L<Apache2::Status>.
 
 =item handler(R)
 
-The handler; C<?rgysubs> is the page of scripts.
+Answers with a page. C<?rgysubs> is the page of scripts.
 
 =item menu_item(CLASS, NAME, TITLE, CODE)
 
-The method of Apache2::Status.
+Does the same as the method of Apache2::Status.
 
 =back
 

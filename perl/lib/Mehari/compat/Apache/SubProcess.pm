@@ -1,6 +1,6 @@
 package Apache::SubProcess;
 
-# mod_perl 1's name for Apache2::SubProcess: programs with handles.
+# Runs programs: gives Apache2::SubProcess its name of mod_perl 1.
 
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ request.
 
 =head1 DIFFERENCES
 
-The methods of Apache::SubProcess's own interface on CPAN do not exist.
+The methods of the CPAN module Apache::SubProcess do not exist here.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache::SubRequest;
 
-# mod_perl 1's name for Apache2::SubRequest: requests within requests.
+# Makes requests within a request: gives Apache2::SubRequest its name of mod_perl 1.
 
 use strict;
 use warnings;

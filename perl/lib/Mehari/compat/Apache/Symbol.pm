@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use ModPerl::Util ();
 
-# undef_functions($package)
+# undef_functions($package) deletes the subs and the variables of a package.
 sub undef_functions { my ($class, $package) = @_; ModPerl::Util::unload_package($package); return }
 
 1;
@@ -30,7 +30,7 @@ The module is for programs that unload packages.
 
 =item undef_functions(PACKAGE)
 
-As C<ModPerl::Util::unload_package>.
+Does the same as C<ModPerl::Util::unload_package>.
 
 =back
 

@@ -1,7 +1,8 @@
 package Apache::Timeit;
 
-# Logs the wall-clock and processor time of each request from the fixup phase to its end:
-# `PerlFixupHandler Apache::Timeit`. The access log's %D measures without cost for the worker.
+# Logs the elapsed time and the processor time of each request, from the fixup phase to the end of
+# the request: `PerlFixupHandler Apache::Timeit`. The access log's %D measures the whole request and
+# costs the worker nothing.
 
 use strict;
 use warnings;
@@ -47,13 +48,13 @@ fixup phase to the cleanup.
 
 =item handler(R)
 
-The handler. Returns DECLINED.
+Notes the time and registers the log line for the end of the request. Returns DECLINED.
 
 =back
 
 =head1 DIFFERENCES
 
-C<%D> in a format of the access log measures the whole request without cost for the worker.
+C<%D> in a format of the access log measures the whole request and costs the worker nothing.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache::URI;
 
-# mod_perl 1's URIs: APR::URI with the request in place of a pool.
+# Provides mod_perl 1's URIs: an APR::URI whose `parse` takes the request and not a pool.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use APR::URI     ();
 
 our @ISA = ('APR::URI');
 
-# parse($r, $text): without a text it parses the URL of the request.
+# parse($r, $text) parses a URI. Without a text, it parses the URL of the request.
 sub parse {
     my ($class, $r, $text) = @_;
     return $class->SUPER::parse(undef, defined $text ? $text : $r->construct_url);
@@ -46,11 +46,11 @@ The class is an L<APR::URI>.
 
 =item parse(R, [TEXT])
 
-A class method: the URI of a text, or of the request.
+A class method. Returns the URI in a text. Without a TEXT, it returns the URI of the request.
 
 =item path_info([TEXT])
 
-The path behind the file. Returns the old value.
+Returns or sets the part of the path behind the file.
 
 =back
 

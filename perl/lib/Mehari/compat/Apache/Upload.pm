@@ -1,6 +1,6 @@
 package Apache::Upload;
 
-# An uploaded file, as in libapreq 1.
+# Represents an uploaded file as libapreq 1 does.
 
 use strict;
 use warnings;
@@ -10,7 +10,8 @@ our @ISA = ('Apache2::Upload');
 
 sub next { return $_[0]{next} }
 
-# info($name): a header field of the part. Without a name the whole table.
+# info($name) returns a header field of the upload. Without a name, it returns the table of all
+# fields.
 sub info { my ($self, @name) = @_; return @name ? scalar $self->{info}->get($name[0]) : $self->{info} }
 
 1;
@@ -44,17 +45,17 @@ The class is an L<Apache2::Upload>.
 
 =item next
 
-The next upload of the form, or undef.
+Returns the next upload of the form, or undef.
 
 =item info([NAME])
 
-A field of the part, or the table.
+Returns a header field of the upload. Without a NAME, it returns the table of all fields.
 
 =back
 
 =head1 DIFFERENCES
 
-C<link> copies the content.
+C<link> copies the content, and does not make a hard link.
 
 =head1 SEE ALSO
 

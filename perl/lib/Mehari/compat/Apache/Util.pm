@@ -1,6 +1,6 @@
 package Apache::Util;
 
-# mod_perl 1's helpers for text and time.
+# Provides mod_perl 1's functions for text and time.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ sub ht_time { return Apache2::Util::ht_time(undef, @_) }
 
 sub parsedate { return APR::Date::parse_http($_[0]) }
 
-# Four characters and a unit, as mod_perl 1 writes a size: '   2k', ' 5.0M'.
+# Returns a size as mod_perl 1 writes it: four characters and a unit, such as '   2k' and ' 5.0M'.
 sub size_string {
     my ($size) = @_;
     return '   0k' unless $size;
@@ -55,7 +55,7 @@ Apache::Util - mod_perl 1's functions for text and time
 
 =head1 DESCRIPTION
 
-Every function is exported on request; C<:all> exports all of them.
+C<use> exports the functions that its words name. C<:all> exports all functions.
 
 =head1 FUNCTIONS
 
@@ -63,27 +63,28 @@ Every function is exported on request; C<:all> exports all of them.
 
 =item escape_html(TEXT)
 
-The text with C<< < >>, C<< > >>, C<&> and C<"> as entities.
+Returns the text with C<< < >>, C<< > >>, C<&> and C<"> written as entities.
 
 =item escape_uri(TEXT), unescape_uri(TEXT), unescape_uri_info(TEXT)
 
-The text with C<%> codes, and back; the last takes C<+> as a blank.
+C<escape_uri> returns the text with C<%> codes. The other two decode such a text.
+C<unescape_uri_info> also decodes C<+> as a blank.
 
 =item ht_time([TIME, [FORMAT, [GMT]]])
 
-As L<Apache2::Util> has it, without a pool.
+Does the same as C<ht_time> of L<Apache2::Util>, but takes no pool.
 
 =item parsedate(TEXT)
 
-Seconds since 1970 of a date of HTTP.
+Returns a date of HTTP as seconds since 1970.
 
 =item size_string(BYTES)
 
-A size as text of four characters.
+Returns a size as a text of four characters and a unit.
 
 =item validate_password(PASSWORD, HASH)
 
-Whether the hash was made of the password.
+Returns whether the hash belongs to the password.
 
 =back
 

@@ -1,6 +1,7 @@
 package Apache2::Access;
 
-# The methods of authentication and authorization. The request's settings contain the configuration.
+# Adds the methods for authentication and authorization to `$r`. They read the configuration from
+# the request's settings.
 
 use strict;
 use warnings;
@@ -18,7 +19,7 @@ $METHOD{HEAD} = 0;
 
 my %UNSAID;
 
-# The configured value, or the one that a setter gave to the rest of the request.
+# Return the configured value, or the value that a handler has set for the rest of the request.
 for my $name (qw(auth_name auth_type)) {
     no strict 'refs';
     *$name = sub {
@@ -34,30 +35,31 @@ BEGIN { %UNSAID = (auth_type => 'none') }
 
 sub _auth_type { my ($self) = @_; my $type = lc $self->auth_type; return $type eq 'none' ? '' : $type }
 
-# Apache2::Const::OPT_*. Without any configuration for Perl the defaults apply.
+# Returns bits Apache2::Const::OPT_*. Without any configuration for Perl, it returns Apache's
+# defaults.
 sub allow_options { my ($self) = @_; return $self->_setting('options') // 20 }
 
 sub allow_overrides     { return 0 }
 sub allow_override_opts { return 0 }
 
-# Apache2::Const::SATISFY_ALL 0, SATISFY_ANY 1, SATISFY_NOSPEC 2
+# Returns Apache2::Const::SATISFY_ALL (0), SATISFY_ANY (1) or SATISFY_NOSPEC (2).
 sub satisfies { my ($self) = @_; my $said = lc($self->_setting('satisfy') // ''); return $said eq 'any' ? 1 : $said eq 'all' ? 0 : 2 }
 
 sub some_auth_required { my ($self) = @_; return defined $self->_setting('require') ? 1 : 0 }
 
-# The form of mod_perl 1 and Apache 2.2: a list of { requirement => 'valid-user', method_mask => -1
-# }.
+# Returns the Require lines in the form of mod_perl 1 and Apache 2.2: a list of { requirement =>
+# 'valid-user', method_mask => -1 }.
 sub requires {
     my ($self) = @_;
     my $said = $self->_setting('require') // return;
     return [map { { requirement => $_, method_mask => -1 } } split /\n/, $said];
 }
 
-# get_basic_auth_pw: returns status and password, and sets the user.
+# Returns a status and the password that the client sent, and sets the user.
 sub get_basic_auth_pw {
     my ($self) = @_;
     my $line = $self->headers_in->get($self->proxyreq == 1 ? 'Proxy-Authorization' : 'Authorization');
-    # A request for a password without a configured AuthType means Basic.
+    # A handler that asks for a password without a configured AuthType means Basic.
     $self->auth_type('Basic') unless length $self->_auth_type;
     return (-1, undef) unless $self->_auth_type eq 'basic';
     if (!defined $self->auth_name) {
@@ -145,34 +147,35 @@ Loading this module adds methods to L<Apache2::RequestRec>.
 
 =item get_basic_auth_pw
 
-Returns a status and the password, and sets C<user>. The status is OK; 401 without or with
-another scheme of Authorization; 500 without an AuthName; DECLINED if AuthType is not Basic.
-Without an AuthType it sets Basic.
+Returns a status and the password, and sets C<user>. The status is OK if the client has sent a
+password. It is 401 if the field Authorization is missing or has another scheme, 500 if there is no
+AuthName, and DECLINED if AuthType is not Basic. Without an AuthType, it sets AuthType to Basic.
 
 =item auth_name([NAME]), auth_type([TYPE])
 
-The values of AuthName and AuthType. A new value holds for this request.
+Return or set the values of AuthName and AuthType. A new value is valid for this request only.
 
 =item note_auth_failure, note_basic_auth_failure, note_digest_auth_failure
 
-Set the field WWW-Authenticate for AuthType, Basic or Digest.
+Set the field WWW-Authenticate. C<note_auth_failure> uses the scheme of AuthType. The others use
+Basic or Digest.
 
 =item requires
 
-An array reference of C<< { requirement => TEXT, method_mask => -1 } >> for the Require lines,
-or nothing.
+Returns an array reference of C<< { requirement => TEXT, method_mask => -1 } >>, with one entry for
+each Require line. Without Require lines it returns nothing.
 
 =item some_auth_required
 
-Whether there is a Require.
+Returns whether there is a Require line.
 
 =item satisfies
 
-SATISFY_ALL, SATISFY_ANY or SATISFY_NOSPEC.
+Returns SATISFY_ALL, SATISFY_ANY or SATISFY_NOSPEC.
 
 =item allow_options
 
-The bits of Options, C<OPT_*>.
+Returns the bits C<OPT_*> of the directive Options.
 
 =item allow_methods(RESET, NAMES)
 
@@ -180,18 +183,18 @@ Adds methods to C<allowed>, or replaces them if RESET is true.
 
 =item allow_overrides, allow_override_opts
 
-Always 0: nothing is told of AllowOverride.
+Always return 0, whatever AllowOverride says.
 
 =item get_remote_logname
 
-Always undef: identd is never asked.
+Always returns undef, because the server never asks identd.
 
 =back
 
 =head1 DIFFERENCES
 
-Without a user, a requirement is never met, whatever a PerlAuthzHandler returns: the answer is
-500. F<docs/reference/phases.md>, "Access control", has the rules.
+A request without a user never meets a requirement, whatever a PerlAuthzHandler returns: the client
+gets 500. F<docs/reference/phases.md>, "Access control", has the rules.
 
 =head1 SEE ALSO
 

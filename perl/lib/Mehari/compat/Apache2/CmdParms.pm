@@ -1,6 +1,6 @@
 package Apache2::CmdParms;
 
-# The facts about a line that the callback of a custom directive gets.
+# Tells the callback of a custom directive about the configuration line that it handles.
 
 use strict;
 use warnings;
@@ -16,17 +16,17 @@ sub info     { return $_[0]{command}->cmd_data }
 sub path     { return $_[0]{path} }
 sub override { return $_[0]{override} }
 
-# Apache's classes of `Options`: all of them.
+# Returns the bits of all of Apache's classes of `Options`.
 sub override_opts { return 255 }
 
 sub server { my ($self) = @_; return Apache2::ServerRec->of_number($self->{server}) }
 sub pool   { my ($self) = @_; require APR::Pool; return $self->{pool} ||= APR::Pool->new }
 sub temp_pool { return $_[0]->pool }
 
-# For Apache2::Module::get_config: the section of the line.
+# Returns the section of the line, as an argument for Apache2::Module::get_config.
 sub context { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 
-# The line itself, with the lines of a section below it.
+# Returns the line as a node. The lines inside a section are the node's children.
 sub directive {
     my ($self) = @_;
     return $self->{directive} ||= Apache2::Directive->of_lines(
@@ -35,7 +35,8 @@ sub directive {
     );
 }
 
-# check_cmd_context(Apache2::Const::NOT_IN_LOCATION ...): undef, or the problem.
+# The sections that check_cmd_context(Apache2::Const::NOT_IN_LOCATION ...) can forbid. The method
+# returns undef, or a sentence about the problem.
 my @PLACES = (
     [NOT_IN_VIRTUALHOST => '<VirtualHost>', sub { $_[0]{server} > 0 }],
     [NOT_IN_LIMIT       => '<Limit>',       sub { 0 }],
@@ -59,7 +60,7 @@ sub check_cmd_context {
 # A line outside of <Limit> is for all methods.
 sub method_is_limited { return 1 }
 
-# Adds lines of configuration in place of this one.
+# Adds lines of configuration in place of this line.
 sub add_config {
     my ($self, $lines) = @_;
     require Mehari::Configuration;
@@ -95,35 +96,35 @@ An object of this class is an argument of each callback of L<Apache2::Module>.
 
 =item cmd
 
-The L<Apache2::Command>.
+Returns the L<Apache2::Command>.
 
 =item info
 
-Its C<cmd_data>.
+Returns the C<cmd_data> of the command.
 
 =item directive
 
-The line as an L<Apache2::Directive>, with the lines of a section below it.
+Returns the line as an L<Apache2::Directive>. The lines inside a section are its children.
 
 =item path
 
-The path of the section, or undef.
+Returns the path of the section, or undef.
 
 =item server
 
-The L<Apache2::ServerRec> of the line.
+Returns the L<Apache2::ServerRec> of the line.
 
 =item pool, temp_pool
 
-An L<APR::Pool>.
+Return an L<APR::Pool>.
 
 =item context
 
-For C<Apache2::Module::get_config>: the section of the line.
+Returns the section of the line, as an argument for C<Apache2::Module::get_config>.
 
 =item override
 
-The bits of what is allowed where the line stands.
+Returns the bits C<OR_*> of the kinds of directives that are allowed at this place.
 
 =item override_opts
 
@@ -131,21 +132,21 @@ Always 255.
 
 =item check_cmd_context(BITS)
 
-undef, or a sentence if the line stands in a section that the bits C<NOT_IN_*> forbid.
+Returns a sentence if the line is in a section that the bits C<NOT_IN_*> forbid, else undef.
 
 =item method_is_limited
 
-Always 1, because the line is for all methods.
+Always returns 1, because the line is for all methods.
 
 =item add_config(LINES)
 
-Adds lines of configuration in place of this one.
+Adds lines of configuration in place of this line.
 
 =back
 
 =head1 DIFFERENCES
 
-No line is in a C<< <Limit> >> section for C<check_cmd_context>.
+For C<check_cmd_context> no line is in a C<< <Limit> >> section.
 
 =head1 SEE ALSO
 

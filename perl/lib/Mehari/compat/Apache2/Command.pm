@@ -1,7 +1,7 @@
 package Apache2::Command;
 
-# A directive as its module defines it: an entry of the list for Apache2::Module::add, or an object
-# with methods of the same names.
+# Represents a directive as its module defines it. In the list for Apache2::Module::add it is a
+# hash, or an object with methods of the same names.
 
 use strict;
 use warnings;
@@ -27,7 +27,7 @@ sub of {
     }, $class;
 }
 
-# A number, or the name of a constant.
+# Returns the number of a constant, which is given as a number or by name.
 sub _number {
     my ($command, $key, $value, $default) = @_;
     return $default unless defined $value;
@@ -62,10 +62,10 @@ Apache2::Command - a directive as its module defines it
 
 =head1 DESCRIPTION
 
-An entry for C<Apache2::Module::add> is a hash, or an object with methods of these names. A name
-that begins with C<< < >> is a section. C<func> is the method of the callback and defaults to
-the name; C<args_how> defaults to TAKE1 and C<req_override> to OR_ALL. Both may be numbers or
-names of L<Apache2::Const>.
+An entry for C<Apache2::Module::add> is a hash with these keys, or an object with methods of these
+names. A directive whose name begins with C<< < >> is a section. C<func> is the method that handles
+a line, and defaults to the name. C<args_how> defaults to TAKE1, and C<req_override> defaults to
+OR_ALL. Both may be numbers, or names of constants of L<Apache2::Const>.
 
 =head1 METHODS
 
@@ -73,22 +73,22 @@ names of L<Apache2::Const>.
 
 =item name, args_how, req_override, errmsg, func, cmd_data
 
-The parts of the entry.
+Return the parts of the entry.
 
 =item next
 
-The next command of the module, or undef.
+Returns the next command of the module, or undef.
 
 =back
 
 =head1 ERRORS
 
-An entry without a usable name and an unknown constant die with a line that begins with
-C<Apache2::Module::add:>.
+An entry without a valid name, or with an unknown constant, is an error: C<Apache2::Module::add>
+dies with a line that begins with C<Apache2::Module::add:>.
 
 =head1 DIFFERENCES
 
-The server's own directives have no such objects, except PerlHandler directives of mod_perl.c.
+Of the server's own directives, only those of mod_perl.c have such objects.
 
 =head1 SEE ALSO
 

@@ -1,9 +1,9 @@
 package Apache2::Connection;
 
-# The client's connection as far as a worker knows it: the addresses at both ends. The front keeps
-# connections and may give each request of a connection to another worker, so notes last only while
-# the worker gets requests of the same connection. Under a PerlProcessConnectionHandler the worker
-# has the socket, with filters in between.
+# Represents the client's connection as far as a worker knows it: the addresses at both ends. The
+# front has the connections and may give each request of a connection to another worker. Notes of a
+# connection are lost when the worker gets a request of another connection. Under a
+# PerlProcessConnectionHandler the worker has the socket, and reads and writes through filters.
 
 use strict;
 use warnings;
@@ -13,10 +13,10 @@ use APR::SockAddr ();
 use APR::Pool     ();
 use Mehari::Server ();
 
-# The last served connection: its number and its notes.
+# The number and the notes of the connection whose request this worker served last.
 my $noted = { number => 0 };
 
-# For $r->connection.
+# Returns the object for $r->connection.
 sub of_request {
     my ($class, $r) = @_;
     my ($remote, $remote_port, $local, $local_port) = $r->_addresses;
@@ -31,11 +31,12 @@ sub client_addr { my $self = shift; my $old = $self->{client_addr} || APR::SockA
 sub remote_addr { my $self = shift; return $self->client_addr(@_) }
 sub local_ip    { return $_[0]{local} }
 sub local_addr  { my ($self) = @_; return APR::SockAddr->new(@$self{qw(local local_port)}) }
-# No name is looked up for the server's own address.
+# The server does not look up the name of its own address.
 sub local_host  { return undef }
 
-# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3. No name is
-# looked up here, but the server may have looked it up before (HostnameLookups, Require host).
+# Returns the client's name or address. The types are Apache2::Const::REMOTE_HOST (0), REMOTE_NAME
+# (1), REMOTE_NOLOOKUP (2) and REMOTE_DOUBLE_REV (3). This method looks up no name: it knows the
+# name only if the front has looked it up (HostnameLookups, Require host).
 sub get_remote_host {
     my ($self, $type) = @_;
     my $name = $self->remote_host;
@@ -46,8 +47,8 @@ sub get_remote_host {
 sub remote_host { return scalar $_[0]{r}->subprocess_env('REMOTE_HOST') }
 
 sub aborted    { return 0 }
-# Apache2::Const::CONN_UNKNOWN 0 until the head is sent, then CONN_CLOSE 1 or CONN_KEEPALIVE 2, as
-# the client requests.
+# Returns Apache2::Const::CONN_UNKNOWN (0) until the head is sent. Then it returns CONN_CLOSE (1) or
+# CONN_KEEPALIVE (2), as the client has requested.
 sub keepalive  { my $self = shift; my $old = $self->{keepalive} // $self->_fate; $self->{keepalive} = $_[0] if @_; return $old }
 sub _fate {
     my ($self) = @_;
@@ -81,14 +82,14 @@ sub pnotes {
 
 sub pnotes_kill { $_[0]{noted}{pnotes} = {}; return }
 
-# mod_perl 1 had these methods here.
+# mod_perl 1 had these methods in the class of the connection.
 sub user      { my $self = shift; return $self->{r}->user(@_) }
 sub auth_type { my $self = shift; return $self->{r}->ap_auth_type(@_) }
 
 my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
-# The filters of the connection. The last added filter is farthest from the handler, and the network
-# comes last.
+# Return the filter of the connection that is nearest to the handler. The filter that was added last
+# is farthest from the handler. After it comes the network.
 sub input_filters  { return $_[0]->_filters('input')->at(0) }
 sub output_filters { return $_[0]->_filters('output')->at(0) }
 
@@ -102,7 +103,7 @@ sub _filters {
         require Apache2::Filter::Network;
         my $network = $self->{network}{$way} ||= Apache2::Filter::Network->of_connection($self, $way);
         my $chain = Apache2::Filter::Chain->new($way, $network, c => $self);
-        # Without the socket the front alone filters what goes through it.
+        # A worker without the socket has no filters on it: the front reads and writes the socket.
         my @of_perl = defined $self->fileno ? ($self->_configured_filters($way), @{ $self->{added}{$way} || [] }) : ();
         $chain->add($_) for @of_perl;
         $chain;
@@ -124,7 +125,7 @@ sub _add_filter {
     return;
 }
 
-# Storage and a scoreboard for Apache's C modules, which do not exist here.
+# Stand for the storage of Apache's C modules, which do not exist here, and for the scoreboard.
 sub conn_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 sub sbh         { return undef }
 
@@ -149,8 +150,8 @@ Apache2::Connection - the connection of the client
 
 =head1 DESCRIPTION
 
-The front keeps connections and may give each request of a connection to another worker. An
-object of this class knows the addresses at both ends.
+The front has the connections and may give each request of a connection to another worker. An object
+of this class knows the addresses at both ends of a connection.
 
 =head1 METHODS
 
@@ -158,78 +159,80 @@ object of this class knows the addresses at both ends.
 
 =item client_ip([ADDRESS]), client_addr([SOCKADDR])
 
-The address of the client as text and as an L<APR::SockAddr>. remote_ip and remote_addr are the
-same.
+Return or set the address of the client, as text and as an L<APR::SockAddr>.
 
 =item remote_ip([ADDRESS]), remote_addr([SOCKADDR])
 
-The names of Apache 2.2.
+Do the same under the names of Apache 2.2.
 
 =item local_ip, local_host, local_addr
 
-The address of this end; C<local_addr> is an APR::SockAddr. C<local_host> is undef, because no name
-is looked up.
+C<local_ip> and C<local_addr> return the address of the server's end, as text and as an
+APR::SockAddr. C<local_host> returns undef, because the server does not look up the name.
 
 =item get_remote_host([TYPE])
 
-The client's name if the server has looked it up, else the address; for REMOTE_HOST and
-REMOTE_DOUBLE_REV undef.
+Returns the client's name if the server has looked it up. Otherwise it returns undef for the types
+REMOTE_HOST and REMOTE_DOUBLE_REV, and the address for the other types.
 
 =item remote_host
 
-The name, or undef.
+Returns the client's name if the server has looked it up, else undef.
 
 =item id, keepalives
 
-The number of the connection, and how many requests it has brought before this one.
+C<id> returns the number of the connection. C<keepalives> returns the number of earlier requests of
+the same connection.
 
 =item keepalive([VALUE])
 
-CONN_UNKNOWN until the response is sent. Log and Cleanup handlers get CONN_KEEPALIVE or CONN_CLOSE,
-as the client asked.
+Returns CONN_UNKNOWN until the response is sent. In Log and Cleanup handlers it returns
+CONN_KEEPALIVE or CONN_CLOSE, as the client has requested.
 
 =item aborted
 
-Always 0.
+Always returns 0.
 
 =item log_id
 
-Always undef.
+Always returns undef.
 
 =item notes([NAME, [VALUE]]), pnotes([NAME, [VALUE]]), pnotes_kill
 
-Notes of the connection: a table of texts, and a hash of any values.
+Return or set notes of the connection. C<notes> is a table of texts. C<pnotes> is a hash of any
+values, and C<pnotes_kill> empties it.
 
 =item base_server, pool, bucket_alloc
 
-The server; the pool of the request; a new L<APR::BucketAlloc>.
+Return the server, the pool of the request, and a new L<APR::BucketAlloc>.
 
 =item user([NAME]), auth_type([TYPE])
 
-mod_perl 1's names for C<< $r->user >> and C<< $r->ap_auth_type >>.
+Do the same as C<< $r->user >> and C<< $r->ap_auth_type >>, under mod_perl 1's names.
 
 =item client_socket
 
-The L<APR::Socket>.
+Returns the L<APR::Socket> of the connection.
 
 =item fileno
 
-The descriptor of the socket under a PerlProcessConnectionHandler, else undef.
+Returns the descriptor of the socket under a PerlProcessConnectionHandler, else undef.
 
 =item input_filters, output_filters, add_input_filter(HANDLER), add_output_filter(HANDLER)
 
-Filters of the connection. They die unless a PerlProcessConnectionHandler has the connection.
+Return the first filter of the connection, or add a filter to the connection. The two that add die
+unless a PerlProcessConnectionHandler has the connection.
 
 =item conn_config, sbh
 
-Die.
+C<conn_config> returns an object for L<Apache2::Module>. C<sbh> returns undef.
 
 =back
 
 =head1 DIFFERENCES
 
-Notes last only while this worker gets requests of the same connection. The socket of an HTTP
-connection belongs to the front. C<get_remote_host> looks up no name.
+The notes are lost when this worker gets a request of another connection. The front has the socket
+of an HTTP connection. C<get_remote_host> looks up no name.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache2::ConnectionUtil;
 
-# $c->pnotes and $c->pnotes_kill are methods of Apache2::Connection.
+# Loads Apache2::Connection, which has the methods $c->pnotes and $c->pnotes_kill.
 
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ Apache2::ConnectionUtil - notes of a connection
 
 =head1 DESCRIPTION
 
-This module loads L<Apache2::Connection>, which has its methods.
+This module loads L<Apache2::Connection>, which has the methods below.
 
 =head1 METHODS OF THE CONNECTION
 
@@ -34,7 +34,8 @@ This module loads L<Apache2::Connection>, which has its methods.
 
 =item pnotes([NAME, [VALUE]])
 
-Notes of any kind: the hash, or the value of a name. A new value is returned.
+Returns the hash of notes, or the note with this NAME. With a VALUE, it sets the note and returns
+the VALUE.
 
 =item pnotes_kill
 
@@ -44,7 +45,7 @@ Empties the notes.
 
 =head1 DIFFERENCES
 
-The notes last only while this worker gets requests of the same connection.
+The notes are lost when this worker gets a request of another connection.
 
 =head1 SEE ALSO
 

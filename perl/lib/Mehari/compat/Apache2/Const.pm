@@ -1,6 +1,7 @@
 package Apache2::Const;
 
-# Apache's constants, by name and by group: `use Apache2::Const -compile => qw(OK :http)`.
+# Defines Apache's constants. They can be named singly or by group: `use Apache2::Const -compile =>
+# qw(OK :http)`.
 
 use strict;
 use warnings;
@@ -31,7 +32,7 @@ Mehari::Constants::add(__PACKAGE__, platform => @$_) for [CRLF => "\015\012"], [
 
 sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @_); return }
 
-# compile(NAMES), or compile(PACKAGE => NAMES) for another package.
+# compile(NAMES) checks the names. compile(PACKAGE => NAMES) exports the constants into a package.
 sub compile {
     my ($class, @words) = @_;
     my $package = @words > 1 && $words[0] =~ /::/ ? shift @words : undef;
@@ -53,11 +54,11 @@ Apache2::Const - the constants of Apache
 
 =head1 DESCRIPTION
 
-The constants exist once the module is loaded. C<use> with names or groups exports them, and
-with C<-compile> first it exports nothing. The groups are C<:authn_status>, C<:authz_status>,
-C<:cmd_how>, C<:common>, C<:config>, C<:conn_keepalive>, C<:context>, C<:filter_type>, C<:http>,
-C<:input_mode>, C<:log>, C<:methods>, C<:mpmq>, C<:options>, C<:override>, C<:platform>,
-C<:proxy>, C<:remotehost>, C<:satisfy> and C<:types>.
+Loading the module defines all constants. C<use> exports the constants that its words name. With
+C<-compile> as its first word, C<use> exports nothing. The groups are C<:authn_status>,
+C<:authz_status>, C<:cmd_how>, C<:common>, C<:config>, C<:conn_keepalive>, C<:context>,
+C<:filter_type>, C<:http>, C<:input_mode>, C<:log>, C<:methods>, C<:mpmq>, C<:options>,
+C<:override>, C<:platform>, C<:proxy>, C<:remotehost>, C<:satisfy> and C<:types>.
 
 =head1 CLASS METHODS
 
@@ -65,18 +66,18 @@ C<:proxy>, C<:remotehost>, C<:satisfy> and C<:types>.
 
 =item compile([PACKAGE], NAMES)
 
-Checks the names at run time, or with a package exports them into it. A package name has C<::>
-in it.
+Checks the names at run time. With a PACKAGE, it also exports the constants into this package. The
+name of the package must contain C<::>.
 
 =back
 
 =head1 ERRORS
 
-An unknown name or group dies. The message for a group lists the groups.
+C<use> and C<compile> die for an unknown name or group. The message for a group lists all groups.
 
 =head1 DIFFERENCES
 
-Every constant exists without C<-compile>.
+Every constant exists without C<-compile> too.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache2::Cookie;
 
-# libapreq2's cookies: `Apache2::Cookie->new($r, -name => 'id', -value => 1)->bake($r)`.
+# Provides libapreq2's cookies: `Apache2::Cookie->new($r, -name => 'id', -value => 1)->bake($r)`.
 
 use strict;
 use warnings;
@@ -31,7 +31,8 @@ sub thaw {
     return wantarray ? @values : $values[0];
 }
 
-# The value, or values, as given to new. A new value replaces them.
+# Returns the value, or all values in list context, as they were given to new. Arguments replace the
+# values.
 sub value {
     my $self = shift;
     return $self->thaw unless @_;
@@ -41,7 +42,7 @@ sub value {
 
 sub raw_value { return $_[0]{value} }
 
-# fetch($r): the cookies received, by name.
+# fetch($r) returns the cookies that the client sent, by name.
 sub fetch {
     my ($class, $r) = @_;
     $r = Apache2::RequestUtil->request unless ref $r;
@@ -49,7 +50,7 @@ sub fetch {
     return wantarray ? %cookies : \%cookies;
 }
 
-# Parses a Cookie or Set-Cookie line: the cookies by name.
+# Parses the value of a field Cookie or Set-Cookie. Returns the cookies by name.
 sub parse {
     my ($class, $line) = @_;
     my %cookies = map { /\A\s*([^=\s]+)\s*=\s*(.*?)\s*\z/s ? ($1 => bless { name => $1, value => $2 }, $class) : () } split /[;,]/, $line;
@@ -77,8 +78,8 @@ sub _all {
     return @all;
 }
 
-# cookies($name): this cookie, or all of this name in list context. Without a name: the names, or
-# all cookies by name.
+# cookies($name) returns the first cookie of this name, or all of them in list context. Without a
+# name, it returns all cookies by name, or the names in list context.
 sub cookies {
     my ($self, @name) = @_;
     my @all = $self->_all;
@@ -116,7 +117,7 @@ Apache2::Cookie - libapreq2's cookies
 
 =head1 DESCRIPTION
 
-The class is a L<APR::Request::Cookie>, which has the methods of the attributes.
+The class is an L<APR::Request::Cookie>, which has a method for each attribute.
 
 =head1 METHODS
 
@@ -128,30 +129,30 @@ Makes a cookie. The value is a text, or a reference to an array or a hash. Dies 
 
 =item fetch([R])
 
-A class method: the received cookies by name, as a list or as a hash reference. The first of
-several with one name counts.
+A class method. Returns the cookies that the client sent, by name, as a list or as a hash reference.
+If several cookies have one name, it returns the first of them.
 
 =item parse(LINE)
 
-A class method: the cookies of a field's text by name.
+A class method. Returns the cookies in a field's value, by name.
 
 =item value([VALUES])
 
-The decoded value, or all values in list context. New values replace it.
+Returns the decoded value, or all values in list context. VALUES replace the old values.
 
 =item raw_value
 
-The value as it is sent.
+Returns the value in the form in which it is sent.
 
 =item freeze(VALUE), thaw([TEXT])
 
-Encode values as a text, and decode them.
+C<freeze> encodes values as a text, and C<thaw> decodes such a text.
 
 =back
 
 =head1 METHODS OF THE JAR
 
-Apache2::Cookie::Jar holds the received cookies.
+An Apache2::Cookie::Jar holds the cookies that the client sent.
 
 =over 4
 
@@ -161,8 +162,8 @@ Makes a jar.
 
 =item cookies([NAME])
 
-The cookie of a name, or all of them in list context. Without a name, the names, or in scalar
-context a hash reference.
+Returns the first cookie with this NAME, or all of them in list context. Without a NAME, it returns
+the names in list context, else a hash reference.
 
 =item status
 

@@ -1,20 +1,21 @@
 package Apache2::Directive;
 
-# The configuration as a tree: `conftree` is the whole configuration as read, `$parms->directive`
-# one line. A node knows its name, its arguments, its position and its neighbours.
+# Represents the configuration as a tree. `conftree` returns the first line of the whole
+# configuration. `$parms->directive` returns one line. A node knows its name, its arguments, its
+# position and its neighbours.
 
 use strict;
 use warnings;
 use Mehari::Server ();
 
-# Makes a node from lines: the first is the node, the others are inside it.
+# Makes a node from lines. The first line is the node. The other lines are inside this node.
 sub of_lines {
     my ($class, $top, @lines) = @_;
     my $line = $top->{line} // 0;
     return $class->_of_places($top, map { [$top->{file}, ++$line, $_] } @lines);
 }
 
-# Makes nodes from lines with their files and numbers.
+# Makes nodes from lines. Each line comes with its file and its number in this file.
 sub _of_places {
     my ($class, $top, @lines) = @_;
     my $root = $class->_node(@$top{qw(directive args file line)});
@@ -37,7 +38,7 @@ sub _node {
     return bless { directive => $directive, args => $args, file => $file, line => $line, children => [] }, $class;
 }
 
-# The parent keeps the child. The reference back is weak.
+# Adds a child. The parent's reference to the child is strong, and the reference back is weak.
 sub _append {
     my ($self, $child) = @_;
     require Scalar::Util;
@@ -50,7 +51,7 @@ sub _append {
 
 my $tree;
 
-# The first directive of the configuration.
+# Returns the first directive of the configuration.
 sub conftree {
     $tree ||= __PACKAGE__->_of_places({ directive => '', args => '' }, map { [split /\t/, $_, 3] } split /\n/, $Mehari::Server::fact{tree} // '');
     return $tree->{children}[0] || $tree;
@@ -67,7 +68,7 @@ sub parent      { my ($self) = @_; my $parent = $self->{parent}; return $parent 
 
 sub _is_section { return $_[0]{directive} =~ /\A</ }
 
-# The name without the `<` of a section.
+# Returns the name without the `<` of a section.
 sub _name { return $_[0]{directive} =~ s/\A<//r }
 
 # Returns this node and those after it.
@@ -78,8 +79,8 @@ sub _level {
     return @nodes;
 }
 
-# lookup($directive, $args): the matching nodes of this level. A section is a hash of its contents.
-# In scalar context the first.
+# lookup($directive, $args) returns the arguments of the matching lines at this level, or for a
+# section a hash of its contents. In scalar context it returns the first result.
 sub lookup {
     my ($self, $name, $args) = @_;
     my @found = map { $_->_is_section ? $_->first_child ? $_->first_child->as_hash : {} : $_->args }
@@ -87,8 +88,8 @@ sub lookup {
     return wantarray ? @found : $found[0];
 }
 
-# This level as a hash: a name maps to its arguments, or an array of them; a section maps to a hash
-# by its arguments.
+# Returns this level as a hash. A name maps to the arguments of its line, or to an array of the
+# arguments of several lines. A section's name maps to a hash: arguments => contents.
 sub as_hash {
     my ($self) = @_;
     my %hash;
@@ -101,7 +102,7 @@ sub as_hash {
     return \%hash;
 }
 
-# The contents of the node as they would be written. A directive that is not a section has none.
+# Returns the lines inside the node as they would be written. Only a section has such lines.
 sub as_string {
     my ($self) = @_;
     return join '', map { $_->_written } $self->first_child ? $self->first_child->_level : ();
@@ -133,7 +134,8 @@ Apache2::Directive - the configuration as a tree
 
 =head1 DESCRIPTION
 
-A node is a line of the configuration. A node of a section has its lines as children.
+A node is a line of the configuration. The lines inside a section are children of the section's
+node.
 
 =head1 FUNCTIONS
 
@@ -141,7 +143,7 @@ A node is a line of the configuration. A node of a section has its lines as chil
 
 =item conftree
 
-The first line of the configuration.
+Returns the first line of the configuration.
 
 =back
 
@@ -151,35 +153,38 @@ The first line of the configuration.
 
 =item directive, args
 
-The name, with the C<< < >> of a section, and the arguments as text.
+C<directive> returns the name. For a section, the name begins with C<< < >>. C<args> returns the
+arguments as text.
 
 =item filename, line_num
 
-Where the line stands.
+Return the file and the number of the line.
 
 =item next, parent, first_child
 
-Neighbours, or undef.
+Return a neighbour in the tree, or undef.
 
 =item lookup(NAME, [ARGS])
 
-The arguments of the lines with this name at this level; for a section, a hash of its lines. In
-scalar context the first.
+Returns the arguments of the lines with this NAME at this level. For a section, it returns a hash of
+the section's lines. In scalar context it returns the first result.
 
 =item as_hash
 
-This node and those after it as a hash reference. A section is a hash of hashes by its
-arguments. Several lines of one name are an array reference.
+Returns this node and all nodes after it as a hash reference. The keys are names, and the values are
+arguments. Several lines with one name have an array reference as their value. A section has a hash
+of hashes as its value, whose keys are the section's arguments.
 
 =item as_string
 
-The directives within this node as text. A directive that is no section has none.
+Returns the lines inside this node as text. Only a section has such lines.
 
 =back
 
 =head1 DIFFERENCES
 
-F<docs/reference/modperl-behaviours.md> compares walking and C<as_string> with mod_perl.
+F<docs/reference/modperl-behaviours.md> compares the methods for neighbours and C<as_string> with
+mod_perl.
 
 =head1 SEE ALSO
 

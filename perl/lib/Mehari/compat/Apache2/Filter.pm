@@ -1,10 +1,12 @@
 package Apache2::Filter;
 
-# Filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK
-# }`, or with the brigade as an argument. Filters form a chain (Apache2::Filter::Chain): a reader
-# asks the first filter for a brigade, which asks the next one; a writer passes a brigade to the
-# first. Flushed output passes the chain at once. Other output passes it when much has gathered or
-# at the end, in the pieces of mod_perl's buffer. The last call has no piece and `seen_eos`.
+# Runs filters in Perl: `sub handler { my $f = shift; while ($f->read(my $part, 1024))
+# { $f->print(lc $part) } OK }`, or subs that get a brigade as an argument. Filters form a chain
+# (Apache2::Filter::Chain). A reader asks the first filter for a brigade, and each filter asks the
+# next filter. A writer passes a brigade to the first filter, and each filter passes it on. Flushed
+# output passes the chain at once. Other output waits until much has gathered or until the end, and
+# then passes in the pieces that mod_perl's buffer would make. In the last call there is no data and
+# `seen_eos` is true.
 
 use strict;
 use warnings;
@@ -18,12 +20,12 @@ use Scalar::Util       ();
 
 my $PIECE = 8192;
 
-# By code: the init handler of a filter, and whether the filter is for connections.
+# code => the filter's init handler; code => true for a filter of connections.
 my (%init, %of_connections);
 
 # ---- for Apache2::Filter::Chain ----
 
-# The filter at a place of a chain, which belongs to a request or a connection.
+# Returns a new filter for a place in a chain. The chain belongs to a request or a connection.
 sub begun {
     my ($class, $chain, $handler, $place) = @_;
     my ($code, @invocant) = Mehari::Handler::called($handler);
@@ -35,10 +37,10 @@ sub begun {
     return $self;
 }
 
-# Whether a filter, given by name or code, has the attribute `FilterConnectionHandler`.
+# Returns whether a filter, given by name or code, has the attribute `FilterConnectionHandler`.
 sub is_of_connections { my ($code) = Mehari::Handler::called($_[0]); return $of_connections{$code} ? 1 : 0 }
 
-# Passes a part of a body through the filters of a phase from a place on. Dies if one of them dies.
+# Passes a part of a body through the filters of a phase, from a place on. Dies if a filter dies.
 sub run {
     my ($r, $handlers, $body, $phase, $is_last, $place, $is_flushed, @pieces) = @_;
     require Apache2::Filter::Chain;
@@ -49,16 +51,16 @@ sub run {
 
 sub _call_with { my ($self, @arguments) = @_; return $self->{code}->(@{ $self->{invocant} }, $self, @arguments) // 0 }
 
-# The server's own filter as programs see it: `$part` does its work.
+# Returns one of the server's own filters for programs. `$part` does the work of this filter.
 sub of_server { my ($class, $part) = @_; return bless { part => $part }, __PACKAGE__ }
 
-# The number of the place among the filters of a request, for `$r->lookup_uri`.
+# Returns the number of the filter among the filters of a request. `$r->lookup_uri` needs it.
 sub place_number { my ($self) = @_; return $self->{part} && $self->{part}->can('number') ? $self->{part}->number : undef }
 
 # ---- towards the server ----
 
-# get_brigade($brigade, $mode, $block, $bytes): the filter's output for the data behind it. Returns
-# 0, or a status.
+# get_brigade($brigade, $mode, $block, $bytes) fills the brigade with the filter's output. The
+# filter gets its input from the next filter. Returns 0, or a status.
 sub get_brigade {
     my ($self, $brigade, @asked) = @_;
     return $self->{part}->get_brigade($brigade, @asked) if $self->{part};
@@ -86,8 +88,8 @@ sub _pull {
 
 # ---- towards the client ----
 
-# pass_brigade($brigade): passes the filter's output to the next filter. Returns 0, or a status.
-# Printed output follows the brigades that the filter passed on itself.
+# pass_brigade($brigade) runs the filter and passes its output to the next filter. Returns 0, or a
+# status. What the filter has printed comes after the brigades that the filter has passed on itself.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     return $self->{part}->pass_brigade($brigade) if $self->{part};
@@ -110,7 +112,7 @@ sub pass_brigade {
     return $answer > 0 ? $answer : $status;
 }
 
-# The filter's output so far and the brigade are passed on, with a mark that flushes them.
+# Passes the brigade on, with a flush bucket at its end.
 sub fflush {
     my ($self, $brigade) = @_;
     return $self->{part}->fflush($brigade) if $self->{part};
@@ -133,7 +135,7 @@ sub _add {
 
 # ---- for the filter ----
 
-# read($buffer, $length): bytes read; 0 at the end of the piece.
+# read($buffer, $length) returns the number of bytes read, or 0 at the end of the current piece.
 sub read {
     my ($self, undef, $length) = @_;
     $self->_pull if $self->{is_input} && !$self->{pulled};
@@ -157,7 +159,7 @@ sub printf { my ($self, $format, @values) = @_; return $self->print(sprintf $for
 
 sub seen_eos { my $self = shift; my $old = $self->{eos}; $self->{eos} = $_[0] if @_; return $old ? 1 : 0 }
 
-# The filter's data between its calls for a request.
+# Returns or sets data that the filter keeps from call to call within one request.
 sub ctx { my $self = shift; my $old = $self->{ctx}; $self->{ctx} = $_[0] if @_; return $old }
 
 sub r { my ($self) = @_; return $self->{part} ? $self->{part}{r} : $self->{r} }
@@ -165,7 +167,8 @@ sub c { my ($self) = @_; return $self->{c} || $self->r->connection }
 
 sub remove { my ($self) = @_; return $self->{part}->remove if $self->{part}; $self->{removed} = 1; return }
 
-# mod_perl uses one name for all its filters of a kind.
+# Returns the record with the filter's name. Like mod_perl, Mehari uses one name for all Perl
+# filters of a kind.
 sub frec {
     my ($self) = @_;
     return $self->{part}->frec if $self->{part};
@@ -219,14 +222,14 @@ Apache2::Filter - filters of bodies, in Perl
 =head1 DESCRIPTION
 
 A filter is a sub that the directives PerlOutputFilterHandler and PerlInputFilterHandler or the
-methods below name. It is called several times for a body; the last call has C<seen_eos>. A
-streaming filter uses C<read> and C<print>. Another kind gets a brigade: C<($f, $bb)> for
-output, C<($f, $bb, $mode, $block, $bytes)> for input, and calls C<pass_brigade> or
-C<get_brigade> of C<< $f->next >>.
+methods below name. It is called several times for a body. In the last call C<seen_eos> is true. A
+streaming filter uses C<read> and C<print>. Any other filter works on brigades. An output filter
+gets C<($f, $bb)> and calls C<pass_brigade> of C<< $f->next >>. An input filter gets C<($f, $bb,
+$mode, $block, $bytes)> and calls C<get_brigade> of C<< $f->next >>.
 
-C<FilterRequestHandler> is for requests and C<FilterConnectionHandler> for connections.
-C<FilterHasInitHandler(\&sub)> names a sub that runs once before the first call, and
-C<FilterInitHandler> marks this sub.
+The attribute C<FilterRequestHandler> marks a filter for requests, and C<FilterConnectionHandler>
+marks a filter for connections. C<FilterHasInitHandler(\&sub)> names a sub that runs once before the
+first call of the filter. This sub has the attribute C<FilterInitHandler>.
 
 =head1 METHODS
 
@@ -234,36 +237,36 @@ C<FilterInitHandler> marks this sub.
 
 =item read(BUFFER, [LENGTH])
 
-Puts up to LENGTH bytes (8192) of the current piece into the buffer. Returns the number of
-bytes, 0 at the end of the piece.
+Puts up to LENGTH bytes of the current piece into the buffer. LENGTH defaults to 8192. Returns the
+number of bytes, or 0 at the end of the piece.
 
 =item print(TEXTS), puts(TEXTS), printf(FORMAT, VALUES)
 
-Writes to the next filter. Returns the number of characters, or C<0E0>.
+Write to the next filter. Return the number of characters, or C<0E0> for none.
 
 =item seen_eos([FLAG])
 
-Whether the body has ended.
+Returns whether the body has ended, and sets this flag.
 
 =item ctx([VALUE])
 
-Data of the filter between its calls for one body. Returns the old value.
+Sets data that the filter keeps between its calls for one body. Returns the old value.
 
 =item r, c
 
-The request and the connection. A filter of a connection has no request.
+Return the request and the connection. A filter of a connection has no request.
 
 =item next
 
-The next filter, or the end of the chain.
+Returns the next filter, or the end of the chain.
 
 =item frec
 
-An L<Apache2::FilterRec> with the name of the filter.
+Returns an L<Apache2::FilterRec> with the name of the filter.
 
 =item remove
 
-Takes the filter out. What it has not read passes unchanged.
+Takes the filter out of the chain. Data that the filter has not read pass unchanged.
 
 =item get_brigade(BRIGADE, MODE, BLOCK, BYTES)
 
@@ -275,7 +278,7 @@ Passes the brigade on. Returns 0 or a status.
 
 =item fflush(BRIGADE)
 
-Passes the brigade on with a mark that flushes it.
+Passes the brigade on, with a flush bucket at its end.
 
 =item filter_flush
 
@@ -283,11 +286,11 @@ Dies: use fflush.
 
 =item MODIFY_CODE_ATTRIBUTES
 
-perl calls it for the attributes above.
+Handles the attributes above. perl calls it.
 
 =item TIEHANDLE, PRINT, PRINTF
 
-For C<tie *STDOUT, 'Apache2::Filter', $f>.
+Make C<tie *STDOUT, 'Apache2::Filter', $f> work. perl calls them.
 
 =back
 
@@ -297,7 +300,7 @@ For C<tie *STDOUT, 'Apache2::Filter', $f>.
 
 =item add_output_filter(HANDLER), add_input_filter(HANDLER)
 
-Adds a filter by name or code. An output filter dies if a part of the response is on its way.
+Add a filter by name or code. C<add_output_filter> dies if a part of the response was sent already.
 
 =back
 
@@ -307,16 +310,16 @@ Adds a filter by name or code. An output filter dies if a part of the response i
 
 =item add_output_filter(HANDLER), add_input_filter(HANDLER)
 
-Adds a filter of the connection. Dies unless a PerlProcessConnectionHandler has the connection.
+Add a filter to the connection. Die unless a PerlProcessConnectionHandler has the connection.
 
 =back
 
 =head1 DIFFERENCES
 
-Input filters process the whole body before the response handler begins. Output passes the
-filters when it is flushed, when 64 KiB have gathered, and at the end, in the pieces of mod_perl's
-buffer. A response of the server that passes a Perl filter has no Content-Length. The server's own
-error pages and listings are not filtered. F<docs/reference/modperl.md>, "Filters", has more.
+Input filters process the whole body before the response handler begins. Output passes the filters
+when it is flushed, when 64 KiB have gathered, and at the end, in the pieces that mod_perl's buffer
+would make. If a response of the front passes a Perl filter, it has no Content-Length. The server's
+own error pages and listings are not filtered. F<docs/reference/modperl.md>, "Filters", has more.
 
 =head1 SEE ALSO
 

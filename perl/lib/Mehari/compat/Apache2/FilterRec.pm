@@ -1,14 +1,14 @@
 package Apache2::FilterRec;
 
-# The name of a filter in the configuration.
+# Holds the name by which Apache knows a filter.
 
 use strict;
 use warnings;
 
-# Apache's names for what the server itself does with a body, in order.
+# Apache's names for the filters of the server itself, in order.
 my %OF_SERVER = (input => [qw(http_in core_in)], output => [qw(byterange content_length http_header http_outerror core)]);
 
-# The record of the server's filter with this number; undef behind the last one.
+# Returns the record of the server's filter with this number, or undef after the last filter.
 sub of_server {
     my ($class, $way, $number) = @_;
     my $name = $OF_SERVER{$way}[$number];
@@ -37,7 +37,7 @@ Apache2::FilterRec - the name of a filter
 
 =head1 DESCRIPTION
 
-An object of this class tells the kind of a filter.
+An object of this class tells the name of a filter.
 
 =head1 METHODS
 
@@ -45,24 +45,24 @@ An object of this class tells the kind of a filter.
 
 =item of_server(WAY, NUMBER)
 
-The record of a filter of the server by its number: WAY is C<input> or C<output>. undef behind the
-last one.
+Returns the record of the server's filter with this NUMBER, or undef after the last filter. WAY is
+C<input> or C<output>.
 
 =item new(NAME)
 
-Makes the object; the name is kept in lower case.
+Makes an object. The name is changed to lower case.
 
 =item name
 
-The name: C<modperl_request_output> and the like for filters in Perl, Apache's names for the
-server's own.
+Returns the name. A filter in Perl has a name such as C<modperl_request_output>. The server's own
+filters have Apache's names.
 
 =back
 
 =head1 DIFFERENCES
 
-The server's filters have Apache's names, but the front does their work: a brigade that is passed
-to one of them is passed to all.
+The front does the work of all the server's own filters at once. A brigade that is passed to any of
+these filters is passed to all of them.
 
 =head1 SEE ALSO
 

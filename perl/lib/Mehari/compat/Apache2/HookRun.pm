@@ -1,9 +1,9 @@
 package Apache2::HookRun;
 
-# `$r->run_fixups` and its like run the handlers of one phase once more, and `$r->die($status)` ends
-# the request with the page of a status. The methods are compiled (api/server.c). The methods of
-# access control also evaluate the configuration (phases/admission.c). The front's own part of a
-# phase is not repeated.
+# Loads methods such as `$r->run_fixups`, which run the handlers of one phase once more, and
+# `$r->die($status)`, which ends the request with an error page. The methods are XS (api/server.c).
+# The methods for access control also evaluate the configuration (phases/admission.c). The front's
+# own part of a phase is not repeated.
 
 use strict;
 use warnings;
@@ -41,7 +41,8 @@ phase.
 
 =item die(STATUS)
 
-Discards what was printed and answers with the page of the status. It returns to the caller.
+Discards what was printed. The response becomes the error page of the status. The method returns to
+its caller.
 
 =item run_post_read_request, run_translate_name, run_map_to_storage, run_header_parser,
 run_type_checker, run_fixups, run_log_transaction
@@ -50,7 +51,7 @@ Run the handlers of this phase.
 
 =item run_access_checker, run_check_user_id, run_auth_checker
 
-Run the handlers, and if these decline, return what the configuration says.
+Run the handlers. If all handlers decline, they return the result of the configuration's own rules.
 
 =item run_handler, invoke_handler
 

@@ -1,6 +1,6 @@
 package Apache2::Log;
 
-# Lines for the error log: `$r->log->warn(...)`, `$s->log_error(...)`,
+# Writes lines to the error log: `$r->log->warn(...)`, `$s->log_error(...)`,
 # `Apache2::ServerRec->log_serror(...)`.
 
 use strict;
@@ -12,7 +12,7 @@ use APR::Error ();
 
 my %LEVEL = (emerg => 0, alert => 1, crit => 2, error => 3, warn => 4, notice => 5, info => 6, debug => 7);
 
-# A sub may supply the words of a line. It runs only if the line is written.
+# Returns the text of a line. A sub among the words is called, and its result is the text.
 sub _text { return join '', map { ref $_ eq 'CODE' ? $_->() : defined $_ ? $_ : '' } @_ }
 
 for my $name (keys %LEVEL) {
@@ -21,13 +21,14 @@ for my $name (keys %LEVEL) {
     *$name = sub { my $self = shift; Mehari::log_line($level, _place($level, caller) . _text(@_)) if _is_wanted($self, $level); return };
 }
 
-# A line of the level debug begins with the caller's file and line, as in Apache.
+# Returns the start of a line. As in Apache, a line at the level debug begins with the file and line
+# of the caller.
 sub _place {
     my ($level, undef, $file, $line) = @_;
     return $level == 7 ? ($file =~ s{.*/}{}r) . "($line): " : '';
 }
 
-# Lines below the server's level are not even composed.
+# Returns whether the server's level allows a line. If not, the text of the line is not made.
 sub _is_wanted {
     my ($self, $level) = @_;
     my $server = ref $self && ref $$self ? $$self : return 1;
@@ -35,12 +36,13 @@ sub _is_wanted {
     return $level <= ($server->{loglevel} // 7);
 }
 
-# The caller's file and line, with level and status, for log_rerror.
+# Returns the caller's file and line, as arguments for log_rerror.
 sub LOG_MARK { my (undef, $file, $line) = caller; return ($file, $line) }
 
 @Apache2::Log::Request::ISA = @Apache2::Log::Server::ISA = ('Apache2::Log');
 
-# log_rerror($file, $line, $level, $status, $text ...): adds the text of an APR status.
+# log_rerror($file, $line, $level, $status, $text ...) writes a line, and adds the text of an APR
+# status.
 sub _with_status {
     my (undef, $file, $line, $level, $status, @text) = @_;
     my $reason = $status ? '(' . ($status + 0) . ')' . APR::Error::strerror($status) . ': ' : '';
@@ -89,8 +91,8 @@ Apache2::Log - lines for the error log
 
 =head1 DESCRIPTION
 
-The lines of a request are marked with the request. C<< $r->log >> and C<< $s->log >> return an
-object with a method per level.
+A line that a request writes names the request. C<< $r->log >> and C<< $s->log >> return an object
+with a method for each level.
 
 =head1 METHODS
 
@@ -98,9 +100,9 @@ object with a method per level.
 
 =item emerg, alert, crit, error, warn, notice, info, debug
 
-Each takes texts: C<< $r->log->warn(TEXTS) >>. They write a line at a level of the log. A code
-reference among the texts is called, and its result is the text. It is not called if C<<
-$s->loglevel >> was set below the level. They return nothing.
+Write a line at this level, and return nothing: C<< $r->log->warn(TEXTS) >>. A code reference among
+the texts is called, and its result is the text. If C<< $s->loglevel >> was set so that the line is
+not written, the code is not called.
 
 =item log_pid
 
@@ -114,7 +116,7 @@ Does nothing.
 
 =item LOG_MARK
 
-The file and the line of the caller, for log_rerror and log_serror.
+Returns the file and the line of the caller, as arguments for C<log_rerror> and C<log_serror>.
 
 =back
 
@@ -124,19 +126,19 @@ The file and the line of the caller, for log_rerror and log_serror.
 
 =item log
 
-The object for lines of this request.
+Returns the object for lines of this request.
 
 =item log_error(TEXTS), warn(TEXTS)
 
-Write a line at the level error, or warn.
+Write a line at the level error or warn.
 
 =item log_reason(REASON, [FILE])
 
-Writes that the access to FILE, or to the path, failed.
+Writes that the access to FILE failed, and why. FILE defaults to the path of the request.
 
 =item log_rerror(FILE, LINE, LEVEL, STATUS, TEXTS)
 
-Writes a line at a level; a STATUS other than 0 adds its number and text.
+Writes a line at a level. If STATUS is not 0, its number and its text are added.
 
 =back
 
@@ -146,15 +148,16 @@ Writes a line at a level; a STATUS other than 0 adds its number and text.
 
 =item log, log_error(TEXTS), warn(TEXTS), log_serror(FILE, LINE, LEVEL, STATUS, TEXTS)
 
-The same for a server.
+Do the same for a server.
 
 =back
 
 =head1 DIFFERENCES
 
 The log has the levels from error to debug: emerg, alert and crit are written as error. FILE and
-LINE are not part of the line. The directive LogLevel decides what is written, but a code
-reference is called whatever it says. The level is that of the server, not of the location.
+LINE are not part of the line. The directive LogLevel of the server decides which lines are written.
+The LogLevel of a location has no effect. A code reference is called even if LogLevel suppresses the
+line.
 
 =head1 SEE ALSO
 

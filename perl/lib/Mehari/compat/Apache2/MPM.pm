@@ -1,6 +1,6 @@
 package Apache2::MPM;
 
-# The server's process model, in the terms of Apache's multi-processing modules.
+# Describes the server's processes in the terms of Apache's multi-processing modules.
 
 use strict;
 use warnings;
@@ -9,7 +9,8 @@ sub is_threaded { return 0 }
 
 sub show { return 'prefork' }
 
-# The number of workers varies (MPMQ_IS_FORKED 3 is MPMQ_DYNAMIC 2). All other answers are no.
+# Answers questions about the workers. Their number varies: MPMQ_IS_FORKED (3) is MPMQ_DYNAMIC (2).
+# The answer to all other questions is no (0).
 sub query { my ($class, $what) = @_ > 1 ? @_ : (undef, @_); return $what == 3 ? 2 : $what >= 1 && $what <= 16 ? 0 : undef }
 
 1;
@@ -27,7 +28,7 @@ Apache2::MPM - the process model in Apache's terms
 
 =head1 DESCRIPTION
 
-Workers are processes with one thread of the server.
+A worker is a process, in which the server uses one thread.
 
 =head1 CLASS METHODS
 
@@ -35,21 +36,22 @@ Workers are processes with one thread of the server.
 
 =item show
 
-Always C<prefork>.
+Always returns C<prefork>.
 
 =item is_threaded
 
-Always 0.
+Always returns 0.
 
 =item query(CODE)
 
-For MPMQ_IS_FORKED, MPMQ_DYNAMIC. For other codes from 1 to 16, 0. Otherwise undef.
+Returns MPMQ_DYNAMIC for MPMQ_IS_FORKED, 0 for the other codes from 1 to 16, and undef for any other
+CODE.
 
 =back
 
 =head1 DIFFERENCES
 
-Numbers of workers are not told: see C<mehari status>.
+C<query> tells no numbers of workers. C<mehari status> shows them.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,7 @@
 package Apache2::Module;
 
-# The server's modules by Apache's names: those that Mehari replaces, and mod_perl.
+# Lists the server's modules by Apache's names: the modules that Mehari replaces, and mod_perl.
+# Defines directives for Perl modules.
 
 use strict;
 use warnings;
@@ -13,15 +14,15 @@ my @MODULES = qw(core mod_so http_core mod_access_compat mod_alias mod_auth_basi
     mod_setenvif mod_ssl mod_status);
 my %KNOWN = map { $_ => 1 } @MODULES;
 
-# loaded('mod_rewrite.c'): true if Mehari replaces it. 'Apache2::Status': true if the Perl module is
-# loaded.
+# loaded('mod_rewrite.c') returns whether Mehari replaces this module of Apache.
+# loaded('Apache2::Status') returns whether this Perl module is loaded.
 sub loaded {
     my ($name) = @_;
     return $KNOWN{ $name =~ s/\.(?:c|so)\z//r } ? 1 : 0 if $name =~ /\.(?:c|so)\z/ || $name =~ /\A(?:core|http_core|mod_\w+)\z/;
     return exists $INC{ ($name =~ s{::}{/}gr) . '.pm' } ? 1 : 0;
 }
 
-# Perl modules with directives come behind Apache's.
+# Returns the names of all modules: Apache's modules, then the Perl modules with directives.
 sub _names { return ((map { "$_.c" } @MODULES), Mehari::Directives->can('modules') ? Mehari::Directives::modules() : ()) }
 
 sub top_module { return _of(0) }
@@ -43,7 +44,7 @@ sub _of {
 sub next { my ($self) = @_; return _of($self->{index} + 1) }
 sub name { return $_[0]{name} }
 sub module_index { return $_[0]{index} }
-# The first of the module's commands. `next` returns the others.
+# Returns the first command of the module. The method `next` of a command returns the next command.
 sub cmds {
     my ($self) = @_;
     return Mehari::Directives::commands($self->{class}) if $self->{class};
@@ -78,16 +79,16 @@ sub _commands {
     return $next;
 }
 
-# The API version of Apache 2.4.
+# The version of Apache 2.4's API for modules.
 sub ap_api_major_version { return 20120211 }
 sub ap_api_minor_version { return 0 }
 
-# add($package, \@commands): defines directives of a Perl module for the following lines of the
-# configuration.
+# add($package, \@commands) defines directives of a Perl module. The following lines of the
+# configuration may use these directives.
 sub add { my ($package, $commands) = @_; require Mehari::Directives; return Mehari::Directives::add($package, $commands) }
 
-# get_config($class, $server, $per_dir): the object of a Perl module's directives, for a location or
-# for the server.
+# get_config($class, $server, $per_dir) returns the object that the directives of a Perl module have
+# filled, for a location or for the server.
 sub get_config {
     my ($class, $server, $per_dir) = @_;
     return undef unless Mehari::Directives->can('config');
@@ -139,25 +140,25 @@ any other argument and for an entry without a name.
 
 =item get_config(CLASS, SERVER, [PER_DIR_CONFIG])
 
-The object of a module for the sections of a request, or without PER_DIR_CONFIG for a server.
-undef if there is none.
+Returns the object of a module for the sections that apply to a request. Without PER_DIR_CONFIG, it
+returns the object for a server. Returns undef if there is no object.
 
 =item loaded(NAME)
 
-For a name such as C<mod_rewrite.c>: whether Mehari has its directives. For the name of a Perl
-module: whether it is loaded.
+For a name such as C<mod_rewrite.c>, it returns whether Mehari has the directives of this module.
+For the name of a Perl module, it returns whether the module is loaded.
 
 =item find_linked_module(NAME)
 
-The module of a name such as C<mod_rewrite.c>, or undef.
+Returns the module with a name such as C<mod_rewrite.c>, or undef.
 
 =item top_module
 
-The first module.
+Returns the first module.
 
 =item ap_api_major_version, ap_api_minor_version
 
-20120211 and 0, the numbers of Apache 2.4.
+Return 20120211 and 0, the numbers of Apache 2.4.
 
 =item remove_loaded_module
 
@@ -171,23 +172,24 @@ Dies: the modules are fixed.
 
 =item next
 
-The next module, or undef.
+Returns the next module, or undef.
 
 =item name, module_index
 
-The name with C<.c>, and the number.
+Return the name of the module with C<.c>, and the number of the module.
 
 =item cmds
 
-The first L<Apache2::Command> of a module. Only mod_perl.c has some.
+Returns the first L<Apache2::Command> of a module. Of the server's own modules, only mod_perl.c has
+commands.
 
 =back
 
 =head1 CALLBACKS
 
-The module may define DIR_CREATE, DIR_MERGE, SERVER_CREATE and SERVER_MERGE. A callback of a
-directive gets the object of its section, an L<Apache2::CmdParms> and the arguments. C<die> in a
-callback is a problem of the line.
+A module may define DIR_CREATE, DIR_MERGE, SERVER_CREATE and SERVER_MERGE. The callback of a
+directive gets the object of its section, an L<Apache2::CmdParms> and the arguments. If a callback
+dies, the server reports the message as an error in the line.
 
 =head1 DIFFERENCES
 

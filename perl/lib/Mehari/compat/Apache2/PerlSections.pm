@@ -1,7 +1,7 @@
 package Apache2::PerlSections;
 
-# `<Perl>` sections. Mehari::Configuration runs them. This module has the functions for their code,
-# and keeps their variables.
+# Supports the code of `<Perl>` sections: it has functions for this code, and keeps variables on
+# request. Mehari::Configuration runs the sections.
 
 use strict;
 use warnings;
@@ -11,13 +11,13 @@ our ($Save, $Server);
 # The packages whose variables are kept.
 my @kept;
 
-# The server that is being configured.
+# Returns the server that is being configured.
 sub server {
     require Apache2::ServerUtil;
     return Apache2::ServerRec->of_number($Mehari::Configuration::server || 0);
 }
 
-# A section has run: deletes its variables unless it asked to keep them.
+# Deletes the variables of a section that has run, unless the section asked to keep them.
 sub done {
     my ($package) = @_;
     if ($Save || $Apache::Server::SaveConfig) {
@@ -33,14 +33,14 @@ sub done {
     return;
 }
 
-# The kept variables as Perl code.
+# Returns the kept variables as Perl code.
 sub dump {
     require Data::Dumper;
     local ($Data::Dumper::Indent, $Data::Dumper::Sortkeys) = (1, 1);
     return join '', (map { _written($_) } @kept), "1;\n__END__\n";
 }
 
-# store($file): writes the kept variables to a file below ServerRoot.
+# store($file) writes the kept variables to a file below ServerRoot.
 sub store {
     my ($class, $file) = @_;
     require Apache2::ServerUtil;
@@ -65,7 +65,7 @@ sub _written {
     return $text;
 }
 
-# Code and handles cannot be written.
+# Returns a value that can be written as Perl code. Code and handles cannot.
 sub _value {
     my ($value) = @_;
     local $Data::Dumper::Terse = 1;
@@ -94,9 +94,9 @@ Apache2::PerlSections - Perl sections of the configuration
 
 =head1 DESCRIPTION
 
-The variables of a section are directives, and lines in C<@PerlConfig> and C<$PerlConfig> are
-lines of the file. A section runs in the site's perl while the configuration is read, and once
-more in every zygote.
+The variables of a section become directives. The lines in C<@PerlConfig> and C<$PerlConfig> become
+lines of the configuration. A section runs in the site's perl while the configuration is read, and
+once more in every zygote.
 
 =head1 VARIABLES
 
@@ -104,7 +104,7 @@ more in every zygote.
 
 =item $Apache2::PerlSections::Save
 
-True keeps the variables after the section.
+A true value keeps the variables after the section.
 
 =back
 
@@ -114,23 +114,23 @@ True keeps the variables after the section.
 
 =item server
 
-The Apache2::ServerRec that is being configured.
+Returns the Apache2::ServerRec that is being configured.
 
 =item dump
 
-The kept variables as Perl code.
+Returns the kept variables as Perl code.
 
 =item store(FILE)
 
-Writes this code to a file; a relative name begins at ServerRoot. Dies if the file cannot be
-written.
+Writes the result of C<dump> to a file. A relative name is below ServerRoot. Dies if the file cannot
+be written.
 
 =back
 
 =head1 DIFFERENCES
 
-Directives that a section sets by variables stand in the order of their names. A value that is
-code or another odd reference is a problem of the section.
+Directives that a section sets by variables are sorted by name. A variable whose value is code, or
+another reference that is no directive, is an error in the section.
 
 =head1 SEE ALSO
 

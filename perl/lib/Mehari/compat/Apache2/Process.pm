@@ -1,6 +1,6 @@
 package Apache2::Process;
 
-# The process of the server.
+# Represents the process of the server, with a pool for its lifetime.
 
 use strict;
 use warnings;
@@ -37,21 +37,21 @@ C<< $s->process >> returns an object of this class.
 
 =item new
 
-Returns the object.
+Returns an object.
 
 =item pool, pconf
 
-A pool for the life of the process, an L<APR::Pool>.
+Return a pool for the lifetime of the process, an L<APR::Pool>.
 
 =item short_name
 
-Always C<mehari>.
+Always returns C<mehari>.
 
 =back
 
 =head1 DIFFERENCES
 
-Both pools are one. Nothing calls the cleanups of this pool yet.
+Both methods return the same pool. Nothing calls the cleanups of this pool yet.
 
 =head1 SEE ALSO
 

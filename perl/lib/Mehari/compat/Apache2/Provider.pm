@@ -29,13 +29,13 @@ The directives PerlAddAuthzProvider and PerlAddAuthnProvider name providers.
 
 =item register_provider
 
-Dies and names the handlers to use.
+Dies with a message that names the handlers to use.
 
 =back
 
 =head1 DIFFERENCES
 
-Providers are registered in the configuration only.
+Only the configuration can register providers.
 
 =head1 SEE ALSO
 

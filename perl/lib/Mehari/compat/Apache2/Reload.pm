@@ -14,7 +14,7 @@ use ModPerl::Util       ();
 
 our $VERSION = '0.13';
 
-our %INCS;      # what `use Apache2::Reload` in a module registered
+our %INCS;      # path in @INC => file, of the registered modules
 our %Stat = ($INC{'Apache2/Reload.pm'} => time);
 our %UndefFields;
 
@@ -45,7 +45,7 @@ sub handler {
     return Apache2::Const::OK;
 }
 
-# ReloadModules: names, and `Foo::*`.
+# Returns the modules that ReloadModules names. `Foo::*` stands for all modules below Foo.
 sub _named {
     my ($words) = @_;
     my %found;
@@ -95,8 +95,8 @@ Apache2::Reload - reload changed modules
 
 =head1 DESCRIPTION
 
-At each request the handler looks for changed files among loaded modules and loads them again.
-C<use Apache2::Reload;> in a module registers it.
+At each request the handler looks for loaded modules whose files have changed, and loads these
+modules again. C<use Apache2::Reload;> in a module registers the module.
 
 =head1 VARIABLES
 
@@ -104,23 +104,24 @@ C<use Apache2::Reload;> in a module registers it.
 
 =item ReloadAll
 
-C<Off>: only registered modules and those of ReloadModules. The default is all modules.
+With C<Off>, the handler looks only at registered modules and those of ReloadModules. By default it
+looks at all modules.
 
 =item ReloadModules
 
-Names, separated by blanks; C<My::*> stands for all below.
+Names of modules, separated by blanks. C<My::*> stands for all modules below C<My>.
 
 =item ReloadDirectories
 
-Only files below these folders.
+The handler looks only at files below these folders.
 
 =item ReloadTouchFile
 
-Look only if this file has changed.
+The handler looks for changes only if this file has changed.
 
 =item ReloadDebug
 
-Log what is loaded again.
+The handler logs the modules that it loads again.
 
 =back
 
@@ -130,7 +131,7 @@ Log what is loaded again.
 
 =item handler(R)
 
-The handler. Returns OK. Dies if a module does not compile.
+Loads changed modules again. Returns OK. Dies if a module does not compile.
 
 =back
 
@@ -140,14 +141,14 @@ The handler. Returns OK. Dies if a module does not compile.
 
 =item register_module(PACKAGE, [FILE]), unregister_module(PACKAGE)
 
-Register a module, or take it out.
+Register a module, or undo this.
 
 =back
 
 =head1 DIFFERENCES
 
-ReloadByModuleName and ReloadConstantRedefineWarnings have no effect. A server with C<--watch>
-needs no such handler: it replaces all workers by new ones.
+ReloadByModuleName and ReloadConstantRedefineWarnings have no effect. A server with C<--watch> needs
+no such handler, because it replaces all workers when a file has changed.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,7 @@
 package Apache2::Request;
 
-# libapreq2's request: `Apache2::Request->new($r)` is an `$r` with parameters, uploads and cookies.
-# Subclasses wrap one as `{ r => $apreq }`.
+# Provides libapreq2's request. `Apache2::Request->new($r)` returns an `$r` with parameters, uploads
+# and cookies. An object of a subclass may be a hash that holds such an object: `{ r => $apreq }`.
 
 use strict;
 use warnings;
@@ -38,7 +38,7 @@ sub new {
     return $self;
 }
 
-# The only object of the request. The first call makes it.
+# Returns the only object of the request. The first call makes this object.
 sub instance {
     my ($class, $r, @options) = @_;
     return APR::Request::_instance() || APR::Request::_instance($class->new($r, @options));
@@ -70,8 +70,9 @@ Apache2::Request - libapreq2's request: parameters, uploads and cookies
 
 =head1 DESCRIPTION
 
-The object has the methods of L<APR::Request> and those of the request. A subclass may hold one
-as the key C<r>. Names of parameters are found in any case.
+The object has the methods of L<APR::Request> and the methods of the request. An object of a
+subclass may be a hash whose key C<r> holds such an object. The case of a parameter's name does not
+matter.
 
 =head1 METHODS
 
@@ -83,7 +84,7 @@ Returns the object. Dies for an unknown option.
 
 =item instance(R, OPTION => VALUE ...)
 
-The one object of this request; the first call makes it.
+Returns the one object of this request. The first call makes this object.
 
 =back
 
@@ -93,11 +94,11 @@ The one object of this request; the first call makes it.
 
 =item POST_MAX, MAX_BODY, READ_LIMIT => BYTES
 
-The longest body.
+The size of the largest allowed body.
 
 =item DISABLE_UPLOADS => FLAG
 
-Refuses a form with files.
+If true, a form with files is refused.
 
 =item TEMP_DIR => FOLDER
 
@@ -105,25 +106,26 @@ The folder for the files of uploads.
 
 =item BRIGADE_LIMIT, MAX_BRIGADE => BYTES
 
-Longer uploads are kept on disk, shorter ones in memory. The default is 256 KiB.
+Uploads larger than this are kept in files, and smaller uploads in memory. The default is 256 KiB.
 
 =item UPLOAD_HOOK => CODE, HOOK_DATA => VALUE
 
-The code gets the upload, a part of its content, the length of the part, and HOOK_DATA; at last
-an empty part.
+The code is called for each piece of an upload. The arguments are the upload, the piece, the length
+of the piece, and HOOK_DATA. The piece of the last call is empty.
 
 =back
 
 =head1 ERRORS
 
-A wrong form dies with an L<APR::Request::Error> when it is first read: 400 for broken escapes
-and malformed multipart, 413 for a body over the limit, 403 for a file that is refused. If
-nothing catches the error, this is the status of the response.
+When a program first reads an invalid form, the method dies with an L<APR::Request::Error>. If
+nothing catches this error, it gives the status of the response: 400 for broken C<%> codes and
+malformed multipart, 413 for a body over the limit, 403 for a refused file.
 
 =head1 DIFFERENCES
 
-The body is complete before Perl runs, so hooks are called when the object is made. A form has
-at most 100,000 parameters. What was parsed belongs to the request, whichever object asks.
+The whole body has arrived before Perl runs, so hooks are called when the object is made. A form may
+have at most 100,000 parameters. The parsed form belongs to the request. All objects of one request
+share it.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,7 @@
 package Apache2::RequestIO;
 
-# Reads the request's body and writes the response's. Nearly all of it is XS (xs/api/io.c).
+# Adds methods to `$r` that read the request's body and write the response's body. Nearly all of
+# them are XS (xs/api/io.c).
 
 use strict;
 use warnings;
@@ -16,7 +17,7 @@ sub BINMODE { return 1 }
 sub CLOSE   { return 1 }
 sub UNTIE   { return 1 }
 
-# Opening a handle that is tied to the request unties it and opens the underlying handle.
+# Unties a handle that is tied to the request, and opens the handle itself.
 sub OPEN {
     my ($self, $mode, @rest) = @_;
     untie *STDOUT;
@@ -64,8 +65,8 @@ Loading this module adds methods to L<Apache2::RequestRec>.
 
 =item print(TEXTS), puts(TEXTS)
 
-Writes texts and returns the number of bytes, or C<0E0> for none. Text that was decoded is
-written as UTF-8. With C<$|> set the output goes out at once.
+Write texts and return the number of bytes, or C<0E0> for none. Decoded text is written as UTF-8. If
+C<$|> is set, the output is sent at once.
 
 =item printf(FORMAT, VALUES)
 
@@ -73,13 +74,13 @@ Writes as perl's printf does.
 
 =item write(BUFFER, [LENGTH, [OFFSET]])
 
-Writes a part of a text and returns its length. A length of -1 means the whole. A negative
-offset counts from the end. Dies for an offset outside the text and for a length under -1.
+Writes a part of a text and returns the length of the part. A length of -1 means the whole text. A
+negative offset counts from the end. Dies for an offset outside the text, and for a length below -1.
 
 =item sendfile(FILE, [OFFSET, [LENGTH]])
 
-Writes a file, or LENGTH bytes from OFFSET on; a length of 0 means to the end. Returns 0 or the
-number of the system's error. In void context an error dies with an L<APR::Error>.
+Writes a file, or LENGTH bytes of the file from OFFSET on. A LENGTH of 0 means the rest of the file.
+Returns 0, or the system's error number. In void context it dies with an L<APR::Error> on an error.
 
 =item rflush
 
@@ -87,9 +88,9 @@ Sends what was written so far.
 
 =item read(BUFFER, LENGTH, [OFFSET])
 
-Reads up to LENGTH bytes of the body into the buffer, at OFFSET. A negative offset counts from
-the end. Returns the number of bytes, 0 at the end. Dies for a length under 1, for an offset
-before the beginning, and if an input filter has failed.
+Reads up to LENGTH bytes of the body into the buffer, at OFFSET. A negative offset counts from the
+end of the buffer. Returns the number of bytes, or 0 at the end of the body. Dies for a length below
+1, for an offset before the beginning, and if an input filter has failed.
 
 =item discard_request_body
 
@@ -97,19 +98,21 @@ Reads the rest of the body. Returns 0.
 
 =item setup_client_block, should_client_block, get_client_block(BUFFER, LENGTH)
 
-mod_perl 1's way to read: 0; whether there is a body; as C<read>.
+Read the body in mod_perl 1's way. C<setup_client_block> returns 0. C<should_client_block> returns
+whether there is a body. C<get_client_block> does the same as C<read>.
 
 =item PRINT, PRINTF, WRITE, READ, READLINE, GETC, BINMODE, CLOSE, FILENO, OPEN, UNTIE, TIEHANDLE
 
-C<tie *STDOUT, $r> and C<tie *STDIN, $r> call these.
+Make C<tie *STDOUT, $r> and C<tie *STDIN, $r> work. perl calls them.
 
 =back
 
 =head1 DIFFERENCES
 
-The body of the request is complete before Perl runs, so C<read> never waits. C<print> before
-the response phase is allowed. C<sendfile> refuses what is no regular file with the number of
-EISDIR. A write beyond the end of the buffer is refused, where mod_perl reads outside of it.
+The whole body of the request has arrived before Perl runs, so C<read> never waits. C<print> is
+allowed before the response phase too. If the file is no regular file, C<sendfile> returns the
+number of EISDIR. C<write> refuses a part that goes beyond the end of the buffer. mod_perl reads
+outside of the buffer in this case.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,7 @@
 package Apache2::RequestRec;
 
-# `$r`. The common methods are XS (Mehari.xs, xs/api). This module adds the rest, and finds methods
-# whose modules are not loaded yet.
+# Is the class of `$r`. The common methods are XS (Mehari.xs, xs/api). This module adds the other
+# methods, and loads the modules of methods that are not loaded yet.
 
 use strict;
 use warnings;
@@ -13,7 +13,8 @@ my %NUMBER;
 @NUMBER{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
 $NUMBER{HEAD} = 0;
 
-# A setter returns the old number. The numbers of registered methods follow those of HTTP's.
+# Returns the number of the method, and sets it. Methods that a site has registered have numbers
+# after those of HTTP's methods.
 sub method_number {
     my $self  = shift;
     my $slots = $self->_slots;
@@ -24,7 +25,7 @@ sub method_number {
 
 sub _registered { my ($method) = @_; return Apache2::ServerRec->can('method_register') ? Apache2::ServerRec::number_of_method($method) : undef }
 
-# 1001 for HTTP/1.1
+# Returns the protocol as a number, such as 1001 for HTTP/1.1.
 sub proto_num { my ($self) = @_; return $self->protocol =~ m{HTTP/(\d+)(?:\.(\d+))?} ? $1 * 1000 + ($2 || 0) : 1000 }
 
 sub request_time { my ($self) = @_; return $self->_slots->{request_time} //= time }
@@ -52,7 +53,8 @@ sub content_languages {
 sub useragent_ip   { my ($self) = @_; return $self->client_ip }
 sub useragent_addr { my ($self) = @_; return $self->connection->client_addr }
 
-# Storage for Apache's C modules, which do not exist here.
+# Stand for the storage of Apache's C modules, which do not exist here. Apache2::Module::get_config
+# takes `per_dir_config` as an argument.
 sub request_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 sub per_dir_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 
@@ -62,10 +64,11 @@ sub allowed_xmethods { return undef }
 sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
 sub READ { my $self = shift; $self->read(@_) }
 
-# The object holds only a number, so nothing has to be freed.
+# Exists so that AUTOLOAD is not called for it. The object holds only a number, so nothing is freed.
 sub DESTROY { return }
 
-# The filters of the request, the first one first. Those of the protocol follow Perl's.
+# Return the first filter of the request, or the first filter of the server itself, which comes
+# after Perl's filters.
 sub input_filters        { return _place($_[0], 'input',  0) }
 sub output_filters       { return _place($_[0], 'output', 0) }
 sub proto_input_filters  { return _place($_[0], 'input',  0, 'of_server') }
@@ -116,12 +119,11 @@ Apache2::RequestRec - the request, $r
 
 =head1 DESCRIPTION
 
-A handler gets the request as its argument. Most methods are compiled. A method whose module is
-not loaded is found, and its module is loaded, so C<use> lines for C<Apache2::*> are optional
-here.
+A handler gets the request as its argument. If a program calls a method whose module is not loaded,
+the module is loaded. With Mehari, C<use> lines for C<Apache2::*> are therefore optional.
 
-A method that gets and sets returns the old value. An object that is a hash with a key C<r> or
-C<_r> may stand for the request, as subclasses of C<Apache2::RequestRec> have it.
+A method that gets and sets a value returns the old value. An object that is a hash with a key C<r>
+or C<_r> may stand for the request. Subclasses of C<Apache2::RequestRec> are often such hashes.
 
 =head1 METHODS
 
@@ -129,165 +131,169 @@ C<_r> may stand for the request, as subclasses of C<Apache2::RequestRec> have it
 
 =item uri([URI])
 
-The path of the request, decoded, without the query. A PerlTransHandler may set it.
+Gets or sets the path of the request, decoded and without the query. A PerlTransHandler may set it.
 
 =item unparsed_uri([TEXT])
 
-The target as the client sent it.
+Gets or sets the request target as the client sent it.
 
 =item args([QUERY])
 
-The query as sent, or undef.
+Gets or sets the query as the client sent it. Without a query it is undef.
 
 =item path_info([PATH])
 
-The part of the path behind the file.
+Gets or sets the part of the path after the file.
 
 =item filename([FILE])
 
-The file that the path means. It need not exist. If no Perl handler responds, the server sends
-this file.
+Gets or sets the file to which the path leads. The file need not exist. If no Perl handler responds,
+the server sends this file.
 
 =item finfo([FINFO])
 
-An L<APR::Finfo> of the file. Its type is FILETYPE_NOFILE if there is no file.
+Gets or sets the L<APR::Finfo> of the file. If there is no file, its type is FILETYPE_NOFILE.
 
 =item method([NAME]), method_number([NUMBER])
 
-The method and its C<M_*> number. M_INVALID is the number of an unknown method.
+Get or set the method and its number C<M_*>. The number of an unknown method is M_INVALID.
 
 =item the_request([LINE])
 
-The request line.
+Gets or sets the request line.
 
 =item protocol([TEXT])
 
-The protocol, such as C<HTTP/1.1>.
+Gets or sets the protocol, such as C<HTTP/1.1>.
 
 =item proto_num
 
-The protocol as a number: 1001 is HTTP/1.1.
+Returns the protocol as a number: 1001 is HTTP/1.1.
 
 =item hostname([NAME])
 
-The name that the client asked for.
+Gets or sets the host name that the client asked for.
 
 =item header_only
 
-True for HEAD.
+Returns true for a HEAD request.
 
 =item assbackwards([FLAG]), no_local_copy([FLAG]), proxyreq([NUMBER]), used_path_info([NUMBER])
 
-Numbers that are 0 until a program sets them.
+Get or set numbers that are 0 until a program sets them.
 
 =item headers_in
 
-The fields of the request, an L<APR::Table>.
+Returns the fields of the request, an L<APR::Table>.
 
 =item headers_out
 
-The fields of the response. An error page does not send them.
+Returns the fields of the response, an L<APR::Table>. An error page does not have these fields.
 
 =item err_headers_out
 
-Fields that are sent with every response, errors too.
+Returns the fields that are sent with every response, error pages too, an L<APR::Table>.
 
 =item notes([NAME, [VALUE]])
 
-Without a name, a table of texts for the handlers of this request. With a name, the value, and
-undef as a new value removes it.
+Without a NAME, it returns a table of texts for the handlers of this request. With a NAME, it gets
+or sets a text. The VALUE undef removes the text.
 
 =item subprocess_env([NAME, [VALUE]])
 
-The table of the variables for programs. In void context without arguments it fills C<%ENV>.
-With a name, the value.
+Without a NAME, it returns the table of the environment variables for programs, or fills C<%ENV> in
+void context. With a NAME, it gets or sets a variable.
 
 =item content_type([TYPE]), content_encoding([CODING])
 
-Fields of the response. Setting the type tells the server that no header block is printed.
+Get or set the fields Content-Type and Content-Encoding of the response. A handler that sets the
+type prints no header block.
 
 =item content_languages([ARRAY])
 
-The languages of the response, an array reference. Dies for anything else.
+Gets or sets the languages of the response, an array reference. Dies for any other value.
 
 =item status([NUMBER])
 
-The status of the response, 200 at first. Dies unless the new one is from 200 to 599.
+Gets or sets the status of the response, which is 200 at first. Dies unless the new status is from
+200 to 599.
 
 =item status_line([TEXT])
 
-A status with words of its own, such as C<404 Gone fishing>.
+Gets or sets a status with a reason phrase of its own, such as C<404 Gone fishing>.
 
 =item handler([NAME])
 
-The name of SetHandler. Dies in the response phase at a change between C<modperl> and
-C<perl-script>.
+Gets or sets the value of SetHandler. In the response phase it dies if the value changes from
+C<modperl> to C<perl-script>, or from C<perl-script> to C<modperl>.
 
 =item user([NAME]), ap_auth_type([TYPE])
 
-The authenticated user and how the user was authenticated. Both reach the access log and
-programs.
+Get or set the authenticated user, and the kind of authentication. Programs and the access log get
+both.
 
 =item mtime([SECONDS])
 
-The time of the last change, in seconds since 1970; 0 at first. See also C<update_mtime>.
+Gets or sets the time of the last change, in seconds since 1970. It is 0 at first. See also
+C<update_mtime>.
 
 =item allowed([BITS]), allowed_methods
 
-The bits of the methods for the Allow field.
+Get or set the methods for the field Allow, as bits and as an object.
 
 =item allowed_xmethods, request_config
 
-Always undef.
+C<allowed_xmethods> returns undef. C<request_config> returns an object without content.
 
 =item bytes_sent
 
-Bytes of the body written so far; in a PerlLogHandler, those of the response that the server has
-sent.
+Returns the number of bytes of the body that the program has written so far. In a PerlLogHandler it
+returns the number of bytes of the body that the server has sent.
 
 =item request_time
 
-Seconds since 1970.
+Returns the time of the request in seconds since 1970.
 
 =item client_ip, useragent_ip
 
-The address of the client as text.
+Return the address of the client as text.
 
 =item useragent_addr
 
-The same as an L<APR::SockAddr>.
+Returns the address of the client as an L<APR::SockAddr>.
 
 =item connection, server, pool
 
-The L<Apache2::Connection>, L<Apache2::ServerRec> and L<APR::Pool> of the request.
+Return the L<Apache2::Connection>, the L<Apache2::ServerRec> and the L<APR::Pool> of the request.
 
 =item per_dir_config
 
-For C<Apache2::Module::get_config>: the sections of the request.
+Returns the sections that apply to the request, as an argument for C<Apache2::Module::get_config>.
 
 =item main, prev, next
 
-The request around a sub-request; the request before an internal redirect; the request after it.
-undef if there is none.
+C<main> returns the request that has made this sub-request. C<prev> returns the request before an
+internal redirect, and C<next> the request after it. They return undef if there is no such request.
 
 =item input_filters, output_filters, proto_input_filters, proto_output_filters
 
-A place among the filters, with C<get_brigade>, C<pass_brigade>, C<fflush>, C<next> and C<frec>.
+Return a place in the chain of filters. It has the methods C<get_brigade>, C<pass_brigade>,
+C<fflush>, C<next> and C<frec>. The two with C<proto> return the first of the server's own filters.
 
 =back
 
 =head1 ERRORS
 
-Every method dies if the request has ended, in a thread that the program has started, and for an
-argument that is no request.
+Every method dies if the request has ended, if it is called in a thread that the program has
+started, or if its object is no request.
 
 =head1 DIFFERENCES
 
-C<request_time> is the time of its first call in a request. C<args> is undef, not empty, for a
-URL that ends with C<?>. C<unparsed_uri>, C<hostname> and other facts are those that the front
-read; C<headers_out> after the head was sent has no effect. C<request_config> is undef, because
-no C module of Apache can store anything. F<docs/reference/modperl-behaviours.md> compares each
-method with mod_perl.
+C<request_time> is the time of the first call in a request. For a URL that ends with C<?>, C<args>
+is undef and not empty. A new value of C<unparsed_uri>, C<hostname> and similar methods does not
+change what the front has read. After the head was sent, a change of C<headers_out> has no effect.
+C<request_config> holds nothing, because there are no C modules of Apache that could store anything.
+F<docs/reference/modperl-behaviours.md> compares each method with mod_perl.
 
 =head1 SEE ALSO
 

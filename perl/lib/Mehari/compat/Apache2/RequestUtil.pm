@@ -1,6 +1,6 @@
 package Apache2::RequestUtil;
 
-# Further methods of a request. Most of them are XS (xs/api/request.c).
+# Adds further methods to `$r`. Most of them are XS (xs/api/request.c).
 
 use strict;
 use warnings;
@@ -15,7 +15,8 @@ sub get_server_name { my ($self) = @_; return $self->_server_name }
 
 sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
 
-# The configured folder, or the one set for the request. Returns the previous value.
+# Returns the document root: the configured folder, or the folder that was set for this request. An
+# argument sets it for this request.
 {
     my $configured = \&document_root;
     no warnings 'redefine';
@@ -28,7 +29,7 @@ sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
     };
 }
 
-# "404 Not Found"
+# Returns a status with its reason phrase, such as "404 Not Found".
 sub Apache2::RequestUtil::get_status_line { my ($status) = @_; require Mehari::Reasons; return Mehari::Reasons::line($status) }
 
 sub as_string {
@@ -40,7 +41,7 @@ sub as_string {
     return "$text\n";
 }
 
-# The whole file; dies with an APR::Error.
+# Returns a reference to the whole content of the request's file. Dies with an APR::Error.
 sub slurp_filename {
     my ($self, $tainted) = @_;
     my $name = $self->filename;
@@ -59,17 +60,17 @@ sub set_basic_credentials {
     return;
 }
 
-# The front enforces the limit and has refused larger bodies.
+# Always returns 0. The front enforces the limit: it has refused larger bodies before.
 sub get_limit_req_body { return 0 }
 
-# Adds configuration for the rest of the request.
+# Adds lines of configuration for the rest of the request.
 sub add_config { my ($self, $lines) = @_; require Mehari::RequestConfiguration; return Mehari::RequestConfiguration::apply($self, $lines) }
 
 sub psignature { my ($self, $prefix) = @_; return '' }
 
 sub register_auth_provider { CORE::die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
 
-# Apache2::RequestRec->new($c): another request of the connection, as for `/`.
+# Apache2::RequestRec->new($c) returns a sub-request for `/` on the connection.
 sub new {
     my ($class, $connection) = @_;
     require Apache2::SubRequest;
@@ -99,8 +100,7 @@ Apache2::RequestUtil - handlers, variables and notes of a request
 
 =head1 DESCRIPTION
 
-Loading this module adds methods to L<Apache2::RequestRec>. Its own functions are about the
-current request.
+Loading this module adds methods to L<Apache2::RequestRec>. The module itself has two functions.
 
 =head1 CLASS METHODS
 
@@ -112,8 +112,8 @@ Returns the request that is being served. Dies outside of a request, except in v
 
 =item get_status_line(STATUS)
 
-A function: the number with its words, such as C<404 Not Found>. An unknown status has the words
-of 500.
+A function. Returns the status with its reason phrase, such as C<404 Not Found>. For an unknown
+status it returns C<500 Internal Server Error>.
 
 =back
 
@@ -123,57 +123,61 @@ of 500.
 
 =item dir_config([NAME, [VALUE]])
 
-The variables of PerlSetVar and PerlAddVar: an L<APR::Table>, or the first value of a name. A
-new value holds for the rest of the request; undef removes it.
+Returns the variables of PerlSetVar and PerlAddVar as an L<APR::Table>, or the first value of a
+NAME. A new VALUE is valid for the rest of the request. The VALUE undef removes the variable.
 
 =item push_handlers(PHASE, HANDLERS), set_handlers(PHASE, HANDLERS)
 
-Adds handlers to a phase of this request, or replaces them. A handler is a name or code; several
-are an array reference. C<set_handlers> with undef removes all. Returns true, and false with a line
-in the error log for an unknown phase. Dies for what is no handler.
+C<push_handlers> adds handlers to a phase of this request. C<set_handlers> replaces the handlers of
+a phase, or removes them if HANDLERS is undef. A handler is a name or a code reference. Several
+handlers are given as an array reference. Both return true. For an unknown phase they return false
+and write a line to the error log. They die for a value that is no handler.
 
 =item get_handlers(PHASE)
 
-An array reference of the handlers of a phase, as code where a name can be loaded.
+Returns an array reference of the handlers of a phase. A handler is a code reference if its name can
+be loaded, else the name.
 
 =item pnotes([NAME, [VALUE]])
 
-Notes of any kind until the end of the request. Without a name, the hash. A new value is kept
-itself, not as a copy, and is returned.
+Returns or sets a note, which may be any value and lasts until the end of the request. Without a
+NAME, it returns the hash of all notes. It keeps a new VALUE itself and not a copy, and returns the
+VALUE.
 
 =item pnotes_kill
 
-Empties these notes.
+Removes all notes of C<pnotes>.
 
 =item no_cache([FLAG])
 
-True sets Pragma, Cache-Control and Expires so that nothing keeps the response; false removes
-the first two. Returns the flag before.
+If FLAG is true, it sets Pragma, Cache-Control and Expires so that no cache stores the response. If
+FLAG is false, it removes Pragma and Cache-Control. Returns the old flag.
 
 =item is_initial_req
 
-False in a sub-request and after an internal redirect.
+Returns false in a sub-request and after an internal redirect, else true.
 
 =item is_perl_option_enabled(NAME)
 
-Whether PerlOptions turns on ParseHeaders, SetupEnv, GlobalRequest or MergeHandlers here. Dies
-for another name.
+Returns whether PerlOptions turns on NAME for this request: ParseHeaders, SetupEnv, GlobalRequest or
+MergeHandlers. Dies for any other name.
 
 =item location
 
-The path of the C<< <Location> >> of the request.
+Returns the path of the C<< <Location> >> section of the request.
 
 =item location_merge(PATH)
 
-Puts the configuration of another location in force. Returns whether there is one.
+Applies the configuration of another location to the request. Returns whether there is such a
+location.
 
 =item document_root([FOLDER])
 
-The folder of the site. A new value holds for this request.
+Gets or sets the folder of the site. A new value is valid for this request only.
 
 =item get_server_name, get_server_port
 
-The name of the server for this request, and the port of the connection.
+Return the name of the server for this request, and the port of the connection.
 
 =item add_config(LINES)
 
@@ -183,12 +187,13 @@ AuthType, and handlers of later phases. Dies for any other line.
 
 =item as_string
 
-The request line, the fields of the request, the status and the fields of the response, as text.
+Returns the request line, the fields of the request, the status and the fields of the response, as
+text.
 
 =item slurp_filename
 
-A reference to the whole content of the file. Dies with an L<APR::Error> if the file cannot be
-read.
+Returns a reference to the whole content of the request's file. Dies with an L<APR::Error> if the
+file cannot be read.
 
 =item set_basic_credentials(USER, PASSWORD)
 
@@ -200,15 +205,15 @@ Replaces this worker after the request.
 
 =item new(CONNECTION)
 
-A class method: a sub-request for C</> on a connection.
+A class method. Returns a sub-request for C</> on a connection.
 
 =item get_limit_req_body
 
-Always 0: the front has refused bodies that are too large.
+Always returns 0, because the front has refused bodies that are too large.
 
 =item psignature(PREFIX)
 
-Always the empty text.
+Always returns the empty text.
 
 =item register_auth_provider
 

@@ -1,6 +1,6 @@
 package Apache2::Resource;
 
-# Resource limits of the worker's process: `PerlSetEnv PERL_RLIMIT_DATA 32:48` (MiB) and
+# Sets resource limits of the worker's process: `PerlSetEnv PERL_RLIMIT_DATA 32:48` (MiB) and
 # `PerlChildInitHandler Apache2::Resource`.
 
 use strict;
@@ -10,7 +10,7 @@ use Mehari ();
 
 our $Debug = $ENV{PERL_RLIMIT_DEBUG};
 
-# Linux's numbers of the limits, and the units of their values.
+# limit => [Linux's number of the limit, the factor from the variable's unit to Linux's unit].
 my %LIMIT = (
     CPU => [0, 1], FSIZE => [1, 1 << 20], DATA => [2, 1 << 20], STACK => [3, 1 << 20], CORE => [4, 1 << 20], RSS => [5, 1 << 20],
     NPROC => [6, 1], NOFILE => [7, 1], OPEN_MAX => [7, 1], MEMLOCK => [8, 1 << 20], AS => [9, 1 << 20], VMEM => [9, 1 << 20],
@@ -51,12 +51,12 @@ Apache2::Resource - resource limits of a worker
 
 =head1 DESCRIPTION
 
-A variable PERL_RLIMIT_NAME sets a limit: its soft value, and after a colon the hard one. Values
-of CPU are seconds, of NPROC, NOFILE and OPEN_MAX numbers, and of FSIZE, DATA, STACK, CORE, RSS,
-MEMLOCK, AS and VMEM MiB.
+A variable PERL_RLIMIT_NAME sets the limit NAME: the soft limit, a colon and the hard limit. CPU is
+in seconds. NPROC, NOFILE and OPEN_MAX are numbers. FSIZE, DATA, STACK, CORE, RSS, MEMLOCK, AS and
+VMEM are in MiB.
 
-With PERL_RLIMIT_DEFAULTS the limits are CPU 360, DATA 32:64, AS 64:128, CORE 0 and STACK 20:40
-unless named. With PERL_RLIMIT_DEBUG each is logged.
+If PERL_RLIMIT_DEFAULTS is set, the limits without a variable are CPU 360, DATA 32:64, AS 64:128,
+CORE 0 and STACK 20:40. If PERL_RLIMIT_DEBUG is set, each limit is logged.
 
 =head1 FUNCTIONS
 
@@ -64,14 +64,15 @@ unless named. With PERL_RLIMIT_DEBUG each is logged.
 
 =item handler, default_handler
 
-Set the limits of this process. Return OK. A limit that does not exist or cannot be set is a
+Set the limits of this process. Return OK. A limit that does not exist or cannot be set causes a
 warning.
 
 =back
 
 =head1 DIFFERENCES
 
-The numbers of limits are Linux's, and BSD::Resource is not needed. There is no page of status.
+The numbers of limits are those of Linux. The module BSD::Resource is not needed. There is no status
+page.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package Apache2::Response;
 
-# Methods for the head of the response.
+# Adds methods for the head of the response to `$r`.
 
 use strict;
 use warnings;
@@ -15,14 +15,14 @@ use APR::Date ();
 
 sub set_content_length { my ($self, $length) = @_; $self->headers_out->set('Content-Length', 0 + $length); return }
 
-# The latest change of anything that the response depends on.
+# Raises mtime, the time of the last change of anything that the response depends on.
 sub update_mtime {
     my ($self, $time) = @_;
     $self->mtime($time) if ($time || 0) > $self->mtime;
     return;
 }
 
-# The time is never later than now.
+# Returns the time, or now if the time is in the future.
 sub rationalize_mtime { my ($self, $time) = @_; my $now = time; return $time > $now ? $now : $time }
 
 sub set_last_modified {
@@ -45,7 +45,8 @@ sub set_etag { my ($self) = @_; $self->headers_out->set('ETag', $self->make_etag
 
 sub set_keepalive { return 1 }
 
-# Evaluates the client's If-* fields with headers_out (RFC 9110 section 13.2.2): OK, 304 or 412.
+# Compares the client's If-* fields with headers_out (RFC 9110 section 13.2.2). Returns OK, 304 or
+# 412.
 sub meets_conditions {
     my ($self) = @_;
     my $status = $self->status;
@@ -81,8 +82,8 @@ sub _has_etag {
     return 0;
 }
 
-# send_cgi_header($text): a header block as a script prints it. The text behind its empty line is
-# body.
+# send_cgi_header($text) reads a header block as a CGI script prints it. The text after the empty
+# line belongs to the body.
 sub send_cgi_header {
     my ($self, $text) = @_;
     my ($head, $body) = $text =~ /\A(.*?\n)(?:\r?\n(.*))?\z/s ? ($1, $2) : ($text, undef);
@@ -112,7 +113,7 @@ sub _cgi_status {
     return;
 }
 
-# Sends the page of the status, as if a handler had returned the status.
+# Dies and names an alternative: a handler returns the status itself.
 sub send_error_response {
     my ($self) = @_;
     CORE::die "Apache2::RequestRec::send_error_response: return the status from the handler instead\n";
@@ -152,7 +153,8 @@ Loading this module adds methods to L<Apache2::RequestRec>. Times are seconds si
 
 =item custom_response(STATUS, DOCUMENT)
 
-The page of a status for this request: a text, a path or a URL, as the directive ErrorDocument.
+Sets the error page of a status for this request: a text, a path or a URL, as in the directive
+ErrorDocument.
 
 =item set_content_length(BYTES)
 
@@ -160,20 +162,20 @@ Sets Content-Length.
 
 =item update_mtime(TIME)
 
-Makes C<mtime> this time if it is later.
+Sets C<mtime> to this time if the time is later than C<mtime>.
 
 =item rationalize_mtime(TIME)
 
-The time, or now if the time is in the future.
+Returns the time, or now if the time is in the future.
 
 =item set_last_modified([TIME])
 
-Updates C<mtime> and sets Last-Modified from it.
+Updates C<mtime> and sets Last-Modified to C<mtime>.
 
 =item make_etag(WEAK)
 
-An ETag from the size of the file and C<mtime>. It is weak if WEAK is true or the change is no
-older than a second.
+Returns an ETag made of the size of the file and C<mtime>. The ETag is weak if WEAK is true, or if
+the last change was less than a second ago.
 
 =item set_etag
 
@@ -181,17 +183,18 @@ Sets ETag.
 
 =item meets_conditions
 
-Compares the client's If-Match, If-Unmodified-Since, If-None-Match and If-Modified-Since with
-ETag, C<mtime> and Last-Modified. Returns 0, 304 or 412. A status from 300 on returns 0.
+Compares the client's If-Match, If-Unmodified-Since, If-None-Match and If-Modified-Since with ETag,
+C<mtime> and Last-Modified. Returns 0, 304 or 412. If the status of the response is 300 or more, it
+returns 0.
 
 =item send_cgi_header(TEXT)
 
-Takes a header block as a CGI program prints it. What follows its empty line is body. Dies for a
-line that is no field.
+Takes a header block as a CGI program prints it. The text after the empty line belongs to the body.
+Dies for a line that is no field.
 
 =item set_keepalive
 
-Returns 1; the front decides.
+Returns 1. The front decides whether the connection is kept.
 
 =item send_error_response, send_mmap
 
@@ -201,8 +204,8 @@ Die and name an alternative.
 
 =head1 DIFFERENCES
 
-Return the status from the handler in place of C<send_error_response>. C<send_cgi_header>
-returns nothing and needs no complete block.
+In place of C<send_error_response>, return the status from the handler. C<send_cgi_header> returns
+nothing, and accepts a part of a header block.
 
 =head1 SEE ALSO
 

@@ -1,13 +1,13 @@
 package Apache2::ServerRec;
 
-# A server or virtual host, with its configuration.
+# Represents a server or a virtual host, with its configuration.
 
 use strict;
 use warnings;
 use Mehari ();
 use Mehari::Server ();
 
-# One object per server, by its number. 0 is the main server.
+# The objects of the servers, by number. 0 is the main server.
 my @servers;
 
 sub of_number {
@@ -17,11 +17,11 @@ sub of_number {
 
 sub main { return of_number(__PACKAGE__, 0) }
 
-# For $r->server.
+# Returns the object for $r->server.
 sub of_request {
     my ($class, $r) = @_;
     my $self = of_number($class, Mehari::Server::number_of_request());
-    # Without a ServerName, the name is that of the request.
+    # Without a ServerName, the server's name is the host name of the request.
     $self->{server_hostname} = $r->_server_name unless defined $self->_said('server_hostname');
     return $self;
 }
@@ -48,17 +48,17 @@ for my $name (keys %DEFAULT) {
 
 sub is_virtual { my ($self) = @_; return $self->{number} ? 1 : 0 }
 
-# ServerAlias without and with wildcards; undef without any.
+# Return the names of ServerAlias without wildcards, or with wildcards. undef: there are none.
 sub names      { return _list(grep { !/[*?]/ } $_[0]->_aliases) }
 sub wild_names { return _list(grep { /[*?]/ } $_[0]->_aliases) }
 sub _aliases   { my ($self) = @_; return split ' ', $self->_said('names') // '' }
 sub _list      { return @_ ? bless [@_], 'APR::ArrayHeader' : undef }
 sub addrs      { return bless [], 'Apache2::ServerAddr' }
 
-# The main server, then the virtual hosts.
+# Returns the next server: the virtual hosts follow the main server.
 sub next { my ($self) = @_; my $next = $self->{number} + 1; return $next < Mehari::Server::count() ? of_number(ref $self, $next) : undef }
 
-# Storage for Apache's C modules, which do not exist here.
+# Stand for the storage of Apache's C modules, which do not exist here.
 sub module_config   { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 sub lookup_defaults { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 sub context         { return 0 }
@@ -97,45 +97,45 @@ C<< $r->server >> and C<< Apache2::ServerUtil->server >> return objects of this 
 
 =item server_admin([TEXT]), server_hostname([NAME]), port([NUMBER]), server_scheme([TEXT])
 
-Values of the configuration. Without a ServerName, the host name is that of the request. The
-port is 0 where neither ServerName nor the address of the host has one.
+Get or set values of the configuration. Without a ServerName, the server's name is the host name of
+the request. The port is 0 if neither ServerName nor the address of the virtual host has a port.
 
 =item document_root([FOLDER]), path([TEXT]), error_fname([FILE]), loglevel([NUMBER])
 
-Values of the configuration. Levels are the constants C<LOG_*>.
+Get or set values of the configuration. Levels are the constants C<LOG_*>.
 
 =item timeout([TIME]), keep_alive_timeout([TIME])
 
-Microseconds.
+Get or set these times in microseconds.
 
 =item keep_alive([FLAG]), keep_alive_max([NUMBER])
 
-Whether connections are kept, and for how many requests.
+Get or set whether connections are kept, and for how many requests.
 
 =item limit_req_line([BYTES]), limit_req_fieldsize([BYTES]), limit_req_fields([NUMBER])
 
-The limits of a request's head.
+Get or set the limits of a request's head.
 
 =item is_virtual
 
-Whether it is a virtual host.
+Returns whether the object is a virtual host.
 
 =item names, wild_names
 
-The names of ServerAlias without and with wildcards, as an APR::ArrayHeader, which is an array
-reference here.
+Return the names of ServerAlias without wildcards, and with wildcards. The result is an
+APR::ArrayHeader, which is an array reference here, or undef if there are no such names.
 
 =item addrs
 
-An Apache2::ServerAddr, without content.
+Returns an Apache2::ServerAddr without content.
 
 =item next
 
-The next virtual host, or undef. The main server is the first.
+Returns the next virtual host, or undef. The virtual hosts follow the main server.
 
 =item process
 
-The L<Apache2::Process>.
+Returns the L<Apache2::Process>.
 
 =item log_error(TEXTS), warn(TEXTS)
 
@@ -143,18 +143,19 @@ Write a line to the error log.
 
 =item uid, gid
 
-mod_perl 1's names of the user and the group.
+Return the numbers of the user and the group, under mod_perl 1's names.
 
 =item module_config, lookup_defaults, context
 
-For C modules: undef, undef and 0.
+C<module_config> and C<lookup_defaults> return an object for L<Apache2::Module>. C<context> returns
+0.
 
 =back
 
 =head1 DIFFERENCES
 
-A new value changes what this worker reads, and nothing of the front. The methods of
-L<Apache2::ServerUtil> and L<Apache2::Log> belong to these objects too.
+A new value is valid in this worker only, and has no effect on the front. The objects also have the
+methods of L<Apache2::ServerUtil> and L<Apache2::Log>.
 
 =head1 SEE ALSO
 

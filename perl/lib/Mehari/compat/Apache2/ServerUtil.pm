@@ -1,6 +1,6 @@
 package Apache2::ServerUtil;
 
-# The server as a whole.
+# Provides functions about the whole server, and adds methods to Apache2::ServerRec.
 
 use strict;
 use warnings;
@@ -14,10 +14,11 @@ use APR::Pool          ();
 
 my @components;
 
-# The main server.
+# Returns the main server.
 sub server { return Apache2::ServerRec->main }
 
-# mod_perl reads its configuration twice. Code that waits for the second time finds it here.
+# Always returns 2. mod_perl reads its configuration twice, and some code acts only in the second
+# pass.
 sub restart_count { return 2 }
 
 sub server_root { return Mehari::Server::root() }
@@ -32,17 +33,17 @@ sub server_root_relative {
     return $path =~ m{\A/} ? $path : length $path ? server_root() . "/$path" : server_root() . '/';
 }
 
-# The date of the server's modules.
+# Returns the date of this file.
 sub get_server_built { return POSIX::strftime('%Y-%m-%dT%H:%M:%S', gmtime((stat __FILE__)[9] // 0)) }
 
 sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_perl/2.0.12', sprintf('Perl/v%vd', $^V), @components }
 sub get_server_version     { return get_server_description() }
 sub get_server_banner      { return get_server_description() }
 
-# `mehari serve -D NAME`, `Define`, and MODPERL2.
+# Returns whether a name is defined: by `mehari serve -D NAME`, by `Define`, or MODPERL2.
 sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
 
-# The User and Group of the configuration, which the workers have.
+# Return the user and the group of the process: the User and Group of the configuration.
 sub user_id  { return $> }
 sub group_id { return 0 + $) }
 
@@ -60,7 +61,7 @@ use warnings;
 use Carp ();
 use APR::Table ();
 
-# add_config(\@lines): works only while the configuration is read.
+# add_config(\@lines) adds lines. It works only while the configuration is read.
 sub add_config {
     my ($self, $lines) = @_;
     Carp::croak("Can't run '\$s->add_config' after server startup") if Mehari::Server::is_serving();
@@ -71,7 +72,7 @@ sub add_config {
 
 sub add_version_component { my ($self, $component) = @_; push @components, $component; return }
 
-# dir_config of the server: the `PerlSetVar` lines outside of sections.
+# Returns the server's variables: those of the `PerlSetVar` lines outside of sections.
 sub dir_config {
     my ($self, $name, @value) = @_;
     my $table = $self->{dir_config} ||= _variables($self->{number});
@@ -89,13 +90,14 @@ sub _variables {
     return $table;
 }
 
-# push_handlers($phase => $handler): phases of requests apply to future requests, the others to this
-# server's life (PerlChildInitHandler ...).
+# push_handlers($phase => $handler) adds a handler. A handler for a phase of requests runs for
+# future requests. Other handlers run when the server reaches their phase (PerlChildInitHandler
+# ...).
 sub push_handlers { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 0) }
 sub set_handlers  { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 1) }
 sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($self->{number}, $phase) }
 
-# The options of whole servers. The configuration says which of them are on.
+# The options that a whole server may have. The configuration turns them on.
 my %OPTION = map { ($_ => 1) } qw(None Enable Clone Parent Autoload InheritSwitches MergeHandlers PreConnection ProcessConnection
     PostReadRequest Trans MapToStorage HeaderParser Access Authen Authz Type Fixup InputFilter OutputFilter Response Log Cleanup
     ChildInit ChildExit OpenLogs PostConfig);
@@ -106,7 +108,8 @@ sub is_perl_option_enabled {
     return grep({ $_ eq $name } split / /, Mehari::Server::text($self->{number}, 'perl_options') // '') ? 1 : 0;
 }
 
-# The server accepts any method. A new method's number follows those of HTTP's methods.
+# Registers a method and returns its number, which comes after those of HTTP's methods. The server
+# accepts any method, even if it is not registered.
 my @methods;
 sub method_register {
     my ($self, $method) = @_;
@@ -114,7 +117,7 @@ sub method_register {
     return number_of_method($method);
 }
 
-# undef: the method was not registered.
+# Returns the number of a registered method, or undef.
 sub number_of_method {
     my ($method) = @_;
     my ($index) = grep { $methods[$_] eq $method } 0 .. $#methods;
@@ -140,7 +143,7 @@ Apache2::ServerUtil - the server as a whole
 
 =head1 DESCRIPTION
 
-Start-up files use this module most. It also adds methods to L<Apache2::ServerRec>.
+Mainly start-up files use this module. It also adds methods to L<Apache2::ServerRec>.
 
 =head1 FUNCTIONS
 
@@ -148,36 +151,38 @@ Start-up files use this module most. It also adds methods to L<Apache2::ServerRe
 
 =item server
 
-The main server, an Apache2::ServerRec.
+Returns the main server, an Apache2::ServerRec.
 
 =item server_root
 
-The folder of ServerRoot, without a slash at its end.
+Returns the folder of ServerRoot, without a slash at its end.
 
 =item server_root_relative(POOL, [PATH])
 
-The path below ServerRoot; an absolute path unchanged. Dies if POOL is an object of another
-class.
+Returns the path below ServerRoot. An absolute path is returned unchanged. Dies if POOL is an object
+of another class.
 
 =item restart_count
 
-Always 2: code that waits for the second reading of the configuration runs.
+Always returns 2. mod_perl reads its configuration twice. Code that acts only in the second pass
+therefore acts.
 
 =item get_server_description, get_server_version, get_server_banner
 
-The versions of Mehari and of the mod_perl interface, and the added components.
+Return the versions of Mehari and of the mod_perl interface, and the added components.
 
 =item get_server_built
 
-Always the empty text.
+Returns the date of this module's file, such as C<2024-01-31T12:00:00>.
 
 =item exists_config_define(NAME)
 
-Whether NAME is defined: by C<mehari serve -D NAME>, by Define, or MODPERL2.
+Returns whether NAME is defined: by C<mehari serve -D NAME>, by the directive Define, or as
+MODPERL2.
 
 =item user_id, group_id
 
-The numbers of the user and the group of the process.
+Return the numbers of the user and the group of the process.
 
 =item server_shutdown_cleanup_register(CODE, [ARGUMENT])
 
@@ -199,29 +204,32 @@ Adds a text to the description of the server.
 
 =item dir_config([NAME, [VALUE]])
 
-The variables of PerlSetVar outside of sections: an L<APR::Table>, or the value of a name. A new
-value holds for this process.
+Returns the variables of PerlSetVar outside of sections as an L<APR::Table>, or the value of a NAME.
+A new VALUE is valid in this process only.
 
 =item push_handlers(PHASE, HANDLERS), set_handlers(PHASE, HANDLERS)
 
-Adds handlers for future requests or for the phases of the server's life, or replaces them. Call
-them while the server starts.
+C<push_handlers> adds handlers, and C<set_handlers> replaces them. The handlers are for future
+requests, or for a phase of the server itself such as PerlChildInitHandler. Call both while the
+server starts.
 
 =item get_handlers(PHASE)
 
-An array reference.
+Returns an array reference of the handlers of a phase.
 
 =item is_perl_option_enabled(NAME)
 
-Whether PerlOptions of the server turns on NAME. Dies for a name that is no option of servers.
+Returns whether the server's PerlOptions turns on NAME. Dies for a name that is no option of
+servers.
 
 =item method_register(NAME)
 
-The number of a method of the site's own. The server accepts any method without it.
+Registers a method and returns its number. The server accepts any method, even if it is not
+registered.
 
 =item loglevel([NUMBER])
 
-The method of L<Apache2::ServerRec>.
+Does the same as the method of L<Apache2::ServerRec>.
 
 =item error_log2stderr
 
@@ -231,9 +239,9 @@ Does nothing.
 
 =head1 DIFFERENCES
 
-Nothing calls the code of C<server_shutdown_cleanup_register> yet. The description names Mehari
-and not Apache. The configuration is read once for its lines, and C<< <Perl> >> sections run
-again in each zygote.
+Nothing calls the code of C<server_shutdown_cleanup_register> yet. The description names Mehari and
+not Apache. The server reads its configuration once, and C<< <Perl> >> sections run again in each
+zygote.
 
 =head1 SEE ALSO
 

@@ -1,8 +1,8 @@
 package Apache2::SizeLimit;
 
 # Ends a worker that has grown too large, after the request: `PerlCleanupHandler
-# Apache2::SizeLimit`. Sizes are in KiB. The server has its own limits; this module is for sites
-# that use it already.
+# Apache2::SizeLimit`. Sizes are in KiB. The server has limits of its own. This module is for sites
+# that use Apache2::SizeLimit already.
 
 use strict;
 use warnings;
@@ -32,7 +32,7 @@ sub handler {
     $r ||= Apache2::RequestUtil->request;
     return Apache2::Const::DECLINED unless $r->is_initial_req;
     return Apache2::Const::OK if ++$requests % get_check_interval();
-    # Registered late, so that other cleanups have freed their memory.
+    # The check runs with the pool, after the other cleanup handlers have freed their memory.
     $r->pool->cleanup_register(sub { _check($r) });
     return Apache2::Const::DECLINED;
 }
@@ -54,7 +54,7 @@ sub _check {
     return;
 }
 
-# Size and shared part in KiB.
+# Returns the size of the process and of its shared part in KiB.
 sub _size {
     open my $in, '<', '/proc/self/smaps_rollup' or return _status_size();
     my ($size, $shared) = (0, 0);
@@ -97,30 +97,30 @@ the reason.
 
 =item set_max_process_size(KIB), set_max_unshared_size(KIB), set_min_shared_size(KIB)
 
-The limits in KiB. Without a limit nothing is checked.
+Set the limits in KiB. Without a limit, nothing is checked.
 
 =item set_check_interval(NUMBER), get_check_interval
 
-Checks every so many requests; 1 at first.
+Set or return the number of requests between two checks. It is 1 at first.
 
 =item setmax(KIB), setmin(KIB), setmax_unshared(KIB)
 
-Names of mod_perl 1.
+Do the same as the methods above, under mod_perl 1's names.
 
 =item handler(R)
 
-The handler of the cleanup phase.
+Checks the memory after the request. It is a handler of the cleanup phase.
 
 =item add_cleanup_handler(R)
 
-Checks after this request.
+Checks the memory after this request.
 
 =back
 
 =head1 DIFFERENCES
 
-The size is the resident memory, shared and unshared parts as the kernel counts them. The server
-has limits of its own, which need no Perl.
+The sizes are the kernel's figures: the resident memory, and its shared and unshared part. The
+server has limits of its own, which need no Perl.
 
 =head1 SEE ALSO
 

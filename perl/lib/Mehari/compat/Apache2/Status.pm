@@ -1,7 +1,7 @@
 package Apache2::Status;
 
-# Pages about the interpreter of the worker that answers: modules, compiled scripts, symbols,
-# environment. `SetHandler perl-script` and `PerlResponseHandler Apache2::Status`.
+# Shows pages about the perl of the worker that answers: modules, compiled scripts, symbols,
+# environment. Configure it with `SetHandler perl-script` and `PerlResponseHandler Apache2::Status`.
 
 use strict;
 use warnings;
@@ -25,7 +25,7 @@ my %PAGES = (
     section_config => ['Perl Section Configuration',  sub { '' }],
 );
 
-# menu_item(name => title, sub ($r, $cgi) { return \@html }): adds a module's own page.
+# menu_item(name => title, sub ($r, $cgi) { return \@html }) adds a page.
 sub menu_item {
     my ($class, $name, $title, $code) = @_;
     $PAGES{$name} = [$title, sub { join '', @{ $code->($_[0], undef) || [] } }];
@@ -70,7 +70,7 @@ sub _environment { return _table(['Name', 'Value'], map { [$_, $ENV{$_}] } sort 
 
 sub _signals { return _table(['Signal', 'Handler'], map { [$_, $SIG{$_} // ''] } sort keys %SIG) }
 
-# Packages of compiled scripts, found by their namespaces.
+# Lists the packages of compiled scripts, which are below certain namespaces.
 sub _scripts {
     my @rows = map { [$_] } grep { /\AModPerl::ROOT::/ && defined &{"${_}::handler"} } _packages('ModPerl::ROOT');
     return _table(['Package'], @rows);
@@ -129,8 +129,8 @@ Apache2::Status - pages about the interpreter of a worker
 
 =head1 DESCRIPTION
 
-The pages show loaded modules, compiled scripts, symbols, the environment, signal handlers, the
-inheritance and the configuration of perl, as the worker that answers has them.
+The pages show the perl of the worker that answers: loaded modules, compiled scripts, symbols, the
+environment, signal handlers, the inheritance of classes, and perl's configuration.
 
 =head1 CLASS METHODS
 
@@ -148,14 +148,14 @@ Adds a page. The code gets the request and undef, and returns a reference to an 
 
 =item handler(R)
 
-The response handler.
+Answers with a page. It is a response handler.
 
 =back
 
 =head1 DIFFERENCES
 
-The pages of B modules (op trees, sizes) do not exist. A page of one's own gets no CGI object.
-Each worker answers for itself: C<mehari status> shows all of them.
+mod_perl's pages that use the module B (op trees, sizes) do not exist. The code of an added page
+gets no CGI object. A page shows one worker only. C<mehari status> shows all workers.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,7 @@
 package Apache2::SubProcess;
 
-# $r->spawn_proc_prog($command, \@arguments): runs a program with handles on its input, output and
-# errors.
+# Adds $r->spawn_proc_prog($command, \@arguments), which runs a program and returns handles to its
+# input, output and errors.
 
 use strict;
 use warnings;
@@ -14,7 +14,8 @@ use strict;
 use warnings;
 use Symbol ();
 
-# The program gets the request's environment. In scalar context only the output handle is returned.
+# Runs a program with the request's environment. Returns three handles, or only the output's handle
+# in scalar context.
 sub spawn_proc_prog {
     my ($self, $command, $arguments) = @_;
     my @words = ($command, @{ $arguments || [] });
@@ -26,7 +27,8 @@ sub spawn_proc_prog {
     return wantarray ? ($in, $out, $error) : $out;
 }
 
-# As under mod_perl, a program that cannot be started leaves handles that lead nowhere.
+# Returns the handles for a program that cannot be started. As under mod_perl, they are the ends of
+# pipes without a program at the other end.
 sub _of_nobody {
     my ($self, $command, $reason) = @_;
     $self->log_error("spawn_proc_prog: $command: " . ($reason =~ s/ at \S+ line \d+\.?\n\z//r));
@@ -68,16 +70,16 @@ Loading this module adds a method to L<Apache2::RequestRec>.
 
 =item spawn_proc_prog(PROGRAM, [ARGUMENTS])
 
-Starts a program with an array reference of arguments and the environment of the request.
-Returns handles to its input, output and errors; in scalar context its output. The handles are
-closed and the process is awaited after the request. Dies if the program cannot be started.
+Starts a program with the environment of the request. ARGUMENTS is an array reference. Returns
+handles to the program's input, output and errors, or only to its output in scalar context. After
+the request, the handles are closed and the server waits for the end of the program.
 
 =back
 
 =head1 DIFFERENCES
 
-Handles are perl's own pipes. Use IO::Select to read output and errors without a deadlock. The
-error log names a program that cannot be started.
+The handles are perl's own pipes. Use IO::Select to read output and errors without a deadlock. If
+the program cannot be started, the error log says why, and the handles lead to no program.
 
 =head1 SEE ALSO
 

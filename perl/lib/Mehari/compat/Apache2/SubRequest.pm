@@ -1,14 +1,14 @@
 package Apache2::SubRequest;
 
-# `$r->lookup_uri`, `$r->lookup_file`, `$r->internal_redirect`: the methods are compiled
-# (api/subrequest.c). An object is an Apache2::RequestRec with the method `run`.
+# Adds `$r->lookup_uri`, `$r->lookup_file` and `$r->internal_redirect`, which are XS
+# (api/subrequest.c). A sub-request is an Apache2::RequestRec with the method `run`.
 
 use strict;
 use warnings;
 use Apache2::RequestRec ();
 use Mehari::Absent ();
 
-# The request becomes what a sub-request has found.
+# Copies what a sub-request has found to this request.
 sub Apache2::RequestRec::internal_fast_redirect {
     my ($self, $found) = @_;
     $self->$_($found->$_) for qw(uri filename path_info args content_type finfo method);
@@ -42,9 +42,8 @@ Apache2::SubRequest - requests within a request
 
 =head1 DESCRIPTION
 
-Loading this module adds methods to L<Apache2::RequestRec>. A sub-request is such an object with
-the method C<run>. The path is resolved by the front; a relative one begins at the path of the
-request.
+Loading this module adds methods to L<Apache2::RequestRec>. A sub-request is such an object with the
+method C<run>. The front resolves the path. A relative path begins at the path of the request.
 
 =head1 METHODS
 
@@ -52,8 +51,8 @@ request.
 
 =item run
 
-Runs the sub-request: its answer becomes a part of this response. Returns its status. Dies for a
-request that is no sub-request.
+Runs the sub-request. The output of the sub-request becomes a part of this response. Returns the
+status of the sub-request. Dies for a request that is no sub-request.
 
 =back
 
@@ -63,28 +62,28 @@ request that is no sub-request.
 
 =item lookup_uri(PATH, [FILTER])
 
-Returns a sub-request for a path of this server, with GET. With a FILTER (one of C<<
-$r->output_filters >>) its answer passes this filter and those after it too. Dies if the server
-has no answer for the path, and for what is no filter.
+Returns a sub-request for a path of this server, with the method GET. With a FILTER from C<<
+$r->output_filters >>, the output passes this filter and the filters after it. Dies if the server
+cannot resolve the path, or if FILTER is no filter.
 
 =item lookup_method_uri(METHOD, PATH, [FILTER])
 
-The same with another method.
+Does the same with another method.
 
 =item lookup_file(FILE, [FILTER])
 
-The same for a file.
+Does the same for a file.
 
 =item internal_redirect(PATH), internal_redirect_handler(PATH)
 
-Answers with another path of this server in place of the current one. The method and the body of
-the request stay. Within a sub-request, the answer of the path becomes a part of the response. They
-return nothing.
+Answer with another path of this server in place of the current path. The method and the body of the
+request stay the same. Within a sub-request, the output of the other path becomes a part of the
+response. They return nothing.
 
 =item internal_fast_redirect(SUBREQUEST)
 
-Gives this request what a sub-request of C<lookup_uri> has found: URI, file, path info, arguments,
-type, header fields and variables. It returns nothing, and the handler goes on.
+Copies from a sub-request of C<lookup_uri> to this request: URI, file, path info, arguments, type,
+header fields and variables. It returns nothing, and the handler goes on.
 
 =item lookup_dirent
 
@@ -94,9 +93,8 @@ Dies: use lookup_file.
 
 =head1 DIFFERENCES
 
-The three kinds of internal redirect are one. A sub-request runs handlers, scripts on the rungs
-C<registry> and C<perlrun>, PSGI applications and CGI programs, and sends files; it starts a
-process for a script of the rung C<fork>.
+A sub-request can run handlers, scripts on the rungs C<registry> and C<perlrun>, PSGI applications
+and CGI programs, and can send files. For a script on the rung C<fork> it starts a process.
 
 =head1 SEE ALSO
 

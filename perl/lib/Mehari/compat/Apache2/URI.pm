@@ -1,13 +1,13 @@
 package Apache2::URI;
 
-# The parts of the request's URI, and URLs of this server.
+# Adds methods to `$r` for the parts of the request's URI and for URLs of this server.
 
 use strict;
 use warnings;
 use Apache2::RequestRec ();
 use APR::URI ();
 
-# unescape_url($text): decodes the text, and also changes its argument.
+# unescape_url($text) decodes the text. It changes its argument and returns the result.
 sub unescape_url {
     $_[0] =~ s/%([0-9A-Fa-f]{2})/chr hex $1/ge if defined $_[0];
     return $_[0];
@@ -29,7 +29,7 @@ sub parsed_uri {
     return $uri;
 }
 
-# Sets the URI of the request.
+# Sets the URI and the query of the request from a text.
 sub parse_uri {
     my ($self, $text) = @_;
     my $uri = APR::URI->parse(undef, $text);
@@ -84,7 +84,7 @@ Loading this module adds methods to L<Apache2::RequestRec>.
 
 =item unescape_url(TEXT)
 
-Decodes C<%> codes in its argument itself, and returns it.
+Decodes C<%> codes. It changes its argument and returns the result.
 
 =back
 
@@ -94,7 +94,7 @@ Decodes C<%> codes in its argument itself, and returns it.
 
 =item parsed_uri
 
-An L<APR::URI> of the request, with C<rpath> for the path before C<path_info>.
+Returns an L<APR::URI> of the request, whose C<rpath> is the path before C<path_info>.
 
 =item parse_uri(TEXT)
 
@@ -102,11 +102,12 @@ Sets C<uri> and C<args> from a URI.
 
 =item construct_server([NAME, [PORT]])
 
-The name of the server, with its port unless the port is the usual one of the scheme.
+Returns the name of the server and its port. The usual port of the scheme is left out.
 
 =item construct_url([PATH])
 
-A whole URL of this server; without a PATH, of the request without its query.
+Returns a whole URL of this server. Without a PATH, it returns the URL of the request without the
+query.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache2::Upload;
 
-# An uploaded file.
+# Represents an uploaded file.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ sub slurp    { my $self = shift; return $self->upload_slurp($_[0]) }
 sub tempname { return $_[0]->upload_tempname }
 sub tempfile { return $_[0]->upload_tempname }
 
-# Apache2::Upload->new($request, $name): the same as $request->upload($name)
+# Apache2::Upload->new($request, $name) does the same as $request->upload($name).
 sub new { my ($class, $request, $name) = @_; return $request->upload($name) }
 
 1;
@@ -44,8 +44,8 @@ Apache2::Upload - a file of a form
 
 =head1 DESCRIPTION
 
-An upload is a range of the request's body; it is copied only when a method asks for it. The
-class is a L<APR::Request::Param>.
+An upload is a range of the request's body. Its content is copied only if a method needs a copy. The
+class is an L<APR::Request::Param>.
 
 =head1 METHODS
 
@@ -53,27 +53,28 @@ class is a L<APR::Request::Param>.
 
 =item filename, name
 
-The name of the file as the client sent it, and the name of the field.
+C<filename> returns the name of the file as the client sent it. C<name> returns the name of the
+form's field.
 
 =item size
 
-Its length in bytes.
+Returns the length of the content in bytes.
 
 =item type
 
-Its media type without parameters, or the empty text.
+Returns the media type without parameters, or the empty text.
 
 =item info
 
-The fields of the part, an L<APR::Table>.
+Returns the header fields of the upload, an L<APR::Table>.
 
 =item slurp(BUFFER)
 
-Puts the whole content into the buffer. Returns its length.
+Puts the whole content into the buffer. Returns the length of the content.
 
 =item fh, io
 
-A handle on the content, in memory or in an unlinked file of TEMP_DIR.
+Return a handle on the content, which is in memory or in an unlinked file of TEMP_DIR.
 
 =item link(PATH)
 
@@ -82,17 +83,17 @@ or cannot be written.
 
 =item tempname, tempfile
 
-The name of a file with the content, which is removed with the request.
+Return the name of a file with the content. The file is removed at the end of the request.
 
 =item new(REQUEST, NAME)
 
-The same as C<< $request->upload($name) >>.
+Does the same as C<< $request->upload($name) >>.
 
 =back
 
 =head1 DIFFERENCES
 
-C<link> copies the content. The name of the client's file is not checked: never use it as a
+C<link> copies the content, and makes no hard link. C<filename> is not checked: never use it as a
 path.
 
 =head1 SEE ALSO

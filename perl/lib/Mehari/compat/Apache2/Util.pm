@@ -1,6 +1,6 @@
 package Apache2::Util;
 
-# Times and paths as HTTP writes them.
+# Writes times and paths as HTTP needs them.
 
 use strict;
 use warnings;
@@ -20,8 +20,8 @@ sub ht_time {
     return POSIX::strftime($format, @parts);
 }
 
-# escape_path($path, $pool, $partial): escapes a colon in the first segment, which looks like a
-# scheme, unless the path is partial.
+# escape_path($path, $pool, $partial) writes a path with % codes. A colon in the first segment would
+# look like the end of a scheme, so `./` comes before such a path unless $partial is true.
 sub escape_path {
     my ($path, $pool, $partial) = @_;
     $partial = 1 unless defined $partial;
@@ -47,7 +47,7 @@ Apache2::Util - times and paths as HTTP writes them
 
 =head1 DESCRIPTION
 
-The functions take a pool, as those of mod_perl do, and make no use of it.
+The functions take a pool, as in mod_perl, and do not use it.
 
 =head1 FUNCTIONS
 
@@ -55,14 +55,14 @@ The functions take a pool, as those of mod_perl do, and make no use of it.
 
 =item ht_time(POOL, [TIME, [FORMAT, [GMT]]])
 
-A time as text. TIME is in seconds since 1970 and defaults to now. FORMAT is strftime's and
-defaults to the format of HTTP. GMT is true unless given; false means local time. Names of days
-and months are English.
+Returns a time as text. TIME is in seconds since 1970 and defaults to now. FORMAT is a format of
+strftime and defaults to the format of HTTP. If GMT is false, the text is in local time. The names
+of days and months are English.
 
 =item escape_path(PATH, POOL, [PARTIAL])
 
-The path with C<%> codes. If PARTIAL is false, a path whose first segment has a colon gets C<./>
-before it.
+Returns the path with C<%> codes. If PARTIAL is false and the first segment has a colon, the result
+begins with C<./>.
 
 =back
 

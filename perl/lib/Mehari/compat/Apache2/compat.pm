@@ -1,6 +1,6 @@
 package Apache2::compat;
 
-# mod_perl 1's methods of `$r`, and its modules: `use Apache2::compat ()` loads all of them.
+# Adds mod_perl 1's methods to `$r` and loads mod_perl 1's modules.
 
 use strict;
 use warnings;
@@ -20,10 +20,10 @@ use Apache2::Util        ();
 use APR::Table           ();
 use ModPerl::Util        ();
 
-# Whether the site has asked for this module itself, and not one of mod_perl 1's modules.
+# True if the site itself has loaded this module. False if one of mod_perl 1's modules has.
 our $is_alone = !exists $INC{'Apache.pm'};
 
-# The methods with two meanings. Those without code have both meanings at once.
+# The methods that differ between mod_perl 1 and 2. A method without code here does both at once.
 my %OVERRIDABLE = (
     (map { ($_ => undef) } map({ "Apache2::RequestRec::$_" } qw(notes filename finfo)), 'Apache2::Util::ht_time',
         map({ "Apache2::Module::$_" } qw(top_module get_config)), 'APR::URI::unparse'),
@@ -39,7 +39,7 @@ sub _packed {
     return Socket::pack_sockaddr_in($port, Socket::inet_aton($address));
 }
 
-# override_mp2_api(@names): the methods have mod_perl 1's meaning until restore_mp2_api.
+# override_mp2_api(@names) gives the methods mod_perl 1's meaning until restore_mp2_api is called.
 sub override_mp2_api {
     for my $name (@_) {
         exists $OVERRIDABLE{$name} or die "unknown mp2 API: $name\n";
@@ -92,7 +92,7 @@ sub cgi_header_out {
     return $self->send_cgi_header("$name: $value\n");
 }
 
-# Fixes the type of the response, which is sent with the first text.
+# Sets the type of the response. The head is sent with the first output.
 sub send_http_header {
     my ($self, $type) = @_;
     $self->content_type(defined $type ? $type : $self->content_type || 'text/html');
@@ -103,7 +103,7 @@ sub get_remote_host { my ($self, $type) = @_; return $self->connection->get_remo
 
 sub post_connection { my ($self, $code, @argument) = @_; return $self->pool->cleanup_register($code, @argument) }
 
-# parse_args($text): pairs. parse_args($wants_list, $text) is mod_perl 1's.
+# parse_args($text) returns names and values. parse_args($wants_list, $text) is mod_perl 1's form.
 sub parse_args {
     my ($self, $wants_list, $text) = @_ == 2 ? ($_[0], 1, $_[1]) : @_;
     return unless defined $text && length $text;
@@ -114,7 +114,7 @@ sub parse_args {
     return $wants_list ? @pairs : {@pairs};
 }
 
-# The body of a form. It can be read once.
+# Returns the body of a form. The body can be read only once.
 sub content {
     my ($self) = @_;
     return if ($self->headers_in->get('Content-Type') // '') !~ m{\Aapplication/x-www-form-urlencoded}i;
@@ -123,7 +123,7 @@ sub content {
     return wantarray ? $self->parse_args(1, $text) : $text;
 }
 
-# send_fd($handle, $length): sends the rest of an open file.
+# send_fd($handle, $length) sends the rest of an open file, or at most $length bytes.
 sub send_fd {
     my ($self, $file, $length) = @_;
     my $sent = 0;
@@ -146,7 +146,8 @@ sub is_main { my ($self) = @_; return !$self->main }
 
 sub current_callback { return ModPerl::Util::current_callback() }
 
-# The server has its own time limits, and a worker's descriptors are closed on exec.
+# These methods do nothing. The server has its own time limits, and exec closes a worker's
+# descriptors.
 sub soft_timeout     { return }
 sub hard_timeout     { return }
 sub kill_timeout     { return }
@@ -157,7 +158,7 @@ sub stash_rgy_endav  { return }
 sub chdir_file       { return }
 sub seqno            { return 1 }
 
-# These are loaded too, as code that reads %INC expects.
+# Some code checks in %INC whether mod_perl 1's modules are loaded.
 require Apache;
 require Apache::Constants;
 require Apache::File;
@@ -196,29 +197,30 @@ and L<Apache::Util>.
 
 =item header_in(NAME, [VALUE]), header_out(NAME, [VALUE]), err_header_out(NAME, [VALUE])
 
-A field of the request, the response, or every response. undef as a value removes it. Return the
-old value.
+Get or set a field of the request, of the response, or of every response including error pages. The
+VALUE undef removes the field. Return the old value.
 
 =item cgi_env([NAME, [VALUE]]), cgi_var([NAME, [VALUE]])
 
-A variable for programs. Without a name, C<%ENV>.
+Get or set an environment variable for programs. Without a NAME, they work on all variables.
 
 =item cgi_header_out(NAME, VALUE)
 
-A field as a CGI program prints it.
+Sets a field of the response as a CGI program does by printing it.
 
 =item send_http_header([TYPE])
 
-Fixes the type of the response, C<text/html> if nothing else was set. The head is sent with the
-first output.
+Sets the type of the response. The type defaults to C<text/html> if none was set. The head is sent
+with the first output.
 
 =item content
 
-The body of a form: pairs in list context, else the text. It can be read once.
+Returns the body of a form: names and values in list context, else the text. The body can be read
+only once.
 
 =item parse_args(LIST, TEXT)
 
-The pairs of a query: a list if LIST is true, else a hash reference.
+Returns the names and values of a query: as a list if LIST is true, else as a hash reference.
 
 =item send_fd(HANDLE, [LENGTH]), send_fd_length(HANDLE, [LENGTH])
 
@@ -226,7 +228,7 @@ Sends the rest of an open file, or LENGTH bytes. Returns the number of bytes.
 
 =item get_remote_host([TYPE])
 
-The method of L<Apache2::Connection>.
+Does the same as the method of L<Apache2::Connection>.
 
 =item post_connection(CODE, [ARGUMENT])
 
@@ -234,19 +236,20 @@ Calls the code after the request.
 
 =item register_cleanup(CODE, [ARGUMENT])
 
-The same.
+Does the same as C<post_connection>.
 
 =item request
 
-The object itself.
+Returns the object itself.
 
 =item table_get_set(TABLE, NAME, [VALUE])
 
-A value of a table.
+Gets or sets a value of a table.
 
 =item is_main, current_callback
 
-Whether it is no sub-request; the directive whose handler runs.
+C<is_main> returns whether the request is no sub-request. C<current_callback> returns the directive
+whose handler runs.
 
 =item soft_timeout, hard_timeout, kill_timeout, reset_timeout, cleanup_for_exec,
 clear_rgy_endav, stash_rgy_endav, chdir_file
@@ -255,7 +258,7 @@ Do nothing.
 
 =item seqno
 
-Always 1.
+Always returns 1.
 
 =back
 

@@ -1,6 +1,6 @@
 package Apache2::porting;
 
-# mod_perl 1's methods exist: see Apache2::compat.
+# Loads Apache2::compat, which has mod_perl 1's methods.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package ModPerl::Const;
 
-# mod_perl's constants.
+# Defines mod_perl's constants.
 
 use strict;
 use warnings;
@@ -10,12 +10,12 @@ Mehari::Constants::define(__PACKAGE__, <<'GROUPS');
 common: EXIT=120000
 GROUPS
 
-# Programs use the name `ModPerl::EXIT`.
+# Programs use the constant by the name `ModPerl::EXIT`.
 sub ModPerl::EXIT () { 120000 }
 
 sub import { my $class = shift; Mehari::Constants::import_into(__PACKAGE__, scalar caller, @_); return }
 
-# compile(NAMES), or compile(PACKAGE => NAMES) for another package.
+# compile(NAMES) checks the names. compile(PACKAGE => NAMES) exports the constants into a package.
 sub compile {
     my ($class, @words) = @_;
     my $package = @words > 1 && $words[0] =~ /::/ ? shift @words : undef;
@@ -37,8 +37,8 @@ ModPerl::Const - mod_perl's constants
 
 =head1 DESCRIPTION
 
-There is one constant, EXIT, the number of the exception of C<ModPerl::Util::exit>. Its group is
-C<:common>. C<ModPerl::EXIT> is its usual name.
+There is one constant, EXIT, in the group C<:common>. It is the number of the exception that
+C<ModPerl::Util::exit> throws. Programs usually write C<ModPerl::EXIT>.
 
 =head1 CLASS METHODS
 
@@ -46,7 +46,7 @@ C<:common>. C<ModPerl::EXIT> is its usual name.
 
 =item compile([PACKAGE], NAMES)
 
-As in L<Apache2::Const>.
+Does the same as C<compile> of L<Apache2::Const>.
 
 =back
 

@@ -1,7 +1,7 @@
 package ModPerl::Global;
 
-# Lists of subs by package. `END` holds the END blocks of a registered package, in the order of
-# compilation. They run only on request.
+# Keeps lists of subs by package. The list `END` holds the END blocks of a registered package, in
+# the order of compilation. These blocks run only when special_list_call is called.
 
 use strict;
 use warnings;
@@ -51,7 +51,7 @@ ModPerl::Global - lists of END blocks by package
 
 =head1 DESCRIPTION
 
-END blocks of a registered package run when they are called for, and not at the end of perl.
+END blocks of a registered package run when C<special_list_call> is called, and not when perl ends.
 
 =head1 FUNCTIONS
 
@@ -59,7 +59,7 @@ END blocks of a registered package run when they are called for, and not at the 
 
 =item special_list_register(LIST, PACKAGE)
 
-Begins to keep the blocks of a package. Returns 1.
+Registers a package: its blocks are kept from now on. Returns 1.
 
 =item special_list_add(LIST, PACKAGE, SUBS)
 
@@ -77,7 +77,7 @@ Forgets the subs. Returns 1, or 0 if the package is not registered.
 
 =head1 DIFFERENCES
 
-Only the list C<END> collects anything by itself.
+Only the list C<END> collects subs by itself. Other lists contain what C<special_list_add> adds.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package ModPerl::MethodLookup;
 
-# Finds the module of a method, and the methods of a module.
+# Finds the module that has a method, and lists the methods of a module.
 
 use strict;
 use warnings;
@@ -25,15 +25,15 @@ sub preload_all_modules {
     return;
 }
 
-# The module that has a method and must be loaded. Called by AUTOLOAD of Apache2::RequestRec and the
-# like.
+# Returns the first module that has a method and whose name matches. AUTOLOAD of Apache2::RequestRec
+# and of other classes calls it.
 sub module_of {
     my ($method, $prefer) = @_;
     my ($found) = grep { !$prefer || /$prefer/ } @{ $MODULES{$method} || [] };
     return $found;
 }
 
-# lookup_method($name or reference, $object or class): a hint as text, and the modules.
+# lookup_method($name or reference, $object or class) returns a hint as text, and the modules.
 sub lookup_method {
     my ($method, $object) = @_;
     return ("No 'method' argument was passed\n") unless defined $method;
@@ -80,8 +80,8 @@ ModPerl::MethodLookup - which module has a method
 
 =head1 DESCRIPTION
 
-Methods of the request need no such look-up here, because their modules are loaded at the first
-call.
+With Mehari, programs do not need this module for methods of the request, because the first call of
+a method loads the method's module.
 
 =head1 FUNCTIONS
 
@@ -89,27 +89,28 @@ call.
 
 =item lookup_method(NAME, [OBJECT])
 
-A hint as text, and the modules of a method; an object or class narrows them.
+Returns a hint as text, and the modules that have the method. With an OBJECT or a class, it returns
+only modules for this class.
 
 =item lookup_module(NAME), lookup_object(OBJECT)
 
-A hint, and the methods of a module, or of an object's class.
+Return a hint as text, and the methods of a module or of an object's class.
 
 =item print_method(NAME), print_module(NAMES), print_object(OBJECTS)
 
-Print the hint.
+Print the hint of C<lookup_method>, C<lookup_module> or C<lookup_object>.
 
 =item avail_methods, avail_modules
 
-All names.
+Return all names.
 
 =item preload_all_modules
 
-Loads every module. A module that cannot be loaded is a warning.
+Loads every module. A module that cannot be loaded causes a warning.
 
 =item module_of(NAME, [PATTERN])
 
-The first module of a method whose name matches.
+Returns the first module that has the method and whose name matches the PATTERN.
 
 =back
 

@@ -19,7 +19,8 @@ sub cache_it { return }
 
 sub should_reset_inc_hash { return 1 }
 
-# Also at the end of the request, because `exit` leaves the script without returning here.
+# Runs the script and empties its package. The package is also emptied at the end of the request,
+# because `exit` leaves the script without returning to this method.
 sub run {
     my ($self) = @_;
     my $package = $self->{PACKAGE};
@@ -46,9 +47,9 @@ ModPerl::PerlRun - compile a script for each request
 
 =head1 DESCRIPTION
 
-A script runs in a persistent interpreter but is compiled for each request, and its package is
-emptied afterwards. Loaded modules stay. The server runs this handler on its rung C<perlrun>;
-this class is for subclasses.
+A script runs in a persistent interpreter. It is compiled for each request, and its package is
+emptied after the request. Loaded modules stay loaded. The server runs this handler on its rung
+C<perlrun>. This class is for subclasses.
 
 =head1 METHODS
 
@@ -60,7 +61,7 @@ Runs the script of a request. Returns a status.
 
 =item should_compile
 
-Always true.
+Always returns true.
 
 =item cache_it
 
@@ -68,7 +69,8 @@ Does nothing.
 
 =item should_reset_inc_hash
 
-True: files without C<.pm> that the script has loaded are forgotten.
+Returns true: loaded files whose names do not end with C<.pm> are removed from C<%INC>, so the next
+request loads them again.
 
 =item run
 
@@ -78,8 +80,8 @@ Runs the compiled script and empties its package after the request.
 
 =head1 DIFFERENCES
 
-BEGIN and END blocks, and those of required libraries, do not run as under mod_perl in every
-case; F<docs/reference/modperl-behaviours.md> lists the rows.
+BEGIN and END blocks of scripts and of required libraries do not run as under mod_perl in every
+case. F<docs/reference/modperl-behaviours.md> lists the differences.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package ModPerl::PerlRunPrefork;
 
-# Like ModPerl::PerlRun, but in the script's own folder.
+# Runs a script as ModPerl::PerlRun does, but with the script's folder as the working directory.
 
 use strict;
 use warnings;
@@ -29,8 +29,8 @@ ModPerl::PerlRunPrefork - as ModPerl::PerlRun, in the script's own folder
 
 =head1 DESCRIPTION
 
-The working directory of a script is its folder. The line stands in the configuration in place
-of L<ModPerl::PerlRun>.
+The class is a L<ModPerl::PerlRun>. The working directory of a script is the script's folder. In the
+configuration, the name of this class replaces L<ModPerl::PerlRun>.
 
 =head1 METHODS
 
@@ -42,7 +42,7 @@ Runs the script of a request. Returns a status.
 
 =item chdir_file([FOLDER])
 
-Enters the script's folder, or with an argument that of the server.
+Enters the script's folder. With a FOLDER, it enters the server's folder.
 
 =back
 

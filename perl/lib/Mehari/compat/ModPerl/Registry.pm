@@ -1,7 +1,8 @@
 package ModPerl::Registry;
 
-# Compiles a script once, and again when its file changes. The server runs it in C on its rung
-# `registry`; this module is for subclasses.
+# Runs a script that is compiled once, and again when its file changes. This module serves
+# subclasses. For the handler `ModPerl::Registry` itself, the server uses C code, on the rung
+# `registry`.
 
 use strict;
 use warnings;
@@ -33,10 +34,10 @@ ModPerl::Registry - run scripts in a persistent interpreter
 
 =head1 DESCRIPTION
 
-A script is compiled once as the body of a sub, and again when its file changes. Each request
-calls the sub. Global variables live on from request to request in one worker. The script gets
-C<$r> as its first argument. The server runs this handler in C, on its rung C<registry>; this
-class is for subclasses, which run the methods of L<ModPerl::RegistryCooker>.
+A script is compiled once as the body of a sub, and again when its file changes. Each request calls
+the sub. Global variables of a worker keep their values from request to request. The script gets
+C<$r> as its first argument. The server runs this handler in C, on its rung C<registry>. This class
+is for subclasses, which use the methods of L<ModPerl::RegistryCooker>.
 
 =head1 METHODS
 
@@ -50,9 +51,9 @@ Runs the script of a request. Returns a status.
 
 =head1 DIFFERENCES
 
-A my variable of the file that a named sub uses keeps the value of the first request, as under
-mod_perl. C<exit> ends the script and not the worker. F<docs/reference/modperl-behaviours.md> lists
-each behaviour.
+As under mod_perl, a named sub that uses a C<my> variable of the file sees the value that this
+variable had in the first request. C<exit> ends the script and not the worker.
+F<docs/reference/modperl-behaviours.md> lists each behaviour.
 
 =head1 SEE ALSO
 

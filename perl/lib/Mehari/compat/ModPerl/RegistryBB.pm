@@ -1,6 +1,6 @@
 package ModPerl::RegistryBB;
 
-# Like ModPerl::Registry, but a compiled script is never checked again.
+# Runs a script as ModPerl::Registry does, but never checks whether the file has changed.
 
 use strict;
 use warnings;
@@ -29,8 +29,8 @@ ModPerl::RegistryBB - as ModPerl::Registry, without a look at the file
 
 =head1 DESCRIPTION
 
-A compiled script is never compiled again. The line stands in the configuration in place of
-L<ModPerl::Registry>.
+The class is a L<ModPerl::Registry>, but a compiled script is never compiled again. In the
+configuration, the name of this class replaces L<ModPerl::Registry>.
 
 =head1 METHODS
 
@@ -42,7 +42,7 @@ Runs the script of a request. Returns a status.
 
 =item should_compile
 
-Whether the script was not compiled before.
+Returns true if the script has not been compiled before.
 
 =back
 

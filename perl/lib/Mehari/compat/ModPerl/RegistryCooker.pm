@@ -1,8 +1,8 @@
 package ModPerl::RegistryCooker;
 
-# Runs script files as subs, for subclasses: each step is a method that can be overridden.
-# `PerlResponseHandler ModPerl::Registry` itself does not use it, because the server runs it in C on
-# its rung `registry`.
+# Runs script files as subs. It is a base class: each step is a method that a subclass can override.
+# For `PerlResponseHandler ModPerl::Registry` itself, the server does not use this class but C code,
+# on the rung `registry`.
 
 use strict;
 use warnings;
@@ -47,7 +47,8 @@ sub handler : method {
     return $class->new(shift)->default_handler;
 }
 
-# The script's return value is ignored. The response has the status in `$r`.
+# Compiles the script if needed and runs it. The script's return value is ignored. The status of the
+# response is in `$r`.
 sub default_handler {
     my ($self) = @_;
     $self->make_namespace;
@@ -174,7 +175,7 @@ sub read_script {
 
 require Errno;
 
-# `#!perl -w` turns warnings on.
+# Turns warnings on for a script that begins with `#!perl -w`.
 sub rewrite_shebang {
     my ($self) = @_;
     my ($line) = ${ $self->{CODE} } =~ /\A(#!.*perl.*)/ or return;
@@ -215,7 +216,7 @@ sub compile {
     return $@ ? $self->error_check : Apache2::Const::OK;
 }
 
-# Evaluates outside of this file's lexical variables.
+# Evaluates code. It stands apart so that the code does not see lexical variables of other subs.
 sub _evaluate { no strict; no warnings; eval ${ $_[0] }; return }
 
 sub error_check {
@@ -235,7 +236,7 @@ sub should_reset_inc_hash { return FALSE }
 
 sub chdir_file { return }
 
-# Changes to the script's folder, or with '/' back to the server's.
+# Enters the script's folder. With an argument, it enters the server's folder.
 sub chdir_file_normal {
     my ($self, $folder) = @_;
     my ($own) = $self->{FILE} =~ m{\A(.*)/};
@@ -248,8 +249,7 @@ sub flush_namespace { return }
 
 sub flush_namespace_normal { ModPerl::Util::unload_package($_[0]{PACKAGE}); return }
 
-# install_aliases(\%names): installs subs of this class under a subclass's names, as mod_perl's
-# classes do.
+# install_aliases(\%names) installs subs of this class in a subclass, as mod_perl's classes do.
 sub install_aliases {
     my ($class, %map) = (shift, %{ $_[0] });
     no strict 'refs';
@@ -290,7 +290,7 @@ MTIME and CODE.
 
 =item new(R), init(R)
 
-Make the object, and fill it from a request.
+C<new> makes the object, and C<init> fills the object from a request.
 
 =item handler(R), default_handler
 
@@ -302,28 +302,32 @@ Calls the compiled script. Returns OK, or 500 if it died.
 
 =item can_compile
 
-OK; DECLINED if there is no file; 403 without ExecCGI.
+Returns OK, DECLINED if there is no file, or 403 without ExecCGI.
 
 =item make_namespace, namespace_root, namespace_from, namespace_from_filename,
 namespace_from_uri
 
-The name of the script's package and its parts.
+Return the name of the script's package, or a part of this name. C<make_namespace> stores the name
+in PACKAGE.
 
 =item set_script_name, get_script_name, get_mark_line
 
-C<$0>; the path of the request; the line directive before the code.
+C<set_script_name> sets C<$0>. C<get_script_name> returns the path of the request. C<get_mark_line>
+returns the C<#line> directive before the code.
 
 =item should_compile, should_compile_once, should_compile_if_modified
 
-Whether to compile.
+Return whether the script must be compiled.
 
 =item cache_table, cache_table_common, cache_table_local, cache_it, is_cached, uncache_myself
 
-The table of compiled scripts.
+Return the table of compiled scripts, add the script to it, look the script up, or remove the
+script.
 
 =item read_script, rewrite_shebang, strip_end_data_segment
 
-Read the file into CODE, a reference; heed C<-w>; cut at C<__END__>.
+C<read_script> reads the file into CODE, a reference to the text. C<rewrite_shebang> turns warnings
+on if the script has C<-w>. C<strip_end_data_segment> cuts the text at C<__END__>.
 
 =item convert_script_to_compiled_handler, compile(TEXT_REFERENCE)
 
@@ -331,12 +335,13 @@ Wrap the text in a sub and compile it.
 
 =item error_check, log_error(TEXTS), log_denied(REASON)
 
-Log C<$@> and return 500, or OK if it is empty; write a line; write a line and return 403.
+C<error_check> returns OK if C<$@> is empty. Otherwise it logs C<$@> and returns 500. C<log_error>
+writes a line to the error log. C<log_denied> writes a line and returns 403.
 
 =item should_reset_inc_hash, chdir_file, chdir_file_normal([FOLDER]), flush_namespace,
 flush_namespace_normal
 
-Steps before and after the run.
+Prepare the run and clean up after it. A subclass overrides them.
 
 =item install_aliases(NAMES)
 
@@ -350,7 +355,7 @@ Installs methods of this class under names of a subclass.
 
 =item $ModPerl::RegistryCooker::NameWithVirtualHost
 
-True: packages made from a URI of a virtual host begin with the name of the host.
+If true, the name of a package that is made from a URI begins with the name of the virtual host.
 
 =back
 

@@ -1,6 +1,6 @@
 package ModPerl::RegistryLoader;
 
-# Compiles scripts at the start, before the workers are forked.
+# Compiles scripts while the server starts, before the workers are forked.
 
 use strict;
 use warnings;
@@ -13,8 +13,8 @@ sub new {
     return bless { package => 'ModPerl::Registry', %option }, ref $class || $class;
 }
 
-# handler($uri, $filename, $virtual_host): 200, or the status with which the script would be
-# refused.
+# handler($uri, $filename, $virtual_host) compiles a script. Returns 200, or 500 if it does not
+# compile.
 sub handler {
     my ($self, $uri, $file) = @_;
     $self = $self->new unless ref $self;
@@ -22,7 +22,8 @@ sub handler {
         $file = $self->{trans} ? $self->{trans}->($uri) : _below_root($uri);
     }
     Carp::croak("RegistryLoader: $file is no file: give the file name, or trans => sub, for $uri") unless -f $file;
-    # A section also runs once in a process that only reads its lines and runs no scripts.
+    # A `<Perl>` section also runs in the process that collects its lines. This process runs no
+    # scripts.
     return 200 if $Mehari::Configuration::is_read_only_for_its_lines;
     eval { Mehari::compile_script($file); 1 } or do { warn $@; return 500 };
     return 200;
@@ -51,7 +52,7 @@ ModPerl::RegistryLoader - compile scripts before the workers start
 
 =head1 DESCRIPTION
 
-A script that is compiled in the zygote is shared by all workers.
+All workers share a script that is compiled in the zygote.
 
 =head1 METHODS
 
@@ -59,7 +60,7 @@ A script that is compiled in the zygote is shared by all workers.
 
 =item new(package => CLASS, trans => CODE)
 
-Makes a loader. The code returns the file of a URI.
+Makes a loader. CODE gets a URI and returns the file of this URI.
 
 =item handler(URI, [FILE])
 
@@ -70,7 +71,8 @@ Compiles a script. Without a FILE it asks C<trans>, or looks below ServerRoot. R
 
 =head1 DIFFERENCES
 
-The package and the virtual host have no effect, because the server keeps scripts by file.
+The package and the virtual host have no effect, because the server finds compiled scripts by their
+file.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package ModPerl::TiPool;
 
-# Pools of interpreters need threads, which workers do not have.
+# Defines methods that die, because pools of interpreters need threads and workers have none.
 
 use strict;
 use warnings;
@@ -37,7 +37,7 @@ Die.
 
 =head1 DIFFERENCES
 
-A worker is a process.
+Each worker is a process of its own.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package ModPerl::TiPoolConfig;
 
-# Pools of interpreters need threads, which workers do not have.
+# Defines methods that die, because pools of interpreters need threads and workers have none.
 
 use strict;
 use warnings;

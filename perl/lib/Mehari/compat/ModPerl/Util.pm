@@ -1,6 +1,6 @@
 package ModPerl::Util;
 
-# Functions about the interpreter itself.
+# Provides functions about perl itself: exit, untaint, unload a package.
 
 use strict;
 use warnings;
@@ -8,8 +8,8 @@ use Mehari ();
 
 our $DEFAULT_UNLOAD_METHOD = 'unload_package_pp';
 
-# exit($status): ends the request, not the worker. Within an `eval` it is an exception that programs
-# may catch, as with mod_perl. perl's own `exit` is not an exception, and no `eval` catches it.
+# exit($status) ends the request and not the worker. Within an `eval` it throws an exception that
+# programs may catch, as with mod_perl. perl's own `exit` is no exception, so no `eval` catches it.
 sub exit {
     my ($status) = @_;
     my ($depth, $evals) = (0, 0);
@@ -25,8 +25,8 @@ sub current_perl_id { return '0x0' }
 
 sub untaint { ($_[0]) = defined $_[0] ? $_[0] =~ /\A(.*)\z/s : undef; return }
 
-# Deletes a package: its subs and variables, and its entry in %INC. Imported subs stay with their
-# owner.
+# Deletes the subs and variables of a package, and its entry in %INC. Subs that the package has
+# imported still exist in their own packages.
 sub unload_package { unload_package_pp(@_) }
 
 sub unload_package_xs { unload_package_pp(@_) }
@@ -74,7 +74,7 @@ ModPerl::Util - functions about the interpreter
 
 =head1 DESCRIPTION
 
-The functions are called with their whole names.
+Call the functions by their full names: the module exports nothing.
 
 =head1 FUNCTIONS
 
@@ -82,16 +82,17 @@ The functions are called with their whole names.
 
 =item exit([STATUS])
 
-Ends the request and not the worker. Within an C<eval> it dies with an L<APR::Error> whose
-number is C<ModPerl::EXIT>, so the C<eval> catches it.
+Ends the request and not the worker. Within an C<eval> it dies with an L<APR::Error> whose number is
+C<ModPerl::EXIT>, and the C<eval> catches this error.
 
 =item current_callback
 
-The directive whose handler runs, such as C<PerlResponseHandler>; undef while the server starts.
+Returns the directive whose handler runs, such as C<PerlResponseHandler>, or undef while the server
+starts.
 
 =item current_perl_id
 
-Always C<0x0>.
+Always returns C<0x0>.
 
 =item untaint(VARIABLE)
 
@@ -99,14 +100,14 @@ Removes the taint from the variable.
 
 =item unload_package(NAME), unload_package_pp(NAME), unload_package_xs(NAME)
 
-Delete the subs and variables of a package, and its entry in C<%INC>. Imported subs and packages
-below it stay.
+Delete the subs and variables of a package, and its entry in C<%INC>. Packages below it stay, and so
+do subs that the package has imported.
 
 =back
 
 =head1 DIFFERENCES
 
-The three functions for unloading are one. perl's own C<exit> is no exception and no C<eval>
+The three functions for unloading do the same. perl's own C<exit> is no exception, so no C<eval>
 catches it.
 
 =head1 SEE ALSO

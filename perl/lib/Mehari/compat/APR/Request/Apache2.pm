@@ -1,6 +1,6 @@
 package APR::Request::Apache2;
 
-# APR::Request of the current request.
+# Makes the APR::Request object of a request.
 
 use strict;
 use warnings;
@@ -31,7 +31,7 @@ APR::Request::Apache2 - APR::Request of the current request
 
 =head1 DESCRIPTION
 
-The object has the methods of L<APR::Request> and those of the request.
+The object has the methods of L<APR::Request> and the methods of the request.
 
 =head1 METHODS
 
@@ -39,13 +39,13 @@ The object has the methods of L<APR::Request> and those of the request.
 
 =item handle(R)
 
-A class method: the object of a request.
+A class method. Returns the object of a request.
 
 =back
 
 =head1 DIFFERENCES
 
-What was parsed belongs to the request, whichever object asks.
+The parsed form belongs to the request. All objects of one request share it.
 
 =head1 SEE ALSO
 

@@ -1,6 +1,6 @@
 package APR::Request::Cookie;
 
-# A cookie, received or to be sent.
+# Represents a cookie that was received or is to be sent.
 
 use strict;
 use warnings;
@@ -10,8 +10,7 @@ use overload '""' => sub { $_[0]->as_string }, fallback => 1;
 
 @APR::Request::Cookie::Table::ISA = ('APR::Table');
 
-# The cookies of a request as a table of names and values as sent. The table of the last request is
-# kept.
+# Returns the cookies of a request as a table. The values are as the client sent them.
 sub jar_of {
     my ($r) = @_;
     my $table = APR::Table::make(undef, 8);
@@ -40,7 +39,7 @@ sub _make {
     return $self;
 }
 
-# Writes a value or several values as text.
+# Returns the text of a value. Subclasses also accept several values.
 sub freeze { my ($class, $value) = @_; return defined $value ? "$value" : '' }
 
 sub name  { return $_[0]{name} }
@@ -54,7 +53,7 @@ for my $name (qw(version path domain port comment commenturl secure httponly sam
 
 sub is_tainted { my $self = shift; my $old = $self->{is_tainted} // 1; $self->{is_tainted} = $_[0] if @_; return $old }
 
-# Seconds from now, as a number or as `+3h` and the like.
+# Sets the cookie's lifetime: a number of seconds, or a text such as `+3h`. Returns the old one.
 sub max_age {
     my $self = shift;
     my $old  = $self->{max_age};
@@ -71,7 +70,7 @@ sub expires {
 
 my %UNIT = (s => 1, m => 60, h => 3600, d => 86400, w => 604800, M => 2592000, y => 31536000, Y => 31536000);
 
-# undef: the text is not a time span.
+# Returns the seconds of a text such as `+3h`, or undef if the text is no time span.
 sub _seconds {
     my ($text) = @_;
     return 0 if $text eq 'now';
@@ -105,7 +104,7 @@ sub as_string {
     return join '; ', @parts;
 }
 
-# bake($r): sends the cookie with the response, even with an error's.
+# bake($r) sends the cookie with the response, even if the response is an error page.
 sub bake { my ($self, $r) = @_; ($r || $self->{r})->err_headers_out->add('Set-Cookie', $self->as_string); return }
 
 sub bake2 { my ($self, $r) = @_; ($r || $self->{r})->err_headers_out->add('Set-Cookie2', $self->as_string); return }
@@ -127,7 +126,7 @@ APR::Request::Cookie - a cookie, received or to be sent
 
 =head1 DESCRIPTION
 
-As a string an object is what as_string returns.
+Used as a string, an object is the result of C<as_string>.
 
 =head1 METHODS
 
@@ -135,45 +134,45 @@ As a string an object is what as_string returns.
 
 =item new(POOL, NAME => VALUE ...)
 
-A cookie with the attributes below. Dies without a name.
+Returns a cookie with the attributes below. Dies without a name.
 
 =item name, value
 
-The name and the value.
+Return the name and the value.
 
 =item path([TEXT]), domain([TEXT]), port([TEXT]), comment([TEXT]), commentURL([URL]),
 version([NUMBER])
 
-Attributes. Return the old value.
+Set these attributes of the cookie. Return the old value.
 
 =item secure([FLAG]), httponly([FLAG]), samesite([TEXT])
 
-Attributes.
+Set these attributes of the cookie. Return the old value.
 
 =item expires([TIME])
 
-A date, or a time from now: C<now>, or a number with s, m (minutes), h, d, w, M (30 days) or y,
-such as C<+3M>.
+Sets the time at which the cookie expires: a date, C<now>, or a time from now. A time from now is a
+number with s, m (minutes), h, d, w, M (30 days) or y, such as C<+3M>.
 
 =item max_age([TIME])
 
-Seconds, or such a time.
+Sets the lifetime: a number of seconds, or a time from now as in C<expires>.
 
 =item as_string
 
-The text of the field Set-Cookie.
+Returns the value for the field Set-Cookie.
 
 =item bake(R), bake2(R)
 
-Adds the field Set-Cookie, or Set-Cookie2, to the response, an error's too.
+Adds the field Set-Cookie, or Set-Cookie2, to the response, even if the response is an error page.
 
 =item is_tainted([FLAG])
 
-A flag, true at first.
+Returns a flag that is true at first, and sets it.
 
 =item freeze(VALUE)
 
-The text of a value.
+Returns the text of a value.
 
 =back
 

@@ -1,6 +1,6 @@
 package APR::Request::Error;
 
-# A problem of a form: dies with an APR::Error whose number is libapreq2's.
+# Is the exception for an invalid form: an APR::Error with one of libapreq2's numbers.
 
 use strict;
 use warnings;
@@ -31,7 +31,8 @@ sub raise {
     die __PACKAGE__->new(rc => $number, func => "APR::Request::$function", file => $file, line => $line);
 }
 
-# A request without a form, or with a body of another kind, has no error.
+# Returns whether a status is an error. It is none if the request has no form, or a body of another
+# type.
 sub is_error { return $_[0] != 0 && $_[0] != 120020 && $_[0] != 120024 }
 
 sub strerror { return $TEXT{ $_[0] } || APR::Error::strerror($_[0]) }
@@ -41,7 +42,8 @@ sub str {
     return sprintf '%s: (%d) %s at %s line %d', $self->{func}, $self->{rc}, strerror($self->{rc}), $self->{file}, $self->{line};
 }
 
-# The status of the response if nothing catches the error: the client's fault.
+# Returns the status of the response if nothing catches the exception. It is 4xx, because the form
+# comes from the client.
 sub http_status { my ($self) = @_; return $self->{rc} == 120031 ? 413 : $self->{rc} == 120000 ? 403 : 400 }
 
 1;
@@ -65,7 +67,7 @@ APR::Request::Error - a problem of a form
 
 =head1 DESCRIPTION
 
-This is an L<APR::Error> with libapreq2's numbers.
+The class is an L<APR::Error> with the numbers of libapreq2.
 
 =head1 METHODS
 
@@ -73,12 +75,12 @@ This is an L<APR::Error> with libapreq2's numbers.
 
 =item str
 
-The function, the number, its text and the place.
+Returns the function, the number, the number's text and the place, as one line.
 
 =item http_status
 
-The status of the response if nothing catches the error: 413 for a body over the limit, 403 for
-a refused upload, else 400.
+Returns the status of the response if nothing catches the error: 413 for a body over the limit, 403
+for a refused upload, else 400.
 
 =back
 
@@ -92,17 +94,17 @@ Dies with such an error.
 
 =item is_error(NUMBER)
 
-False for 0, and for a request without a form.
+Returns false for 0 and for the number that means that the request has no form.
 
 =item strerror(NUMBER)
 
-The text of a number.
+Returns the text of a number.
 
 =back
 
 =head1 DIFFERENCES
 
-An error that nothing catches answers with C<http_status>; libapreq2's answers 500.
+If nothing catches the error, the client gets C<http_status>. With libapreq2 the client gets 500.
 
 =head1 SEE ALSO
 

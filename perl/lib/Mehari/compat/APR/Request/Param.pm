@@ -1,6 +1,6 @@
 package APR::Request::Param;
 
-# A parameter as an object: its name and value, and the content of an upload.
+# Represents a parameter as an object: its name and value, and for an upload its content.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ sub new {
     return bless { name => $name, value => $value }, ref $class || $class;
 }
 
-# For APR::Request: an upload of `$request`, a range of its body.
+# Returns the object for an upload, which is a range of the request's body. APR::Request calls it.
 sub of_upload {
     my ($class, $request, $name, $file_name, $info, $offset, $size) = @_;
     return bless { request => $request, name => $name, value => $file_name, info => $info, offset => $offset, size => $size }, $class;
@@ -27,7 +27,7 @@ sub info  { return $_[0]{info} }
 
 sub is_tainted { my $self = shift; my $old = $self->{is_tainted} // 1; $self->{is_tainted} = $_[0] if @_; return $old }
 
-# 0 ASCII, 1 Latin-1, 2 Windows, 8 UTF-8
+# Returns the character set: 0 is ASCII, 1 is Latin-1, 2 is Windows-1252, 8 is UTF-8.
 sub charset {
     my $self = shift;
     my $old  = $self->{charset} // _charset_of($self->{value});
@@ -45,14 +45,14 @@ sub upload_filename { return $_[0]{offset} ? $_[0]{value} : undef }
 sub upload_size     { return $_[0]{size} }
 sub upload_type     { my ($self) = @_; return ($self->{info}->get('Content-Type') // '') =~ /\A\s*([^;\s]*)/ ? $1 : '' }
 
-# `length` bytes from `at`, or fewer at the end.
+# Returns `length` bytes of the content from `at` on, or fewer at the end.
 sub _bytes {
     my ($self, $at, $length) = @_;
     my $rest = $self->{size} - $at;
     return $self->{request}->_body($self->{offset} + $at, $length < $rest ? $length : $rest);
 }
 
-# upload_slurp($into): reads the whole content and returns its length.
+# upload_slurp($into) reads the whole content and returns the length of the content.
 sub upload_slurp { my $self = shift; $_[0] = $self->_bytes(0, $self->{size}); return $self->{size} }
 
 sub _copy {
@@ -69,7 +69,7 @@ sub _copy {
     return;
 }
 
-# A handle on an unnamed file with the content; a short file is in memory.
+# Returns a handle on the content: in memory if the content is short, else in an unlinked file.
 sub upload_fh {
     my ($self) = @_;
     return $self->{handle} if $self->{handle};
@@ -105,7 +105,7 @@ sub upload_link {
     die $reason;
 }
 
-# The name of a file with the content. The file is removed with the request.
+# Returns the name of a file with the content. The file is removed at the end of the request.
 sub upload_tempname {
     my ($self) = @_;
     return $self->{tempname} if $self->{tempname};
@@ -138,7 +138,7 @@ APR::Request::Param - a parameter or an upload
 
 =head1 DESCRIPTION
 
-As a string an object is its value; of an upload, the name of the file.
+Used as a string, an object is its value. The value of an upload is the name of the client's file.
 
 =head1 METHODS
 
@@ -146,31 +146,33 @@ As a string an object is its value; of an upload, the name of the file.
 
 =item new(POOL, NAME, VALUE)
 
-A parameter.
+Returns a parameter.
 
 =item name, value, info
 
-The name; the value; the fields of an upload, an L<APR::Table>.
+Return the name, the value, and the header fields of an upload as an L<APR::Table>.
 
 =item charset([NUMBER])
 
-0 for ASCII, 1 for Latin 1, 8 for UTF-8, as the bytes look.
+Returns the character set, and sets it if there is an argument. Unless it was set, it is the one
+that the bytes seem to have: 0 for ASCII, 1 for Latin 1, 8 for UTF-8.
 
 =item is_tainted([FLAG])
 
-A flag, true at first.
+Returns a flag that is true at first, and sets it.
 
 =item upload_filename, upload_size, upload_type
 
-The name of the client's file, undef for other parameters; the length in bytes; the media type.
+Return the name of the client's file, the length in bytes, and the media type. For other parameters
+C<upload_filename> returns undef.
 
 =item upload_slurp(BUFFER)
 
-Puts the content into the buffer. Returns its length.
+Puts the content into the buffer. Returns the length of the content.
 
 =item upload_fh, upload_io
 
-A handle on the content.
+Return a handle on the content.
 
 =item upload_link(PATH)
 
@@ -178,7 +180,7 @@ Writes the content to a new file. Returns 1. Dies if the file exists.
 
 =item upload_tempname
 
-The name of a file with the content, removed with the request.
+Returns the name of a file with the content. The file is removed at the end of the request.
 
 =back
 

@@ -1,7 +1,7 @@
 package Apache::ASP::State;
 
-# Precedes the installed Apache::ASP::State and loads it unchanged. Adds one value to `StateDB`:
-# Mehari::State.
+# Loads the installed Apache::ASP::State unchanged, and adds the value Mehari::State to `StateDB`.
+# perl finds this file first, because the folder of this file comes first in @INC.
 
 use strict;
 use warnings;
@@ -30,17 +30,18 @@ Apache::ASP::State - Apache::ASP's state objects, with Mehari::State as a StateD
 
 =head1 DESCRIPTION
 
-With these lines of configuration C<$Session>, C<$Application> and Apache::ASP's own records are
-in one file, C<StateDir/mehari.state>, that all workers map. This file precedes the installed
-Apache::ASP::State in C<@INC> and loads it. Sites with another C<StateDB> use the installed
-module unchanged. C<PerlSetVar StateStore redis://HOST:PORT/NUMBER> keeps the state in Redis.
+With these lines of configuration, one file, C<StateDir/mehari.state>, holds C<$Session>,
+C<$Application> and Apache::ASP's own records. All workers map this file. perl finds this module
+before the installed Apache::ASP::State, and this module then loads the installed one. Sites with
+another C<StateDB> use the installed module unchanged. C<PerlSetVar StateStore
+redis://HOST:PORT/NUMBER> keeps the state in Redis.
 
 =head1 DIFFERENCES
 
-Storable freezes the values, whatever StateSerializer says, and values have no limit of 1024
-bytes. Sessions in files are not taken over. Locks, SessionSerialize, Session_OnEnd and the
-expiry of sessions remain those of Apache::ASP. Without an installed Apache::ASP, loading this
-module dies.
+Storable freezes the values, whatever StateSerializer says. Values may be longer than 1024 bytes.
+Sessions that Apache::ASP has stored in its own files are not read. Locks, SessionSerialize,
+Session_OnEnd and the expiry of sessions remain those of Apache::ASP. Without an installed
+Apache::ASP, loading this module dies.
 
 =head1 SEE ALSO
 

@@ -1,7 +1,7 @@
 package Apache2::Filter::Body;
 
-# The end of a request's filters: supplies the received body in pieces, or collects the body to
-# send.
+# Is the last part of a request's chain of filters. For input, it supplies the received body in
+# pieces. For output, it collects the body to send.
 
 use strict;
 use warnings;
@@ -13,18 +13,18 @@ use constant OVER => 70014;    # APR::Const::EOF
 
 my $PIECE = 8192;
 
-# The request and the way name the server's own filters.
+# `$r` and `$way` (`input` or `output`) are needed for the names of the server's own filters.
 sub new { my ($class, $r, $way) = @_; return bless { r => $r, way => $way, text => '', at => 0, calls => 0 }, $class }
 
 # ---- the received body ----
 
 sub begin { my ($self, $text) = @_; @$self{qw(text at calls)} = ($text, 0, 0); return }
 
-# The number of calls.
+# Returns how often get_brigade was called.
 sub calls { return $_[0]{calls} }
 
-# get_brigade($brigade, $mode, $block, $bytes): at most this many bytes, and with the last of them
-# the end mark.
+# get_brigade($brigade, $mode, $block, $bytes) adds at most this many bytes to the brigade. After
+# the last byte of the body it adds the end mark.
 sub get_brigade {
     my ($self, $brigade, undef, undef, $bytes) = @_;
     return OVER if $self->{ended};
@@ -38,7 +38,7 @@ sub get_brigade {
 
 # ---- the body to send ----
 
-# pass_brigade($brigade): collects its data, up to the end mark.
+# pass_brigade($brigade) collects the brigade's data up to the end mark.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     $brigade->flatten(my $text);
@@ -50,10 +50,10 @@ sub pass_brigade {
 
 sub fflush { my ($self, $brigade) = @_; return $self->pass_brigade($brigade) }
 
-# The data since the last call.
+# Returns the data that were collected since the last call.
 sub taken { my ($self) = @_; my $text = $self->{text}; $self->{text} = ''; return $text }
 
-# The first of the server's own filters. It cannot be removed.
+# For a program, this end is the first of the server's own filters. It cannot be removed.
 sub next   { my ($self) = @_; return Apache2::Filter::Place->of_server($self->{r}, $self->{way}, 1) }
 sub remove { return }
 sub frec   { my ($self) = @_; return Apache2::FilterRec->of_server($self->{way}, 0) }
@@ -68,6 +68,6 @@ Apache2::Filter::Body - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it is the end of a request's filters, the body.
+This module is internal to the server: it connects a request's filters with the body.
 
 =cut

@@ -1,7 +1,7 @@
 package Apache2::Filter::Chain;
 
-# The filters of a request or a connection in one direction. Behind the last one is a request's body
-# (Apache2::Filter::Body) or the client's socket (Apache2::Filter::Network).
+# Holds the filters of a request or a connection in one direction. After the last filter comes a
+# request's body (Apache2::Filter::Body) or the client's socket (Apache2::Filter::Network).
 
 use strict;
 use warnings;
@@ -21,7 +21,8 @@ sub new {
     return bless { way => $way, end => $end, owner => \%owner, filters => [] }, $class;
 }
 
-# The chain for a phase of a request, with the filters that were added since the last call.
+# Returns the chain for a phase of a request. Adds the filters that were added to the request since
+# the last call.
 sub of_request {
     my ($class, $r, $phase, $handlers) = @_;
     my $way  = $phase =~ /Input/ ? 'input' : 'output';
@@ -38,7 +39,8 @@ sub add { my ($self, $handler) = @_; push @{ $self->{filters} }, Apache2::Filter
 sub owner    { return $_[0]{owner} }
 sub is_input { return $_[0]{way} eq 'input' }
 
-# The filter of a place, or the next one that still exists. Behind the last filter, the end.
+# Returns the filter at a place, or the next filter that was not removed. After the last filter, it
+# returns the end of the chain.
 sub at {
     my ($self, $place) = @_;
     my $filters = $self->{filters};
@@ -48,7 +50,7 @@ sub at {
 
 sub _brigade { my ($self) = @_; return APR::Brigade->new($self->{owner}{r}->pool, APR::BucketAlloc->new) }
 
-# The whole body of a request, read through the filters.
+# Returns the whole body of a request as the filters change it.
 sub drawn {
     my ($self, $body) = @_;
     my $end  = $self->{end};
@@ -60,14 +62,14 @@ sub drawn {
         die "an input filter answered $status\n" if $status && $status != Apache2::Filter::Body::OVER();
         $brigade->flatten(my $text);
         $all .= $text;
-        # A filter that neither reads nor writes would do so for ever.
+        # A filter that neither reads nor writes would keep this loop running for ever.
         last if $status || Apache2::Filter::_has($brigade, 'is_eos') || !length $text && $end->calls == $before;
     }
     return $all;
 }
 
-# Passes a part of the response's body through the filters from this place on. `pieces` are the
-# offsets at which further pieces begin.
+# Passes a part of the response's body through the filters, from a place on. The filters get it in
+# pieces: `pieces` has the offsets at which all pieces but the first begin.
 sub passed {
     my ($self, $body, %how) = @_;
     my @from   = (0, @{ $how{pieces} });

@@ -1,7 +1,7 @@
 package Apache2::Filter::Network;
 
-# The end of a connection's filters under a PerlProcessConnectionHandler: brigades come from the
-# client's socket and go to it.
+# Is the last part of a connection's chain of filters under a PerlProcessConnectionHandler. It reads
+# brigades from the client's socket and writes brigades to it.
 
 use strict;
 use warnings;
@@ -15,8 +15,8 @@ my $PIECE = 8192;
 
 sub of_connection { my ($class, $connection, $way) = @_; return bless { socket => $connection->client_socket, early => '', way => $way }, $class }
 
-# get_brigade($brigade, $mode, $block, $bytes): a line, or the available bytes up to this number.
-# Returns 0, or a status.
+# get_brigade($brigade, $mode, $block, $bytes) adds a line, or the available bytes up to this
+# number. Returns 0, or a status.
 sub get_brigade {
     my ($self, $brigade, $mode, $block, $bytes) = @_;
     my ($is_line, $most) = (($mode // 0) == Apache2::Const::MODE_GETLINE(), ($bytes // 0) > 0 ? $bytes : $PIECE);
@@ -38,7 +38,7 @@ sub _read_more {
     return length $$got ? 0 : $END;
 }
 
-# pass_brigade($brigade): sends its data and empties it.
+# pass_brigade($brigade) sends the brigade's data and empties the brigade.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     $brigade->flatten(my $text);
@@ -48,7 +48,7 @@ sub pass_brigade {
 
 sub fflush { my ($self, $brigade) = @_; return $self->pass_brigade($brigade) }
 
-# The server's own filter: it has no successor and cannot be removed.
+# For a program, this end is a filter of the server. No filter follows, and it cannot be removed.
 sub next   { return undef }
 sub remove { return }
 sub frec   { return Apache2::FilterRec->new($_[0]{way} eq 'input' ? 'core_in' : 'core') }
@@ -63,7 +63,6 @@ Apache2::Filter::Network - internal
 
 =head1 DESCRIPTION
 
-This module is internal to the server: it is the end of a connection's filters, the client's
-socket.
+This module is internal to the server: it connects a connection's filters with the client's socket.
 
 =cut

@@ -1,8 +1,9 @@
 package Apache2::Filter::Place;
 
-# `$r->input_filters` and `$r->output_filters`: a handler reads a request's body and writes the
-# response's by brigades. The places of Perl's filters come first, then those of the server's own.
-# `$r->lookup_uri` takes a place as an argument, for the filters of the sub-request.
+# Is the result of `$r->input_filters` and `$r->output_filters`: a place in the chain of filters.
+# With it, a handler reads the request's body and writes the response's body in brigades. The places
+# of Perl's filters come first, then the places of the server's own filters. `$r->lookup_uri` takes
+# a place as an argument, for the filters of the sub-request.
 
 use strict;
 use warnings;
@@ -12,10 +13,10 @@ use Apache2::Filter    ();
 
 my $PIECE = 8192;
 
-# of($r, $way, $number): the filter at a place; the first is 0.
+# of($r, $way, $number) returns the filter at a place. The first place is 0.
 sub of { my ($class, $r, $way, $number) = @_; return Apache2::Filter->of_server(bless { r => $r, way => $way, number => $number }, $class) }
 
-# The server's own filter of this number. undef: there is none.
+# Returns the server's own filter with this number, or undef if there is none.
 sub of_server {
     my ($class, $r, $way, $number) = @_;
     return undef unless Apache2::FilterRec->of_server($way, $number);
@@ -27,10 +28,10 @@ sub _count {
     return scalar @{ $r->get_handlers('Perl' . ucfirst($way) . 'FilterHandler') || [] };
 }
 
-# The number among the server's own filters, below 0 for one of Perl's.
+# Returns the number among the server's own filters. It is negative for a filter of Perl.
 sub _behind { my ($self) = @_; return $self->{number} - _count(@$self{qw(r way)}) }
 
-# The place for the filters of a sub-request. `undef`: behind Perl's filters.
+# Returns the place as `$r->lookup_uri` needs it: undef after the last of Perl's filters.
 sub number { my ($self) = @_; return $self->_behind < 0 ? $self->{number} : undef }
 
 sub next {
@@ -44,8 +45,8 @@ sub frec {
     return $self->_behind < 0 ? Apache2::FilterRec->new("modperl_request_$self->{way}") : Apache2::FilterRec->of_server($self->{way}, $self->_behind);
 }
 
-# get_brigade($brigade, $mode, $block, $bytes): the filtered body, with the end mark after its last
-# byte.
+# get_brigade($brigade, $mode, $block, $bytes) adds a part of the filtered body. After the last byte
+# it adds the end mark.
 sub get_brigade {
     my ($self, $brigade, undef, undef, $bytes) = @_;
     my $most = $bytes && $bytes < $PIECE ? $bytes : $PIECE;
@@ -54,7 +55,7 @@ sub get_brigade {
     return 0;
 }
 
-# pass_brigade($brigade): writes as `$r->print` does, and flushes at a flush bucket.
+# pass_brigade($brigade) writes as `$r->print` does, and flushes if there is a flush bucket.
 sub pass_brigade {
     my ($self, $brigade) = @_;
     my $flushes = Apache2::Filter::_has($brigade, 'is_flush');
