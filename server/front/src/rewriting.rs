@@ -194,7 +194,7 @@ impl Run<'_> {
 
     fn note(&mut self, flags: &Flags, matched: Match<'_>, condition: Option<Match<'_>>) {
         if let Some(forced) = &flags.forced {
-            self.rule_state.forced.push(forced.clone());
+            self.rule_state.mapping.forced.push(forced.clone());
         }
         if flags.environment.is_empty() && flags.cookies.is_empty() {
             return;

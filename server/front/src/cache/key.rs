@@ -1,7 +1,7 @@
 //! The key of a page: host, scheme, requested name and target.
 
 use super::claims;
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::MappingState;
 use crate::request::{path_of, Request};
 use crate::routing::{Route, RouteOutcome};
 use mehari_config::Host;
@@ -39,10 +39,9 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
 /// program's responses are only for its own requests. The text begins with a NUL, which no target
 /// contains.
 fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
-    let chose = |state: &RuleState| {
-        state.file().is_some() || state.back_end().is_some() || !state.forced.is_empty()
-    };
-    if !request.rule_state.is_some_and(chose) {
+    let mapping = request.rule_state.map(|state| &state.mapping);
+    let chose = |rules: &MappingState| rules.file().is_some() || rules.has_chosen_handler();
+    if !mapping.is_some_and(chose) {
         return Vec::new();
     }
     let mut words = format!("\0{}\0", route.handler).into_bytes();

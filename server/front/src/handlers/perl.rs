@@ -78,11 +78,12 @@ pub fn with_call<T>(
         variables.extend(noted);
         // If Perl decides about the user, the worker sets these.
         let is_known = !settings.runs_phases();
-        state
+        let identity = &state.identity;
+        identity
             .client_variables()
             .filter(|(name, _)| is_known || *name != b"REMOTE_USER")
             .for_each(|field| variables.push(field));
-        if let Some(kind) = state.auth_type().filter(|_| is_known) {
+        if let Some(kind) = identity.auth_type().filter(|_| is_known) {
             variables.push((b"AUTH_TYPE", kind));
         }
     }
@@ -120,6 +121,7 @@ pub fn with_call<T>(
             variables.push((b"REDIRECT_QUERY_STRING", query));
         }
     }
+    let findings = request.rule_state.map(|state| &state.access);
     give(Call {
         task: task(route),
         line: RequestLine {
@@ -155,15 +157,13 @@ pub fn with_call<T>(
         },
         settings: worker_settings(route),
         access: AccessResult {
-            status: match request.rule_state {
+            status: match findings {
                 _ if settings.denied && !settings.runs_phases() => 403,
-                state => state.map_or(0, |state| state.access_status),
+                findings => findings.map_or(0, |access| access.status),
             },
-            known: request.rule_state.map_or(0, |state| state.known),
-            login: request
-                .rule_state
-                .map_or(&Login::Unasked, |state| &state.login),
-            challenge: request.rule_state.map_or(b"", |state| &state.challenge),
+            known: findings.map_or(0, |access| access.known),
+            login: findings.map_or(&Login::Unasked, |access| &access.login),
+            challenge: findings.map_or(b"", |access| &access.challenge),
         },
         led: internal_redirect(request),
         server: u16::try_from(route.host).unwrap_or(0),

@@ -78,17 +78,17 @@ impl Evaluation<'_> {
             return Ok(());
         }
         let state = rule_state.get_or_insert_with(Default::default);
-        state.access_status = if is_refused { 403 } else { 0 };
-        state.known = known;
         // The access log has no other source of the user's name.
         if settings.perl.of(Phase::Authen).is_empty() {
-            state.note_user(settings, &login);
+            state.identity.note_user(settings, &login);
         }
         if login != Login::Unasked {
             let said = &settings.rules.authentication;
-            state.challenge = challenge(self.shared, said, state.stale).into();
+            state.access.challenge = challenge(self.shared, said, state.identity.stale).into();
         }
-        state.login = login;
+        state.access.status = if is_refused { 403 } else { 0 };
+        state.access.known = known;
+        state.access.login = login;
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Evaluation<'_> {
     ) -> Result<(), Decision> {
         let rules = &settings.rules;
         if let Some(state) = rule_state {
-            state.recall_user(settings);
+            state.identity.recall_user(settings);
         }
         let refused = |status| Err(Decision::Status(Some(settings.clone()), status));
         match self.allows(route, settings, rule_state)? {
@@ -116,7 +116,9 @@ impl Evaluation<'_> {
             None => return refused(500),
         }
         // A request that needs no user is admitted without a check of its password.
-        let user = rule_state.as_ref().and_then(|state| state.user.clone());
+        let user = rule_state
+            .as_ref()
+            .and_then(|state| state.identity.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
         match self.verdict(route, settings, rule_state, name)? {
             Verdict::Granted | Verdict::Silent => return Ok(()),
@@ -133,7 +135,7 @@ impl Evaluation<'_> {
             _ => return refused(500),
         };
         let state = rule_state.get_or_insert_with(Default::default);
-        state.note_user(settings, &login);
+        state.identity.note_user(settings, &login);
         match self.verdict(route, settings, rule_state, Some(name))? {
             Verdict::Granted | Verdict::Silent => {
                 let state = rule_state.as_mut().filter(|_| !line.is_empty());
@@ -205,7 +207,7 @@ impl Evaluation<'_> {
                 is_member: &|user, group| {
                     groups.is_some_and(|file| passwords::is_member(file, user, group))
                 },
-                is_named: &|test| self.is_named(test, rule_state, asked),
+                is_named: &|test| self.is_named(test, state.map(|state| &state.identity), asked),
             })
         })
     }

@@ -282,7 +282,7 @@ impl RequestContext {
     pub fn note_user(&mut self, named: Option<Box<Named>>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {
             let state = self.rule_state.get_or_insert_with(Default::default);
-            state.user = Some(User::named(*named, settings));
+            state.identity.user = Some(User::named(*named, settings));
         }
     }
 }

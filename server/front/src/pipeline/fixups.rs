@@ -23,7 +23,9 @@ impl Evaluation<'_> {
             return Ok(decision);
         }
         let forced = |rule_state: &Option<Box<RuleState>>| {
-            rule_state.as_ref().map_or(0, |state| state.forced.len())
+            rule_state
+                .as_ref()
+                .map_or(0, |state| state.mapping.forced.len())
         };
         let before = forced(rule_state);
         if let Some(decision) = self.rewrite_in_folder(&route, &path, rule_state) {

@@ -1,7 +1,7 @@
 //! Writes a request's log lines and counts its end.
 
 use crate::pipeline::RequestContext;
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::ClientIdentity;
 use crate::request::{Fields, Peer, Table};
 use crate::shared::Shared;
 use mehari_config::LogLevel;
@@ -112,11 +112,11 @@ impl RequestContext {
             _ => {}
         });
         let (method, target) = line.unwrap_or_default();
-        let state = self.rule_state.as_deref();
+        let identity = self.rule_state.as_ref().map(|state| &state.identity);
         AccessEntry {
             remote: self.client(peer).remote_addr.as_bytes(),
-            name: state.and_then(RuleState::client_name),
-            user: state.and_then(RuleState::user_name),
+            name: identity.and_then(ClientIdentity::client_name),
+            user: identity.and_then(ClientIdentity::user_name),
             time: self.time,
             method,
             target,

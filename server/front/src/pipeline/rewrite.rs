@@ -35,7 +35,7 @@ impl Evaluation<'_> {
         let decided = |rule_state: &Option<Box<RuleState>>| {
             rule_state
                 .as_ref()
-                .and_then(|state| state.destination.clone())
+                .and_then(|state| state.mapping.destination.clone())
         };
         if decided(rule_state).is_none() {
             if let Some(need) = self.looks_up(&settings, rule_state) {
@@ -118,7 +118,8 @@ impl Evaluation<'_> {
                 }
             },
         };
-        rule_state.get_or_insert_with(Default::default).destination = Some(destination);
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.mapping.destination = Some(destination);
         let resource = match new {
             Some(new) => percent::encode_path(&new),
             None => request.path().to_vec(),

@@ -4,7 +4,7 @@
 //! known before the search.
 
 use super::rules::{Evaluation, Need};
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::{MappingState, RuleState};
 use crate::request::Request;
 use crate::routing::{self, Route, RouteOutcome, Sought};
 use crate::shared::Shared;
@@ -36,11 +36,11 @@ fn is_open(shared: &Shared, host: u32) -> bool {
 }
 
 /// The path of the request, and the file to which rules have mapped the path.
-fn sought<'a>(request: &Request<'a>, state: Option<&'a RuleState>) -> Sought<'a> {
+fn sought<'a>(request: &Request<'a>, mapping: Option<&'a MappingState>) -> Sought<'a> {
     Sought {
         host: request.virtual_host,
         path: request.path(),
-        file: state.and_then(RuleState::file),
+        file: mapping.and_then(MappingState::file),
     }
 }
 
@@ -75,7 +75,7 @@ impl Evaluation<'_> {
         let path = Path::decode(self.request.path()).ok()?;
         let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;
         let query = Query::Home(name.to_string());
-        let has_asked = |state: &RuleState| state.learned(&query).is_some();
+        let has_asked = |state: &RuleState| state.identity.learned(&query).is_some();
         let is_known =
             routing::homes::is_remembered(name) || rule_state.as_deref().is_some_and(has_asked);
         (!is_known).then_some(query)
@@ -83,11 +83,11 @@ impl Evaluation<'_> {
 
     /// Returns the kept route of the path, if nothing but the path decides about the route.
     fn kept_route(&self, rule_state: &Option<Box<RuleState>>) -> Option<Rc<Route>> {
-        let state = rule_state.as_deref();
-        if state.is_some_and(|state| !state.forced.is_empty() || state.back_end().is_some()) {
+        let mapping = mapping(rule_state);
+        if mapping.is_some_and(MappingState::has_chosen_handler) {
             return None;
         }
-        self.shared.known_route(sought(self.request, state))
+        self.shared.known_route(sought(self.request, mapping))
     }
 
     /// Returns the file that the search for the route would read from a disk. `None`: a thread has
@@ -96,7 +96,7 @@ impl Evaluation<'_> {
         if is_fetched(rule_state) {
             return None;
         }
-        let sought = sought(self.request, rule_state.as_deref());
+        let sought = sought(self.request, mapping(rule_state));
         self.shared.cold_file(sought)
     }
 
@@ -115,15 +115,15 @@ impl Evaluation<'_> {
         rule_state: &Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
         let (shared, request, site) = (self.shared, self.request, self.site);
-        let Some(state) = rule_state else {
+        let Some(mapping) = mapping(rule_state) else {
             return shared.route(sought(request, None), true);
         };
-        let route = if state.forced.is_empty() {
-            shared.route(sought(request, Some(state)), true)
+        let route = if mapping.forced.is_empty() {
+            shared.route(sought(request, Some(mapping)), true)
         } else {
-            routing::find_for(site, &shared.routing.htaccess, request, state, None).map(Rc::new)
+            routing::find_for(site, &shared.routing.htaccess, request, mapping, None).map(Rc::new)
         };
-        match state.back_end() {
+        match mapping.back_end() {
             Some(proxied) => {
                 route.map(|route| Rc::new(routing::to_back_end(site, request, &route, proxied)))
             }
@@ -138,24 +138,27 @@ impl Evaluation<'_> {
         route: &Rc<Route>,
         rule_state: &Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {
-        let state = rule_state.as_deref();
-        let variables = self.variables(route, &route.settings, state);
-        let nothing = RuleState::default();
-        let state = state.unwrap_or(&nothing);
+        let variables = self.variables(route, &route.settings, rule_state.as_deref());
+        let nothing = MappingState::default();
+        let mapping = mapping(rule_state).unwrap_or(&nothing);
         let again = routing::find_for(
             self.site,
             &self.shared.routing.htaccess,
             self.request,
-            state,
+            mapping,
             Some(&variables),
         )?;
-        Ok(Rc::new(match state.back_end() {
+        Ok(Rc::new(match mapping.back_end() {
             Some(proxied) => routing::to_back_end(self.site, self.request, &again, proxied),
             None => again,
         }))
     }
 }
 
+fn mapping(rule_state: &Option<Box<RuleState>>) -> Option<&MappingState> {
+    rule_state.as_ref().map(|state| &state.mapping)
+}
+
 fn is_fetched(rule_state: &Option<Box<RuleState>>) -> bool {
-    rule_state.as_deref().is_some_and(|state| state.fetched)
+    mapping(rule_state).is_some_and(|mapping| mapping.fetched)
 }

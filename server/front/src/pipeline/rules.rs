@@ -117,7 +117,7 @@ fn refuse(
     if let (401, Some(settings)) = (status, &settings) {
         let state = context.rule_state.get_or_insert_with(Default::default);
         let said = &settings.rules.authentication;
-        let lines = challenge(shared, said, state.stale);
+        let lines = challenge(shared, said, state.identity.stale);
         state.lines.extend_from_slice(lines.as_bytes());
     }
     if status == 403 {

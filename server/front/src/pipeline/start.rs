@@ -6,6 +6,7 @@ use crate::handlers::file::coded;
 use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
+use crate::request::rule_state::ClientIdentity;
 use crate::request::{canonical, trace, Fields, Request};
 use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
@@ -187,6 +188,7 @@ fn start(
         let exchange = perl::submit(&shared.backends.pool, request, route, site, body);
         return Ok(Backend::Perl(exchange, None));
     }
+    let identity = request.rule_state.map(|state| &state.identity);
     perl::with_call(request, route, site, body, |call| {
         let program = cgi::Program {
             call,
@@ -196,8 +198,8 @@ fn start(
                 .server_admin
                 .as_deref()
                 .map(str::as_bytes),
-            user: request.rule_state.and_then(|state| state.user_name()),
-            auth_type: request.rule_state.and_then(|state| state.auth_type()),
+            user: identity.and_then(ClientIdentity::user_name),
+            auth_type: identity.and_then(ClientIdentity::auth_type),
             authorization: false,
         };
         let exchange = shared.backends.cgi.start(program);

@@ -56,10 +56,9 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         id: 0,
     };
     let mut state = question.file.map(|file| {
-        Box::new(RuleState {
-            destination: Some(Destination::File(file.to_vec())),
-            ..RuleState::default()
-        })
+        let mut state = Box::<RuleState>::default();
+        state.mapping.destination = Some(Destination::File(file.to_vec()));
+        state
     });
     let looked = rules::evaluate_subrequest(shared, &request, found, &mut state);
     if let Ok((route, status)) = looked {

@@ -1,6 +1,6 @@
 //! The values of a request for expressions, rewrite rules and header rules.
 
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::{canonical, Request};
 use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
@@ -89,6 +89,10 @@ impl<'a> ExpressionVariables<'a> {
         self.rule_state.is_some_and(|state| state.is_within)
     }
 
+    fn identity(&self) -> Option<&ClientIdentity> {
+        self.rule_state.map(|state| &state.identity)
+    }
+
     fn field(&self, name: &str) -> &[u8] {
         let changed = self.rule_state.and_then(|state| state.fields.as_ref());
         let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
@@ -130,17 +134,17 @@ impl<'a> ExpressionVariables<'a> {
             "QUERY_STRING" => self.query,
             "PATH_INFO" => self.path_info,
             "REMOTE_HOST" => {
-                let name = self.rule_state.and_then(RuleState::client_name);
+                let name = self.identity().and_then(ClientIdentity::client_name);
                 name.unwrap_or_else(|| peer.remote_addr.as_bytes())
             }
             "REMOTE_ADDR" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
             "REMOTE_USER" => self
-                .rule_state
-                .and_then(|state| state.user_name())
+                .identity()
+                .and_then(ClientIdentity::user_name)
                 .unwrap_or_default(),
             "AUTH_TYPE" => self
-                .rule_state
-                .and_then(RuleState::auth_type)
+                .identity()
+                .and_then(ClientIdentity::auth_type)
                 .unwrap_or_default(),
             "SERVER_NAME" => return into.extend_from_slice(&canonical::name(request, self.host)),
             "SERVER_ADDR" => peer.server_addr.as_bytes(),

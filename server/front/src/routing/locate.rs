@@ -7,7 +7,7 @@ mod search;
 use super::htaccess::HtaccessTable;
 use super::mapping::{map, Mapping};
 use super::{proxied, walk, Route, RouteOutcome};
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::MappingState;
 use crate::request::Request;
 use mehari_config::{Proxied, Site, VariableSource};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
@@ -102,13 +102,13 @@ pub fn find_for(
     site: &Site,
     htaccess: &HtaccessTable,
     request: &Request<'_>,
-    state: &RuleState,
+    mapping: &MappingState,
     variables: Option<&dyn VariableSource>,
 ) -> Result<Route, Problem> {
     let mut search = Search::new(site, htaccess, request.virtual_host);
     search.variables = variables;
-    search.forced = &state.forced;
-    search.route(request.path(), state.file())
+    search.forced = &mapping.forced;
+    search.route(request.path(), mapping.file())
 }
 
 /// The same place with a back end that a rule has chosen.

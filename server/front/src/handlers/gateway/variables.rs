@@ -22,7 +22,8 @@ pub fn each(
         let mut around = cgi.surroundings(host.server_admin.as_deref().map(str::as_bytes));
         // The call leaves the user to Perl's phases, which are over.
         if let Some(state) = request.rule_state.filter(|_| route.settings.runs_phases()) {
-            (around.user, around.auth_type) = (state.user_name(), state.auth_type());
+            (around.user, around.auth_type) =
+                (state.identity.user_name(), state.identity.auth_type());
         }
         variables::each(&call, &around, &mut |name, value| {
             if name != b"CONTENT_LENGTH" {

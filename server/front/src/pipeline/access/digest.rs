@@ -61,7 +61,8 @@ impl Evaluation<'_> {
         };
         let state = nonces.check(&given, realm, how, self.request.id);
         if state == NonceState::Stale {
-            rule_state.get_or_insert_with(Default::default).stale = true;
+            let state = rule_state.get_or_insert_with(Default::default);
+            state.identity.stale = true;
             return Err(status(401));
         }
         let next = (state == NonceState::Ending).then(|| nonces.make(realm));

@@ -1,6 +1,5 @@
 //! Finds the user of a request, by password (Basic) or proof (Digest).
 
-use crate::request::rule_state::Checked;
 use crate::shared::Shared;
 use mehari_auth::passwords::Credentials;
 use mehari_config::{Authentication, Settings};
@@ -9,7 +8,7 @@ use std::sync::Arc;
 
 use super::digest;
 use crate::pipeline::rules::{Decision, Evaluation, Need, UncheckedPassword};
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::{Checked, ClientIdentity, RuleState};
 
 /// A user, and the header line that answers the proof.
 pub(super) struct ProvedUser {
@@ -30,7 +29,10 @@ impl Evaluation<'_> {
             Some(_) if !said.is_basic() && !said.is_digest() => Login::NoSuchType,
             _ if said.realm.is_none() => Login::NoRealm,
             _ if said.is_digest() => return self.by_digest(settings, rule_state),
-            _ => self.by_password(settings, rule_state)?,
+            _ => {
+                let state = rule_state.as_ref();
+                self.by_password(settings, state.map(|state| &state.identity))?
+            }
         };
         Ok((login, Vec::new()))
     }
@@ -38,7 +40,7 @@ impl Evaluation<'_> {
     fn by_password(
         &self,
         settings: &Arc<Settings>,
-        rule_state: &Option<Box<RuleState>>,
+        identity: Option<&ClientIdentity>,
     ) -> Result<Login, Decision> {
         let field = self.request.field("authorization");
         let Some(credentials) = field.and_then(Credentials::of) else {
@@ -49,7 +51,7 @@ impl Evaluation<'_> {
         };
         let is_this =
             |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
-        let mut checked = rule_state.iter().flat_map(|state| &state.checked);
+        let mut checked = identity.into_iter().flat_map(|client| &client.checked);
         let right = match checked.find(is_this) {
             Some(checked) => checked.right,
             None if self

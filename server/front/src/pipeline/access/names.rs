@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::pipeline::rules::{Decision, Evaluation, Need};
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::{ClientIdentity, RuleState};
 
 /// The names that rules have used, and the name that they lack.
 #[derive(Default)]
@@ -105,7 +105,7 @@ impl NameUses {
     fn note(&self, rule_state: &mut Option<Box<RuleState>>) {
         for (query, answer) in self.used.take() {
             let state = rule_state.get_or_insert_with(Default::default);
-            state.learn(query, answer);
+            state.identity.learn(query, answer);
         }
     }
 }
@@ -124,10 +124,11 @@ impl Evaluation<'_> {
         }
         let asked = NameUses::default();
         let query = Query::NameOf(self.client()?);
-        let answer = self.answer(&query, rule_state, &asked);
+        let identity = rule_state.as_ref().map(|state| &state.identity);
+        let answer = self.answer(&query, identity, &asked);
         asked.note(rule_state);
         if let Some(state) = rule_state {
-            state.confirmed_only = lookups == NameLookups::Double;
+            state.identity.confirmed_only = lookups == NameLookups::Double;
         }
         match answer {
             Some(_) => None,
@@ -139,7 +140,7 @@ impl Evaluation<'_> {
     pub(super) fn is_named(
         &self,
         test: &NameTest,
-        rule_state: &Option<Box<RuleState>>,
+        identity: Option<&ClientIdentity>,
         asked: &NameUses,
     ) -> Option<bool> {
         // A local socket has no name.
@@ -151,7 +152,7 @@ impl Evaluation<'_> {
             asked.assumed
         };
         let NameTest::ForwardDns(names) = test else {
-            let answer = self.answer(&Query::NameOf(client), rule_state, asked)?;
+            let answer = self.answer(&Query::NameOf(client), identity, asked)?;
             return Some(match &*answer {
                 Answer::Name(Some(name)) => name.is_confirmed && test.is_about(&name.text),
                 Answer::Name(None) | Answer::Addresses(_) | Answer::Home(_) => false,
@@ -160,7 +161,7 @@ impl Evaluation<'_> {
         };
         for name in names {
             let query = Query::AddressesOf(name.clone());
-            let is_one = match &*self.answer(&query, rule_state, asked)? {
+            let is_one = match &*self.answer(&query, identity, asked)? {
                 Answer::Addresses(all) => all.contains(&client),
                 Answer::Name(_) | Answer::Home(_) => false,
                 Answer::Failed => assumed(),
@@ -175,10 +176,10 @@ impl Evaluation<'_> {
     fn answer(
         &self,
         query: &Query,
-        rule_state: &Option<Box<RuleState>>,
+        identity: Option<&ClientIdentity>,
         asked: &NameUses,
     ) -> Option<Arc<Answer>> {
-        if let Some(answer) = rule_state.as_ref().and_then(|state| state.learned(query)) {
+        if let Some(answer) = identity.and_then(|identity| identity.learned(query)) {
             return Some(answer.clone());
         }
         let known = self.shared.lookups.names.known(query);

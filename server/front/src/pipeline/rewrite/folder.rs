@@ -24,7 +24,7 @@ impl Evaluation<'_> {
         let rewriting = &settings.rules.rewriting;
         let destination = rule_state
             .as_ref()
-            .and_then(|state| state.destination.as_ref());
+            .and_then(|state| state.mapping.destination.as_ref());
         if !may_run(rewriting, rule_state) || matches!(destination, Some(Destination::BackEnd(_))) {
             return None;
         }
@@ -71,8 +71,8 @@ impl Evaluation<'_> {
                 query,
             } => {
                 let state = rule_state.get_or_insert_with(Default::default);
-                state.destination = Some(back_end(upstream, path, &asked));
-                state.rewritten_in_folder = true;
+                state.mapping.destination = Some(back_end(upstream, path, &asked));
+                state.mapping.rewritten_in_folder = true;
                 in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
                     // The target stays, but the request is routed again.
                     let target = self.request.resource.to_vec();
@@ -92,7 +92,7 @@ impl Evaluation<'_> {
                     // The redirect leads to the same path. As in Apache, the rules have then
                     // finished.
                     let state = rule_state.get_or_insert_with(Default::default);
-                    state.rewritten_in_folder = true;
+                    state.mapping.rewritten_in_folder = true;
                     return in_place(self.request, self.request.path().to_vec(), &query);
                 }
                 Some(Decision::Led(RedirectTarget {

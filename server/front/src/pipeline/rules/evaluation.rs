@@ -74,7 +74,7 @@ pub fn evaluate_subrequest(
             ..
         } = check;
         let state = rule_state.get_or_insert_with(Default::default);
-        state.checked.push(Checked {
+        state.identity.checked.push(Checked {
             user_file,
             credentials,
             right: false,

@@ -68,7 +68,7 @@ pub async fn meet(
         Need::Fetch(file) => {
             shared.content.files.readers.read_metadata(file).await;
             let state = context.rule_state.get_or_insert_with(Default::default);
-            state.fetched = true;
+            state.mapping.fetched = true;
         }
         Need::WarmWatches(file) => {
             let (watcher, readers) = (&shared.routing.watcher, &shared.content.files.readers);
@@ -91,7 +91,7 @@ async fn resolve(shared: &Shared, context: &mut RequestContext, asked: &[u8], qu
         context.log(shared, LogLevel::Warn, asked, &text);
     }
     let state = context.rule_state.get_or_insert_with(Default::default);
-    state.learn(query, answer);
+    state.identity.learn(query, answer);
 }
 
 /// Notes whether a password is correct.
@@ -129,7 +129,7 @@ async fn check_password(
         context.log(shared, LogLevel::Error, asked, &text);
     }
     let state = context.rule_state.get_or_insert_with(Default::default);
-    state.checked.push(Checked {
+    state.identity.checked.push(Checked {
         user_file,
         credentials,
         right,

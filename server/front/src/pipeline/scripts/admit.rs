@@ -5,7 +5,6 @@ use super::{content, outcome};
 use crate::content::{Answer, Content};
 use crate::pipeline::rules::{self, Admission, RedirectTarget};
 use crate::pipeline::{ClientStream, RequestContext, RequestSource};
-use crate::request::rule_state::RuleState;
 use crate::request::{Redirect, REDIRECTS};
 use crate::routing::Route;
 use mehari_config::{Host, LogLevel, Settings};
@@ -85,7 +84,7 @@ fn current_target(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>
     let mapped = context
         .rule_state
         .as_ref()
-        .and_then(|state| state.edge.mapped.clone());
+        .and_then(|state| state.mapping.file_by_script.clone());
     (target, mapped)
 }
 
@@ -183,7 +182,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
             let state = context.rule_state.get_or_insert_with(Default::default);
             // In the form in which rules of folders know it.
             let plain = resolved(&file).map(|file| merge_slashes(&file));
-            state.edge.mapped = Some(plain.unwrap_or(file));
+            state.mapping.file_by_script = Some(plain.unwrap_or(file));
         }
         let target = led.target?;
         if !target.starts_with(b"/") {
@@ -216,7 +215,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
             return Verdict::Admitted(Admission::Status(500));
         }
         if let Some(state) = &mut context.rule_state {
-            forget_mapping(state);
+            state.mapping.file_by_script = None;
         }
         let led = ScriptRedirect {
             target: outcome::restarted(visit),
@@ -270,9 +269,4 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
             );
         }
     }
-}
-
-/// Forgets the results for a file that no longer applies.
-fn forget_mapping(state: &mut RuleState) {
-    state.edge.mapped = None;
 }

@@ -45,9 +45,9 @@ pub fn parse(
     if !(100..=599).contains(&status) {
         return Err(Fault::Malformed("a status outside 100 to 599"));
     }
-    let mut state = RuleState {
+    let mut state = HeadFraming {
         keeps: version == 1,
-        ..RuleState::default()
+        ..HeadFraming::default()
     };
     let mut lines = Vec::with_capacity(length + 64);
     for field in response.headers.iter() {
@@ -62,7 +62,7 @@ pub fn parse(
         // Parses again without the fields that Connection names, which may precede it.
         lines.clear();
         for field in response.headers.iter() {
-            let goes_on = RuleState::default().field(field.name, field.value)?;
+            let goes_on = HeadFraming::default().field(field.name, field.value)?;
             if goes_on && !is_named(response.headers, field.name) {
                 reverse::push_line(field, settings, member, &mut lines);
             }
@@ -105,7 +105,7 @@ fn own_reason(status: u16, phrase: &str) -> Option<Box<Reason>> {
 
 /// The framing and connection fields.
 #[derive(Default)]
-struct RuleState<'b> {
+struct HeadFraming<'b> {
     length: Option<u64>,
     chunked: bool,
     keeps: bool,
@@ -117,7 +117,7 @@ struct RuleState<'b> {
     names_fields: bool,
 }
 
-impl<'b> RuleState<'b> {
+impl<'b> HeadFraming<'b> {
     /// Returns true if the field is for the client.
     fn field(&mut self, name: &str, value: &'b [u8]) -> Result<bool, Fault> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);

@@ -1,0 +1,58 @@
+//! What rules and scripts say about the mapping of a resource to a file or a back end.
+
+use mehari_config::{Forced, Proxied};
+use std::sync::Arc;
+
+#[derive(Debug, Default, Clone)]
+pub struct MappingState {
+    /// The result of the host's rules for this resource, after they have run.
+    pub destination: Option<Destination>,
+    /// The file that an edge script has set. The file precedes the rules' destination.
+    pub file_by_script: Option<Vec<u8>>,
+    /// Whether the folder's rules have changed the query or the handler and have finished.
+    pub rewritten_in_folder: bool,
+    /// `RewriteRule [H=]` and `[T=]` of this resource.
+    pub forced: Vec<Arc<Forced>>,
+    /// Whether the path's metadata was read from the disk.
+    pub fetched: bool,
+}
+
+/// The mapping of a resource.
+#[derive(Debug, Clone)]
+pub enum Destination {
+    /// The mapped path.
+    Mapped,
+    /// A file that does not depend on the path.
+    File(Vec<u8>),
+    BackEnd(Arc<Proxied>),
+}
+
+impl MappingState {
+    /// The file that a script or a rule has set in place of the mapped file.
+    pub fn file(&self) -> Option<&[u8]> {
+        match (&self.file_by_script, &self.destination) {
+            (Some(file), _) | (None, Some(Destination::File(file))) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The back end that a rule has chosen.
+    pub fn back_end(&self) -> Option<&Arc<Proxied>> {
+        match &self.destination {
+            Some(Destination::BackEnd(proxied)) if self.file_by_script.is_none() => Some(proxied),
+            _ => None,
+        }
+    }
+
+    /// Whether a rule has chosen the handler or the back end, so that the path alone does not.
+    pub fn has_chosen_handler(&self) -> bool {
+        !self.forced.is_empty() || self.back_end().is_some()
+    }
+
+    /// Drops the rules' results for the earlier resource.
+    pub(super) fn leave_resource(&mut self) {
+        self.destination = None;
+        self.rewritten_in_folder = false;
+        self.forced.clear();
+    }
+}
