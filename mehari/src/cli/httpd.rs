@@ -206,16 +206,16 @@ fn check(face: &Face, letter: char) -> ExitCode {
                 for host in &site.hosts {
                     let addresses: Vec<String> =
                         host.addresses.iter().map(|at| at.to_string()).collect();
-                    let name = host.server_name.as_deref().unwrap_or("(any name)");
+                    let name = host.names.server_name.as_deref().unwrap_or("(any name)");
                     sayln!("{:<22} {name}", addresses.join(" "));
-                    for alias in &host.names {
+                    for alias in &host.names.aliases {
                         sayln!("{:<22}     alias {alias}", "");
                     }
                 }
                 sayln!("ServerRoot: \"{}\"", site.server_root.display());
                 sayln!(
                     "Main DocumentRoot: \"{}\"",
-                    site.main.document_root.display()
+                    site.main.mapping.document_root.display()
                 );
             } else {
                 eprintln!("Syntax OK");

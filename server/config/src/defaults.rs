@@ -16,7 +16,7 @@ impl Site {
     pub fn defaults() -> Site {
         let mut site = empty();
         let mut host = Host::virtual_host(Vec::new(), Settings::default());
-        host.document_root = PathBuf::from("htdocs");
+        host.mapping.document_root = PathBuf::from("htdocs");
         let mut team = TeamDraft::default();
         let mut changes = Vec::new();
         let mut environment = Environment::default();

@@ -4,7 +4,43 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::{Alias, Host, Matched, Nothing, Piece};
+use crate::{Matched, Nothing, Pass, Piece, UserDirs};
+
+/// The part of a host that maps URL paths to files and back ends.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct UrlMapping {
+    pub document_root: PathBuf,
+    pub aliases: Vec<Alias>,
+    /// `UserDir`
+    pub user_dirs: Option<UserDirs>,
+    /// `AllowEncodedSlashes`
+    pub(crate) encoded_slashes: Option<EncodedSlashes>,
+    /// `ProxyPass` outside of sections, in order.
+    pub passes: Vec<Pass>,
+}
+
+/// `Alias /url /path`, `ScriptAlias /url /path`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Alias {
+    /// A URL path. For `AliasMatch` a regular expression.
+    pub url: String,
+    /// `AliasMatch`: the pattern, and the path with `$1` and so on.
+    pub matching: Option<(crate::Pattern, crate::Text)>,
+    pub path: PathBuf,
+    /// `ScriptAlias`: everything below is a CGI program.
+    pub script: bool,
+}
+
+/// The meaning of an encoded slash in a path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EncodedSlashes {
+    #[default]
+    Refused,
+    Decoded,
+    /// The slash stays `%2F`.
+    Kept,
+}
 
 /// The target of a URL path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +63,29 @@ impl Mapped {
     }
 }
 
-impl Host {
+impl UrlMapping {
+    /// Inherits the main server's mapping. The host's own aliases and passes are tried first.
+    pub(crate) fn inherit(&mut self, main: &UrlMapping) {
+        if self.document_root.as_os_str().is_empty() {
+            self.document_root.clone_from(&main.document_root);
+        }
+        self.aliases.extend_from_slice(&main.aliases);
+        if self.user_dirs.is_none() {
+            self.user_dirs.clone_from(&main.user_dirs);
+        }
+        self.encoded_slashes = self.encoded_slashes.or(main.encoded_slashes);
+        self.passes.extend_from_slice(&main.passes);
+    }
+
+    /// Whether the host refuses a path that has an encoded slash.
+    pub fn refuses(&self, encoded_slash: bool) -> bool {
+        encoded_slash && self.encoded_slashes() == EncodedSlashes::Refused
+    }
+
+    pub fn encoded_slashes(&self) -> EncodedSlashes {
+        self.encoded_slashes.unwrap_or_default()
+    }
+
     /// Maps a decoded and normalised URL path (no `.`, `..` or empty segments). The first matching
     /// alias applies, in configuration order.
     pub fn map(&self, url_path: &str) -> Mapped {
@@ -41,10 +99,8 @@ impl Host {
         }
         mapped(&self.document_root, url_path, false)
     }
-}
 
-impl Host {
-    /// URL paths that [`Host::map`] may map to this file, the most likely first. An `AliasMatch`
+    /// URL paths that [`UrlMapping::map`] may map to this file, the most likely first. An `AliasMatch`
     /// has no way back.
     pub fn url_paths(&self, file: &Path) -> Vec<String> {
         let aliases = self.aliases.iter().filter(|it| it.matching.is_none());
@@ -139,24 +195,23 @@ fn segments(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
 
-    fn host(aliases: &[(&str, &str)]) -> Host {
-        let mut site = crate::Site::defaults().main;
-        site.document_root = "/srv/www".into();
-        site.aliases = aliases
-            .iter()
-            .map(|(url, path)| Alias {
-                url: url.to_string(),
-                matching: None,
-                path: path.into(),
-                script: url.contains("cgi"),
-            })
-            .collect();
-        site
+    fn mapping(aliases: &[(&str, &str)]) -> UrlMapping {
+        let aliases = aliases.iter().map(|(url, path)| Alias {
+            url: url.to_string(),
+            matching: None,
+            path: path.into(),
+            script: url.contains("cgi"),
+        });
+        UrlMapping {
+            document_root: "/srv/www".into(),
+            aliases: aliases.collect(),
+            ..UrlMapping::default()
+        }
     }
 
     #[test]
     fn aliases_match_on_segment_boundaries_in_order_and_the_document_root_is_last() {
-        let site = host(&[
+        let site = mapping(&[
             ("/icons/", "/usr/share/icons/"),
             ("/cgi-bin", "/usr/lib/cgi-bin"),
             ("/cgi-bin/never", "/nowhere"),
@@ -179,18 +234,18 @@ mod tests {
 
     #[test]
     fn a_file_has_the_url_paths_that_lead_to_it() {
-        let site = host(&[("/cgi-bin/", "/srv/www/cgi"), ("/app", "/srv/app.pl")]);
+        let site = mapping(&[("/cgi-bin/", "/srv/www/cgi"), ("/app", "/srv/app.pl")]);
         let paths = |file: &str| site.url_paths(Path::new(file));
         assert_eq!(paths("/srv/www/cgi/a.pl"), ["/cgi-bin/a.pl", "/cgi/a.pl"]);
         assert_eq!(paths("/srv/app.pl"), ["/app"]);
         assert!(paths("/srv/www2/a.pl").is_empty());
-        let whole = host(&[("/", "/srv/app.pl")]);
+        let whole = mapping(&[("/", "/srv/app.pl")]);
         assert_eq!(whole.url_paths(Path::new("/srv/app.pl")), ["/"]);
     }
 
     #[test]
     fn an_alias_for_everything_keeps_the_rest_as_path_info() {
-        let site = host(&[("/", "/srv/app.pl")]);
+        let site = mapping(&[("/", "/srv/app.pl")]);
         assert_eq!(site.map("/").file, PathBuf::from("/srv/app.pl/"));
         assert_eq!(site.map("/a/b").file, PathBuf::from("/srv/app.pl/a/b"));
         assert_eq!(site.map("/a/b").root(), Path::new("/srv/app.pl"));

@@ -38,7 +38,7 @@ impl Site {
         site.main.base.programs.parse_headers = true;
         site.logs.access = vec![AccessLogSettings::combined(LogTarget::Stderr)];
         if kind.is_dir() {
-            site.main.document_root = real.clone();
+            site.main.mapping.document_root = real.clone();
             site.server_root = real;
             site.by_name = Some(chosen);
             let index = ["index.html", "index.pl", "index.cgi"];
@@ -47,9 +47,9 @@ impl Site {
         }
         let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
         site.main.base.files.directory_index.clear();
-        site.main.document_root = folder.clone();
+        site.main.mapping.document_root = folder.clone();
         site.server_root = folder;
-        site.main.aliases.push(Alias {
+        site.main.mapping.aliases.push(Alias {
             url: "/".into(),
             matching: None,
             path: real.clone(),
@@ -159,8 +159,8 @@ mod tests {
             site.main.base.handlers.set,
             Some(Handler::Script(Rung::Registry))
         );
-        assert_eq!(site.main.map("/a/b").file, file.join("a/b"));
-        assert_eq!(site.main.map("/a/b").root(), file);
+        assert_eq!(site.main.mapping.map("/a/b").file, file.join("a/b"));
+        assert_eq!(site.main.mapping.map("/a/b").root(), file);
     }
 
     #[test]

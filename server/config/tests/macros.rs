@@ -34,10 +34,10 @@ fn macro_is_read_again_with_other_words_wherever_it_is_used() {
     let names: Vec<_> = site
         .hosts
         .iter()
-        .map(|host| host.server_name.as_deref())
+        .map(|host| host.names.server_name.as_deref())
         .collect();
     assert_eq!(names, [Some("one.example"), Some("two.example")]);
-    assert_eq!(site.hosts[1].document_root, Path::new("/srv/two"));
+    assert_eq!(site.hosts[1].mapping.document_root, Path::new("/srv/two"));
     assert_eq!(site.main.server_admin.as_deref(), Some("again@example.org"));
     // `$namely` is a different word where `$name` is a parameter.
     let closed = site.hosts[0].settings("/", Some(Path::new("/srv/one/one.examplely/x")));

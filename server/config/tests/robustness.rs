@@ -14,7 +14,7 @@ fn check(bytes: &[u8]) {
     match load(bytes) {
         Ok(site) => {
             for url in ["/", "/a/b.pl", "*", ""] {
-                let mapped = site.main.map(url);
+                let mapped = site.main.mapping.map(url);
                 let with_file = site.main.settings(url, Some(&mapped.file));
                 assert!(std::sync::Arc::ptr_eq(
                     &with_file,

@@ -181,7 +181,7 @@ impl Run<'_> {
         if status.is_some() || elsewhere {
             return Some(self.leave(status.unwrap_or(302), target, flags));
         }
-        let root = self.variables.host.document_root.as_os_str();
+        let root = self.variables.host.mapping.document_root.as_os_str();
         let root = root.as_encoded_bytes();
         let uncovers = target::uncovers(&target, &subject, substitution, root);
         self.subject = target;

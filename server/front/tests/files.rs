@@ -54,7 +54,7 @@ fn the_source_of_an_executable_script_is_never_sent() {
 
     let status = |mode: u32, handler: Option<Handler>| {
         let stand = Stand::new(|site| {
-            let script = site.main.document_root.join("hello.pl");
+            let script = site.main.mapping.document_root.join("hello.pl");
             std::fs::set_permissions(script, PermissionsExt::from_mode(mode)).expect("own file");
             site.by_name = None;
             site.main.base.handlers.set = handler;

@@ -8,8 +8,8 @@ use stand::Stand;
 /// A stand with the configuration's own site; `ROOT` is the stand's directory.
 fn stand(text: &str) -> Stand {
     Stand::new(|site| {
-        let root = site.main.document_root.display().to_string();
-        let conf = site.main.document_root.join("site.conf");
+        let root = site.main.mapping.document_root.display().to_string();
+        let conf = site.main.mapping.document_root.join("site.conf");
         let text = format!("DocumentRoot {root}\n{}", text.replace("ROOT", &root));
         std::fs::write(&conf, text).expect("written");
         *site = Site::load(&conf, &[]).unwrap_or_else(|problems| panic!("{problems}"));

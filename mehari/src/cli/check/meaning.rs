@@ -72,7 +72,7 @@ fn sections(page: &mut Page, site: &Site, host: &Host) {
 fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
     let addresses: Vec<String> = host.addresses.iter().map(|at| at.to_string()).collect();
     page.heading(&format!("\n<VirtualHost {}>", addresses.join(" ")));
-    let names: Vec<&str> = (host.server_name.iter().chain(&host.names))
+    let names: Vec<&str> = (host.names.server_name.iter().chain(&host.names.aliases))
         .map(String::as_str)
         .collect();
     page.line(
@@ -83,7 +83,7 @@ fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
             names.join(" ")
         },
     );
-    page.line("document root", host.document_root.display());
+    page.line("document root", host.mapping.document_root.display());
     page.list("alias", aliases(host));
     page.list("proxied", passes(host));
     team(page, site, host);
@@ -92,7 +92,7 @@ fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
 }
 
 fn passes(host: &Host) -> impl Iterator<Item = String> + '_ {
-    host.passes.iter().map(|pass| {
+    host.mapping.passes.iter().map(|pass| {
         let from = match &pass.from {
             PassFrom::Prefix(prefix) => prefix.clone(),
             PassFrom::Match(pattern) => format!("~ {pattern}"),
@@ -121,7 +121,7 @@ fn upstream(upstream: &Upstream) -> String {
 }
 
 fn aliases(host: &Host) -> impl Iterator<Item = String> + '_ {
-    host.aliases.iter().map(|alias| {
+    host.mapping.aliases.iter().map(|alias| {
         let kind = if alias.script { " (CGI programs)" } else { "" };
         format!("{} -> {}{kind}", alias.url, alias.path.display())
     })
@@ -159,11 +159,12 @@ fn server(page: &mut Page, site: &Site) {
     page.line(
         "server name",
         site.main
+            .names
             .server_name
             .as_deref()
             .unwrap_or("the request's Host"),
     );
-    page.line("document root", site.main.document_root.display());
+    page.line("document root", site.main.mapping.document_root.display());
     page.list("alias", aliases(&site.main));
     page.list("proxied", passes(&site.main));
     // The settings for FastCGI scripts are not a back end.

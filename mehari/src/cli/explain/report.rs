@@ -125,7 +125,7 @@ impl ExplainedUrl {
             number => {
                 let host = site.host(number);
                 let address = || host.addresses.first().map(ToString::to_string);
-                let name = host.server_name.clone();
+                let name = host.names.server_name.clone();
                 name.or_else(address).unwrap_or_else(|| number.to_string())
             }
         };

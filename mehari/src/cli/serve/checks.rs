@@ -64,7 +64,7 @@ impl Findings {
         let of_hosts = site.hosts.iter().flat_map(|host| {
             let access = host.own_logs.access.iter().map(|log| &log.target);
             let all = access.chain(&host.own_logs.error);
-            all.map(|target| (host.server_name.as_deref(), target))
+            all.map(|target| (host.names.server_name.as_deref(), target))
         });
         let mut seen: Vec<&PathBuf> = Vec::new();
         for (host, target) in logs.chain(of_hosts) {

@@ -14,7 +14,7 @@ pub const GROUP: Group = Group {
             Shape::Path,
             "The folder of the URL path `/`.",
             |target, arguments| {
-                target.host.document_root = arguments.path(0, &target.site.server_root)?;
+                target.host.mapping.document_root = arguments.path(0, &target.site.server_root)?;
                 Ok(())
             },
         )
@@ -62,7 +62,7 @@ pub const GROUP: Group = Group {
             "The meaning of `%2F` in a path: refused with 404 (Off), a slash (On), or not \
              decoded (NoDecode).",
             |target, arguments| {
-                target.host.encoded_slashes = match arguments.choice()? {
+                target.host.mapping.encoded_slashes = match arguments.choice()? {
                     "On" => Some(EncodedSlashes::Decoded),
                     "NoDecode" => Some(EncodedSlashes::Kept),
                     _ => Some(EncodedSlashes::Refused),
@@ -196,6 +196,7 @@ fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
     };
     if target
         .host
+        .mapping
         .aliases
         .iter()
         .any(|known| known.url == alias.url)
@@ -203,7 +204,7 @@ fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
         let message = format!("`{url}` has an alias already, which wins");
         target.environment.remark(message);
     }
-    target.host.aliases.push(alias);
+    target.host.mapping.aliases.push(alias);
     Ok(())
 }
 
@@ -213,7 +214,7 @@ fn alias_match(target: &mut Target, arguments: &Arguments, script: bool) -> Appl
     let pattern = Pattern::new(text).map_err(|why| arguments.fault(0, wrong(why)))?;
     let path = arguments.path(1, &target.site.server_root)?;
     let written = Text::groups(&path.to_string_lossy());
-    target.host.aliases.push(Alias {
+    target.host.mapping.aliases.push(Alias {
         url: text.to_string(),
         matching: Some((pattern, written)),
         path,
@@ -325,7 +326,11 @@ fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
         };
         (1..arguments.words.len()).map(name).collect()
     };
-    let dirs = target.host.user_dirs.get_or_insert_with(Default::default);
+    let dirs = target
+        .host
+        .mapping
+        .user_dirs
+        .get_or_insert_with(Default::default);
     if first.eq_ignore_ascii_case("disabled") {
         let names = names()?;
         dirs.off |= names.is_empty();

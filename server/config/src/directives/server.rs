@@ -43,7 +43,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let canonical = arguments.choice()? != "Off";
                 if of_the_host(target) {
-                    target.host.canonical = Some(canonical);
+                    target.host.names.canonical = Some(canonical);
                 }
                 Ok(())
             },
@@ -56,7 +56,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let physical = arguments.flag()?;
                 if of_the_host(target) {
-                    target.host.physical_port = Some(physical);
+                    target.host.names.physical_port = Some(physical);
                 }
                 Ok(())
             },
@@ -250,8 +250,8 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
         }
         _ => (name, None),
     };
-    target.host.server_name = Some(name.to_string());
-    target.host.server_port = port;
+    target.host.names.server_name = Some(name.to_string());
+    target.host.names.server_port = port;
     Ok(())
 }
 
@@ -272,7 +272,7 @@ fn server_alias(target: &mut Target, arguments: &Arguments) -> Applied {
         if !name.chars().all(fits) {
             return Err(arguments.fault(index, format!("expected a host name, not `{name}`")));
         }
-        target.host.names.push(name.to_ascii_lowercase());
+        target.host.names.aliases.push(name.to_ascii_lowercase());
     }
     Ok(())
 }

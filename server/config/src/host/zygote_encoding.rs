@@ -35,13 +35,19 @@ impl Host {
     ) -> WorkerRecords {
         let mut text = WorkerRecords(self.base.encode_perl(has));
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
-        say("server_hostname", self.server_name.as_deref().unwrap_or(""));
+        say(
+            "server_hostname",
+            self.names.server_name.as_deref().unwrap_or(""),
+        );
         say("server_admin", self.server_admin.as_deref().unwrap_or(""));
-        say("document_root", &self.document_root.to_string_lossy());
-        say("names", &self.names.join(" "));
+        say(
+            "document_root",
+            &self.mapping.document_root.to_string_lossy(),
+        );
+        say("names", &self.names.aliases.join(" "));
         say("perl_options", &self.perl_options().join(" "));
         let of_addresses = || self.addresses.iter().find_map(|address| address.port);
-        let port = self.server_port.or_else(of_addresses);
+        let port = self.names.server_port.or_else(of_addresses);
         let port = port.or(listened);
         say("port", &port.map_or(String::new(), |port| port.to_string()));
         text

@@ -50,7 +50,7 @@ impl Reader<'_> {
         }
         (site.perls, site.teams) = teams::make_teams(&mut main, &mut hosts, environment.preloads);
         site.main = main.finish(None);
-        site.main.document_root = site.server_root.join(&site.main.document_root);
+        site.main.mapping.document_root = site.server_root.join(&site.main.mapping.document_root);
         let numbered = (1..).zip(hosts);
         site.hosts = numbered
             .map(|(number, draft)| Host {

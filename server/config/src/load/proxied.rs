@@ -13,7 +13,7 @@ pub(super) fn apply(draft: &mut Draft, proxied: &[(ProxiedUrls, Vec<Change>)]) {
                 section.changes.extend_from_slice(changes);
             }
         }
-        let passes = draft.host.passes.iter();
+        let passes = draft.host.mapping.passes.iter();
         let meant = passes.filter(|pass| pass.to.as_ref().is_some_and(|to| is_at(to, urls)));
         let sections = meant.map(|pass| Section {
             scope: match &pass.from {

@@ -43,7 +43,7 @@ impl Site {
         let name = name.strip_suffix('.').unwrap_or(&name);
         let mut group = self.hosts.iter().filter(|host| fit(host) == Some(best));
         let first = group.clone().next();
-        let named = group.find(|host| host.is_called(name));
+        let named = group.find(|host| host.names.has(name));
         named.or(first).map_or(0, |host| host.number)
     }
 }
@@ -56,11 +56,13 @@ impl Site {
         let unnamed = self.server_root.join("htdocs");
         std::iter::once(&self.main)
             .chain(&self.hosts)
-            .filter(|host| host.document_root != unnamed && !host.document_root.is_dir())
+            .filter(|host| {
+                host.mapping.document_root != unnamed && !host.mapping.document_root.is_dir()
+            })
             .map(|host| {
                 format!(
                     "DocumentRoot {} is not a folder: requests for files there find nothing",
-                    host.document_root.display()
+                    host.mapping.document_root.display()
                 )
             })
             .collect()
@@ -83,8 +85,8 @@ mod tests {
             });
             let mut host = Host::virtual_host(addresses.collect(), site.main.base.clone());
             host.number = number;
-            host.server_name = Some(name.to_string());
-            host.names = aliases.iter().map(|name| name.to_string()).collect();
+            host.names.server_name = Some(name.to_string());
+            host.names.aliases = aliases.iter().map(|name| name.to_string()).collect();
             site.hosts.push(host);
         }
         site

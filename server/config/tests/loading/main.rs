@@ -55,7 +55,7 @@ fn addresses(site: &Site) -> Vec<&str> {
 }
 
 fn at(site: &Site, url: &str) -> std::sync::Arc<Settings> {
-    let mapped = site.main.map(url);
+    let mapped = site.main.mapping.map(url);
     site.main.settings(url, Some(&mapped.file))
 }
 

@@ -48,7 +48,10 @@ fn a_tilde_makes_a_regular_expression() {
 #[test]
 fn variables_are_put_in_and_an_unknown_one_is_told() {
     let site = site("Define ROOT /srv\nDefine SITE ${ROOT}/www\nDocumentRoot \"${SITE}/htdocs\"\n");
-    assert_eq!(site.main.document_root, Path::new("/srv/www/htdocs"));
+    assert_eq!(
+        site.main.mapping.document_root,
+        Path::new("/srv/www/htdocs")
+    );
     assert_eq!(
         problems("Define ROOT /srv\nDocumentRoot  ${ROT}/x\n"),
         ["2:15: `${ROT}` is not defined; expected `Define ROT VALUE` before it; did you mean `ROOT`?"]

@@ -35,7 +35,7 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
     let outside = at(&site, "/other.html");
     assert!(outside.handlers.set.is_none() && !outside.handlers.exec_cgi);
     assert_eq!(
-        site.main.map("/perl/hello.pl").file,
+        site.main.mapping.map("/perl/hello.pl").file,
         Path::new("/srv/perl/hello.pl")
     );
 }
@@ -69,7 +69,7 @@ fn a_stock_debian_configuration_loads() {
         Some(Path::new("/run/site/site.pid"))
     );
     let host = &site.hosts[0];
-    assert_eq!(host.document_root, Path::new("/var/www/html"));
+    assert_eq!(host.mapping.document_root, Path::new("/var/www/html"));
     assert_eq!(site.workers().max_spare, Some(10));
     assert_eq!(site.limits.write_timeout, Duration::from_secs(300));
     assert_eq!(site.source.files.len(), 5);

@@ -16,7 +16,12 @@ const BEFORE: usize = 5;
 pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
     let rules = &route.settings.cache;
     let mut which = DefaultHasher::new();
-    (&host.server_name, &host.addresses, &host.document_root).hash(&mut which);
+    (
+        &host.names.server_name,
+        &host.addresses,
+        &host.mapping.document_root,
+    )
+        .hash(&mut which);
     let which = (which.finish() as u32).to_be_bytes();
     let resource = if rules.ignore_query {
         path_of(request.resource)

@@ -71,7 +71,7 @@ fn find(
             None => PathBuf::from(OsStr::from_bytes(&path)),
         },
         // The head names a URL path of this server, which may be closed to clients.
-        Named::Path => host.map(&String::from_utf8_lossy(&path)).file,
+        Named::Path => host.mapping.map(&String::from_utf8_lossy(&path)).file,
     };
     let real = fs::canonicalize(&wanted).map_err(|_| MISSING)?;
     let inside = |root: &PathBuf| {
@@ -86,7 +86,7 @@ fn find(
 
 fn roots(host: &Host, settings: &Settings) -> Vec<PathBuf> {
     if settings.proxy.send_file_roots.is_empty() {
-        vec![host.document_root.clone()]
+        vec![host.mapping.document_root.clone()]
     } else {
         settings.proxy.send_file_roots.clone()
     }

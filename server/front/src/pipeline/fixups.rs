@@ -17,7 +17,7 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Decision, Problem> {
         let settings = route.settings.clone();
-        let path = Path::decode_as(self.request.path(), self.host.encoded_slashes())?;
+        let path = Path::decode_as(self.request.path(), self.host.mapping.encoded_slashes())?;
         let redirects = &settings.rules.redirects;
         if let Some(decision) = self.redirect(redirects, &path.merged, &settings) {
             return Ok(decision);

@@ -152,7 +152,9 @@ impl RequestContext {
             Table::new()
         };
         let site = needs.route.then(|| shared.site());
-        let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);
+        let server_name = site
+            .as_ref()
+            .map(|site| &site.host(self.host).names.server_name);
         let server_name = server_name.and_then(|name| name.as_deref());
         let route = self.route.as_deref();
         let handler = route.map(|route| route.handler.to_string());

@@ -30,7 +30,7 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Option<Decision>, Problem> {
         let host = self.host;
-        let path = Path::decode_as(self.request.path(), host.encoded_slashes())?;
+        let path = Path::decode_as(self.request.path(), host.mapping.encoded_slashes())?;
         let settings = host.base_settings();
         let decided = |rule_state: &Option<Box<RuleState>>| {
             rule_state
@@ -82,7 +82,7 @@ impl Evaluation<'_> {
         let (destination, new, query) = match rewritten {
             // No rule may turn a `%2F` into a slash where the host does not allow it.
             Rewritten::Proxy { .. } | Rewritten::Path { .. }
-                if host.refuses(path.encoded_slash) =>
+                if host.mapping.refuses(path.encoded_slash) =>
             {
                 return Some(Decision::Status(None, 404))
             }
@@ -134,7 +134,7 @@ impl Evaluation<'_> {
         let url = before.unwrap_or(&path.merged).to_vec();
         state.set(
             b"SCRIPT_URI",
-            absolute(self.request, self.host, url.clone()),
+            absolute(self.request, &self.host.names, url.clone()),
         );
         state.set(b"SCRIPT_URL", url);
     }
@@ -203,7 +203,7 @@ fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
 /// The file of a rewritten path. It lies below the document root. If the rule's text contains the
 /// first folder and only the disk has this folder, it lies on the disk itself.
 fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
-    let root = host.document_root.as_os_str().as_encoded_bytes();
+    let root = host.mapping.document_root.as_os_str().as_encoded_bytes();
     let root = root.strip_suffix(b"/").unwrap_or(root);
     let first = path[1..]
         .iter()

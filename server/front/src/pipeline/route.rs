@@ -32,7 +32,7 @@ pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> 
 fn is_open(shared: &Shared, host: u32) -> bool {
     let site = shared.site();
     let host = site.host(host);
-    host.rules.is_empty() && host.user_dirs.is_none() && !shared.lua.is_used()
+    host.rules.is_empty() && host.mapping.user_dirs.is_none() && !shared.lua.is_used()
 }
 
 /// The path of the request, and the file to which rules have mapped the path.
@@ -70,7 +70,7 @@ impl Evaluation<'_> {
 
     /// The user whose home folder must be known before the file can be found.
     fn unknown_home(&self, rule_state: &Option<Box<RuleState>>) -> Option<Query> {
-        let dirs = self.host.user_dirs.as_ref();
+        let dirs = self.host.mapping.user_dirs.as_ref();
         let dirs = dirs.filter(|dirs| dirs.ask_homes())?;
         let path = Path::decode(self.request.path()).ok()?;
         let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;

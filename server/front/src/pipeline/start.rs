@@ -113,7 +113,7 @@ pub fn start_without_perl(
         RouteOutcome::Moved(location) => {
             let site = shared.site();
             let host = site.host(request.virtual_host);
-            let location = canonical::absolute(request, host, location.clone());
+            let location = canonical::absolute(request, &host.names, location.clone());
             Ok(moved(&location, request.query()))
         }
         RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),

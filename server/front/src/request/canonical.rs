@@ -3,14 +3,14 @@
 //! ap_get_server_port.
 
 use crate::request::Request;
-use mehari_config::Host;
+use mehari_config::HostNames;
 use std::borrow::Cow;
 
 /// The requested name in lower case, unless there is none or `ServerName` has precedence.
-pub fn name<'a>(request: &Request<'a>, host: &'a Host) -> Cow<'a, [u8]> {
+pub fn name<'a>(request: &Request<'a>, names: &'a HostNames) -> Cow<'a, [u8]> {
     let asked = request.host_name();
-    match &host.server_name {
-        Some(name) if asked.is_empty() || host.is_canonical() => name.as_bytes().into(),
+    match &names.server_name {
+        Some(name) if asked.is_empty() || names.is_canonical() => name.as_bytes().into(),
         _ if asked.is_empty() => request.peer.server_addr.as_bytes().into(),
         _ if asked.iter().any(u8::is_ascii_uppercase) => asked.to_ascii_lowercase().into(),
         _ => asked.into(),
@@ -19,27 +19,27 @@ pub fn name<'a>(request: &Request<'a>, host: &'a Host) -> Cow<'a, [u8]> {
 
 /// The requested port, else `ServerName`'s, else the scheme's default, at which a balancer before
 /// us listens.
-pub fn port(request: &Request<'_>, host: &Host) -> u16 {
-    let named = if host.is_canonical() {
-        host.server_port
+pub fn port(request: &Request<'_>, names: &HostNames) -> u16 {
+    let named = if names.is_canonical() {
+        names.server_port
     } else {
         asked_port(request)
     };
     let physical = || Some(request.peer.server_port).filter(|port| *port > 0);
     named
-        .or_else(|| physical().filter(|_| host.is_port_physical()))
-        .or(host.server_port)
+        .or_else(|| physical().filter(|_| names.is_port_physical()))
+        .or(names.server_port)
         .unwrap_or_else(|| default_port(request))
 }
 
 /// `http://www.example.org:8080`, the prefix of this server's paths.
-pub fn origin(request: &Request<'_>, host: &Host) -> Vec<u8> {
+pub fn origin(request: &Request<'_>, names: &HostNames) -> Vec<u8> {
     let scheme: &[u8] = match request.peer.tls {
         Some(_) => b"https://",
         None => b"http://",
     };
-    let port = port(request, host);
-    let mut origin = [scheme, &name(request, host)].concat();
+    let port = port(request, names);
+    let mut origin = [scheme, &name(request, names)].concat();
     if port != default_port(request) {
         origin.extend_from_slice(format!(":{port}").as_bytes());
     }
@@ -47,11 +47,11 @@ pub fn origin(request: &Request<'_>, host: &Host) -> Vec<u8> {
 }
 
 /// A target with scheme and host. A target that has them stays unchanged.
-pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
+pub fn absolute(request: &Request<'_>, names: &HostNames, target: Vec<u8>) -> Vec<u8> {
     if has_scheme(&target) || !target.starts_with(b"/") {
         return target;
     }
-    [origin(request, host), target].concat()
+    [origin(request, names), target].concat()
 }
 
 /// Whether a target begins with `scheme://`.

@@ -113,7 +113,7 @@ impl<'a> ExpressionVariables<'a> {
         let raw = self.request.path();
         match self.path {
             Some(path) => Cow::Borrowed(path),
-            None => match Path::decode_as(raw, self.host.encoded_slashes()) {
+            None => match Path::decode_as(raw, self.host.mapping.encoded_slashes()) {
                 Ok(path) => Cow::Owned(path.merged),
                 Err(_) => Cow::Borrowed(raw),
             },
@@ -130,7 +130,12 @@ impl<'a> ExpressionVariables<'a> {
                 return into.extend_from_slice(&self.path())
             }
             "REQUEST_FILENAME" | "SCRIPT_FILENAME" => self.file,
-            "DOCUMENT_ROOT" => self.host.document_root.as_os_str().as_encoded_bytes(),
+            "DOCUMENT_ROOT" => self
+                .host
+                .mapping
+                .document_root
+                .as_os_str()
+                .as_encoded_bytes(),
             "QUERY_STRING" => self.query,
             "PATH_INFO" => self.path_info,
             "REMOTE_HOST" => {
@@ -146,7 +151,9 @@ impl<'a> ExpressionVariables<'a> {
                 .identity()
                 .and_then(ClientIdentity::auth_type)
                 .unwrap_or_default(),
-            "SERVER_NAME" => return into.extend_from_slice(&canonical::name(request, self.host)),
+            "SERVER_NAME" => {
+                return into.extend_from_slice(&canonical::name(request, &self.host.names))
+            }
             "SERVER_ADDR" => peer.server_addr.as_bytes(),
             "SERVER_ADMIN" => self
                 .host
@@ -165,11 +172,17 @@ impl<'a> ExpressionVariables<'a> {
             "IS_SUBREQ" if self.is_within() => b"true",
             "IS_SUBREQ" => b"false",
             "CONTEXT_PREFIX" => {
-                let context = self.host.context(&String::from_utf8_lossy(&self.path()));
+                let context = self
+                    .host
+                    .mapping
+                    .context(&String::from_utf8_lossy(&self.path()));
                 return into.extend_from_slice(context.0.as_bytes());
             }
             "CONTEXT_DOCUMENT_ROOT" => {
-                let context = self.host.context(&String::from_utf8_lossy(&self.path()));
+                let context = self
+                    .host
+                    .mapping
+                    .context(&String::from_utf8_lossy(&self.path()));
                 return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
             }
             "CONTENT_TYPE" if !self.lines.is_empty() => {
@@ -179,7 +192,9 @@ impl<'a> ExpressionVariables<'a> {
             "API_VERSION" => b"20120211:130",
             "HTTP_HOST" => request.host,
             "REMOTE_PORT" => return push(into, u64::from(peer.remote_port)),
-            "SERVER_PORT" => return push(into, u64::from(canonical::port(request, self.host))),
+            "SERVER_PORT" => {
+                return push(into, u64::from(canonical::port(request, &self.host.names)))
+            }
             "REQUEST_STATUS" if self.status > 0 => return push(into, u64::from(self.status)),
             "REQUEST_LOG_ID" | "CONN_LOG_ID" => return push(into, request.id),
             "THE_REQUEST" => {

@@ -107,7 +107,7 @@ fn is_open(target: &[u8], variables: &ExpressionVariables) -> bool {
         return false;
     };
     let path = String::from_utf8_lossy(&path.merged);
-    let file = variables.host.map(&path).file;
+    let file = variables.host.mapping.map(&path).file;
     !variables.host.settings(&path, Some(&file)).denied
 }
 

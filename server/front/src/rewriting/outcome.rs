@@ -58,7 +58,7 @@ impl Run<'_> {
         } else {
             [self.base, &target].concat()
         };
-        self.subject = absolute(self.variables.request, self.variables.host, target);
+        self.subject = absolute(self.variables.request, &self.variables.host.names, target);
         Applied::Leaving {
             status,
             no_escape: flags.no_escape,

@@ -90,7 +90,7 @@ pub fn cold(site: &Site, watcher: &FileWatcher, sought: Sought<'_>) -> Option<Ve
         Some(file) => file.to_vec(),
         None => {
             let path = Path::decode(sought.path).ok()?;
-            map(site.host(sought.host), &path.merged).file
+            map(&site.host(sought.host).mapping, &path.merged).file
         }
     };
     let slash = memchr::memrchr(b'/', &mapped)?;
@@ -120,7 +120,10 @@ pub fn to_back_end(
 ) -> Route {
     let settings = route.settings.clone();
     let mapping = Mapping::to(route.file.clone());
-    let path = Path::decode_as(request.path(), site.host(route.host).encoded_slashes());
+    let path = Path::decode_as(
+        request.path(),
+        site.host(route.host).mapping.encoded_slashes(),
+    );
     let found = path.ok().filter(|_| !settings.denied).and_then(|path| {
         let (host, raw) = (route.host, None);
         proxied::route(

@@ -1,7 +1,7 @@
 //! Maps a URL path to a file, and back to the path of a Location field.
 
 use crate::content::stat::stat;
-use mehari_config::Host;
+use mehari_config::UrlMapping;
 
 /// The mapped file, which need not exist.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl Mapping {
 
 /// Maps a URL path to a file. Of a path that is not UTF-8 the valid segments are mapped, and the
 /// rest is appended unchanged.
-pub fn map(host: &Host, path: &[u8]) -> Mapping {
+pub fn map(mapping: &UrlMapping, path: &[u8]) -> Mapping {
     let (text, rest) = match std::str::from_utf8(path) {
         Ok(text) => (text, &[][..]),
         Err(error) => {
@@ -34,10 +34,10 @@ pub fn map(host: &Host, path: &[u8]) -> Mapping {
             (text, &path[at..])
         }
     };
-    if let Some(file) = of_user(host, text) {
+    if let Some(file) = of_user(mapping, text) {
         return Mapping::to([&file[..], rest].concat());
     }
-    let mapped = host.map(text);
+    let mapped = mapping.map(text);
     let mut file = mapped.file.into_os_string().into_encoded_bytes();
     file.extend_from_slice(rest);
     Mapping {
@@ -48,8 +48,8 @@ pub fn map(host: &Host, path: &[u8]) -> Mapping {
 }
 
 /// `/~NAME/...`, if the user has pages.
-fn of_user(host: &Host, path: &str) -> Option<Vec<u8>> {
-    let dirs = host.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
+fn of_user(mapping: &UrlMapping, path: &str) -> Option<Vec<u8>> {
+    let dirs = mapping.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
     let (name, rest) = dirs.asked(path)?;
     let places = dirs.places.iter();
     let folders = places.filter_map(|place| place.folder(name, || super::homes::home_of(name)));

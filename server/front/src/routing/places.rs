@@ -38,7 +38,7 @@ pub fn places_of(site: &Site, what: &Path) -> Vec<ServedUrl> {
     let file = what.is_file().then_some(what);
     let each = site.all_hosts().flat_map(|host| {
         let paths = match file {
-            Some(file) => host.url_paths(file),
+            Some(file) => host.mapping.url_paths(file),
             None => vec![what.to_string_lossy().into_owned()],
         };
         let places = paths.into_iter().map(|path| (host, path));

@@ -2,14 +2,14 @@
 
 use super::mapping::Mapping;
 use super::{Route, RouteOutcome};
-use mehari_config::{EncodedSlashes, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_config::{EncodedSlashes, Handler, Pass, PassFrom, Proxied, Settings, Site, Speech};
 use mehari_http::path::{remove_dot_segments, Path};
 use mehari_text::percent;
 use std::sync::Arc;
 
 /// The `ProxyPass` outside of sections for a path. `None`: there is none, or the path is excluded.
-pub fn declined(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
-    let mut passes = host.passes.iter();
+pub fn pass(passes: &[Pass], path: &Path) -> Option<Arc<Proxied>> {
+    let mut passes = passes.iter();
     let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
     pass.to.clone()
 }
@@ -26,7 +26,7 @@ pub fn route(
     mapping: Mapping,
 ) -> Option<Route> {
     let speech = site.upstream(&proxied.upstream)?.speech();
-    let is_kept = !proxied.raw && site.host(host).encoded_slashes() == EncodedSlashes::Kept;
+    let is_kept = !proxied.raw && site.host(host).mapping.encoded_slashes() == EncodedSlashes::Kept;
     let target = match (proxied.raw || path.encoded_slash, raw) {
         (true, Some(raw)) => proxied.path(&remove_dot_segments(raw).ok()?)?,
         (true, None) if is_kept => with_slashes_as_sent(&encoded(&proxied, path)?),

@@ -18,7 +18,7 @@ pub fn pass(target: &mut Target, arguments: &Arguments, is_match: bool) -> Appli
         _ => Some(Arc::new(proxied(target, arguments, at, from.clone())?)),
     };
     match (&target.scope, to) {
-        (None, to) => target.host.passes.push(Pass { from, to }),
+        (None, to) => target.host.mapping.passes.push(Pass { from, to }),
         (Some(_), Some(to)) => target
             .changes
             .push(Change::SetHandler(HandlerName::Proxy(to))),

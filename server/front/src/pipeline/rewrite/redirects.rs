@@ -24,7 +24,7 @@ impl Evaluation<'_> {
         if !target.contains(&b'?') {
             target = joined(&target, self.request.query());
         }
-        let location = absolute(self.request, self.host, target);
+        let location = absolute(self.request, &self.host.names, target);
         Some(redirected(settings.clone(), rule.status, location))
     }
 }

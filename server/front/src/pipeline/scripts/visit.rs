@@ -35,7 +35,7 @@ impl Source for ScriptRequest<'_> {
             Attribute::RemotePort => return Some(number(peer.remote_port)),
             Attribute::ServerAddress => peer.server_addr.as_bytes(),
             Attribute::ServerPort => return Some(number(peer.server_port)),
-            Attribute::ServerName => return Some(canonical::name(request, self.host)),
+            Attribute::ServerName => return Some(canonical::name(request, &self.host.names)),
             Attribute::PhysicalDocRoot | Attribute::PhysicalBaseDir => self.root(),
             Attribute::PhysicalPath => &self.route?.file,
             Attribute::PhysicalRelPath => self.rel_path()?,
@@ -78,7 +78,11 @@ impl ScriptRequest<'_> {
     }
 
     fn root(&self) -> &[u8] {
-        self.host.document_root.as_os_str().as_encoded_bytes()
+        self.host
+            .mapping
+            .document_root
+            .as_os_str()
+            .as_encoded_bytes()
     }
 
     fn rel_path(&self) -> Option<&[u8]> {

@@ -71,7 +71,7 @@ impl<'s> Search<'s> {
         raw: &[u8],
         file: Option<&[u8]>,
     ) -> bool {
-        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).file);
+        let mapped = || Some(map(&self.host.mapping, &Path::decode(raw).ok()?.merged).file);
         let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
             return false;
         };
@@ -90,7 +90,7 @@ impl<'s> Search<'s> {
     }
 
     fn decode(&self, raw: &[u8]) -> Result<Path, Problem> {
-        Path::decode_as(raw, self.host.encoded_slashes())
+        Path::decode_as(raw, self.host.mapping.encoded_slashes())
     }
 
     pub(super) fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
@@ -105,7 +105,7 @@ impl<'s> Search<'s> {
             let path = self.decode(raw)?;
             route.file = match file {
                 Some(file) => file.to_vec(),
-                None => map(self.host, &path.merged).file,
+                None => map(&self.host.mapping, &path.merged).file,
             };
             if route.path_info.is_empty() {
                 route.script_name = path.merged;
@@ -119,7 +119,7 @@ impl<'s> Search<'s> {
         if route.file.is_empty() {
             // Rules may read the original path.
             let path = self.decode(raw)?;
-            route.file = map(self.host, &path.merged).file;
+            route.file = map(&self.host.mapping, &path.merged).file;
         }
         Ok(route)
     }
@@ -133,7 +133,7 @@ impl<'s> Search<'s> {
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
-        let mapping = map(self.host, &path.merged);
+        let mapping = map(&self.host.mapping, &path.merged);
         self.find_mapped(path, mapping)
     }
 
@@ -154,7 +154,7 @@ impl<'s> Search<'s> {
             settings.handlers.set.clone()
         {
             let is_perl = matches!(handler, Handler::Perl { .. });
-            if is_perl && self.host.refuses(path.encoded_slash) {
+            if is_perl && self.host.mapping.refuses(path.encoded_slash) {
                 return Ok(self.refused(settings, NOT_FOUND));
             }
             return Ok(self.mounted(settings, handler, path, mapped));
@@ -167,15 +167,16 @@ impl<'s> Search<'s> {
                 ..self.refused(settings, NOT_FOUND)
             });
         }
-        let proxied =
-            proxied::declined(self.host, &path).or_else(|| match &settings.handlers.set {
+        let proxied = proxied::pass(&self.host.mapping.passes, &path).or_else(|| {
+            match &settings.handlers.set {
                 Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
                 _ => None,
-            });
+            }
+        });
         if let Some(proxied) = proxied {
             return self.proxied(settings, proxied, path, mapped);
         }
-        if self.host.refuses(path.encoded_slash) {
+        if self.host.mapping.refuses(path.encoded_slash) {
             return Ok(self.refused(settings, NOT_FOUND));
         }
         let found = walk::back(&mapped, path.merged.len(), |file| self.look(file));

@@ -33,7 +33,7 @@ impl Search<'_> {
                     return self.continue_with(&settings, candidate);
                 }
             }
-            let mapped = map(self.host, &path.merged).file;
+            let mapped = map(&self.host.mapping, &path.merged).file;
             return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") && settings.files.directory_slash {
@@ -75,7 +75,7 @@ impl Search<'_> {
 
     /// A file, or a path with a handler that needs none.
     fn index_exists(&self, path: &Path) -> bool {
-        let mapped = map(self.host, &path.merged).file;
+        let mapped = map(&self.host.mapping, &path.merged).file;
         let is_file = |(_, stat): (CString, Stat)| is_file(&stat);
         let settings = self.settings(&path.merged, &mapped);
         let handler = settings

@@ -1,0 +1,42 @@
+//! The names of a host: which requests are for it, and what it calls itself in links.
+
+use crate::glob;
+
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct HostNames {
+    /// `ServerName`. `None`: the request's Host, else the local address.
+    pub server_name: Option<String>,
+    /// The port of `ServerName`.
+    pub server_port: Option<u16>,
+    /// `UseCanonicalName On`: `ServerName` is used whatever the client requested.
+    pub(crate) canonical: Option<bool>,
+    /// `UseCanonicalPhysicalPort On`: the connection's port precedes `ServerName`'s.
+    pub(crate) physical_port: Option<bool>,
+    /// `ServerAlias` in lower case: further names, possibly with wildcards.
+    #[serde(rename = "names")]
+    pub aliases: Vec<String>,
+}
+
+impl HostNames {
+    pub fn is_canonical(&self) -> bool {
+        self.canonical.unwrap_or(false)
+    }
+
+    pub fn is_port_physical(&self) -> bool {
+        self.physical_port.unwrap_or(false)
+    }
+
+    /// Whether this name (in lower case, without port) is a name of the host.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let own = self.server_name.as_deref();
+        let mut aliases = self.aliases.iter();
+        own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+            || aliases.any(|alias| glob::matches(alias.as_bytes(), name.as_bytes()))
+    }
+
+    /// Inherits how the main server uses its names, but not the names.
+    pub(super) fn inherit(&mut self, main: &HostNames) {
+        self.canonical = self.canonical.or(main.canonical);
+        self.physical_port = self.physical_port.or(main.physical_port);
+    }
+}
