@@ -67,7 +67,7 @@ struct mehari_script *mehari_compilation_open(pTHX_ const char *file, uint32_t *
  * EXPLAINED messages by a process of its own. The last message follows that process's end. */
 void mehari_explanation_fork(pTHX_ const char *file, uint32_t number, const int *files, int count);
 void mehari_explanation_ended(pid_t process, int status);
-/* zygote.c */
+/* control.c */
 void mehari_zygote_report(const mehari_control *head, const char *text);
 
 /* watch.c: a script's changes of its process. */

@@ -4,7 +4,7 @@
 
 #include "interpreter/interpreter.h"
 
-/* script.c: compiled scripts. */
+/* script.c, source.c, data.c, failure.c: compiled scripts. */
 typedef struct {
   CV *inner;
   PADOFFSET inner_slot;

@@ -1,0 +1,34 @@
+/* The error log: lines for the front, or for STDERR where no request is served. */
+#include "mailbox/mailbox.h"
+#include "interpreter/interpreter.h"
+#include "stdio/standard.h"
+#include <stdarg.h>
+
+/* One line for the error log. The front adds the request and this worker. */
+void mehari_log(int level, const char *text, STRLEN length)
+{
+  while (length && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+    length--;
+  if (mehari_errors_are_quiet())
+    return;
+  dTHX;
+  if (!mehari_serving || mehari_in_child || mehari_in_thread(aTHX)) {
+    dprintf(2, "%.*s\n", (int)length, text);
+    return;
+  }
+  if (length > 8192)
+    length = 8192;
+  mehari_text line = {text, length};
+  mehari_ring_put(MEHARI_RECORD_LOG, level, &line, 1);
+}
+
+void mehari_logf(int level, const char *format, ...)
+{
+  char line[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  if (length > 0)
+    mehari_log(level, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
+}

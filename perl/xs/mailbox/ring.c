@@ -1,0 +1,125 @@
+/* The ring, in which the worker writes its records, and the front's answers to them.
+ *
+ * The handshakes are those of server/wire; see wire.h for the layout. */
+#include "mailbox/attached.h"
+#include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool unpublished;
+
+void mehari_futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+  static const struct timespec patience = {.tv_sec = 5};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &patience, NULL, 0);
+}
+
+bool mehari_front_is_gone(void)
+{
+  char byte;
+  return recv(mehari_front_socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void ring_copy(uint64_t at, const void *bytes, size_t length)
+{
+  size_t offset = at % MEHARI_RING_SIZE, first = MEHARI_RING_SIZE - offset;
+  if (length <= first) {
+    mehari_bytes(mehari_mailbox_memory.ring + offset, bytes, length);
+    return;
+  }
+  mehari_bytes(mehari_mailbox_memory.ring + offset, bytes, first);
+  mehari_bytes(mehari_mailbox_memory.ring, (const char *)bytes + first, length - first);
+}
+
+static uint64_t ring_room(void)
+{
+  uint64_t written = atomic_load_explicit(&mehari_box->ring_written, memory_order_relaxed);
+  return MEHARI_RING_SIZE - (written - atomic_load(&mehari_box->ring_read));
+}
+
+static void ring_wait_for(uint64_t needed)
+{
+  while (ring_room() < needed) {
+    mehari_ring_publish();
+    atomic_store(&mehari_box->worker_waits_for_room, 1);
+    if (ring_room() < needed)
+      mehari_futex_wait(&mehari_box->worker_waits_for_room, 1);
+    atomic_store(&mehari_box->worker_waits_for_room, 0);
+    if (ring_room() < needed && mehari_front_is_gone())
+      _exit(0);
+  }
+}
+
+void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
+{
+  size_t length = 0;
+  for (int i = 0; i < count; i++)
+    length += parts[i].length;
+  /* A fault of the caller: the front would take the worker for broken. */
+  if (length > MEHARI_RECORD_LIMIT) {
+    static const char text[] = "mehari worker: a record is too long\n";
+    (void)!write(2, text, sizeof text - 1);
+    _exit(72);
+  }
+  uint64_t whole = sizeof(mehari_record) + ((length + 7) & ~UINT64_C(7));
+  if (ring_room() < whole)
+    ring_wait_for(whole);
+  uint64_t at = atomic_load_explicit(&mehari_box->ring_written, memory_order_relaxed);
+  mehari_record record = {(uint32_t)length, kind, detail};
+  ring_copy(at, &record, sizeof record);
+  uint64_t next = at + sizeof record;
+  for (int i = 0; i < count; i++) {
+    ring_copy(next, parts[i].at, parts[i].length);
+    next += parts[i].length;
+  }
+  /* Dekker's algorithm. The front's side declares sleep and then scans the rings;
+   * mehari_ring_publish checks the bell. */
+  atomic_store(&mehari_box->ring_written, at + whole);
+  unpublished = true;
+}
+
+void mehari_ring_publish(void)
+{
+  if (!unpublished)
+    return;
+  unpublished = false;
+  if (atomic_load(&mehari_mailbox_memory.bell->front_sleeps) != 1 || atomic_exchange(&mehari_mailbox_memory.bell->front_sleeps, 0) != 1)
+    return;
+  uint64_t one = 1;
+  (void)!write(mehari_mailbox_memory.bell_event, &one, sizeof one);
+}
+
+uint32_t mehari_answer_count(void) { return atomic_load(&mehari_box->answered); }
+
+/* Waits until the number of the front's answers exceeds `before`. */
+static void wait_for_answer(uint32_t before)
+{
+  mehari_ring_publish();
+  while (atomic_load(&mehari_box->answered) == before) {
+    mehari_futex_wait(&mehari_box->answered, before);
+    if (atomic_load(&mehari_box->answered) == before && mehari_front_is_gone())
+      _exit(0);
+  }
+}
+
+bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome)
+{
+  wait_for_answer(before);
+  const mehari_outcome_frame *frame = (const mehari_outcome_frame *)((char *)mehari_box + MEHARI_ANSWER_OFFSET);
+  if (frame->length < sizeof *frame || frame->length > MEHARI_ANSWER_SIZE || !frame->status)
+    return false;
+  *outcome = (mehari_response_outcome){frame->status, frame->bytes, {(const char *)(frame + 1), frame->length - sizeof *frame}};
+  return true;
+}
+
+const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
+{
+  if (!mehari_serving || mehari_in_child)
+    return NULL;
+  uint32_t before = mehari_answer_count();
+  mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
+  wait_for_answer(before);
+  const mehari_request *frame = (const mehari_request *)((char *)mehari_box + MEHARI_ANSWER_OFFSET);
+  return mehari_frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
+}

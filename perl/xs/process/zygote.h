@@ -1,0 +1,31 @@
+/* What the files of the zygote share. */
+#ifndef MEHARI_ZYGOTE_H
+#define MEHARI_ZYGOTE_H
+
+#include "process/process.h"
+
+/* control.c: the control socket. */
+typedef struct {
+  mehari_control head;
+  char text[MEHARI_CONTROL_TEXT + 1];
+  int files[2];
+  size_t file_count;
+} mehari_message;
+extern int mehari_control_socket;
+bool mehari_message_receive(mehari_message *in); /* false: the front has ended */
+/* The parts of a long text, when the last has arrived; until then NULL. */
+SV *mehari_message_gather(pTHX_ mehari_message *in);
+
+/* loading.c: what the zygote loads before it forks. Each answers a message of the front. */
+void mehari_loading_preload(pTHX_ mehari_message *in);
+void mehari_loading_server(pTHX_ mehari_message *in);
+void mehari_loading_tree(pTHX_ mehari_message *in);
+/* Everything has loaded. `may_refuse`: handlers of start-up may still refuse. */
+void mehari_loading_finish(pTHX_ bool may_refuse);
+
+/* children.c: the workers that the zygote has forked. */
+void mehari_children_remember(pid_t worker);
+void mehari_children_reap(void);
+void mehari_children_kill(void);
+
+#endif
