@@ -100,8 +100,8 @@ impl UrlMapping {
         mapped(&self.document_root, url_path, false)
     }
 
-    /// URL paths that [`UrlMapping::map`] may map to this file, the most likely first. An `AliasMatch`
-    /// has no way back.
+    /// URL paths that [`UrlMapping::map`] may map to this file, the most likely first. An
+    /// `AliasMatch` has no way back.
     pub fn url_paths(&self, file: &Path) -> Vec<String> {
         let aliases = self.aliases.iter().filter(|it| it.matching.is_none());
         let roots = aliases.map(|alias| (alias.url.trim_end_matches('/'), alias.path.as_path()));

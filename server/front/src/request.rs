@@ -13,7 +13,7 @@ pub mod trace;
 pub mod variables;
 
 use mehari_http::condition::Conditions;
-use mehari_http::http1::head::split_port;
+use mehari_http::host::split_port;
 use rule_state::RuleState;
 use smallvec::SmallVec;
 

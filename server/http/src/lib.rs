@@ -11,6 +11,7 @@
 pub mod accept;
 pub mod condition;
 pub mod header_block;
+pub mod host;
 pub mod http1;
 pub mod path;
 pub mod problem;

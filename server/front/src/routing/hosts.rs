@@ -2,7 +2,7 @@
 
 use crate::request::Peer;
 use mehari_config::Site;
-use mehari_http::http1::head::split_port;
+use mehari_http::host::split_port;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::IpAddr;

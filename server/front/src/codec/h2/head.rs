@@ -4,8 +4,8 @@ use crate::request::{Fields, MapFields};
 use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
 use http::request::Parts;
 use mehari_config::ConnectionLimits;
+use mehari_http::host;
 use mehari_http::http1::framing;
-use mehari_http::http1::head::check_host;
 use mehari_http::problem::{bad, Problem};
 
 pub struct Head {
@@ -107,7 +107,7 @@ impl Head {
         self.check_single_fields()?;
         match self.host() {
             b"" => Err(bad("neither :authority nor Host")),
-            host => check_host(host),
+            host => host::check(host),
         }
     }
 }
