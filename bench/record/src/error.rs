@@ -1,6 +1,7 @@
-//! The errors of records, by what the reader of the message can do about them.
+//! Defines the errors of this crate. Errors are distinguished by what the reader of the message can
+//! do about them.
 
-/// An error. Its message names the faulty file or value and the expectation.
+/// An error. The message names the faulty file or value and says what was expected.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened, read or written.
@@ -10,7 +11,7 @@ pub enum Error {
         path: String,
         cause: std::io::Error,
     },
-    /// The text is not a record, or not one that this program understands.
+    /// The text is not a record, or a record of a version that this program cannot read.
     #[error("{path}: {expected}")]
     Unreadable { path: String, expected: String },
     /// The two records cannot be merged.

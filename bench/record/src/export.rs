@@ -1,4 +1,4 @@
-//! Exports a record to the formats of other programs.
+//! Exports a record to the formats of other programs. `mehari bench` and `mehari compare` call it.
 
 mod csv;
 mod gnuplot;
@@ -15,13 +15,14 @@ use crate::{Error, Record};
 pub enum Format {
     /// The record itself.
     Json,
-    /// The timeline with one row per bucket.
+    /// The timeline as a table with one row per bucket.
     Csv,
-    /// Timeline and percentiles as two data sets of one file, with the plot commands in comments.
+    /// The timeline and the percentiles as two data sets in one file. Comments in the file hold the
+    /// plot commands.
     Gnuplot,
-    /// The HdrHistogram log for HistogramLogAnalyzer, HdrHistogram's plotters and others.
+    /// The HdrHistogram log, for HistogramLogAnalyzer and HdrHistogram's plotters.
     HdrLog,
-    /// A self-contained page with plots.
+    /// An HTML page with plots, complete in one file.
     Html,
 }
 
@@ -41,8 +42,8 @@ impl Format {
             .map(|(_, format)| *format)
     }
 
-    /// Returns the format of a file extension. gnuplot has `gnuplot`, `dat` and `gp`, a page `html`
-    /// or `htm`.
+    /// Returns the format that a file extension means. `dat` and `gp` also mean gnuplot, and `htm`
+    /// also means a page.
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "dat" | "gp" => Some(Format::Gnuplot),
@@ -66,8 +67,7 @@ pub fn export(record: &Record, format: Format) -> Vec<u8> {
 /// Writes the record to `path` in this format.
 ///
 /// # Errors
-///
-/// The error of writing the file.
+/// [`Error::File`] if the file cannot be written.
 pub fn write(record: &Record, format: Format, path: &Path) -> Result<(), Error> {
     std::fs::write(path, export(record, format)).map_err(|cause| Error::File {
         doing: "write",

@@ -1,6 +1,6 @@
-//! Numbers for people: three significant digits and a unit.
+//! Formats numbers for people: three significant digits and a unit.
 
-/// Returns a duration, such as `950 ns`, `12.3 µs`, `1.50 ms`, `2.00 s`, `3.50 min`.
+/// Formats a duration, such as `950 ns`, `12.3 µs`, `1.50 ms`, `2.00 s`, `3.50 min`.
 pub fn duration(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
@@ -13,7 +13,7 @@ pub fn duration(ns: u64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// Prints three significant digits: `1.23`, `12.3`, `123`, and `12,300` from a thousand on.
+/// Formats a number with three significant digits: `1.23`, `12.3`, `123`, `12,300`.
 pub fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),
@@ -29,18 +29,18 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// Returns the shortest form with at most three decimals: `0.5`, `20`.
+/// Formats a number as shortly as possible, with at most three decimals: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns a count, such as `1,234,567`.
+/// Formats a count, such as `1,234,567`.
 pub fn count(value: u64) -> String {
     grouped(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-/// Bytes in powers of a thousand, such as `1.50 MB`.
+/// Formats bytes in units of powers of a thousand, such as `1.50 MB`.
 pub fn bytes(value: f64) -> String {
     let (value, unit) = match value {
         v if v < 1e3 => (v, "B"),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_carry_three_digits_and_the_unit_that_fits() {
+    fn durations_have_three_digits_and_a_fitting_unit() {
         for (ns, text) in [
             (0, "0 ns"),
             (950, "950 ns"),

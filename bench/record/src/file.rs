@@ -1,4 +1,5 @@
-//! Reads and writes record files. A file of another major version is refused with its version.
+//! Reads and writes record files. A file of another major version is refused, and the message names
+//! the version.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{Error, Record, FORMAT, VERSION};
 
-/// The two fields that decide whether the file can be read.
+/// The two fields that show whether the file can be read.
 #[derive(Deserialize)]
 struct Label {
     format: Option<String>,
@@ -25,11 +26,11 @@ impl Record {
         text
     }
 
-    /// Reads a record. Errors name `path`.
+    /// Reads a record from text. Error messages name `path` as the source.
     ///
     /// # Errors
     ///
-    /// The text is not a record of a known version, or breaks a promise of
+    /// [`Error::Unreadable`] if the text is not a record of a known version, or breaks a rule of
     /// docs/reference/records.md.
     pub fn from_json(text: &str, path: &str) -> Result<Record, Error> {
         let unreadable = |expected: String| Error::Unreadable {
@@ -59,8 +60,7 @@ impl Record {
     /// Reads a record from a file.
     ///
     /// # Errors
-    ///
-    /// The file cannot be read, or its text is not a valid record.
+    /// [`Error`] if the file cannot be read, or if its text is not a valid record.
     pub fn read(path: &Path) -> Result<Record, Error> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|cause| Error::File {
@@ -74,8 +74,7 @@ impl Record {
     /// Writes the record to a file.
     ///
     /// # Errors
-    ///
-    /// The error of writing the file.
+    /// [`Error::File`] if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         std::fs::write(path, self.to_json()).map_err(|cause| Error::File {
             doing: "write",
@@ -84,7 +83,7 @@ impl Record {
         })
     }
 
-    /// Checks the promises of docs/reference/records.md that the types do not express.
+    /// Checks the rules of docs/reference/records.md that the types do not express.
     fn check(&self) -> Result<(), String> {
         let counts = &self.counts;
         let ended = [counts.completed, counts.censored]
@@ -108,11 +107,11 @@ impl Record {
     }
 }
 
-/// The largest number accepted, so sums over many records fit into 64 bits.
+/// The largest accepted number. The limit ensures that sums over many records fit into 64 bits.
 const MOST: u64 = 1 << 50;
 
 impl Record {
-    /// Returns all numbers that are added to others.
+    /// Returns all numbers of the record that enter into sums.
     fn quantities(&self) -> impl Iterator<Item = u64> + '_ {
         let (plan, durations, counts) = (&self.plan, &self.durations, &self.counts);
         let plain = [

@@ -1,7 +1,9 @@
-//! A histogram of times in nanoseconds with lossless merging, and the percentiles that it supports.
+//! Defines a histogram of times in nanoseconds. Histograms are added without loss, and percentiles
+//! are given only where there are enough samples.
 //!
-//! A file holds a summary for people and `hdr`, the HdrHistogram V2 encoding in base64. Reading
-//! uses `hdr` only. All histograms of records have one shape, so adding them is exact.
+//! A record file holds two things for each histogram: a summary for people, and `hdr`, the
+//! HdrHistogram V2 encoding in base64. Only `hdr` is read back. All histograms of records have the
+//! same range and precision, so adding them is exact.
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,24 +14,25 @@ use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Error;
 
-/// One hour. A longer time counts as one hour.
+/// One hour, the longest time. A longer time counts as one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Values keep three significant digits, an error of at most 0.1 %.
+/// Values keep three significant digits: the error is at most 0.1 %.
 const DIGITS: u8 = 3;
 const SMALL_UNIT_NS: u64 = 1_000;
 const SMALL_DIGITS: u8 = 2;
-/// A percentile needs this many samples beyond it. Otherwise it is close to the maximum.
+/// The least number of samples beyond a percentile. With fewer samples the percentile would be
+/// little different from the maximum.
 const SAMPLES_BEYOND: u64 = 10;
 
-/// Times in nanoseconds.
+/// A histogram of times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency(Histogram<u64>);
 
-/// A percentile and its certainty.
+/// The value of a percentile, and how certain the value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantile {
     Exactly(u64),
-    /// The true value is this or more, because the rank belongs to a request that never ended.
+    /// A lower bound of the value, because the percentile falls on a request that never ended.
     AtLeast(u64),
     /// Fewer than ten samples lie beyond the percentile.
     TooFew,
@@ -46,8 +49,8 @@ impl Latency {
         Latency(histogram.expect("one to an hour in ns is a shape that HdrHistogram accepts"))
     }
 
-    /// Returns a small histogram that grows on demand, exact to 1 µs or 1 %, for the buckets of a
-    /// timeline.
+    /// Returns a small histogram for a bucket of a timeline. The histogram grows on demand, and its
+    /// error is at most 1 µs or 1 %.
     pub(crate) fn small() -> Latency {
         let histogram = Histogram::new_with_bounds(SMALL_UNIT_NS, 2 * SMALL_UNIT_NS, SMALL_DIGITS);
         let mut histogram = histogram.expect("a microsecond is a unit that HdrHistogram accepts");
@@ -55,22 +58,21 @@ impl Latency {
         Latency(histogram)
     }
 
-    /// Counts one time. Zero counts as one nanosecond, more than an hour as an hour.
+    /// Counts one time. Zero counts as one nanosecond, and more than an hour as an hour.
     #[inline]
     pub fn count(&mut self, ns: u64) {
         let ns = ns.clamp(1, LONGEST_NS);
-        // `record` lets a small histogram grow, and `saturating_record` would not. A histogram of
-        // another shape may refuse.
+        // `record` lets a small histogram grow, but a histogram of fixed range may refuse the
+        // value. `saturating_record` never refuses, but does not let a histogram grow.
         if self.0.record(ns).is_err() {
             self.0.saturating_record(ns);
         }
     }
 
-    /// Adds the other histogram's counts exactly.
+    /// Adds the counts of another histogram without loss.
     ///
     /// # Errors
-    ///
-    /// The histograms have different shapes.
+    /// [`Error::Unmergeable`] if the histograms differ in range or precision.
     pub fn add(&mut self, other: &Latency) -> Result<(), Error> {
         if self.sigfig() != other.sigfig() || self.low() != other.low() {
             return Err(Error::Unmergeable(format!(
@@ -88,9 +90,9 @@ impl Latency {
     /// ended.
     ///
     /// The value is the time within which this share of all requests was answered. `unended` holds
-    /// the waiting times of the others. These requests are right-censored and rank behind all that
-    /// ended. A rank among them gives a lower bound only, as if each had ended when it was given
-    /// up.
+    /// the waiting times of the requests that never ended (right-censored values). These requests
+    /// rank behind all requests that ended. If the percentile falls on such a request, the result
+    /// is a lower bound: the waiting time.
     pub fn quantile(&self, percentile: f64, unended: &Latency) -> Quantile {
         let total = self.len() + unended.len();
         let beyond = total as f64 * (1.0 - percentile / 100.0);
@@ -109,9 +111,9 @@ impl Latency {
         Quantile::AtLeast(all.value_at_percentile(percentile))
     }
 
-    /// Returns the time of the request with this rank, counted from 1.
+    /// Returns the time of the request with this rank. The shortest time has rank 1.
     fn value_at_rank(&self, rank: u64) -> u64 {
-        // Half a rank less, so rounding never reaches the next rank.
+        // Half a rank is subtracted, so rounding never reaches the next rank.
         self.value_at_quantile((rank as f64 - 0.5) / self.len() as f64)
     }
 

@@ -1,8 +1,8 @@
-//! The record of a measured run, and the statistics over records.
+//! Defines the record of a measured run, and computes statistics over records.
 //!
-//! `mehari-load` fills a [`Record`]. The command line saves, merges, exports and compares records.
-//! This crate knows no sockets or schedules, only numbers. docs/reference/records.md describes the
-//! file.
+//! `mehari-load` fills a [`Record`]. The commands of `mehari` save, merge, export and compare
+//! records. Only the module [`session`] sends requests: it records and replays user sessions.
+//! docs/reference/records.md describes the file.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

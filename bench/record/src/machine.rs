@@ -1,8 +1,9 @@
-//! The machine of a generator, and the cost of generating the load.
+//! Describes the machine of a generator, and the cost of generating the load.
 
 use serde::{Deserialize, Serialize};
 
-/// Facts that may explain a number later. Unknown facts stay empty.
+/// The machine of a generator. The facts may later explain a number of the record. Unknown facts
+/// stay empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
@@ -12,8 +13,8 @@ pub struct Machine {
     pub processors: u64,
     pub memory_bytes: u64,
     pub kernel: String,
-    /// The time in which a cache line passes between two cores, before and after the run; zero if
-    /// not known.
+    /// The time in which a cache line passes from one core to another, before and after the run.
+    /// Zero if not known.
     pub core_crossing_ns: [u64; 2],
     /// The program that generated the load, such as `mehari 0.1.0`.
     pub generator: String,
@@ -26,25 +27,29 @@ pub struct Machine {
 pub struct GeneratorCost {
     pub cpu_user_us: u64,
     pub cpu_system_us: u64,
-    /// Processor time of deliberate busy waiting; a part of the two fields above.
+    /// The processor time of intended busy waiting. `cpu_user_us` and `cpu_system_us` include this
+    /// time.
     pub cpu_spin_us: u64,
     pub involuntary_switches: u64,
-    /// Time that the threads were ready and did not run.
+    /// How long the threads were ready to run but had no core.
     pub run_queue_us: u64,
     pub peak_memory_bytes: u64,
 }
 
-/// The factor between two distances that means a move of the cores. Noise is far smaller.
+/// If the two values of `core_crossing_ns` differ by this factor, the cores were moved. Noise is
+/// far smaller.
 const MOVED: u64 = 2;
 
 impl Machine {
-    /// Returns whether the host moved the cores of this machine during the run.
+    /// Returns whether the host moved the machine's virtual cores to other physical cores during
+    /// the run.
     pub fn cores_moved(&self) -> bool {
         let [before, after] = self.core_crossing_ns;
         before > 0 && after > 0 && (before / MOVED >= after || after / MOVED >= before)
     }
 
-    /// ` (63 ns from core to core)`, or both figures if the cores moved; empty if not known.
+    /// Returns a remark such as ` (63 ns from core to core)`, with both figures if the cores moved.
+    /// Returns an empty text if the figures are not known.
     pub fn crossing_words(&self) -> String {
         match self.core_crossing_ns {
             [0, 0] => String::new(),
@@ -55,7 +60,7 @@ impl Machine {
         }
     }
 
-    /// This machine, from /proc. `generator` names the program and its version.
+    /// Reads the facts of this machine from /proc. `generator` names the program and its version.
     pub fn here(generator: &str) -> Machine {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         Machine {

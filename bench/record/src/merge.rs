@@ -1,19 +1,19 @@
-//! Merges the records of several generators of one run without loss.
+//! Merges the records of several generators that loaded one server together. Nothing is lost.
 //!
-//! Histograms and counts add up. Timelines are aligned by the wall clock. The worst verdict stands.
-//! Rates cover the span from the first start to the last end. Generators that did not run together
-//! therefore show a low rate and a SUSPECT verdict, not a wrong sum.
+//! Histograms and counts are added. Timelines are aligned by the wall clock. The merged record has
+//! the worst of the verdicts. Rates cover the span from the first start to the last end. If the
+//! generators did not run at the same time, the merged record therefore shows a low rate and a
+//! SUSPECT verdict, not a wrong sum.
 
 use crate::{Error, Judgement, Plan, Record};
 
-/// The least overlap of generators that ran together, as a part of their span.
+/// The least part of the whole span in which all generators must have run.
 const LEAST_OVERLAP: f64 = 0.95;
 
 /// Merges the records of several generators. A single record stays as it is.
 ///
 /// # Errors
-///
-/// There is no record, or the plans of the records differ.
+/// [`Error::Unmergeable`] if there is no record, or if the plans of the records differ.
 pub fn merge(records: &[Record]) -> Result<Record, Error> {
     let (first, rest) = records
         .split_first()
@@ -114,7 +114,8 @@ impl Record {
 }
 
 impl Plan {
-    /// Merges the plan. Shared settings must be equal, and divided settings add up.
+    /// Merges another generator's plan into this plan. Settings such as the method must be equal.
+    /// Settings that the generators share, such as the rate, are added.
     fn absorb(&mut self, other: &Plan) -> Result<(), Error> {
         for (what, mine, theirs) in [
             ("schedule", &self.schedule, &other.schedule),

@@ -1,10 +1,11 @@
-//! The plan of a run: in words for people, in fields for programs.
+//! Defines the plan of a run as a record holds it: in words for people, in fields for programs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The plan. Fields that do not apply are `None` or empty, and the file leaves them out.
+/// The plan of a run. Fields that do not apply are `None` or empty. The file leaves out such
+/// fields.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Plan {
@@ -32,7 +33,7 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     pub warm_up_seconds: f64,
-    /// A request without an answer within this time fails.
+    /// The time-out: a request without an answer within this time fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
     /// `http/1.0`, `http/1.1` or `h2`.
@@ -41,7 +42,7 @@ pub struct Plan {
     pub keep_alive: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_seconds: Option<f64>,
-    /// Bytes per second that a connection reads at most.
+    /// The most bytes per second that a connection reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<f64>,
     /// The seed of the arrivals. Equal seeds give equal arrivals.
@@ -52,7 +53,8 @@ pub struct Plan {
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
-/// A part of an open-loop run. The rate moves linearly from `from` to `to`.
+/// A part of an open-loop run, in which the rate moves linearly from `from` to `to` requests per
+/// second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     pub seconds: f64,

@@ -1,8 +1,8 @@
-//! A record as an even series of points to draw or print.
+//! Turns a record's timeline into points at even intervals, to draw or print.
 //!
-//! The timeline's first and last bucket lie only partly inside the run, and buckets without an
-//! ended request are absent. The rates here cover the part inside the run, and an absent bucket is
-//! a zero.
+//! The first and the last bucket of a timeline lie only partly inside the run. The rates of their
+//! points cover the part inside the run. Buckets in which no request ended are absent from a
+//! timeline. Their points have zero rates.
 
 use crate::{Bucket, Latency, Record, Timeline, MAXIMUM_BUCKETS};
 
@@ -21,12 +21,13 @@ pub struct Point {
     pub latency_ns: Option<[u64; 4]>,
 }
 
-/// The least part of a bucket inside the run. In a shorter part the clock dominates the rate.
+/// The least part of a bucket that must lie inside the run for a rate. A rate over a shorter part
+/// would depend on the inaccuracy of the clock.
 const LEAST_PART: f64 = 0.1;
 
 impl Record {
-    /// Returns the points: at most twice [`MAXIMUM_BUCKETS`]. If silence makes the series longer,
-    /// the intervals are wider.
+    /// Returns the points, at most twice [`MAXIMUM_BUCKETS`]. If long times without an ended
+    /// request would make the series longer, the intervals are wider.
     pub fn points(&self) -> Vec<Point> {
         let span = Span::of(self);
         let wide;
@@ -52,7 +53,7 @@ impl Record {
     }
 }
 
-/// The time of a run, including the drain.
+/// The time of a run, including the wait for the last answers.
 struct Span {
     from: u64,
     to: u64,
@@ -88,7 +89,8 @@ impl Span {
         timeline
     }
 
-    /// Returns the point of a bucket; `None` for a short part in which no request ended.
+    /// Returns the point of a bucket. Returns `None` if only a short part of the bucket lies inside
+    /// the run and no request ended in it.
     fn point(&self, start: u64, width_us: u64, bucket: Option<&Bucket>) -> Option<Point> {
         let inside = (start.max(self.from), (start + width_us).min(self.to));
         let covered_us = inside.1.saturating_sub(inside.0);
@@ -96,7 +98,7 @@ impl Span {
         if bucket.is_none() && is_scrap {
             return None;
         }
-        // Answers outside the stated time still count, over a whole bucket.
+        // Answers outside the run's time count, too. Their rate covers the whole bucket.
         let covered_us = if is_scrap { width_us } else { covered_us };
         let per_second = |count: u64| count as f64 * 1e6 / covered_us as f64;
         let middle = (inside.0 as f64 + inside.1 as f64) / 2.0;
@@ -126,8 +128,8 @@ fn percentiles(latency: &Latency) -> Option<[u64; 4]> {
     })
 }
 
-/// Returns the percentiles to draw for this many samples: denser towards the tail, and each with at
-/// least ten samples beyond it.
+/// Returns the percentiles to draw for this many samples. They lie closer together near 100 %.
+/// Beyond each percentile there are at least ten samples.
 pub fn percentile_steps(samples: u64) -> Vec<f64> {
     let mut steps = vec![0.0];
     let mut tail = 1.0f64;

@@ -1,4 +1,5 @@
-//! The record of one run: `mehari bench --json` writes this file, and the other commands read it.
+//! Defines the record of one run. `mehari bench --json` writes it to a file, and other commands
+//! read the file.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use crate::{wall_clock, Latency, Machine, Plan, Quantile, Timeline, Verdict};
 
 /// The value of `format` that identifies a record.
 pub const FORMAT: &str = "mehari-record";
-/// Major and minor version. A reader refuses another major version and ignores the fields of a
-/// later minor version.
+/// The version of the format: major and minor. A reader refuses another major version. A reader
+/// ignores the unknown fields of a later minor version.
 pub const VERSION: &str = "1.2";
 
 /// A record: the plan, the results, and the verdict.
@@ -27,23 +28,25 @@ pub struct Record {
     /// The `Server:` header of the first answer.
     #[serde(default)]
     pub server: String,
-    /// The generators: several in a merged record.
+    /// The machines of the generators. A merged record has several machines.
     pub machines: Vec<Machine>,
     pub durations: Durations,
     pub counts: Counts,
-    /// Completed requests, from the intended start to the last byte.
+    /// The response times of completed requests: from the intended start to the last byte.
     pub response: Latency,
-    /// Completed requests, from the first byte written to the last byte read.
+    /// The service times of completed requests: from the first byte written to the last byte read.
     pub service: Latency,
-    /// The part of `response` whose status was 400 or more.
+    /// The response times of the completed requests with a status of 400 or more. `response`
+    /// includes these times.
     #[serde(default)]
     pub response_of_errors: Latency,
     /// The waiting time of each failed or unfinished request, from its intended start.
     pub unended: Latency,
-    /// From the start of connecting to readiness for writing, including TLS.
+    /// The times of connecting: from the start until the connection is ready for writing, including
+    /// TLS.
     #[serde(default)]
     pub connect: Latency,
-    /// From the first byte written to the first byte read.
+    /// The times from the first byte written to the first byte read.
     #[serde(default)]
     pub first_byte: Latency,
     pub lag: Lag,
@@ -51,48 +54,51 @@ pub struct Record {
     pub verdict: Verdict,
 }
 
-/// Microseconds of wall time.
+/// The times of a run in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
     pub warm_up_us: u64,
-    /// The window of the rates.
+    /// The measured time. Rates are computed over this time.
     pub measured_us: u64,
     /// The wait for the last answers after the measured time.
     pub drain_us: u64,
 }
 
-/// `attempted = completed + the sum of failed + censored`.
+/// The counts of a run. `attempted` is the sum of `completed`, all values of `failed`, and
+/// `censored`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     pub attempted: u64,
     /// Requests with a whole answer, regardless of its status.
     pub completed: u64,
-    /// Requests without a whole answer by class: `connect`, `timeout`, `reset`, `short body`, ...
+    /// Requests without a whole answer, by failure class: `connect`, `timeout`, `reset`, `short
+    /// body`, ...
     pub failed: BTreeMap<String, u64>,
-    /// Requests under way when the run ended.
+    /// Requests that were under way when the run ended.
     pub censored: u64,
-    /// Completed requests by status. Their sum is `completed`.
+    /// Completed requests by status. The sum of the values is `completed`.
     pub statuses: BTreeMap<u16, u64>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
     /// The bytes of bodies within `bytes_received`.
     pub body_bytes_received: u64,
-    /// Connections opened.
+    /// The number of opened connections.
     pub connections: u64,
 }
 
-/// Why requests started later than intended. The first two fields add up to the delay of each
-/// request.
+/// Why requests started later than intended, and how late answers were read. The first two delays
+/// of a request add up to the delay of its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lag {
-    /// All permitted connections were busy. The server causes this delay, and the response time
-    /// includes it.
+    /// The delays because all permitted connections were busy. The server causes them, and the
+    /// response time includes them.
     pub connections_busy: Latency,
-    /// A connection was free and the generator was late. This delay speaks against the measurement.
+    /// The delays of the generator although a connection was free. Long delays make the measurement
+    /// less credible.
     pub generator_late: Latency,
-    /// An answer had arrived and the generator read it late. The times of the record use the
-    /// kernel's stamps and do not include this delay. In a closed loop the next request started
-    /// that much later.
+    /// The delays between the arrival of an answer and its reading by the generator. The record's
+    /// times use the kernel's stamps, so they do not include these delays. In a closed loop the
+    /// next request starts that much later.
     #[serde(default)]
     pub read_late: Latency,
 }
@@ -121,26 +127,27 @@ impl Record {
         }
     }
 
-    /// Completed requests per second with a status below 400. Zero for a run without duration.
+    /// Returns the completed requests per second with a status below 400. Zero for a run without
+    /// duration.
     pub fn throughput(&self) -> f64 {
         let good = self.counts.completed - self.counts.error_statuses().min(self.counts.completed);
         rate(good, self.durations.measured_us)
     }
 
-    /// Returns the response time at `percentile`. An unended request counts with at least its
-    /// waiting time.
+    /// Returns the response time at `percentile`. Requests that never ended count as longer than
+    /// all others.
     pub fn quantile(&self, percentile: f64) -> Quantile {
         self.response.quantile(percentile, &self.unended)
     }
 }
 
 impl Counts {
-    /// Requests without a whole answer.
+    /// Returns the number of requests without a whole answer.
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
 
-    /// Completed requests with a status of 400 or more.
+    /// Returns the number of completed requests with a status of 400 or more.
     pub fn error_statuses(&self) -> u64 {
         self.statuses.range(400..).map(|(_, count)| count).sum()
     }

@@ -1,4 +1,4 @@
-//! User sessions: recorded through a small proxy into HAR 1.2 files, and replayed.
+//! Records user sessions through a small proxy into HAR 1.2 files, and replays them.
 //!
 //! `mehari record` runs [`proxy::serve`], and `mehari replay` runs [`replay::play`]. `mehari
 //! parity` compares two servers with [`parity::compare`].

@@ -1,7 +1,7 @@
-//! Conclusions from paired or unpaired measurements of two variants.
+//! Draws conclusions from paired or unpaired measurements of two variants.
 //!
-//! All statistics work on logarithms of ratios, because speeds compare by factors: a change by 1.1
-//! and back by 1/1.1 must cancel. The module is pure arithmetic. The caller decides what runs in
+//! All statistics use logarithms, because speeds are compared by factors: a change by 1.1 and a
+//! change back by 1/1.1 must cancel. The module only calculates. The caller decides what runs in
 //! which order.
 
 mod comparison;

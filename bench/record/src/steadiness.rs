@@ -1,20 +1,20 @@
-//! Whether a run had settled. A single number describes neither the start nor the end of a run that
-//! warms up or degrades.
+//! Checks whether a run was steady. If a run warms up or becomes slower, a single number describes
+//! neither its start nor its end.
 
 use crate::figures;
 use crate::statistics::{mean_and_deviation, theil_sen, trend_probability, warm_up_end};
 use crate::{Judgement, Point, Record};
 
-/// Fewer intervals show no trend.
+/// The least number of intervals that can show a trend.
 const LEAST_STRETCHES: usize = 10;
-/// A smaller change over the whole run, as a part of the level, is no trend.
+/// A smaller change over the whole run is no trend. The change is a part of the mean.
 const MOST_CHANGE: f64 = 0.05;
-/// A trend must be at most this likely without a real change.
+/// The most probability with which an unchanging run may show such a trend.
 const LEVEL: f64 = 0.01;
 
 impl Record {
-    /// Adds trends and warm-up of the timeline to the verdict. Stages and runs of fewer than ten
-    /// whole intervals are not judged.
+    /// Adds the trends and the warm-up of the timeline to the verdict. Runs with stages and runs of
+    /// fewer than ten whole intervals are not judged.
     pub fn judge_steadiness(&mut self) {
         let points = self.points();
         let inner = points.get(1..points.len().saturating_sub(1)).unwrap_or(&[]);
@@ -53,7 +53,7 @@ impl Record {
         let (before, _) = mean_and_deviation(&rates[..cut]);
         let (after, _) = mean_and_deviation(&rates[cut..]);
         if (before / after - 1.0).abs() > MOST_CHANGE {
-            // The rates leave out the first interval of the timeline.
+            // `rates` lacks the first interval of the timeline, which belongs to the warm-up, too.
             let seconds = (cut as u64 + 1) * self.timeline.bucket_seconds;
             self.verdict.note(format!(
                 "the first {} s look like a warm-up ({}/s, then {}/s): --warm-up leaves them out",

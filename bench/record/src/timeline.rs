@@ -1,9 +1,9 @@
-//! Throughput and latency over the run, in a bounded number of buckets.
+//! Counts throughput and latency over the run, in a bounded number of buckets.
 //!
 //! Buckets start at multiples of their width since 1970, not since the start of the run. The
-//! timelines of several machines therefore align by the wall clock and merge exactly. When there
-//! are too many buckets, pairs are joined and the width doubles: a day takes no more memory than a
-//! minute. An event belongs to the bucket of its end.
+//! timelines of several machines therefore have equal bucket borders and are added exactly. If
+//! there are too many buckets, pairs of buckets are joined and the width doubles. A day therefore
+//! takes no more memory than a minute. A request belongs to the bucket in which it ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ const FIRST_WIDTH_S: u64 = 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub ended_unix_us: u64,
-    /// From the intended start; `None` for a failed request, which has no response time.
+    /// The response time, measured from the intended start; `None` for a failed request.
     pub response_ns: Option<u64>,
     pub bytes: u64,
 }
@@ -29,7 +29,7 @@ pub struct Timeline {
     pub buckets: Vec<Bucket>,
 }
 
-/// One interval of `bucket_seconds`. Only buckets with an ended request are kept.
+/// One interval of `bucket_seconds`. A timeline holds only buckets in which a request ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket {
     #[serde(rename = "start", with = "wall_clock")]
@@ -37,7 +37,7 @@ pub struct Bucket {
     pub completed: u64,
     pub failed: u64,
     pub bytes: u64,
-    /// Response times of the completed requests.
+    /// The response times of the completed requests.
     pub response: Latency,
 }
 
@@ -68,8 +68,7 @@ impl Timeline {
     /// Adds the timeline of another machine or thread.
     ///
     /// # Errors
-    ///
-    /// The histograms have different shapes.
+    /// [`Error::Unmergeable`] if the histograms differ in range or precision.
     pub fn add(&mut self, other: &Timeline) -> Result<(), Error> {
         while self.bucket_seconds < other.bucket_seconds {
             self.coarsen();
@@ -88,8 +87,8 @@ impl Timeline {
         unix_us - unix_us % (self.bucket_seconds * 1_000_000)
     }
 
-    /// Returns the bucket of this start. It is nearly always the last, because events come in
-    /// order.
+    /// Returns the bucket with this start. It is nearly always the last bucket, because events come
+    /// in order.
     fn bucket_at(&mut self, start: u64) -> &mut Bucket {
         let place = match self.buckets.last() {
             Some(last) if last.start_unix_us == start => self.buckets.len() - 1,
@@ -147,7 +146,7 @@ impl Bucket {
     }
 }
 
-/// A timeline as in a file, before the check of its width and order.
+/// A timeline as read from a file, before the check of its width and order.
 #[derive(Deserialize)]
 struct AsRead {
     bucket_seconds: u64,

@@ -1,5 +1,5 @@
-//! Trusted certificates for all TLS connections of the bench: the system's authorities, or any
-//! certificate for test sites with self-signed certificates.
+//! Provides the trusted certificates for all TLS connections of the bench: the system's
+//! authorities, or every certificate, for test sites with self-signed certificates.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub fn of_the_system() -> RootCertStore {
     roots
 }
 
-/// `--insecure`: accepts any certificate, but checks signatures.
+/// Accepts every certificate, but checks signatures. For `--insecure`.
 #[derive(Debug)]
 pub struct AnyCertificate(pub Arc<CryptoProvider>);
 

@@ -1,8 +1,8 @@
-//! Whether a run is credible, and the reasons against it.
+//! Defines the verdict of a run: whether the run is credible, and the reasons against it.
 
 use serde::{Deserialize, Serialize};
 
-/// Ordered by severity. The worst reason decides.
+/// How credible a run is, ordered by severity. The worst reason decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Judgement {
@@ -38,7 +38,7 @@ pub struct Verdict {
     pub judgement: Judgement,
     #[serde(default)]
     pub reasons: Vec<Reason>,
-    /// Notes for the reader that speak neither for nor against the run.
+    /// Notes for the reader. They do not change the judgement.
     #[serde(default)]
     pub notes: Vec<String>,
 }

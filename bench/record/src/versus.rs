@@ -1,8 +1,9 @@
-//! Compares B with A: blocks of measured runs in, ratios with intervals and a conclusion out.
+//! Compares variant B with variant A. The input is blocks of measured runs. The result is ratios
+//! with intervals and a conclusion.
 //!
 //! Each block holds two runs of each variant in the order ABBA or BAAB, so drift within a block
-//! cancels. The two runs of one variant also give the noise floor: the difference of A and A, and
-//! of B and B, in the same blocks.
+//! cancels. The two runs of a variant in a block also give the noise floor: how much A differs from
+//! A, and B from B.
 
 mod records;
 mod run;
@@ -16,12 +17,12 @@ use crate::statistics::{
 };
 use crate::Error;
 
-/// The largest part of a variant's requests without a good answer. Above it the speed is
-/// meaningless.
+/// The largest part of a variant's requests that may lack a good answer. With a larger part the
+/// variant's speed has no meaning.
 const MOST_BAD: f64 = 0.01;
 const DRIFT_LEVEL: f64 = 0.01;
 
-/// Two runs of each variant, in their order.
+/// One block: two runs of each variant, in their order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     pub a: [Run; 2],
@@ -33,17 +34,17 @@ pub struct Block {
 pub struct Finding {
     pub metric: Metric,
     pub better: Better,
-    /// Geometric means over all runs.
+    /// The geometric means of A and of B over all runs.
     pub a: f64,
     pub b: f64,
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The probability corrected by Holm for the number of metrics.
+    /// The probability after Holm's correction for the number of metrics.
     pub corrected_probability: f64,
     pub conclusion: Conclusion,
 }
 
-/// The differences of A/A and B/B in one metric.
+/// The noise floor in one metric: the differences of A/A and B/B.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Noise {
     pub metric: Metric,
@@ -60,8 +61,8 @@ pub struct Versus {
     pub conclusion: Conclusion,
     /// Remarks that the reader should know before trusting the result.
     pub cautions: Vec<String>,
-    /// The number of blocks that would probably decide about a difference of the threshold's size;
-    /// only if undecided.
+    /// If undecided: the number of blocks that would probably decide about a difference of the
+    /// threshold's size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_needed: Option<u64>,
 }
@@ -70,7 +71,7 @@ pub struct Versus {
 ///
 /// # Errors
 ///
-/// Fewer than two blocks, or a run without a completed request.
+/// [`Error::Statistic`] for fewer than two blocks, or for a run without a completed request.
 pub fn versus(blocks: &[Block], primary: Metric, threshold: f64) -> Result<Versus, Error> {
     let noise = Metric::ALL
         .into_iter()
@@ -133,8 +134,8 @@ fn findings_of(compared: Vec<(Metric, f64, f64, Comparison)>, threshold: f64) ->
 }
 
 impl Versus {
-    /// Adds a caution and leaves the comparison undecided if a variant did not answer well enough
-    /// to be timed.
+    /// If too many requests of a variant got no good answer, adds a caution and leaves the
+    /// comparison undecided.
     fn mark_bad<'r>(
         &mut self,
         a: impl Iterator<Item = &'r Run>,
@@ -173,7 +174,8 @@ impl Versus {
     }
 }
 
-/// Returns the blocks for 80 % power at 5 %: 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
+/// Returns the number of blocks that finds a difference of the threshold's size with a probability
+/// of 80 %, at a level of 5 %: 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
 fn blocks_needed(pairs: &[(f64, f64)], threshold: f64) -> u64 {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
     let (_, deviation) = mean_and_deviation(&differences);
@@ -217,7 +219,7 @@ fn cautions(blocks: &[Block], findings: &[Finding]) -> Vec<String> {
     cautions
 }
 
-/// Returns one pair per block. Each side is the geometric mean of its two runs.
+/// Returns one pair for each block. Each value is the geometric mean of a variant's two runs.
 fn sides(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
     blocks
         .iter()
@@ -231,7 +233,7 @@ fn sides(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// Returns the first run against the second, of A and of B.
+/// Returns pairs for the noise floor: the first and the second run of A, and of B, in each block.
 fn repeats(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
     blocks
         .iter()

@@ -1,4 +1,4 @@
-//! Wall-clock times: microseconds since 1970 in memory, RFC 3339 text in files.
+//! Converts wall-clock times: microseconds since 1970 in memory, RFC 3339 text in files.
 
 use serde::{de::Error as _, Deserialize, Deserializer, Serializer};
 use time::format_description::well_known::Rfc3339;
@@ -11,7 +11,7 @@ pub fn now() -> u64 {
 }
 
 /// Returns the time as text, such as `2026-11-21T20:29:27.000123Z`. A time after the year 9999
-/// prints as the last time before it.
+/// becomes the last time of that year.
 pub fn text(unix_us: u64) -> String {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_us) * 1_000)
         .ok()

@@ -1,4 +1,4 @@
-//! Exports of one run with a stall, an error burst and a quiet second, read back by other programs.
+//! Exports a run with a stall and an error burst, and reads the exports back with other programs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,8 +10,8 @@ use mehari_record::*;
 
 const START: u64 = 1_795_291_200_400_000;
 
-/// 60 s at 1000/s, with a stall of 5 s from second 20 (answers at its end), and failures at second
-/// 40.
+/// Returns a run of 60 s at 1000/s. From second 20 the server stalls for 5 s and answers
+/// afterwards. At second 40 requests fail.
 fn stalled() -> Record {
     let plan = Plan {
         words: "32 connections, closed loop, 60 s, GET <http://127.0.0.1:8080/a&b>".into(),
@@ -59,7 +59,7 @@ fn text(format: Format) -> String {
 }
 
 #[test]
-fn csv_has_a_row_for_every_second_and_zeros_where_nothing_ended() {
+fn csv_has_a_row_for_every_second_with_zeros_if_nothing_ended() {
     let csv = text(Format::Csv);
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert!(rows.iter().all(|row| row.len() == rows[0].len()));
@@ -83,7 +83,7 @@ fn csv_has_a_row_for_every_second_and_zeros_where_nothing_ended() {
 }
 
 #[test]
-fn gnuplot_data_has_two_sets_and_no_line_gnuplot_would_refuse() {
+fn gnuplot_reads_every_line_of_both_data_sets() {
     let data = text(Format::Gnuplot);
     let sets: Vec<&str> = data.split("\n\n\n").collect();
     assert_eq!(sets.len(), 2);
@@ -106,7 +106,7 @@ fn gnuplot_data_has_two_sets_and_no_line_gnuplot_would_refuse() {
 }
 
 #[test]
-fn hdr_log_is_read_by_the_library_and_its_intervals_add_up_to_the_run() {
+fn hdr_log_can_be_read_and_its_intervals_add_up_to_the_run() {
     let log = export(&stalled(), Format::HdrLog);
     let mut sum: Histogram<u64> = Histogram::new(2).unwrap();
     let mut tagged = 0;
@@ -132,7 +132,7 @@ fn hdr_log_is_read_by_the_library_and_its_intervals_add_up_to_the_run() {
 }
 
 #[test]
-fn page_is_self_contained_escaped_and_shows_what_it_draws() {
+fn page_is_one_file_with_escaped_texts_and_a_table_for_each_plot() {
     let page = text(Format::Html);
     assert!(page.contains("&lt;http://127.0.0.1:8080/a&amp;b&gt;"));
     for foreign in ["<script", "src=", "href=", "@import", "url("] {
@@ -150,7 +150,7 @@ fn page_is_self_contained_escaped_and_shows_what_it_draws() {
 }
 
 #[test]
-fn page_of_a_run_without_a_single_answer_is_still_a_page() {
+fn page_of_a_run_without_an_answer_is_complete() {
     let record = Record::new(Plan::default(), Machine::here("mehari"), START);
     let page = String::from_utf8(export(&record, Format::Html)).unwrap();
     assert!(page.contains("too few samples") && page.ends_with("</html>\n"));
@@ -170,7 +170,7 @@ fn formats_are_known_by_name_and_by_extension() {
 }
 
 #[test]
-fn pages_can_be_written_for_looking_at() {
+fn pages_can_be_written_to_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = std::env::var_os("PAGE").map_or(folder.path().join("run.html"), Into::into);
     export::write(&stalled(), Format::Html, &path).unwrap();
@@ -183,9 +183,9 @@ fn pages_can_be_written_for_looking_at() {
     assert!(error.to_string().starts_with("cannot write "));
 }
 
-/// Replaces each number of the example in turn by the largest JSON number or by nothing.
+/// Replaces each number of the example by several hostile numbers, one number at a time.
 #[test]
-fn hostile_numbers_are_refused_or_exported_but_never_break_anything() {
+fn hostile_numbers_are_refused_or_exported_without_a_panic() {
     let example: serde_json::Value = serde_json::from_str(include_str!("example.json")).unwrap();
     let mut paths = Vec::new();
     numbers(&example, String::new(), &mut paths);
@@ -208,7 +208,7 @@ fn hostile_numbers_are_refused_or_exported_but_never_break_anything() {
 fn numbers(value: &serde_json::Value, path: String, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Number(_) => found.push(path),
-        // A histogram's summary is for people, and reading ignores it.
+        // The summary of a histogram is for people. Reading ignores the summary.
         serde_json::Value::Object(fields) if fields.contains_key("hdr") => {}
         serde_json::Value::Object(fields) => fields
             .iter()
@@ -222,7 +222,7 @@ fn numbers(value: &serde_json::Value, path: String, found: &mut Vec<String>) {
 }
 
 #[test]
-fn page_of_a_run_with_years_of_silence_stays_small() {
+fn page_of_a_run_with_years_without_answers_stays_small() {
     let mut record = stalled();
     record.timeline.count(Event {
         ended_unix_us: START + 40 * 365 * 86_400 * 1_000_000,

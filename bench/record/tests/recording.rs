@@ -1,4 +1,4 @@
-//! The recording proxy over real sockets.
+//! Tests the recording proxy over real sockets.
 #![allow(clippy::unwrap_used)]
 
 mod session;
@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 #[tokio::test]
-async fn recording_is_a_complete_archive_of_what_the_target_got_and_said() {
+async fn recording_holds_all_requests_and_answers_of_the_target() {
     let (site, address) = site().await;
     let archive = recorded_visit(address).await;
     assert_eq!(archive.log.version, "1.2");
@@ -124,7 +124,7 @@ async fn archive_has_every_field_that_har_1_2_requires() {
 }
 
 #[tokio::test]
-async fn pieces_of_an_answer_pass_before_its_end() {
+async fn pieces_of_an_answer_arrive_before_its_end() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (go_on, told) = oneshot::channel::<()>();
@@ -147,7 +147,8 @@ async fn pieces_of_an_answer_pass_before_its_end() {
     while !seen.ends_with(b"one\r\n") {
         assert_ne!(client.read_buf(&mut seen).await.unwrap(), 0);
     }
-    // The target continues only now. If the proxy had waited for the end, the test would hang.
+    // The target sends the rest only now. If the proxy waited for the end of the answer, the test
+    // would hang here.
     go_on.send(()).unwrap();
     while !seen.ends_with(b"0\r\n\r\n") {
         assert_ne!(client.read_buf(&mut seen).await.unwrap(), 0);
@@ -160,7 +161,7 @@ async fn pieces_of_an_answer_pass_before_its_end() {
 }
 
 #[tokio::test]
-async fn answer_under_way_when_the_recording_ends_is_in_it_with_a_comment() {
+async fn answer_unfinished_at_the_end_of_the_recording_has_a_comment() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let recording = record(address, 100).await;
@@ -189,7 +190,7 @@ async fn answer_under_way_when_the_recording_ends_is_in_it_with_a_comment() {
 }
 
 #[tokio::test]
-async fn body_above_the_limit_passes_whole_and_is_not_kept() {
+async fn body_above_the_limit_is_forwarded_whole_and_not_kept() {
     let (_, address) = site().await;
     let recording = record(address, 1000).await;
     let answer = exchange(recording.address, "GET /large HTTP/1.1", b"").await;
@@ -200,7 +201,7 @@ async fn body_above_the_limit_passes_whole_and_is_not_kept() {
 }
 
 #[tokio::test]
-async fn target_that_is_not_there_is_a_bad_gateway_and_no_entry() {
+async fn missing_target_answers_502_and_gives_no_entry() {
     let gone = TcpListener::bind("127.0.0.1:0")
         .await
         .unwrap()

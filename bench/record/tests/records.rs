@@ -1,4 +1,5 @@
-//! Records: written records can be read, other versions are refused, and merging loses nothing.
+//! Tests records: written records can be read, other versions are refused, and merging loses
+//! nothing.
 
 #![allow(clippy::unwrap_used)]
 
@@ -55,7 +56,7 @@ fn example(second: u64, answers: &[(u64, u16)]) -> Record {
 }
 
 #[test]
-fn example_file_of_the_documentation_is_what_a_record_writes() {
+fn example_file_of_the_documentation_equals_a_written_record() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example.json");
     let written = example(0, &[(1_500_000, 200), (2_500_000, 200), (3_500_000, 503)]).to_json();
     if std::env::var_os("UPDATE_EXAMPLES").is_some() {
@@ -65,13 +66,13 @@ fn example_file_of_the_documentation_is_what_a_record_writes() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_record_is_read_back_unchanged() {
     let record = example(0, &[(1_500_000, 200), (2_500_000, 503)]);
     assert_eq!(Record::from_json(&record.to_json(), "a").unwrap(), record);
 }
 
 #[test]
-fn later_minor_version_with_unknown_fields_is_read() {
+fn later_minor_version_with_unknown_fields_can_be_read() {
     let text = example(0, &[(1_000, 200)]).to_json().replacen(
         "\"version\": \"1.2\"",
         "\"version\": \"1.7\", \"unheard_of\": [1]",
@@ -90,14 +91,14 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn other_major_version_is_refused_by_name() {
+fn other_major_version_is_refused_and_named() {
     let text = example(0, &[]).to_json().replacen("\"1.2\"", "\"2.0\"", 1);
     let error = refusal(&text);
     assert!(error.contains("\"2.0\" is not understood; this program reads 1.x"));
 }
 
 #[test]
-fn files_that_are_no_record_say_what_was_expected() {
+fn refusal_of_another_file_says_what_was_expected() {
     assert!(refusal("not json").contains("expected a JSON record"));
     assert!(refusal("{}").contains("\"format\": \"mehari-record\""));
     let text = example(0, &[(5, 200)]).to_json();
@@ -111,7 +112,7 @@ fn files_that_are_no_record_say_what_was_expected() {
 }
 
 #[test]
-fn merged_generators_equal_one_that_made_all_requests() {
+fn merged_records_equal_the_record_of_one_generator() {
     let (a, b) = (
         example(0, &[(1_000_000, 200), (2_000_000, 503)]),
         example(0, &[(9_000_000, 200)]),
@@ -133,7 +134,7 @@ fn merged_generators_equal_one_that_made_all_requests() {
 }
 
 #[test]
-fn timelines_of_merged_generators_line_up_by_the_wall_clock() {
+fn timelines_of_merged_records_are_aligned_by_the_wall_clock() {
     let merged = merge(&[
         example(0, &[(1_000, 200), (1_000, 200)]),
         example(1, &[(1_000, 200), (1_000, 200)]),
@@ -206,19 +207,20 @@ fn percentile_needs_ten_samples_beyond_it() {
 }
 
 #[test]
-fn requests_that_never_ended_rank_behind_all_that_did() {
+fn requests_that_never_ended_rank_behind_all_ended_requests() {
     let (mut latency, mut unended) = (Latency::new(), Latency::new());
     for ns in 1..=100 {
         latency.count(ns);
     }
-    // Half of 120 requests were answered within 60 ns, regardless of the refusal of the others.
+    // Half of 120 requests were answered within 60 ns. The unended requests rank behind them,
+    // however short they waited.
     for _ in 0..20 {
         unended.count(2);
     }
     assert_eq!(latency.quantile(50.0, &unended), Quantile::Exactly(60));
     assert_eq!(latency.quantile(83.3, &unended), Quantile::Exactly(100));
-    // 90 % were not answered within any time. If the others had ended when they were given up, the
-    // time would be that of rank 108.
+    // Less than 90 % of the requests were answered. The result is the waiting time of the unended
+    // request with rank 108, a lower bound.
     assert_eq!(latency.quantile(90.0, &unended), Quantile::AtLeast(88));
     assert_eq!(latency.quantile(100.0, &unended), Quantile::AtLeast(100));
     unended.count(500);
@@ -233,7 +235,7 @@ fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String
     match value {
         serde_json::Value::Object(fields) => {
             for (name, value) in fields {
-                // Statuses and failure classes are data, not fields.
+                // The names in these three maps are data, not fields.
                 if !["statuses", "failed", "other"].contains(&name.as_str()) {
                     keys(value, found);
                 }
@@ -295,7 +297,7 @@ fn paced(rates: &[u64]) -> Record {
 }
 
 #[test]
-fn run_that_grows_slower_all_the_time_is_suspect() {
+fn run_that_becomes_slower_all_the_time_is_suspect() {
     let falling: Vec<u64> = (0..20).map(|second| 1_000 - 10 * second).collect();
     let verdict = paced(&falling).verdict;
     assert_eq!(verdict.judgement, Judgement::Suspect);
@@ -308,7 +310,7 @@ fn run_that_grows_slower_all_the_time_is_suspect() {
 }
 
 #[test]
-fn run_that_wobbles_and_one_that_is_short_are_not_suspect() {
+fn run_with_random_variation_and_short_run_are_not_suspect() {
     let wobbling: Vec<u64> = (0..20).map(|second| 1_000 + 50 * (second % 3)).collect();
     assert_eq!(paced(&wobbling).verdict, Verdict::default());
     assert_eq!(
@@ -318,7 +320,7 @@ fn run_that_wobbles_and_one_that_is_short_are_not_suspect() {
 }
 
 #[test]
-fn warm_up_that_was_measured_is_pointed_out() {
+fn warm_up_within_the_measured_time_is_noted() {
     let mut rates = vec![300, 400, 700];
     rates.extend((0..20).map(|second| 1_000 + second % 2));
     let verdict = paced(&rates).verdict;

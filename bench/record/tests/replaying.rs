@@ -1,4 +1,4 @@
-//! Replays recorded sessions over real sockets.
+//! Tests replays of recorded sessions over real sockets.
 #![allow(clippy::unwrap_used)]
 
 mod session;
@@ -14,7 +14,7 @@ use session::*;
 use tokio::net::TcpListener;
 
 #[tokio::test]
-async fn replayed_users_log_in_each_with_a_cookie_of_their_own() {
+async fn each_replayed_user_logs_in_with_a_cookie_of_its_own() {
     let (site, address) = site().await;
     let archive = recorded_visit(address).await;
     // The recorded cookie is no longer valid.
@@ -31,7 +31,7 @@ async fn replayed_users_log_in_each_with_a_cookie_of_their_own() {
 }
 
 #[tokio::test]
-async fn replay_against_another_server_takes_its_address() {
+async fn replay_against_another_server_sends_the_address_of_that_server() {
     let (_, first) = site().await;
     let (second_site, second) = site().await;
     let archive = recorded_visit(first).await;
@@ -57,7 +57,7 @@ async fn recorded_news(address: SocketAddr) -> Archive {
 }
 
 #[tokio::test]
-async fn answer_that_is_not_as_recorded_fails_and_says_how() {
+async fn answer_that_differs_from_the_recording_fails_and_the_difference_is_named() {
     let (site, address) = site().await;
     let mut archive = recorded_news(address).await;
     site.broken.store(true, Ordering::SeqCst);
@@ -106,7 +106,7 @@ async fn answer_that_is_not_as_recorded_fails_and_says_how() {
 }
 
 #[tokio::test]
-async fn server_that_does_not_answer_in_time_or_at_all_fails_the_entry() {
+async fn late_answer_and_missing_answer_fail_the_entry() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (_, address) = site().await;
     let archive = recorded_news(address).await;
@@ -137,7 +137,8 @@ async fn server_that_does_not_answer_in_time_or_at_all_fails_the_entry() {
     );
 }
 
-/// `/slow` (200 ms), `/news` 50 ms after its start, and `/echo` 100 ms after the end of both.
+/// Returns a recording of three requests: `/slow` takes 200 ms, `/news` starts 50 ms after the
+/// start of `/slow`, and `/echo` starts 100 ms after both have ended.
 fn overlapping(archive: &Archive) -> Archive {
     let template = &archive.log.entries[0];
     let entry = |path: &str, start_ms: u64, time: f64| {
@@ -157,7 +158,7 @@ fn overlapping(archive: &Archive) -> Archive {
 }
 
 #[tokio::test]
-async fn think_time_is_kept_and_what_ran_side_by_side_runs_side_by_side() {
+async fn think_times_are_kept_and_parallel_requests_stay_parallel() {
     let (site, address) = site().await;
     let archive = overlapping(&recorded_news(address).await);
     site.times.lock().unwrap().clear();
@@ -173,13 +174,14 @@ async fn think_time_is_kept_and_what_ran_side_by_side_runs_side_by_side() {
     let times = site.times.lock().unwrap();
     let order: Vec<&str> = times.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(order, ["/slow", "/news", "/echo"]);
-    // Only lower bounds: a busy machine may lengthen a pause, but never shortens it.
+    // The test checks lower bounds only: a busy machine may lengthen a pause, but never shortens a
+    // pause.
     assert!(times[1].1 - times[0].1 >= Duration::from_millis(45));
     assert!(times[2].1 - times[0].1 >= Duration::from_millis(290));
 }
 
 #[tokio::test]
-async fn request_waits_for_the_answer_it_followed_even_without_pauses() {
+async fn request_waits_for_the_recorded_earlier_answer_even_without_pauses() {
     let (site, address) = site().await;
     let archive = overlapping(&recorded_news(address).await);
     site.times.lock().unwrap().clear();
@@ -193,7 +195,7 @@ async fn request_waits_for_the_answer_it_followed_even_without_pauses() {
 }
 
 #[tokio::test]
-async fn entries_of_other_origins_are_left_out_and_told() {
+async fn entries_of_other_origins_are_left_out_and_reported() {
     let (_, address) = site().await;
     let mut archive = recorded_news(address).await;
     let mut foreign = archive.log.entries[0].clone();
@@ -208,7 +210,7 @@ async fn entries_of_other_origins_are_left_out_and_told() {
 }
 
 #[tokio::test]
-async fn replay_that_is_ended_early_reports_what_was_played() {
+async fn replay_that_is_stopped_early_reports_the_played_requests() {
     let (_, address) = site().await;
     let archive = overlapping(&recorded_news(address).await);
     let soon = tokio::time::sleep(Duration::from_millis(120));
@@ -227,7 +229,7 @@ async fn replay_that_is_ended_early_reports_what_was_played() {
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_played_say_why_in_one_line() {
+async fn files_that_cannot_be_replayed_are_refused_with_one_line() {
     for (text, why) in [
         ("{", "expected a HAR 1.2 file"),
         (

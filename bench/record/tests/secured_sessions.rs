@@ -1,4 +1,4 @@
-//! Recording and replaying a target behind TLS.
+//! Tests recording and replaying with a target behind TLS.
 #![allow(clippy::unwrap_used)]
 
 mod session;

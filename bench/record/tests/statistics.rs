@@ -1,5 +1,5 @@
-//! Compares the statistics with values from other programs. Each derivation stands beside its
-//! number.
+//! Compares the statistics with values from other programs. A comment beside each number says how
+//! it was computed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,8 @@ fn close(measured: f64, expected: f64) {
     );
 }
 
-/// Six blocks. d = ln(B/A): mean 0.0532675864, deviation 0.0237559692 (python3 `statistics`).
+/// Six blocks: A and B of each. The values d = ln(B/A) have mean 0.0532675864 and deviation
+/// 0.0237559692 (python3 `statistics`).
 const PAIRS: [(f64, f64); 6] = [
     (1000.0, 1050.0),
     (1010.0, 1071.0),
@@ -23,15 +24,15 @@ const PAIRS: [(f64, f64); 6] = [
 ];
 
 #[test]
-fn quantiles_of_t_are_those_of_the_printed_tables() {
-    // Student's table, 97.5 %: 4 degrees 2.776, 5: 2.571, 7: 2.365, 9: 2.262.
+fn quantiles_of_t_equal_the_printed_tables() {
+    // Values of Student's table for 97.5 %.
     for (degrees, expected) in [(4.0, 2.776), (5.0, 2.571), (7.0, 2.365), (9.0, 2.262)] {
         assert!((t_quantile(0.975, degrees) - expected).abs() < 6e-4);
     }
 }
 
 #[test]
-fn ratio_and_interval_of_six_pairs_are_the_hand_computed_ones() {
+fn ratio_and_interval_of_six_pairs_equal_the_hand_computed_values() {
     let comparison = Comparison::paired(&PAIRS).unwrap();
     // exp(mean); exp(mean -+ 2.5705818356 * deviation / sqrt 6).
     close(comparison.ratio, 1.0547118338725208);
@@ -39,15 +40,15 @@ fn ratio_and_interval_of_six_pairs_are_the_hand_computed_ones() {
     close(comparison.interval.high, 1.0813366849777555);
     // t = 5.4924471920, 5 degrees; the density integrated by Simpson's rule.
     close(comparison.probability, 0.0027315074829955543);
-    // All six positive: 2 of 2^6 sign patterns.
+    // All six differences are positive: 2 of 2^6 sign patterns are at least as extreme.
     close(comparison.signed_rank_probability.unwrap(), 0.03125);
-    // exp of the median of the 21 pairwise means.
+    // This is exp of the median of the 21 pairwise means.
     close(comparison.robust_ratio.unwrap(), 1.0551852167198699);
     assert!(comparison.sufficient);
 }
 
 #[test]
-fn welch_interval_of_two_unpaired_sides_is_the_hand_computed_one() {
+fn welch_interval_of_two_unpaired_sides_equals_the_hand_computed_interval() {
     let (a, b): (Vec<f64>, Vec<f64>) = PAIRS.iter().copied().unzip();
     let comparison = Comparison::unpaired(&a, &b).unwrap();
     // Standard error sqrt(va/6 + vb/6) = 0.0112433325, Welch degrees 5.7022936292.
@@ -60,8 +61,8 @@ fn welch_interval_of_two_unpaired_sides_is_the_hand_computed_one() {
 }
 
 #[test]
-fn signed_rank_probabilities_are_those_of_counting_all_sign_patterns() {
-    // Each by enumerating the 2^n patterns with python3 itertools.
+fn signed_rank_probabilities_equal_a_count_of_all_sign_patterns() {
+    // The expected values come from an enumeration of the 2^n patterns with python3 itertools.
     close(
         signed_rank_p(&[1.0, -2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 8.0]),
         0.1484375,
@@ -76,7 +77,7 @@ fn signed_rank_probabilities_are_those_of_counting_all_sign_patterns() {
 
 #[test]
 fn drift_is_the_least_squares_slope_with_its_probability() {
-    // y = 1 2 3 5 4: slope 9/10, standard error 0.2516611478, t 3.576 with 3 degrees.
+    // The values 1 2 3 5 4 have slope 9/10, standard error 0.2516611478, t 3.576 with 3 degrees.
     let (slope, probability) = drift(&[1.0, 2.0, 3.0, 5.0, 4.0]).unwrap();
     close(slope, 0.9);
     close(probability, 0.03738607346845224);
@@ -84,8 +85,9 @@ fn drift_is_the_least_squares_slope_with_its_probability() {
 }
 
 #[test]
-fn batches_that_follow_each_other_show_their_correlation() {
-    // 1 2 3 4: deviations -1.5 -.5 .5 1.5; products .75 - .25 + .75 = 1.25 of 5.
+fn dependent_batches_show_their_correlation() {
+    // The values 1 2 3 4 have the deviations -1.5 -.5 .5 1.5. The products of neighbours add up to
+    // .75 - .25 + .75 = 1.25, and the squares to 5.
     close(batch_correlation(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 0.25);
 }
 
@@ -104,7 +106,7 @@ fn concluded(factors: &[f64], better: Better) -> Conclusion {
 }
 
 #[test]
-fn conclusion_names_what_b_is_beside_a() {
+fn conclusion_says_how_b_compares_with_a() {
     let twice = [1.98, 2.0, 2.02, 2.0, 1.99, 2.01];
     assert_eq!(concluded(&twice, Better::Higher), Conclusion::Faster);
     assert_eq!(concluded(&twice, Better::Lower), Conclusion::Slower);
@@ -123,13 +125,13 @@ fn fewer_than_six_blocks_decide_nothing() {
 }
 
 #[test]
-fn a_run_that_completed_nothing_has_no_ratio() {
+fn a_run_without_completed_requests_has_no_ratio() {
     let error = Comparison::paired(&[(100.0, 0.0), (100.0, 90.0)]).unwrap_err();
     assert!(error.to_string().contains("must complete requests"));
 }
 
-/// A generator with a fixed seed (SplitMix64). The sum of twelve uniform numbers is close to
-/// normal.
+/// Generates random numbers from a fixed seed (SplitMix64). The sum of twelve uniform numbers is
+/// close to a normal distribution.
 struct Normal(u64);
 
 impl Normal {
@@ -147,7 +149,7 @@ impl Normal {
 }
 
 #[test]
-fn comparisons_of_a_with_itself_find_a_difference_in_at_most_five_of_a_hundred() {
+fn comparisons_of_a_with_itself_find_a_difference_in_about_five_of_a_hundred() {
     let mut normal = Normal(7);
     let mut found = 0;
     for _ in 0..1_000 {
@@ -161,15 +163,15 @@ fn comparisons_of_a_with_itself_find_a_difference_in_at_most_five_of_a_hundred()
             Conclusion::Faster | Conclusion::Slower
         ));
     }
-    // 5 % of a thousand and three standard deviations of that count (6.9).
+    // The limit is 5 % of a thousand plus three standard deviations of this count (6.9 each).
     assert!(found <= 70, "{found} false differences in 1000");
 }
 
 #[test]
 fn trend_is_the_median_slope_with_mann_and_kendalls_probability() {
-    // The two middle slopes of the ten slopes of 1 2 3 5 4 are 1 and 1.
+    // The ten slopes of 1 2 3 5 4 have the middle values 1 and 1.
     close(theil_sen(&[1.0, 2.0, 3.0, 5.0, 4.0]), 1.0);
-    // Nine rises, one fall: S = 8, deviation sqrt(5*4*15/18), z = 7/4.0825 = 1.71464.
+    // There are nine rises and one fall: S = 8, deviation sqrt(5*4*15/18), z = 7/4.0825 = 1.71464.
     close(
         trend_probability(&[1.0, 2.0, 3.0, 5.0, 4.0]),
         0.08641073297370007,
@@ -178,12 +180,13 @@ fn trend_is_the_median_slope_with_mann_and_kendalls_probability() {
 }
 
 #[test]
-fn warm_up_is_cut_where_the_mean_of_the_rest_is_known_best() {
-    // Errors by cut, from python3: 0: 17.1, 1: 3.08, 2: 0.265, 3: 0.0494, 4: 0.0625.
+fn warm_up_ends_where_the_mean_of_the_rest_is_most_certain() {
+    // Python3 computes these errors of the mean: 17.1 without a cut, then 3.08, 0.265, 0.0494 and
+    // 0.0625 after a cut of 1 to 4 values.
     let warming = [
         50.0, 80.0, 95.0, 100.0, 101.0, 99.0, 100.0, 100.0, 101.0, 99.0, 100.0, 100.0,
     ];
     assert_eq!(warm_up_end(&warming), Some(3));
     let rising: Vec<f64> = (0..20).map(f64::from).collect();
-    assert_eq!(warm_up_end(&rising), None, "it never settles");
+    assert_eq!(warm_up_end(&rising), None, "the series never settles");
 }

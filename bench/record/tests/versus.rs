@@ -1,4 +1,4 @@
-//! Conclusions from invented blocks with a known truth.
+//! Tests conclusions from invented blocks whose true ratio is known.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn run(throughput: f64) -> Run {
     }
 }
 
-/// Six blocks. `b` is compared with an `a` of 1000/s, and each run varies by up to `wobble`.
+/// Returns six blocks. Variant A has 1000/s, variant B has `b`. Each run varies by up to `wobble`.
 fn blocks(b: f64, wobble: f64) -> Vec<Block> {
     let shift = |place: usize| 1.0 + wobble * (((place * 7) % 11) as f64 / 5.0 - 1.0);
     (0..6)
@@ -53,7 +53,7 @@ fn variant_of_half_the_speed_is_slower_in_every_metric() {
 }
 
 #[test]
-fn variant_of_the_same_speed_is_equivalent_when_the_noise_permits() {
+fn variant_of_the_same_speed_is_equivalent_if_there_is_little_noise() {
     assert_eq!(
         concluded(&blocks(1.0, 0.005)).conclusion,
         Conclusion::Equivalent
@@ -64,7 +64,7 @@ fn variant_of_the_same_speed_is_equivalent_when_the_noise_permits() {
 }
 
 #[test]
-fn noise_floor_is_what_repeats_of_one_variant_differ_by() {
+fn noise_floor_is_the_difference_between_runs_of_one_variant() {
     let mut exact = blocks(2.0, 0.0);
     for block in &mut exact {
         block.a[1] = run(1100.0);
@@ -77,14 +77,14 @@ fn noise_floor_is_what_repeats_of_one_variant_differ_by() {
 }
 
 #[test]
-fn five_blocks_decide_nothing_and_say_so() {
+fn five_blocks_are_undecided_with_a_caution() {
     let result = concluded(&blocks(0.5, 0.01)[..5]);
     assert_eq!(result.conclusion, Conclusion::Undecided);
     assert!(result.cautions[0].contains("5 blocks decide nothing; at least 6"));
 }
 
 #[test]
-fn variant_that_answers_errors_fast_is_not_called_faster() {
+fn variant_with_fast_error_answers_is_not_faster() {
     let mut quick = blocks(2.0, 0.01);
     for block in &mut quick {
         block.b.iter_mut().for_each(|run| run.bad = 500);
@@ -95,7 +95,7 @@ fn variant_that_answers_errors_fast_is_not_called_faster() {
 }
 
 #[test]
-fn metric_that_one_run_lacks_is_left_out_by_name() {
+fn metric_that_one_run_lacks_is_left_out_and_named() {
     let mut short = blocks(0.5, 0.01);
     short[3].a[1].p99 = None;
     let result = versus(&short, Metric::P99, 0.02).unwrap();
@@ -105,7 +105,7 @@ fn metric_that_one_run_lacks_is_left_out_by_name() {
 }
 
 #[test]
-fn ratio_that_moves_with_time_is_pointed_out() {
+fn ratio_that_drifts_gets_a_caution() {
     let mut drifting = blocks(1.0, 0.001);
     for (place, block) in drifting.iter_mut().enumerate() {
         block
@@ -145,7 +145,7 @@ fn record(rate: u64, seconds: u64) -> Record {
 }
 
 #[test]
-fn two_records_are_compared_with_the_caution_that_they_are_two_runs() {
+fn comparison_of_two_records_has_the_caution_that_they_are_two_runs() {
     let result = versus_records(&record(500, 12), &record(1_000, 12), 0.02).unwrap();
     assert_eq!(result.conclusion, Conclusion::Faster);
     assert!((result.findings[0].comparison.ratio - 2.0).abs() < 0.02);
@@ -155,7 +155,7 @@ fn two_records_are_compared_with_the_caution_that_they_are_two_runs() {
 }
 
 #[test]
-fn four_records_of_each_decide() {
+fn four_records_of_each_variant_are_enough_for_a_conclusion() {
     let many = |rate: u64| (0..4).map(|i| record(rate + i, 3)).collect::<Vec<Record>>();
     let result = versus_many(&many(1_000), &many(800), 0.02).unwrap();
     assert_eq!(result.conclusion, Conclusion::Slower);

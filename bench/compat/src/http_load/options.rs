@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guides_command_line_is_understood() {
+    fn the_command_line_of_the_guide_is_accepted() {
         let options = parse("-rate 3 -seconds 2 urls").expect("http_load takes it");
         assert_eq!(
             (options.start, options.end),

@@ -1,10 +1,11 @@
-//! The timeline as RFC 4180 rows for spreadsheets, R and pandas.
+//! Exports the timeline as CSV (RFC 4180) for spreadsheets, R and pandas.
 
 use crate::{wall_clock, Record};
 
 const HEADER: &str = "start,seconds,completed,failed,completed_per_second,failed_per_second,bytes_per_second,p50_ms,p90_ms,p99_ms,max_ms";
 
-/// Returns the timeline. Latency fields are empty for buckets without a completed request.
+/// Returns the timeline as CSV text. Latency fields are empty for buckets without a completed
+/// request.
 pub fn timeline(record: &Record) -> String {
     let mut text = format!("{HEADER}\r\n");
     for point in record.points() {

@@ -1,4 +1,5 @@
-//! Two data sets of one file (gnuplot's `index 0` and `index 1`) and the commands to plot them.
+//! Exports a record for gnuplot: two data sets in one file (gnuplot's `index 0` and `index 1`), and
+//! comments with the commands to plot them.
 
 use crate::points::percentile_steps;
 use crate::Record;

@@ -1,14 +1,14 @@
-//! The HdrHistogram log, version 1.3, as the format's Java tools write it. Each bucket is an
-//! interval with a V2 compressed histogram in base64. Values are nanoseconds; the maximum column is
-//! in ms.
+//! Exports a record as an HdrHistogram log, version 1.3, in the form that HdrHistogram's Java tools
+//! write. Each bucket of the timeline is an interval with a compressed V2 histogram in base64.
+//! Values are in nanoseconds, but the column of the maximum is in milliseconds.
 
 use base64::{engine::general_purpose::STANDARD, Engine};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::{wall_clock, Latency, Record};
 
-/// Returns the log. Untagged intervals are the timeline. The whole run follows with the tags
-/// `response` and `service` at full precision.
+/// Returns the log. The intervals without a tag are the timeline. Two intervals over the whole run
+/// follow, at full precision, with the tags `response` and `service`.
 pub fn log(record: &Record) -> Vec<u8> {
     let start = seconds(record.started_unix_us);
     let mut text = format!(
@@ -19,7 +19,7 @@ pub fn log(record: &Record) -> Vec<u8> {
     for bucket in &record.timeline.buckets {
         let width = record.timeline.bucket_seconds as f64;
         let from = seconds(bucket.start_unix_us) - start;
-        // The first bucket starts before the run.
+        // The first bucket may start before the run.
         let clipped = from.max(0.0);
         text.push_str(&line(
             "",

@@ -1,5 +1,5 @@
-//! A page about one record: verdict, figures, three plots, and each plot again as a table. The page
-//! is one file, loads nothing and runs no script.
+//! Exports a record as an HTML page: verdict, figures, three plots, and each plot again as a table.
+//! The page is one file. It loads no other file and runs no script.
 
 mod charts;
 mod tables;

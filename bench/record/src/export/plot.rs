@@ -1,5 +1,5 @@
-//! Line charts as inline SVG: two axes, grid, series. The page's style sheet sets colours and type
-//! by class, so one drawing serves light and dark pages.
+//! Draws line charts as inline SVG: two axes, a grid, and series. The page's style sheet sets
+//! colours and fonts by class, so one drawing fits light and dark pages.
 
 use std::fmt::Write;
 
@@ -9,7 +9,8 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// A range with its marks. The ends of the range differ, so their distance can be a divisor.
+/// An axis: a range of values with its marks. The ends of the range are never equal, so their
+/// distance can be a divisor.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub label: &'static str,
@@ -19,7 +20,7 @@ pub struct Axis {
     pub ticks: Vec<(f64, String)>,
 }
 
-/// A line. `None` interrupts the line.
+/// A line of a chart. A `None` among the points interrupts the line.
 pub struct Series {
     pub name: &'static str,
     /// The CSS class with the line's colour.
@@ -60,7 +61,7 @@ impl Axis {
         }
     }
 
-    /// Returns an axis from zero to the end of the data; for time.
+    /// Returns an axis from zero to exactly `most`, for time.
     pub fn linear_to(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 8.0);
@@ -74,8 +75,8 @@ impl Axis {
         axis
     }
 
-    /// Returns an axis of positive values by decades. An axis of at most two decades also has marks
-    /// at 2 and 5.
+    /// Returns a logarithmic axis with a mark at each power of ten. An axis of at most two decades
+    /// also has marks at 2 and 5 times the powers of ten.
     pub fn logarithmic(
         label: &'static str,
         least: f64,
@@ -117,8 +118,8 @@ impl Axis {
         }
     }
 
-    /// Returns the place of a value between the ends, 0 to 1. A value outside the range lies at the
-    /// nearer end.
+    /// Returns the place of a value on the axis, from 0 (one end) to 1 (other end). A value outside
+    /// the range gets the nearer end.
     fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -130,7 +131,7 @@ impl Axis {
     }
 }
 
-/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`.
+/// Returns the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let decade = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -141,8 +142,8 @@ fn round_step(least: f64) -> f64 {
 }
 
 impl Chart {
-    /// Returns the drawing, `width` by `height` in its own units. `class` lets the page choose a
-    /// drawing by its width.
+    /// Returns the drawing with the given size in SVG units. By `class` the style sheet shows the
+    /// wide or the narrow drawing.
     pub fn svg(&self, class: &str, width: f64, height: f64) -> String {
         let mut svg = format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
@@ -203,7 +204,7 @@ impl Series {
                 continue;
             };
             if places.len() == 1 {
-                // A single value between gaps would be a line without length.
+                // A single value between two gaps would be an invisible line without length.
                 let _ = writeln!(
                     svg,
                     "<circle class=\"dot {}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"/>",

@@ -1,4 +1,4 @@
-//! A body that passes unchanged while its first bytes are kept.
+//! Wraps a body: the body passes unchanged, and its first bytes are kept.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
     pub bytes: Vec<u8>,
-    /// All bytes that passed, kept or not.
+    /// The number of bytes that passed, kept or not.
     pub size: u64,
     /// Whether the body ended properly.
     pub complete: bool,
@@ -25,8 +25,8 @@ impl Captured {
 
 pub type Finish = Box<dyn FnOnce(Captured) + Send>;
 
-/// Passes `inner` on. Calls `finish` once with the captured part: at the end, at an error, or when
-/// the body is dropped because the reader went away.
+/// A body that passes `inner` on and keeps its first `limit` bytes. It calls `finish` once with the
+/// kept part: at the end, at an error, or when the body is dropped because the reader has gone.
 pub struct Capture {
     inner: Incoming,
     captured: Captured,
@@ -73,7 +73,7 @@ impl Body for Capture {
                 if let Some(data) = frame.data_ref() {
                     self.keep(data);
                 }
-                // The reader may not ask a body of known length for its end.
+                // A reader that knows the length may never ask for the end of the body.
                 if self.inner.is_end_stream() {
                     self.end(true);
                 }

@@ -1,4 +1,5 @@
-//! Connections to a target: HTTP/1.1 over TCP or TLS, for one request or kept for the next.
+//! Connects to a target: HTTP/1.1 over TCP or TLS. The proxy and the replay use the connections,
+//! each for one or several requests.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +14,11 @@ use super::{Target, Trust};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A ready connection and the times of making it.
+/// A ready connection, and how long it took to connect.
 pub struct Connected<B> {
     pub sender: SendRequest<B>,
     pub address: Option<std::net::SocketAddr>,
-    /// Time of name look-up and TCP.
+    /// The time for the name look-up and the TCP handshake.
     pub connect: Duration,
     pub tls: Option<Duration>,
 }
@@ -83,7 +84,7 @@ where
     let (sender, connection) = handshake(TokioIo::new(stream))
         .await
         .map_err(|cause| cause.to_string())?;
-    // The connection's errors reach the request under way.
+    // The request under way reports the connection's errors.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
 }

@@ -1,6 +1,6 @@
-//! HTTP Archive 1.2, the session file. Writing gives all fields of the specification. Reading is
-//! lenient, because browsers leave out and add fields. Source: the HAR 1.2 specification (Odvarko,
-//! softwareishard.com/blog/har-12-spec).
+//! Reads and writes session files in the format HTTP Archive (HAR) 1.2. The writer writes all
+//! fields of the specification. The reader is lenient, because browsers leave out and add fields.
+//! Source: the HAR 1.2 specification (Odvarko, softwareishard.com/blog/har-12-spec).
 
 use base64::{engine::general_purpose::STANDARD, Engine};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Creator {
     pub version: String,
 }
 
-/// One exchange. Times are in milliseconds.
+/// One request with its response. Times are in milliseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
@@ -151,7 +151,8 @@ pub struct Content {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cache {}
 
-/// The phases of an exchange; -1 for a phase that did not occur or was not seen.
+/// The times of an exchange's phases in milliseconds; -1 for a phase that did not occur or was not
+/// observed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timings {
@@ -183,7 +184,8 @@ fn unknown() -> i64 {
 }
 
 impl Archive {
-    /// Returns an archive of these entries, sorted by their starts as HAR requires.
+    /// Makes an archive of these entries. HAR requires the entries in the order of their starts, so
+    /// they are sorted.
     pub fn of(mut entries: Vec<Entry>) -> Archive {
         entries.sort_by_key(|entry| entry.started_unix_us);
         Archive {
@@ -199,17 +201,17 @@ impl Archive {
         }
     }
 
-    /// Reads an archive and sorts its entries by their starts. Errors name `path`.
+    /// Reads an archive and sorts its entries by their starts. Error messages name `path` as the
+    /// source.
     ///
     /// # Errors
-    ///
-    /// The text is not a HAR 1 file.
+    /// [`Error::Unreadable`] if the text is not a HAR 1 file.
     pub fn from_json(text: &str, path: &str) -> Result<Archive, Error> {
         let unreadable = |expected: String| Error::Unreadable {
             path: path.to_owned(),
             expected,
         };
-        // Some browsers start the file with a byte order mark.
+        // Some browsers write a byte order mark at the start of the file.
         let mut archive: Archive = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .map_err(|cause| unreadable(format!("expected a HAR 1.2 file, but {cause}")))?;
         if !archive.log.version.starts_with("1.") {
@@ -226,7 +228,8 @@ impl Archive {
     }
 }
 
-/// Bytes as HAR text: unchanged if they are UTF-8, otherwise base64 and the name of this encoding.
+/// Encodes bytes as text for HAR. UTF-8 stays unchanged. Other bytes become base64, and the name of
+/// this encoding is returned, too.
 pub fn encode(bytes: &[u8]) -> (String, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
@@ -234,7 +237,7 @@ pub fn encode(bytes: &[u8]) -> (String, Option<String>) {
     }
 }
 
-/// Returns the bytes of a HAR text; `None` for an unknown encoding or malformed base64.
+/// Decodes a HAR text into bytes. Returns `None` for an unknown encoding or malformed base64.
 pub fn decode(text: &str, encoding: Option<&str>) -> Option<Vec<u8>> {
     match encoding {
         None | Some("") => Some(text.as_bytes().to_vec()),

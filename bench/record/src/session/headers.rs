@@ -1,5 +1,5 @@
-//! Header fields between client, proxy and target: which fields a proxy must remove, which it must
-//! rewrite, and how an archive holds fields.
+//! Handles header fields for the proxy: removes the fields that a proxy must not forward, rewrites
+//! the fields that name a server, and turns fields into their form in an archive.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, CONNECTION, COOKIE, SET_COOKIE};
 
@@ -8,7 +8,7 @@ use url::{Position, Url};
 use super::har::{Cookie, Pair};
 use super::Target;
 
-/// Fields of a single connection (RFC 9110 section 7.6.1).
+/// The fields that belong to a single connection (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
@@ -37,7 +37,7 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Replaces the origin `from` by `to` in the URL of the field `name`.
+/// Replaces the origin `from` by the origin `to` in the field `name`, which holds a URL.
 pub fn move_origin(headers: &mut HeaderMap, name: HeaderName, from: &Target, to: &Target) {
     let moved = headers
         .get(&name)
@@ -55,15 +55,16 @@ fn moved_url(text: &str, from: &Target, to: &Target) -> Option<String> {
         return None;
     }
     let rest = match &url[Position::BeforePath..] {
-        // `Origin:` has no path, not even an empty one.
+        // The field `Origin` has no path, not even `/`.
         "/" if !text.ends_with('/') => "",
         rest => rest,
     };
     Some(format!("{}{rest}", to.origin()))
 }
 
-/// Returns a `Set-Cookie` that the client accepts from the proxy: without `Domain`, which names the
-/// target, and without `Secure` if the proxy speaks plain HTTP.
+/// Returns a `Set-Cookie` value that the client accepts from the proxy. `Domain` is removed,
+/// because it names the target. `Secure` is removed, because the client reaches the proxy without
+/// TLS.
 pub fn local_cookie(value: &HeaderValue) -> HeaderValue {
     let Ok(text) = value.to_str() else {
         return value.clone();
@@ -102,7 +103,7 @@ pub fn pairs(headers: &HeaderMap) -> Vec<Pair> {
         .collect()
 }
 
-/// Returns the bytes of a head in HTTP/1.1: each field with `: ` and a line end.
+/// Returns the number of bytes of a head in HTTP/1.1: each field with `: ` and a line end.
 pub fn size(first_line: usize, headers: &HeaderMap) -> i64 {
     let fields: usize = headers
         .iter()
@@ -172,13 +173,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cookies_lose_what_ties_them_to_the_target() {
+    fn cookies_lose_the_attributes_that_bind_them_to_the_target() {
         let value = HeaderValue::from_static("a=b; Path=/; Domain=example.org; Secure; HttpOnly");
         assert_eq!(local_cookie(&value), "a=b; Path=/; HttpOnly");
     }
 
     #[test]
-    fn only_urls_of_the_origin_itself_are_moved() {
+    fn only_urls_of_the_replaced_origin_change() {
         let from: Target = "http://a.test:80".parse().expect("a target");
         let to: Target = "http://b.test:81".parse().expect("a target");
         for (before, after) in [
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_takes_the_fields_it_names_with_it() {
+    fn fields_that_connection_names_are_removed() {
         let mut headers = HeaderMap::new();
         headers.insert("connection", HeaderValue::from_static("close, X-Hop"));
         headers.insert("x-hop", HeaderValue::from_static("1"));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn set_cookie_becomes_the_cookie_of_an_archive() {
+    fn a_set_cookie_field_becomes_a_cookie_of_the_archive() {
         let cookie = set_cookie("id=7; Path=/p; Expires=Thu, 01 Jan 2026 00:00:00 GMT; Secure");
         assert_eq!((cookie.name.as_str(), cookie.value.as_str()), ("id", "7"));
         assert_eq!(cookie.path.as_deref(), Some("/p"));

@@ -1,8 +1,9 @@
 //! Sends the same requests to two servers and reports where their answers differ.
 //!
-//! [`mask`] masks values that vary by nature: dates, session identifiers, the servers' own
-//! addresses. Hidden values are counted and shown. Each server has its own visitor, as in a replay.
-//! Both servers get each request at once, so a clock shows both the same time.
+//! [`mask`] masks values that differ without a fault: dates, session identifiers, the servers' own
+//! addresses. The report counts the masked values and shows examples. The check visits each server
+//! with a cookie jar of its own. Both servers get each request at the same time, so both answer at
+//! the same time of day.
 
 mod body;
 mod cookies;
@@ -31,10 +32,10 @@ pub struct Settings {
     pub old: Target,
     pub new: Target,
     pub trust: Trust,
-    /// The limit of each request, including its connection.
+    /// The time-out of each request, including its connect.
     pub timeout: Duration,
-    /// Regular expressions. The group `v` is masked if the expression has one, otherwise the whole
-    /// match.
+    /// Regular expressions of values to mask. If an expression has the group `v`, the group is
+    /// masked, otherwise the whole match.
     pub masks: Vec<String>,
     /// Fields that are not compared.
     pub ignored_headers: Vec<String>,
@@ -42,12 +43,13 @@ pub struct Settings {
     pub ignore_validators: bool,
 }
 
-/// Sends the request of each entry in turn, to both servers at once. `told` gets the number of
-/// finished entries and of all entries.
+/// Sends the requests of the archive one after the other, each to both servers at once. Calls
+/// `told` with the number of finished entries and the number of all entries.
 ///
 /// # Errors
 ///
-/// A mask is not a regular expression, or the archive has no request to send. Nothing was sent.
+/// A text if a mask is not a regular expression, or if the archive has no request to send. No
+/// request was sent then.
 pub async fn compare(
     archive: &Archive,
     settings: &Settings,

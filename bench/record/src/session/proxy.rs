@@ -1,9 +1,11 @@
-//! The recording proxy: forwards all requests to one target and keeps each exchange as an entry.
+//! Runs the recording proxy: forwards all requests to one target and keeps each exchange as an
+//! entry. `mehari record` calls it.
 //!
-//! Bodies stream through both ways while their beginnings are kept, so events and large files
-//! arrive without delay. A client sees the proxy as the target. The recording holds what the target
-//! received and sent. The proxy requests answers without compression, so a recording can be read
-//! and compared. The proxy does not offer upgrades (WebSocket) to the target.
+//! Bodies are forwarded piece by piece in both directions, so events and large files arrive without
+//! delay. The proxy keeps the beginning of each body. For a client the proxy behaves like the
+//! target. The recording holds what the target received and sent. The proxy requests answers
+//! without compression, so recordings can be read and compared. The proxy removes requests for
+//! upgrades (WebSocket).
 
 mod exchange;
 
@@ -32,7 +34,7 @@ use super::{Target, Trust};
 pub struct Settings {
     pub target: Target,
     pub trust: Trust,
-    /// The most bytes of a body that are kept. Further bytes pass unrecorded.
+    /// The most bytes of a body that are kept. Further bytes are forwarded but not recorded.
     pub body_limit: usize,
 }
 
@@ -45,8 +47,8 @@ struct Recorder {
 
 type Answer = Response<Either<Capture, Full<Bytes>>>;
 
-/// Serves until `stop` is ready and returns the entries. Unfinished exchanges are among them, with
-/// a comment.
+/// Serves until `stop` is ready. Returns the entries. The entry of an unfinished exchange has a
+/// comment.
 pub async fn serve(
     listener: TcpListener,
     settings: Settings,
@@ -64,13 +66,15 @@ pub async fn serve(
             () = &mut stop => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => { connections.spawn(converse(recorder.clone(), stream)); }
-                // The process is probably out of descriptors. Some will be closed soon.
+                // The process has probably no free descriptor. Some descriptors will be closed
+                // soon.
                 Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
         }
     }
-    // Ending the conversations ends their bodies, which completes their entries.
+    // Aborting the connections drops their bodies. This completes the entries of unfinished
+    // exchanges.
     connections.shutdown().await;
     let mut entries = recorder.lock();
     std::mem::take(&mut *entries)
@@ -99,13 +103,13 @@ async fn converse(recorder: Arc<Recorder>, stream: TcpStream) {
         upstream: tokio::sync::Mutex::new(None),
         recorder,
     });
-    // With Nagle's algorithm, small streamed pieces would wait for acknowledgements.
+    // With Nagle's algorithm, small pieces of a stream would wait for acknowledgements.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let conversation = conversation.clone();
         async move { Ok::<_, std::convert::Infallible>(conversation.answer(request).await) }
     });
-    // A client that closes early causes no error here.
+    // An error means that the client closed the connection early. The proxy ignores such errors.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -127,7 +131,8 @@ impl Conversation {
         let (exchange, request) = RecordedExchange::begin(self, request)?;
         let mut upstream = self.upstream.lock().await;
         let mut request = request;
-        // The target may have closed a kept connection. The request then comes back unsent.
+        // The target may have closed the kept connection. Then `ready_then_send` gives the unsent
+        // request back.
         if let Some(sender) = upstream.as_mut().filter(|sender| !sender.is_closed()) {
             match ready_then_send(sender, request).await {
                 Ok(response) => return Ok(exchange.answered(response, Sent::default())),

@@ -1,13 +1,13 @@
 //! Replays a recorded session for one or many users and checks the answers.
 //!
-//! Timing: a request starts when all requests that had ended before it in the recording have ended,
-//! after the recorded pause (think time). Parallel requests stay parallel, and a request that
-//! depends on an answer, such as a login, waits for that answer.
+//! Timing: a request waits for the end of all requests that ended before its start in the
+//! recording. Then it waits for the recorded pause (think time). Parallel requests stay parallel,
+//! and a request that depends on an answer, such as a login, waits for that answer.
 //!
-//! Cookies: each user has a jar. A cookie that the server sets replaces the recorded cookie.
+//! Cookies: each user has a cookie jar. A cookie that the server sets replaces the recorded cookie.
 //!
-//! Only requests to the first entry's origin are replayed, because a browser's recording names
-//! servers that are not under test.
+//! Only requests to the origin of the first entry are replayed. A browser's recording may also hold
+//! requests to servers that are not under test.
 
 pub(super) mod answer;
 mod check;
@@ -31,7 +31,7 @@ use super::{Target, Trust};
 /// The settings of a replay.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The origin to use instead of the recorded one.
+    /// The origin to which requests are sent instead of the recorded origin.
     pub to: Option<Target>,
     pub trust: Trust,
     pub users: usize,
@@ -40,15 +40,14 @@ pub struct Settings {
     /// The divisor of pauses; infinite means no pauses.
     pub speed: f64,
     pub checks: Checks,
-    /// The limit of each request, including its connection.
+    /// The time-out of each request, including its connect.
     pub timeout: Duration,
 }
 
 /// Replays the archive. `stop` ends the replay early.
 ///
 /// # Errors
-///
-/// The archive has no request to replay. Nothing was sent.
+/// A text if the archive has no request to replay. No request was sent then.
 pub async fn play(
     archive: &Archive,
     settings: Settings,

@@ -1,4 +1,4 @@
-//! The origin behind a proxy or a replay: `http://host:port` without a path.
+//! Defines the target of a proxy or a replay: an origin such as `http://host:port`, without a path.
 
 use std::str::FromStr;
 
@@ -10,7 +10,8 @@ pub struct Target {
     /// The host without brackets, for name servers and address parsers.
     pub host: String,
     pub port: u16,
-    /// The value of `Host:` with brackets for IPv6 and without the default port.
+    /// The value of the `Host` field: an IPv6 address has brackets, and the default port is left
+    /// out.
     pub authority: String,
 }
 

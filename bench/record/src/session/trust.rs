@@ -1,4 +1,4 @@
-//! The TLS connections of recording and replaying.
+//! Decides which server certificates recording and replaying accept.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use tokio_rustls::TlsConnector;
 
 use crate::trust;
 
-/// A maker of TLS connections, cheap to clone.
+/// Opens TLS connections. Clones share their configuration.
 #[derive(Clone)]
 pub struct Trust(TlsConnector);
 
 impl Trust {
-    /// Trusts the system's roots (`SSL_CERT_FILE` names others), or any certificate if `anyone`.
+    /// Trusts the system's authorities (`SSL_CERT_FILE` names others). With `anyone`, accepts every
+    /// certificate.
     ///
     /// # Panics
     ///
@@ -22,7 +23,7 @@ impl Trust {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
-            .expect("it supports the default TLS versions");
+            .expect("the provider supports the default TLS versions");
         let config = if anyone {
             builder
                 .dangerous()

@@ -1,21 +1,22 @@
-//! The ratio B/A of one metric with its confidence interval, and the conclusion.
+//! Computes the ratio B/A of one metric with a confidence interval, and the conclusion.
 //!
-//! Equivalent needs an interval inside the threshold (two one-sided tests). Faster or slower needs
-//! an interval without 1, a probability below 5 %, and a ratio beyond the threshold. Everything
-//! else is undecided.
+//! B is equivalent if the whole interval lies within the threshold (two one-sided tests). B is
+//! faster or slower if the interval does not contain 1, the probability is below 5 %, and the ratio
+//! lies beyond the threshold. Otherwise the comparison is undecided.
 
 use serde::Serialize;
 
 use super::{hodges_lehmann, mean_and_deviation, signed_rank_p, t_quantile, t_two_sided};
 use crate::Error;
 
-/// Below six pairs the signed-rank test cannot reach 5 %, regardless of the values.
+/// The least number of pairs. With fewer pairs the signed-rank test cannot reach 5 %, whatever the
+/// values.
 pub const LEAST_BLOCKS: usize = 6;
-/// Below four values on each side the rank-sum test cannot reach 5 %.
+/// The least number of values on each side. With fewer values the rank-sum test cannot reach 5 %.
 const LEAST_UNPAIRED: usize = 4;
 const LEVEL: f64 = 0.05;
 
-/// The good direction of a metric.
+/// Whether higher or lower values of a metric are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -45,12 +46,12 @@ pub struct Comparison {
     /// B/A; 1 means no difference.
     pub ratio: f64,
     pub interval: Interval,
-    /// Probability by the t-test. [`Comparison::conclude`] takes the probability corrected for the
-    /// number of metrics.
+    /// The probability by the t-test. [`Comparison::conclude`] takes this probability after the
+    /// correction for the number of metrics.
     pub probability: f64,
-    /// Probability by the exact signed-rank test; paired only.
+    /// The probability by the exact signed-rank test; for pairs only.
     pub signed_rank_probability: Option<f64>,
-    /// The Hodges-Lehmann estimate of the ratio, which is robust against outliers; paired only.
+    /// The Hodges-Lehmann estimate of the ratio, which is robust against outliers; for pairs only.
     pub robust_ratio: Option<f64>,
     /// The number of pairs, or of values on the smaller side.
     pub samples: usize,
@@ -59,7 +60,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares pairs: one value of A and one of B per block.
+    /// Compares pairs: a value of A and a value of B from each block.
     ///
     /// # Errors
     ///
@@ -110,8 +111,8 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// Returns the conclusion for a practical `threshold` (0.02 is 2 %) and the corrected
-    /// `probability`.
+    /// Returns the conclusion. Ratios within `threshold` count as equal in practice (0.02 is 2 %).
+    /// `probability` is already corrected.
     pub fn conclude(&self, better: Better, threshold: f64, probability: f64) -> Conclusion {
         let inside = 1.0 + threshold;
         let Interval { low, high } = self.interval;

@@ -1,4 +1,5 @@
-//! Holm's correction: without it, testing several metrics at once would find differences by chance.
+//! Corrects probabilities by Holm's method. Tests of several metrics at once would otherwise find
+//! differences by chance.
 
 /// Returns the corrected probabilities in the given order.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {

@@ -1,8 +1,9 @@
-//! Means, deviations, Student's t, and checks of the assumptions of t.
+//! Computes means, deviations and Student's t, and checks the assumptions of the t-test.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Returns the mean and the sample standard deviation (n - 1). The deviation is 0 below two values.
+/// Returns the mean and the sample standard deviation (n - 1). The deviation of fewer than two
+/// values is 0.
 pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     if values.is_empty() {
@@ -16,7 +17,7 @@ pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0)).sqrt())
 }
 
-/// Returns the value of t below which `probability` of the distribution lies.
+/// Returns the value of t below which the part `probability` of the distribution lies.
 pub fn t_quantile(probability: f64, degrees: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees) {
         Ok(t) => t.inverse_cdf(probability),
@@ -24,7 +25,7 @@ pub fn t_quantile(probability: f64, degrees: f64) -> f64 {
     }
 }
 
-/// Returns the probability of a |t| of at least this size without an effect.
+/// Returns the probability that |t| is at least this large although there is no effect.
 pub fn t_two_sided(t: f64, degrees: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees) {
         Ok(distribution) => (2.0 * distribution.sf(t.abs())).min(1.0),
@@ -32,8 +33,8 @@ pub fn t_two_sided(t: f64, degrees: f64) -> f64 {
     }
 }
 
-/// Returns the slope of values against their order, and its probability without drift; `None` below
-/// three values or without any spread.
+/// Returns the slope of the values over their order, and the probability of such a slope without
+/// drift. Returns `None` for fewer than three values or if all values are equal.
 pub fn drift(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     if values.len() < 3 {
@@ -57,8 +58,8 @@ pub fn drift(values: &[f64]) -> Option<(f64, f64)> {
     (error > 0.0).then(|| (slope, t_two_sided(slope / error, n - 2.0)))
 }
 
-/// Returns the correlation of each value with the next; `None` below three values or without any
-/// spread. Above 0.2, the batches are too short to be independent.
+/// Returns the correlation of each value with the next value. Above 0.2, the batches are too short
+/// to be independent. Returns `None` for fewer than three values or if all values are equal.
 pub fn batch_correlation(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;

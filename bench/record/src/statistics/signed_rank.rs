@@ -1,11 +1,12 @@
-//! Wilcoxon's exact signed-rank test and its Hodges-Lehmann estimate. Both are robust against a few
-//! bad blocks, unlike the t-test.
+//! Computes Wilcoxon's exact signed-rank test and the Hodges-Lehmann estimate. Unlike the t-test,
+//! both are robust against a few bad blocks.
 
-/// Returns the two-sided probability of ranks at least this lopsided if the signs were coin tosses;
-/// 1 without a non-zero value.
+/// Returns the probability of rank sums that differ at least as much (two-sided), if both signs are
+/// equally likely. Returns 1 without a non-zero value.
 ///
-/// Zeros are dropped, and equal sizes share their mean rank. The count of all sign patterns is
-/// exact. It uses a sum table over doubled ranks, so shared ranks are whole numbers.
+/// Zeros are left out. Values of equal size share their mean rank. All sign patterns are counted
+/// exactly, with a table of rank sums. The table uses doubled ranks, because shared ranks may be
+/// halves.
 pub fn signed_rank_p(differences: &[f64]) -> f64 {
     let ranks = doubled_ranks(differences);
     let total: usize = ranks.iter().map(|(rank, _)| rank).sum();
@@ -26,7 +27,7 @@ pub fn signed_rank_p(differences: &[f64]) -> f64 {
     (2.0 * at_most / 2f64.powi(ranks.len() as i32)).min(1.0)
 }
 
-/// Twice the rank of each non-zero value by size, and whether the value is positive.
+/// Returns, for each non-zero value, twice its rank by size, and whether the value is positive.
 fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
     let mut sorted: Vec<f64> = differences
         .iter()
@@ -37,7 +38,8 @@ fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut first = 0;
     for group in sorted.chunk_by(|a, b| a.abs() == b.abs()) {
-        // Ranks first+1 ..= first+len share their mean, and twice this mean is a whole number.
+        // The values with the ranks first+1 ..= first+len share the mean rank. Twice the mean rank
+        // is a whole number.
         let doubled = 2 * first + group.len() + 1;
         ranks.extend(group.iter().map(|value| (doubled, *value > 0.0)));
         first += group.len();

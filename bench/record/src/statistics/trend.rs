@@ -1,9 +1,9 @@
-//! Whether a series has settled: a significant trend, and the end of a warm-up.
+//! Computes whether a series has settled: its trend, and the end of its warm-up.
 
 use statrs::function::erf::erfc;
 
-/// Returns the median of all pairwise slopes per step, robust against outliers (Theil and Sen);
-/// zero below two values.
+/// Returns the median of the slopes between all pairs of values (Theil and Sen). It is robust
+/// against outliers. Returns zero for fewer than two values.
 pub fn theil_sen(values: &[f64]) -> f64 {
     let mut slopes: Vec<f64> = (0..values.len())
         .flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)))
@@ -18,8 +18,9 @@ pub fn theil_sen(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the two-sided probability of this balance of rises and falls without a trend (Mann and
-/// Kendall's test, normal approximation with continuity correction, good from ten values on).
+/// Returns the probability of at least this imbalance of rises and falls if there is no trend
+/// (two-sided test of Mann and Kendall). The normal approximation with continuity correction is
+/// good from ten values on.
 pub fn trend_probability(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let balance: f64 = (0..values.len())
@@ -36,7 +37,7 @@ pub fn trend_probability(values: &[f64]) -> f64 {
 }
 
 /// Returns how many values to cut from the start so that the mean of the rest is most certain
-/// (MSER); `None` if half of them or more would go, because the series has not settled.
+/// (MSER). Returns `None` if half of the values would be cut: the series has then not settled.
 pub fn warm_up_end(values: &[f64]) -> Option<usize> {
     let error = |cut: usize| {
         let rest = &values[cut..];

@@ -1,4 +1,5 @@
-//! Compares B with A from record files: one record of each, or several independent records.
+//! Compares variant B with variant A by record files: one record of each, or several independent
+//! records of each.
 
 use super::run::{Metric, Run};
 use super::{findings_of, geometric_mean, Versus};
@@ -8,12 +9,12 @@ use crate::{Error, Point, Record};
 /// The metric, its values for A and B, and their comparison.
 type Compared = (Metric, f64, f64, Comparison);
 
-/// Compares one record of each. Intervals of the two runs stand for runs. The variation between
-/// runs of one server is not included, so the conclusion holds for these two runs only.
+/// Compares one record of each variant. The intervals of the two runs are the samples. They do not
+/// show how much runs of one server differ, so the conclusion holds for these two runs only.
 ///
 /// # Errors
 ///
-/// A record with fewer than four whole intervals with completed requests.
+/// [`Error::Statistic`] for a record with fewer than four whole intervals with completed requests.
 pub fn versus_records(a: &Record, b: &Record, threshold: f64) -> Result<Versus, Error> {
     let (whole_a, whole_b) = (stretches(a)?, stretches(b)?);
     let (run_a, run_b) = (Run::of(a), Run::of(b));
@@ -49,14 +50,15 @@ pub fn versus_records(a: &Record, b: &Record, threshold: f64) -> Result<Versus, 
     Ok(result)
 }
 
-/// Above this correlation, neighbouring intervals are not independent.
+/// Neighbouring intervals with a higher correlation are not independent.
 const MOST_CORRELATED: f64 = 0.2;
 
-/// Compares several independent records of each.
+/// Compares several independent records of each variant.
 ///
 /// # Errors
 ///
-/// Fewer than two records of a variant, or a record without a completed request.
+/// [`Error::Statistic`] for fewer than two records of a variant, or for a record without a
+/// completed request.
 pub fn versus_many(a: &[Record], b: &[Record], threshold: f64) -> Result<Versus, Error> {
     let runs = |records: &[Record]| records.iter().map(Run::of).collect::<Vec<Run>>();
     let (runs_a, runs_b) = (runs(a), runs(b));
@@ -94,7 +96,8 @@ fn unpaired(compared: Vec<Compared>, threshold: f64) -> Versus {
     }
 }
 
-/// Returns the whole intervals of a run with completed requests, without the first and the last.
+/// Returns the intervals of a run in which requests were completed, without the first and the last
+/// interval of the run.
 fn stretches(record: &Record) -> Result<Vec<Point>, Error> {
     let points = record.points();
     let inner = points.get(1..points.len().saturating_sub(1)).unwrap_or(&[]);
@@ -112,8 +115,8 @@ fn stretches(record: &Record) -> Result<Vec<Point>, Error> {
     }
 }
 
-/// Returns the value of a metric in an interval. The p99 of fewer than a thousand answers would be
-/// their maximum.
+/// Returns the value of a metric in an interval. Returns `None` for the p99 of fewer than a
+/// thousand answers, because it would be close to the maximum.
 fn stretch_value(point: &Point, metric: Metric) -> Option<f64> {
     let [p50, _, p99, _] = point.latency_ns?;
     match metric {

@@ -1,4 +1,4 @@
-//! One run, reduced to the numbers that are compared.
+//! Reduces a run to the numbers that are compared.
 
 use serde::Serialize;
 
@@ -40,8 +40,10 @@ impl Metric {
 pub struct Run {
     /// Good answers per second.
     pub throughput: f64,
-    /// Response times in ns; `None` if the answers are too few or some are missing.
+    /// The mean response time in ns; `None` without a completed request.
     pub mean: Option<f64>,
+    /// A percentile of the response time in ns. `None` if there are too few answers, or if the
+    /// percentile falls on a request that never ended.
     pub p50: Option<f64>,
     pub p99: Option<f64>,
     pub attempted: u64,

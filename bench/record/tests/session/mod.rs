@@ -1,5 +1,5 @@
-//! The fixture of the recording and replaying tests: a recording proxy and a small site. The site
-//! gives a fresh session cookie at each login and accepts no other.
+//! Holds what the tests of recording and replaying share: a recording proxy and a small site. The
+//! site gives a new session cookie at each login and accepts no other session cookies.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::collections::HashSet;
@@ -145,7 +145,7 @@ pub async fn record_with(settings: proxy::Settings) -> Recording {
 }
 
 impl Recording {
-    /// Returns the archive after writing it to a file and reading it back.
+    /// Ends the recording. Returns the archive after writing it as text and reading it back.
     pub async fn end(self) -> Archive {
         self.stop.send(()).unwrap();
         let archive = Archive::of(self.entries.await.unwrap());
@@ -167,7 +167,7 @@ pub async fn exchange(to: SocketAddr, head: &str, body: &[u8]) -> String {
 
 pub const BINARY: [u8; 5] = [0, 159, 146, 150, 255];
 
-/// Login, home with the login's cookie, and a binary upload.
+/// Records a visit: a login, the home page with the login's cookie, and a binary upload.
 pub async fn recorded_visit(site: SocketAddr) -> Archive {
     let recording = record(site, 1 << 20).await;
     let proxy = recording.address;

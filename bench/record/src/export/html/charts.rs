@@ -1,4 +1,4 @@
-//! The three plots: throughput over time, latency by percentile, latency over time.
+//! Draws the page's three plots: throughput over time, latency by percentile, latency over time.
 
 use crate::export::plot::{Axis, Chart, Series};
 use crate::points::{percentile_steps, Point};
@@ -26,7 +26,8 @@ pub fn section(record: &Record) -> String {
     html
 }
 
-/// Returns the drawing in a wide and a narrow form, so its text is readable on both kinds of pages.
+/// Returns the drawing in a wide and in a narrow form, so its text is readable on wide and narrow
+/// screens.
 fn figure(title: &str, note: &str, chart: &Chart) -> String {
     let legend: Vec<String> = chart
         .series
@@ -171,7 +172,7 @@ fn time_axis(record: &Record, points: &[Point]) -> Axis {
     Axis::linear_to("seconds", last, figures::plain)
 }
 
-/// Returns the axis of 1/(1-p) by decades, labelled with the percentiles.
+/// Returns the axis of percentiles: a logarithmic axis of 1/(1-p), labelled with the percentiles.
 fn percentile_axis(to: f64) -> Axis {
     let mut axis = Axis::logarithmic("percentile", 1.0, to.max(2.0), percentile_mark);
     axis.to = to.max(2.0);
@@ -190,7 +191,7 @@ fn percentile_mark(at: f64) -> String {
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Returns a duration label without needless digits, such as `1 ms` or `20 ms`.
+/// Returns a duration label without unnecessary digits, such as `1 ms` or `20 ms`.
 fn duration_mark(ns: f64) -> String {
     let (value, unit) = match ns {
         n if n < 1e3 => (n, "ns"),

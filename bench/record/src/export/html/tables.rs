@@ -1,4 +1,4 @@
-//! The values of the plots as tables: for screen readers, for copying, and for exact values.
+//! Writes the values of the plots as tables: for screen readers, for copying, and for exact values.
 
 use super::quantile;
 use crate::export::plot::escaped;
@@ -87,7 +87,7 @@ fn lag_rows(record: &Record) -> Vec<Vec<String>> {
     .filter(|(_, lag)| !lag.is_empty())
     .map(|(cause, lag)| {
         let at = |percentile| match lag.quantile(percentile, &Latency::new()) {
-            // A delay of zero is recorded as the least value of the histogram.
+            // A delay of zero is recorded as 1, the least value of the histogram.
             Quantile::Exactly(0 | 1) => "none".to_owned(),
             lag => quantile(lag),
         };

@@ -1,4 +1,5 @@
-//! Bodies: texts with masks and an excerpt of the first difference, other bytes by their offset.
+//! Compares bodies. Texts are compared with masks, and the report shows an excerpt around the first
+//! difference. For other bytes the report shows the offset of the first difference.
 
 use super::difference::{Difference, Findings};
 use super::mask::Masks;
@@ -6,12 +7,12 @@ use crate::session::replay::answer::Answer;
 
 /// Lines that an excerpt shows before and after the difference.
 const AROUND: usize = 2;
-/// Lines of each side in which an excerpt searches for the end of the difference.
+/// In how many lines of each side the excerpt searches for the end of the difference.
 const REACH: usize = 8;
-/// Characters of a line that an excerpt shows.
+/// The most characters of a line that an excerpt shows.
 const WIDTH: usize = 160;
 
-/// Returns whether the bodies differ after masking.
+/// Returns whether the bodies differ after masking, and adds the difference to `findings`.
 pub fn compare(old: &Answer, new: &Answer, masks: &Masks, findings: &mut Findings) -> bool {
     if old.body == new.body {
         return false;
@@ -37,7 +38,7 @@ pub fn compare(old: &Answer, new: &Answer, masks: &Masks, findings: &mut Finding
     true
 }
 
-/// Decodes both bodies as UTF-8, or both as Latin-1. `None`: they contain a NUL.
+/// Decodes both bodies as UTF-8, or both as Latin-1. Returns `None` if a body contains a NUL byte.
 fn texts(old: &[u8], new: &[u8]) -> Option<[String; 2]> {
     if old.contains(&0) || new.contains(&0) {
         return None;
@@ -73,8 +74,8 @@ fn excerpt(old: &str, new: &str) -> Vec<String> {
     lines
 }
 
-/// Returns the number of lines to skip on each side until both have an equal line. The nearest such
-/// place is chosen.
+/// Returns the number of lines to skip on each side until both sides have an equal line. Chooses
+/// the nearest equal lines.
 fn meeting(a: &[&str], b: &[&str]) -> (usize, usize) {
     for sum in 1..=2 * REACH {
         for gone in sum.saturating_sub(REACH)..=sum.min(REACH) {
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_excerpt_shows_the_first_difference_with_its_surroundings() {
+    fn the_excerpt_shows_the_first_difference_and_the_lines_around_it() {
         for (old, new, shown) in [
             (
                 "a\nb\nc\nd\ne\nf",

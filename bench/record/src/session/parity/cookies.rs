@@ -1,4 +1,5 @@
-//! `Set-Cookie` on both sides: equal names, values and attributes, in the order of the fields.
+//! Compares the `Set-Cookie` fields of both sides: names, values and attributes, in the order of
+//! the fields.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::fields::same_moment;
 use super::mask::Masks;
 use crate::session::headers::value_text;
 
-/// The least length of a generated value.
+/// The least length of a value that counts as generated.
 const LEAST_MADE_UP: usize = 8;
 
 struct Cookie {
@@ -74,8 +75,8 @@ fn pair(
     }
 }
 
-/// Returns whether the value looks generated, like a session identifier: long, without spaces, and
-/// not a word.
+/// Returns whether the value looks generated, like a session identifier: long, without spaces, with
+/// a digit.
 fn is_made_up(value: &str) -> bool {
     value.len() >= LEAST_MADE_UP
         && !value.contains(char::is_whitespace)

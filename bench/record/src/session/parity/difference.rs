@@ -6,7 +6,8 @@ use super::mask::{Hidden, Masks};
 use super::{body, cookies, fields, Settings};
 use crate::session::replay::answer::{Answer, NoAnswer};
 
-/// One difference. `None` on a side means that the part is missing there.
+/// One difference between two answers. `None` in `old` or `new` means that this answer lacks the
+/// part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// `status`, `header`, `cookie`, `body`, or `answer` if one answer is missing.
@@ -15,11 +16,12 @@ pub struct Difference {
     pub name: Option<String>,
     pub old: Option<String>,
     pub new: Option<String>,
-    /// Lines around the first difference of two texts. They begin with a space, `-` or `+`.
+    /// The lines around the first difference of two texts. Each line begins with a space (both),
+    /// `-` (old) or `+` (new).
     pub excerpt: Vec<String>,
 }
 
-/// The findings of one request.
+/// What the comparison of one request's answers has found.
 #[derive(Default)]
 pub struct Findings {
     pub differences: Vec<Difference>,
@@ -32,7 +34,8 @@ impl Findings {
             let [a, b] = [old.status, new.status].map(|status| Some(status.to_string()));
             self.differ("status", None, a, b);
         }
-        // Cookies come first, because session names found in them are masked in the other parts.
+        // Cookies come first: they pair the session identifiers of both sides, which are then
+        // masked in the other parts.
         cookies::compare(&old.headers, &new.headers, masks, self);
         let body_differs = body::compare(old, new, masks, self);
         fields::compare(old, new, body_differs, masks, settings, self);

@@ -1,4 +1,4 @@
-//! Compares header fields, except those of the connection, of framing and of cookies.
+//! Compares the header fields of two answers, except the fields of the connection and of cookies.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use super::Settings;
 use crate::session::headers::{strip_hop_by_hop, value_text};
 use crate::session::replay::answer::Answer;
 
-/// The most that two clocks may differ when they are read one after the other.
+/// The most that two times may differ and still count as equal.
 const SAME: Duration = Duration::from_secs(2);
 
 pub fn compare(
@@ -63,7 +63,7 @@ pub fn compare(
     }
 }
 
-/// Returns whether the value may differ as long as both sides have one.
+/// Returns whether the values of a field may differ. The field must still stand on both sides.
 fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Settings) -> bool {
     match name {
         "date" | "server" => true,
@@ -73,12 +73,12 @@ fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Se
     }
 }
 
-/// Returns whether the dates of a field have a meaning and are therefore not masked.
+/// Returns whether the dates of a field must be equal and are therefore not masked.
 fn is_exact(name: &str) -> bool {
     ["etag", "last-modified", "expires"].contains(&name)
 }
 
-/// Returns whether both dates are equally far from the `Date` of their own answers.
+/// Returns whether each date is equally far from the `Date` field of its own answer.
 pub fn same_moment(values: [&str; 2], dates: [Option<&str>; 2]) -> bool {
     let parse = |text: &str| httpdate::parse_http_date(&text.replace('-', " ")).ok();
     let away = |place: usize| -> Option<(bool, Duration)> {
@@ -102,8 +102,9 @@ fn distance(value: SystemTime, date: SystemTime) -> (bool, Duration) {
     }
 }
 
-/// Compares the lengths. A length equal to its own body's length adds nothing to the body. Without
-/// a length the body was chunked or ended with the connection, which is not compared.
+/// Compares `Content-Length`. A length that equals the length of its own body is no further
+/// difference. Without the field the body was chunked or ended with the connection. These two forms
+/// are not compared.
 fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findings) {
     let sides = [old, new].map(|answer| {
         let length = values(&answer.headers, &CONTENT_LENGTH);
@@ -115,7 +116,8 @@ fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findin
     if a == b {
         return;
     }
-    // An empty body may answer HEAD, where only the length can be compared.
+    // If both bodies are empty, the answers may belong to HEAD. Then only the lengths can be
+    // compared.
     let is_empty = old.body.is_empty() && new.body.is_empty() && a.is_some() && b.is_some();
     if a_is_own && b_is_own && !body_differs && !is_empty {
         findings.hide("header content-length", &shown(&a), &shown(&b))
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expiry_counts_from_each_servers_own_date() {
+    fn an_expiry_date_is_compared_relative_to_its_own_servers_date() {
         let at = |minute: &str| format!("Sun, 22 Nov 2026 01:{minute}:00 GMT");
         let dates = [at("10"), at("20")];
         let dates = [Some(dates[0].as_str()), Some(dates[1].as_str())];

@@ -1,4 +1,4 @@
-//! Turns a hand-written list of requests into an archive like that of a recording.
+//! Turns a hand-written list of requests into an archive like the archive of a recording.
 //!
 //! Each line is `/path`, `http://server/path`, `METHOD target`, or `METHOD target @FILE [TYPE]`.
 //! Empty lines and lines that begin with `#` are skipped.
@@ -18,12 +18,12 @@ const METHODS: [&str; 8] = [
 ];
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Reads the list `text` of the file `path`. The files of bodies are relative to the list. A whole
-/// URL must belong to one of the `servers`; both get its path.
+/// Reads the list `text` of the file `path`. The names of body files are relative to the list's
+/// folder. A whole URL must belong to one of the `servers`. Both servers get the request for its
+/// path.
 ///
 /// # Errors
-///
-/// `path:line:` and the expectation there.
+/// A text: `path:line:` and what was expected there.
 pub fn read(text: &str, path: &Path, servers: [&Target; 2]) -> Result<Archive, String> {
     let mut entries = Vec::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_told_with_its_number() {
+    fn a_malformed_line_is_reported_with_its_number() {
         for (line, why) in [
             ("x/y", "a path that begins with /"),
             ("get /", "such as GET"),

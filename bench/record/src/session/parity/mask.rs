@@ -1,4 +1,4 @@
-//! Values that may differ: rules that replace a value by `<what>` on each side.
+//! Masks values that may differ: rules replace such a value by `<what>` on each side.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,8 @@ use regex::{Captures, Regex};
 use super::Settings;
 use crate::session::Target;
 
-/// The usual rules in the order of their trial: a whole date comes before the time within it.
+/// The rules that always apply, in the order of their application: whole dates come before times,
+/// because a date contains a time.
 const USUAL: [(&str, &str); 6] = [
     (
         "date",
@@ -29,7 +30,7 @@ const USUAL: [(&str, &str); 6] = [
     ),
 ];
 
-/// The most seconds between a number and the present time for the number to count as a time.
+/// A number counts as a time if it differs from the present time by at most these seconds.
 const AROUND_NOW: u64 = 86_400;
 
 struct Rule {
@@ -41,14 +42,14 @@ pub struct Masks {
     own: Vec<Rule>,
     servers: [Vec<Rule>; 2],
     usual: Vec<Rule>,
-    /// By cookie: which value of one server corresponds to which value of the other, in both
-    /// directions.
+    /// For each cookie: which value of one server belongs to which value of the other server. The
+    /// first map leads from old to new, the second from new to old.
     same: [HashMap<(String, String), String>; 2],
-    /// The present values of each cookie.
+    /// The latest values of each cookie: the old server's, then the new server's.
     current: BTreeMap<String, [String; 2]>,
 }
 
-/// A value that a mask hid although the two sides differed.
+/// Two different values that a mask has hidden.
 pub struct Hidden {
     pub what: String,
     pub old: String,
@@ -82,8 +83,9 @@ impl Masks {
         })
     }
 
-    /// Records that `old` and `new` name the same thing. False: one of them already belongs to
-    /// another value, because a session was lost or two sessions became one.
+    /// Records that the values `old` and `new` of a cookie belong together. Returns false if one of
+    /// the values already belongs to another value: a server has lost a session, or joined two
+    /// sessions.
     pub fn pair(&mut self, cookie: &str, old: &str, new: &str) -> bool {
         let is_same = |map: &mut HashMap<(String, String), String>, from: &str, to: &str| {
             let before = map.insert((cookie.to_owned(), from.to_owned()), to.to_owned());
@@ -95,7 +97,8 @@ impl Masks {
         agree
     }
 
-    /// Returns the masked texts if they still differ. The hidden values are added to `hidden`.
+    /// Masks both texts. Returns the masked texts if they still differ. Adds the masked values to
+    /// `hidden`.
     pub fn compare(&self, old: &str, new: &str, hidden: &mut Vec<Hidden>) -> Option<[String; 2]> {
         if old == new {
             return None;
@@ -133,7 +136,7 @@ impl Masks {
 }
 
 impl Rule {
-    /// Returns the text with `<what>` in place of each value, and the values.
+    /// Returns the text with `<what>` in place of each matching value, and the values.
     fn mask(&self, text: &str) -> (String, Vec<String>) {
         let (mut masked, mut values, mut done) = (String::new(), Vec::new(), 0);
         for found in self.pattern.captures_iter(text) {
@@ -157,7 +160,8 @@ impl Rule {
     }
 }
 
-/// Returns whether the match counts. Ten digits are a time only near the present time.
+/// Returns whether the match counts. Ten digits count as a time only if they are near the present
+/// time.
 fn is_meant(found: &Captures) -> bool {
     let Some(digits) = found.name("epoch") else {
         return true;
@@ -167,7 +171,8 @@ fn is_meant(found: &Captures) -> bool {
     seconds.is_ok_and(|seconds| seconds.abs_diff(now) < AROUND_NOW)
 }
 
-/// Returns the names of one server. Both lists have equal length and order.
+/// Returns the rules that mask the addresses of `server`. The lists for both servers have equal
+/// length and order.
 fn addresses(server: &Target, other: &Target) -> Vec<Rule> {
     let word = |name: &str| {
         if name.starts_with(|c: char| c.is_alphanumeric()) {
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_is_hidden_and_told() {
+    fn values_that_vary_are_masked_and_reported() {
         let now = crate::wall_clock::now() / 1_000_000;
         let (now, later) = (now.to_string(), (now + 1).to_string());
         for (old, new, what) in [
@@ -275,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn other_differences_stay() {
+    fn other_differences_are_not_masked() {
         for (old, new) in [
             ("1234567890", "1234567891"),
             ("http://127.0.0.1/x", "http://127.0.0.1:9002/x"),
@@ -287,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_mask_hides_its_group_only() {
+    fn a_mask_of_the_user_hides_its_group_only() {
         let own = masks(&[r"token=(?<v>\w+)"]);
         assert!(hidden(&own, "token=a1", "token=b2").is_some());
         assert_eq!(hidden(&own, "token=a1", "other=b2"), None);

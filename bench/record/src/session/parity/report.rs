@@ -1,4 +1,4 @@
-//! The report of a parity check: a line per request, then the masked values.
+//! Writes the report of a parity check: a line for each request, then the masked values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,9 +14,9 @@ pub struct Report {
     pub new: String,
     pub same: usize,
     pub different: usize,
-    /// Entries of another origin, which are not requested.
+    /// The number of entries that were not requested, because they belong to another origin.
     pub left_out: usize,
-    /// Masked values by kind, if they differ between the sides.
+    /// The masked values that differed between the sides, by kind.
     pub masked: BTreeMap<String, Tally>,
     pub requests: Vec<Compared>,
 }
@@ -32,7 +32,7 @@ pub struct Compared {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     pub count: usize,
-    /// The first such value on each side.
+    /// The first masked value of the kind on each side.
     pub old: String,
     pub new: String,
 }
@@ -138,7 +138,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Returns a value from a server on one line, without control characters, and shortened.
+/// Returns a value from a server in a printable form: on one line, without control characters, and
+/// shortened.
 fn brief(value: &str) -> String {
     let mut shown: String = value.chars().take(100).flat_map(visible).collect();
     if value.chars().nth(100).is_some() {

@@ -1,5 +1,5 @@
-//! One exchange through the proxy: turns the client's request into the target's, the target's
-//! answer into the client's, and both into an entry.
+//! Handles one exchange of the proxy: turns the client's request into a request to the target, the
+//! target's answer into an answer to the client, and both into an entry.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::session::har::{self, Content, Entry, PostData, Timings};
 use crate::session::{headers, Target};
 use crate::wall_clock;
 
-/// The facts known after the request was sent.
+/// What the proxy knows of an exchange after it has sent the request.
 pub struct RecordedExchange {
     recorder: Arc<Recorder>,
     /// The proxy's origin as the client knows it.
@@ -29,7 +29,7 @@ pub struct RecordedExchange {
     connection: String,
 }
 
-/// The cost of sending the request; empty on a kept connection.
+/// How the connection for a request was opened; empty if a kept connection was used.
 #[derive(Default)]
 pub struct Sent {
     pub address: Option<SocketAddr>,
@@ -38,7 +38,7 @@ pub struct Sent {
 }
 
 impl RecordedExchange {
-    /// Turns the client's request into the target's.
+    /// Turns the client's request into a request to the target.
     pub fn begin(
         conversation: &Conversation,
         request: Request<Incoming>,
@@ -78,7 +78,8 @@ impl RecordedExchange {
         Ok((exchange, request))
     }
 
-    /// Turns the target's answer into the client's. The end of the answer completes the entry.
+    /// Turns the target's answer into an answer to the client. The end of the answer's body
+    /// completes the entry.
     pub fn answered(self, response: Response<Incoming>, sent: Sent) -> Response<Capture> {
         let headed = Instant::now();
         let (mut parts, body) = response.into_parts();
@@ -126,7 +127,8 @@ impl RecordedExchange {
         }
     }
 
-    /// Returns the times. HAR includes the TLS handshake in `connect` and gives it again in `ssl`.
+    /// Returns the times of the phases. In HAR `connect` includes the TLS handshake, and `ssl`
+    /// gives the handshake alone.
     fn timings(&self, headed: Instant, sent: &Sent) -> Timings {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let tls = sent.tls.unwrap_or_default();
@@ -255,7 +257,8 @@ fn content(response: &har::Response, body: Captured) -> Content {
         content.text = Some(text);
         content.encoding = encoding;
     } else {
-        // A part of a body would be compared as if it were the whole.
+        // The kept part is left out, because a replay would compare it as if it were the whole
+        // body.
         content.comment = Some("too large to be kept".into())
     }
     content

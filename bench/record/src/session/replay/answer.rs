@@ -1,4 +1,5 @@
-//! One user's connections. A request takes a free kept connection or opens another.
+//! Sends one user's requests and reads the answers. A request uses a kept connection that is free,
+//! or opens a new connection.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -10,7 +11,7 @@ use super::script::Step;
 use crate::session::client::connect;
 use crate::session::{Target, Trust};
 
-/// Why a whole answer is missing: the class in records, and the reason in words.
+/// Why a whole answer is missing: the failure class for records, and the reason in words.
 pub struct NoAnswer {
     pub class: &'static str,
     pub why: String,
@@ -55,7 +56,7 @@ impl Connections {
             class: "other",
             why,
         })?;
-        // The server may have closed a kept connection. The request then comes back unsent.
+        // The server may have closed a kept connection. The next connection is then tried.
         while let Some(mut sender) = self.take() {
             if sender.ready().await.is_err() {
                 continue;

@@ -1,4 +1,4 @@
-//! The checks of an answer against the recording.
+//! Checks an answer against the recorded answer.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ pub struct Checks {
 impl FromStr for Checks {
     type Err = String;
 
-    /// Reads `status`, `body`, both with a comma, or `none`.
+    /// Reads `status`, `body`, both separated by a comma, or `none`.
     fn from_str(text: &str) -> Result<Checks, String> {
         let mut checks = Checks {
             status: false,
@@ -33,7 +33,7 @@ impl FromStr for Checks {
 }
 
 impl Checks {
-    /// Describes how the answer differs from the recorded answer.
+    /// Describes how the answer differs from the recorded answer; `None` if it does not.
     pub fn difference(self, expected: &Expected, status: u16, body: &[u8]) -> Option<String> {
         // Browsers record status 0 for a missing answer.
         if self.status && expected.status != 0 && status != expected.status {

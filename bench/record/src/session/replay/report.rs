@@ -1,4 +1,5 @@
-//! The report of a replay: for each entry the number of answers as recorded, and their times.
+//! Makes the report of a replay: for each entry, how many answers were as recorded, and their
+//! times.
 
 use std::time::Duration;
 
@@ -12,12 +13,12 @@ use crate::{figures, wall_clock, Event, Latency, Machine, Plan, Record};
 pub struct Played {
     pub place: usize,
     pub ended: Instant,
-    /// Response time from the intended start.
+    /// The response time, measured from the intended start.
     pub response: Duration,
     pub ended_unix_us: u64,
     /// Why the request counts as failed.
     pub problem: Option<String>,
-    /// The answer, or the failure class.
+    /// The answer, or the failure class if there is no answer.
     pub outcome: Result<PlayedAnswer, &'static str>,
 }
 
@@ -35,15 +36,15 @@ pub struct Report {
     pub seconds: f64,
     pub ok: u64,
     pub failed: u64,
-    /// Requests never sent, because the replay ended early.
+    /// The number of requests that were never sent because the replay ended early.
     pub unplayed: u64,
-    /// Entries of other origins.
+    /// The number of entries of other origins, which were not replayed.
     pub foreign: usize,
     pub interrupted: bool,
-    /// Response times of all answers as recorded.
+    /// The response times of all answers that were as recorded.
     pub response: Latency,
     pub entries: Vec<EntryReport>,
-    /// The replay as a run that can be saved, drawn and compared.
+    /// The replay as the record of a run, which can be saved, drawn and compared.
     #[serde(skip)]
     pub record: Record,
     #[serde(skip)]
@@ -218,7 +219,8 @@ impl EntryReport {
             figures::count(self.failed),
             time(50.0),
             match self.response.len() {
-                // With fewer answers the 99th percentile would be the maximum.
+                // With fewer than a thousand answers the 99th percentile would be close to the
+                // maximum.
                 0..=999 => "–".to_owned(),
                 _ => time(99.0),
             },

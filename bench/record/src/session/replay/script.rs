@@ -12,23 +12,26 @@ use crate::session::{headers, Target};
 pub struct Script {
     pub steps: Vec<Step>,
     pub target: Target,
-    /// Entries of other origins, which are not replayed.
+    /// The number of entries of other origins, which are not replayed.
     pub foreign: usize,
 }
 
 pub struct Step {
     pub method: Method,
-    /// The URL of the request for the cookie jar.
+    /// The URL by which the cookie jar chooses cookies.
     pub url: Url,
     /// Path and query as sent.
     pub path: String,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// Cookies that no recorded answer set. A script in the browser or an earlier visit set them.
+    /// The recorded cookies that no recorded answer has set. A script in the browser or an earlier
+    /// visit has set them.
     pub own_cookies: Vec<(String, String)>,
-    /// Steps that must end before this step, besides the steps that earlier steps wait for.
+    /// The steps that must end before this step starts. Steps for which an earlier step waits are
+    /// left out.
     pub after: Vec<usize>,
-    /// Microseconds from the last awaited end, or the session's start, to this start.
+    /// The pause before this step in microseconds: since the end of the last awaited step, or since
+    /// the session's start.
     pub pause_us: u64,
     pub expected: Expected,
 }
@@ -44,7 +47,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// A text with the reason for which the archive cannot be replayed.
+    /// A text with the reason why the archive cannot be replayed.
     pub fn of(archive: &Archive, to: Option<Target>) -> Result<Script, String> {
         let entries = &archive.log.entries;
         let first = entries
@@ -115,8 +118,8 @@ impl Step {
     }
 }
 
-/// Sets the order of the steps. Entries are sorted by start, so a later step waits for everything
-/// that an earlier step waits for.
+/// Sets for which steps each step waits. The steps are in the order of their starts, so a step also
+/// waits for everything for which an earlier step waits.
 fn wait_as_recorded(steps: &mut [Step], recorded: &[&Entry]) {
     let mut by_end: Vec<usize> = (0..recorded.len()).collect();
     by_end.sort_by_key(|place| ended_unix_us(recorded[*place]));
@@ -141,7 +144,7 @@ fn ended_unix_us(entry: &Entry) -> u64 {
         .saturating_add((entry.time.max(0.0) * 1e3) as u64)
 }
 
-/// Returns the header fields to send. Fields of the connection, of the framing and of cookies are
+/// Returns the header fields to send. The fields of the connection, of framing and of cookies are
 /// left out.
 fn sent_headers(
     request: &har::Request,
@@ -165,7 +168,7 @@ fn sent_headers(
     for name in ["host", "content-length", "cookie", "expect"] {
         sent.remove(name);
     }
-    // Bodies are compared without compression, as they were recorded.
+    // Bodies were recorded without compression and are compared without compression.
     if sent.contains_key("accept-encoding") {
         sent.insert("accept-encoding", HeaderValue::from_static("identity"));
     }
@@ -184,8 +187,8 @@ fn sent_headers(
     sent
 }
 
-/// Returns the cookies of a request: from the cookie list, or from the header if the recorder
-/// filled only the header.
+/// Returns the cookies of a request. They come from the entry's list of cookies, or from the
+/// `Cookie` field if that list is empty.
 fn request_cookies(request: &har::Request) -> impl Iterator<Item = (String, String)> + '_ {
     let header = request
         .headers

@@ -1,4 +1,4 @@
-//! One user: plays the steps with its own jar and connections.
+//! Plays one user: sends the script's steps with the user's own cookie jar and connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
     let mut under_way: JoinSet<Played> = JoinSet::new();
     for (place, step) in script.steps.iter().enumerate() {
         while step.after.iter().any(|earlier| ended[*earlier].is_none()) {
-            // All steps of `after` were spawned before, so a request is under way.
+            // All steps of `after` have started before, so a request is under way.
             let Some(Ok(result)) = under_way.join_next().await else {
                 return;
             };

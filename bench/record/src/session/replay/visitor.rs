@@ -1,5 +1,5 @@
-//! One visitor of a server: a cookie jar, connections, and a limit for each wait. A replay has a
-//! visitor per user, a parity check one for each of its two servers.
+//! Defines a visitor of a server: a cookie jar, connections, and a time-out. A replay has a visitor
+//! for each user. A parity check has a visitor for each of its two servers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,7 +48,8 @@ impl Visitor {
         }
     }
 
-    /// Returns the jar's cookies, and those recorded cookies that no server sets.
+    /// Returns the value of the `Cookie` field for a step: the jar's cookies, and the recorded
+    /// cookies that no server sets.
     fn cookies_for(&self, step: &Step) -> String {
         let jar = self.jar();
         let live: Vec<(&str, &str)> = jar.get_request_values(&step.url).collect();
