@@ -10,7 +10,7 @@ use crate::pipeline::subrequest;
 use crate::shared::{PerlPool, Shared};
 use accept::accept;
 use mehari_config::Site;
-use mehari_net::deadline::{Interrupt, SWEEP};
+use mehari_net::deadline::Interrupt;
 use mehari_net::readiness::register;
 use mehari_net::socket::{Acceptor, Listener};
 use mehari_net::tls::{Hosts, Trouble};
@@ -224,10 +224,8 @@ async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
 }
 
 async fn sweep(shared: Rc<Shared>) {
-    let mut interval = tokio::time::interval(SWEEP);
-    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        interval.tick().await;
+        shared.connections.registry.sweep_due().await;
         shared.clock.advance();
         shared.connections.registry.sweep(shared.clock.tick());
         shared.connections.streams.sweep(shared.clock.tick());

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// The interval of the sweep, and so the largest delay of a deadline.
 pub const SWEEP: Duration = Duration::from_millis(250);
+/// The interval of the sweep while no connection is open.
+const RESTING_SWEEP: Duration = Duration::from_secs(4);
 
 /// The phase of a connection: what it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,15 +113,35 @@ impl Deadline {
 pub struct Registry {
     deadlines: RefCell<Vec<Rc<Deadline>>>,
     emptied: tokio::sync::Notify,
+    /// Whether the sweep rests because no connection is open. The clock then stands.
+    is_resting: Cell<bool>,
+    entered: tokio::sync::Notify,
 }
 
 impl Registry {
+    /// Returns when the next sweep is due: after a quarter of a second, or later while no
+    /// connection is open.
+    pub async fn sweep_due(&self) {
+        if self.open() == 0 {
+            self.is_resting.set(true);
+            let _ = tokio::time::timeout(RESTING_SWEEP, self.entered.notified()).await;
+            self.is_resting.set(false);
+        } else {
+            tokio::time::sleep(SWEEP).await;
+        }
+    }
+
     pub fn open(&self) -> usize {
         self.deadlines.borrow().len()
     }
 
-    /// Enters a connection into the registry. Dropping the result removes it.
+    /// Enters a connection into the registry, and ends the sweep's rest. Dropping the result
+    /// removes the connection.
     pub fn enter(self: &Rc<Registry>, clock: &Clock) -> ConnectionGuard {
+        if self.is_resting.take() {
+            clock.advance();
+            self.entered.notify_one();
+        }
         let deadline = Rc::new(Deadline::new(clock.tick()));
         let mut deadlines = self.deadlines.borrow_mut();
         deadline.place.set(deadlines.len());

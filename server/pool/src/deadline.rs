@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 const LAST_WORDS: Duration = Duration::from_millis(60);
 /// The interval of the round that checks deadlines and the number of workers.
 const ROUND: Duration = Duration::from_millis(50);
+/// The interval of the round while the pool rests. A request ends the rest at once.
+const RESTING_ROUND: Duration = Duration::from_secs(4);
 /// The interval at which the workers' private memory is measured.
 const MEASURE: Duration = Duration::from_secs(60);
 
@@ -55,20 +57,44 @@ impl Pool {
 
     /// Enforces time limits, the queue's limit and the number of workers. A task of the front.
     pub async fn enforce_limits(self) {
-        let mut ticks = tokio::time::interval(ROUND);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let request_arrived = self.borrow().request_arrived.clone();
         loop {
-            ticks.tick().await;
-            let now = Instant::now();
-            let mut inner = self.borrow();
-            inner.expire_queue(now);
-            inner.enforce_timeouts(now);
-            inner.adjust_workers(now);
+            let may_rest = {
+                let now = Instant::now();
+                let mut inner = self.borrow();
+                inner.expire_queue(now);
+                inner.enforce_timeouts(now);
+                inner.adjust_workers(now) && !inner.has_requests()
+            };
+            if may_rest {
+                self.borrow().is_resting = true;
+                let arrival = request_arrived.notified();
+                let is_over = tokio::time::timeout(RESTING_ROUND, arrival).await.is_err();
+                self.borrow().is_resting = false;
+                if is_over {
+                    continue;
+                }
+            }
+            tokio::time::sleep(ROUND).await;
         }
     }
 }
 
 impl Inner {
+    /// Ends the rest of [`Pool::enforce_limits`] if a request has arrived. Called before the
+    /// runtime parks.
+    pub fn end_rest(&mut self) {
+        if self.is_resting && self.has_requests() {
+            self.is_resting = false;
+            self.request_arrived.notify_one();
+        }
+    }
+
+    /// Whether a worker holds a request, or a request waits for a worker.
+    fn has_requests(&self) -> bool {
+        self.holding.len() > 0 || self.is_anything_queued()
+    }
+
     /// Whether a request waits in a mailbox behind another request.
     fn is_deep(&self) -> bool {
         self.holding().any(|(_, worker)| worker.depth() > 1)

@@ -47,6 +47,7 @@ fn before_park() {
             inner.rebalance_if_deep();
             inner.flush_wakes();
         }
+        inner.end_rest();
     });
 }
 

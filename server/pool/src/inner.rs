@@ -58,6 +58,10 @@ pub(crate) struct Inner {
     /// Notified when a request is put behind another one in a mailbox. The take-back timer waits
     /// for it.
     pub deepened: Rc<Notify>,
+    /// Whether the round of time limits rests because there is nothing to check.
+    pub is_resting: bool,
+    /// Notified when a request arrives during that rest.
+    pub request_arrived: Rc<Notify>,
     pub random: u64,
     pub totals: Totals,
     pub rewound: crate::rewound::Rewound,
@@ -96,6 +100,8 @@ impl Pool {
             cores_for_workers: std::thread::available_parallelism()
                 .map_or(1, |cores| cores.get().saturating_sub(1).max(1)),
             deepened: Rc::default(),
+            is_resting: false,
+            request_arrived: Rc::default(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             totals: Totals::default(),
             rewound: Default::default(),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 /// A worker that spends this long on a request counts as taken. A faster worker is free so soon
 /// that it counts as spare.
 const TAKEN: Duration = Duration::from_millis(10);
+
 impl Pool {
     /// The number of workers of each team, with reasons, as lines for the log.
     pub fn explain_plan(&self) -> Vec<String> {
@@ -107,18 +108,21 @@ impl Inner {
         }
     }
 
-    /// Keeps each team's number of spare workers within its limits.
-    pub fn adjust_workers(&mut self, now: Instant) {
+    /// Keeps each team's number of spare workers within its limits. Returns true if no team needs a
+    /// change and no worker is starting.
+    pub fn adjust_workers(&mut self, now: Instant) -> bool {
+        let mut settled = true;
         for team in 0..self.teams.len() {
-            self.adjust_team(team, now);
+            settled &= self.adjust_team(team, now);
         }
+        settled
     }
 
-    fn adjust_team(&mut self, index: usize, now: Instant) {
+    fn adjust_team(&mut self, index: usize, now: Instant) -> bool {
         let current = self.current;
         let team = &self.teams[index];
         if current == 0 || self.stopping || team.false_starts.hold_back(now) {
-            return;
+            return false;
         }
         let (mut total, mut starting, mut spare, mut waiting) = (0u32, 0u32, 0u32, 0u32);
         for worker in self
@@ -162,9 +166,13 @@ impl Inner {
             if room == 0 && spare == 0 && is_queued {
                 self.warn_of_max(index);
             }
-        } else if (spare > plan.max_spare || total > plan.max) && starting == 0 && !is_queued {
+            return false;
+        }
+        let too_many = spare > plan.max_spare || total > plan.max;
+        if too_many && starting == 0 && !is_queued {
             self.retire_coldest(index, now);
         }
+        !too_many && starting == 0
     }
 
     fn warn_of_max(&self, team: usize) {

@@ -12,7 +12,11 @@ const PAUSE: Duration = Duration::from_secs(2);
 pub async fn watch(reloader: Rc<Reloader>) {
     let mut known = look(reloader.certificate_files()).await;
     loop {
-        tokio::time::sleep(PAUSE).await;
+        if known.is_empty() {
+            reloader.certificates_replaced().await;
+        } else {
+            tokio::time::sleep(PAUSE).await;
+        }
         let mut now = look(reloader.certificate_files()).await;
         if now == known {
             continue;

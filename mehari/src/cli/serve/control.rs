@@ -7,12 +7,16 @@ use super::reload::Reloader;
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch::Sender;
+
+/// The longest time between the creation of a control socket and the first `listen` on it.
+const NEW: Duration = Duration::from_secs(10);
 
 pub struct Control {
     listener: UnixListener,
@@ -32,21 +36,18 @@ impl Control {
     pub fn open(named: Option<&Path>, port: Option<u16>) -> Result<Control, String> {
         let path = match named {
             Some(path) => path.to_owned(),
-            None => folder()
-                .map_err(|error| format!("the control socket's folder: {error}"))?
-                .join(match port {
+            None => {
+                let folder =
+                    folder().map_err(|error| format!("the control socket's folder: {error}"))?;
+                remove_left_sockets(&folder);
+                folder.join(match port {
                     Some(port) => format!("{port}.sock"),
                     None => format!("pid-{}.sock", std::process::id()),
-                }),
+                })
+            }
         };
         let failed = |error: io::Error| format!("the control socket {}: {error}", path.display());
-        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-            return Err(format!(
-                "the control socket {} belongs to a running server",
-                path.display()
-            ));
-        }
-        let _ = std::fs::remove_file(&path);
+        make_room(&path)?;
         let listener = UnixListener::bind(&path).map_err(failed)?;
         rustix::fs::chmod(&path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
             .map_err(|error| failed(error.into()))?;
@@ -73,6 +74,43 @@ impl Control {
                     .await;
                 });
             }
+        }
+    }
+}
+
+/// Removes the socket of a server that was killed. A socket in use and any other file are refused.
+fn make_room(path: &Path) -> Result<(), String> {
+    let Ok(meta) = std::fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    if !meta.file_type().is_socket() {
+        return Err(format!(
+            "the control socket {}: expected a new name, because a file that is no socket has it",
+            path.display()
+        ));
+    }
+    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        return Err(format!(
+            "the control socket {} belongs to a running server",
+            path.display()
+        ));
+    }
+    // A failure shows when the new socket is bound.
+    let _ = std::fs::remove_file(path);
+    Ok(())
+}
+
+/// Removes the sockets of killed servers from the folder of control sockets. A socket that is
+/// younger than [`NEW`] may belong to a server that does not listen yet.
+fn remove_left_sockets(folder: &Path) {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for file in files {
+        let age = file.metadata().and_then(|meta| meta.modified());
+        let is_old = age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > NEW));
+        let path = file.path();
+        if is_old && path.extension().is_some_and(|end| end == "sock") {
+            // A file that is no socket, or a socket in use, stays. Nobody asked for this one.
+            let _ = make_room(&path);
         }
     }
 }
@@ -132,5 +170,62 @@ fn parse_drain(line: &str) -> Option<(&str, bool)> {
         ("drain", name) => Some((name, true)),
         ("resume", name) => Some((name, false)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::os::unix::net::UnixListener;
+    use std::time::SystemTime;
+
+    fn make_old(path: &Path) {
+        let past = SystemTime::now() - NEW * 2;
+        let seconds = past
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .expect("now")
+            .as_secs();
+        let time = rustix::fs::Timespec {
+            tv_sec: i64::try_from(seconds).expect("this century"),
+            tv_nsec: 0,
+        };
+        let times = rustix::fs::Timestamps {
+            last_access: time,
+            last_modification: time,
+        };
+        let flags = rustix::fs::AtFlags::empty();
+        rustix::fs::utimensat(rustix::fs::CWD, path, &times, flags).expect("our own file");
+    }
+
+    #[test]
+    fn only_old_sockets_of_killed_servers_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let bind = |name: &str| UnixListener::bind(path(name)).expect("a socket");
+        drop((bind("killed.sock"), bind("starting.sock"), bind("other")));
+        let _serving = bind("serving.sock");
+        File::create(path("file.sock")).expect("a file");
+        for old in ["killed.sock", "other", "serving.sock", "file.sock"] {
+            make_old(&path(old));
+        }
+        remove_left_sockets(folder.path());
+        let left = fs::read_dir(folder.path()).expect("the folder").flatten();
+        let mut left: Vec<_> = left.map(|file| file.file_name()).collect();
+        left.sort();
+        assert_eq!(
+            left,
+            ["file.sock", "other", "serving.sock", "starting.sock"]
+        );
+    }
+
+    #[test]
+    fn file_that_is_no_socket_is_kept_and_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("notes");
+        fs::write(&path, "kept").expect("a file");
+        let refusal = make_room(&path).expect_err("a file is there");
+        assert!(refusal.contains("expected a new name"), "{refusal}");
+        assert_eq!(fs::read(&path).expect("it stays"), b"kept");
     }
 }

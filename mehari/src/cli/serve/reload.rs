@@ -23,6 +23,8 @@ pub struct Reloader {
     turn: Mutex<()>,
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
+    /// Notified when a reload has replaced `watched_certificates`.
+    certificates_replaced: tokio::sync::Notify,
     notify: Rc<Notify>,
     /// Whether root started the server, which now has another user.
     left_root: bool,
@@ -53,6 +55,7 @@ impl Reloader {
         let watched_certificates = RefCell::new(files(&front.site()));
         Reloader {
             watched_certificates,
+            certificates_replaced: tokio::sync::Notify::new(),
             notify,
             left_root,
             options,
@@ -139,6 +142,7 @@ impl Reloader {
                 .error(format_args!("a virtual host's log: {error}"));
         }
         self.watched_certificates.replace(files(&site));
+        self.certificates_replaced.notify_one();
         if hosts.is_some() {
             let remarks = mehari_front::certificate_warnings(&site);
             remarks
@@ -172,6 +176,11 @@ impl Reloader {
     /// Returns the TLS files whose change makes the server read them again.
     pub fn certificate_files(&self) -> Vec<PathBuf> {
         self.watched_certificates.borrow().clone()
+    }
+
+    /// Returns after a reload has replaced the list of these files.
+    pub async fn certificates_replaced(&self) {
+        self.certificates_replaced.notified().await;
     }
 
     pub fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
