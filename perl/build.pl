@@ -4,11 +4,12 @@
 # [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl [CACHE]
 # [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl --install [NAME=VALUE...]
 #
-# FLAGS are the C compiler's, besides perl's own: a sanitizer's, for example. CACHE defaults to
-# `build` beside this file. The result's name is made from the perl and the sources, so another
-# perl, a changed source or other flags get another build. If the perl has the same build among its
-# own modules, nothing is built.
-# --install puts the modules there, with the variables of `make install`: DESTDIR, INSTALLDIRS.
+# FLAGS are more flags for the C compiler, such as a sanitizer's. CACHE is the folder of builds and
+# defaults to `build` beside this file. The name of a build depends on the perl, the sources and the
+# flags, so a change of these makes another build. If the same build is installed among perl's own
+# modules, nothing is built.
+# With --install, the modules are installed among perl's own modules. NAME=VALUE are variables of
+# `make install`, such as DESTDIR and INSTALLDIRS.
 
 use strict;
 use warnings;
@@ -30,7 +31,7 @@ if (($ARGV[0] // '') eq '--install') {
     my $home = tempdir(CLEANUP => 1) . '/perl';
     build($home);
     run(make() . ' install ' . join ' ', map { "'" . s/'/'\\''/gr . "'" } @variables);
-    chdir '/'; # so that the folder can be removed
+    chdir '/'; # the current folder of a process cannot be removed
     exit;
 }
 if (defined(my $folder = installed())) {
@@ -53,7 +54,8 @@ unless (-e "$home/built") {
 }
 print "$home/blib/lib/$compat\n$home/blib/lib\n$home/blib/arch\n";
 
-# The folder of perl's own with this build; undef if the first build there is another or none.
+# Returns the folder among perl's own folders in which this build is installed. Returns undef if no
+# build is installed, or if the first installed build is another one.
 sub installed {
     my ($arch) = grep { !ref && -e "$_/auto/Mehari/sources" } @INC;
     my ($lib)  = grep { !ref && -e "$_/Mehari.pm" } @INC;
@@ -65,7 +67,7 @@ sub installed {
 
 sub make { return $Config{make} || 'make' }
 
-# Leaves the current folder at the build.
+# Copies the sources to a folder and builds them there. This folder becomes the current folder.
 sub build {
     my ($home) = @_;
     for my $name (Mehari::Sources::files($source)) {
@@ -93,7 +95,8 @@ sub run {
         . (-e "$Config{archlibexp}/CORE/perl.h" ? '' : " (its headers are missing: Debian has them in the package perl)") . "\n";
 }
 
-# The unfinished build is not used: the next start builds it anew.
+# Dies because a signal has interrupted the build. The unfinished build is not used: the next start
+# builds again.
 sub interrupted {
     my ($by) = @_;
     die "mehari: the build of the Perl side for $^X was interrupted ($by)\n";

@@ -1,5 +1,5 @@
-# The sources of the Perl side, and the word that names a build of them. build.pl and Makefile.PL
-# use it.
+# Lists the source files of the Perl side, and computes the name of a build from them. build.pl and
+# Makefile.PL use it.
 
 package Mehari::Sources;
 
@@ -9,10 +9,10 @@ use Config;
 use Digest::MD5;
 use File::Find qw(find);
 
-# The files that `make` writes beside the sources.
+# Matches the files that `make` writes beside the sources.
 my $MADE = qr{\A(?:Mehari|state/State)\.c\z};
 
-# The files below a folder that a build needs, as names relative to the folder.
+# Returns the files below a folder that a build needs, relative to the folder.
 sub files {
     my ($folder) = @_;
     my @files;
@@ -20,7 +20,8 @@ sub files {
     return sort grep { !m{(?:\A|/)(?:build|blib|t)/} && /(?:\.(?:c|h|xs|pm|pod|PL)|\Asources\.pl)\z/ && $_ !~ $MADE } @files;
 }
 
-# Another perl, a changed source or other flags of the compiler give another word.
+# Returns the name of a build. Another perl, a changed source or other flags for the compiler give
+# another name.
 sub digest {
     my ($folder) = @_;
     my $digest = Digest::MD5->new;

@@ -1,5 +1,5 @@
-/* The store of Mehari::State and Mehari::Cache for Perl: an object with an address, and byte
- * strings. Mehari::State::Redis has the same methods. */
+/* Gives Perl the store of Mehari::State and Mehari::Cache. The object holds the address of a
+ * mehari_store. Keys and values are byte strings. Mehari::State::Redis has the same methods. */
 #include "store.h"
 #define PERL_NO_GET_CONTEXT
 #include "EXTERN.h"
@@ -29,8 +29,8 @@ static store_text text_of(pTHX_ SV *value)
 
 static void croak_of(pTHX_ mehari_store *store) { croak("Mehari::State: %s", store->problem); }
 
-/* An operation on a hash. It holds the lock of the hash's name, unless the process holds that
- * already. */
+/* An operation on a hash. It takes the lock of the hash's name, unless the process holds this lock
+ * already (`held`). */
 typedef struct { mehari_store *store; store_text name; bool held; } operation;
 
 static operation begin(pTHX_ SV *handle, SV *name, bool held, short kind)

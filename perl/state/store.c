@@ -1,9 +1,9 @@
-/* The file of a store: opening, mutual exclusion, growth, rewriting, locks by name.
+/* Opens, locks, enlarges and rewrites the file of a store, and takes locks by name.
  *
- * The lock is a robust mutex in the file, so an operation costs no system call, and the death of
- * a holder is noticed. Locks by name, which a program may hold for long, are the kernel's
- * (fcntl) on PATH.locks, at an offset made from the name. The kernel releases the locks of a
- * dead process. */
+ * The lock of the file is a robust mutex in the file, so an operation needs no system call, and
+ * the next process learns that a holder has died. A lock by name, which a program may hold for
+ * long, is a lock of the kernel (fcntl) on one byte of PATH.locks. The name gives the offset of the
+ * byte. The kernel releases the locks of a dead process. */
 #include "store.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -77,8 +77,8 @@ static void make_lock(store_header *header)
   pthread_mutexattr_destroy(&kind);
 }
 
-/* Allocates the blocks before they are used: a full disk is then an error here instead of a
- * signal at a later write. */
+/* Allocates the blocks of the file. A full disk is then an error here, and not a signal at a later
+ * write to the mapped memory. */
 static bool extend(mehari_store *store, int file, uint64_t size)
 {
   int problem = posix_fallocate(file, 0, size);
@@ -114,8 +114,8 @@ static bool is_ours(mehari_store *store)
   return true;
 }
 
-/* The file is from an earlier boot: its lock is void, and a power failure may have left
- * incomplete records. */
+/* Prepares a file that was last used before the machine was booted: makes a new lock, and removes
+ * incomplete records, which a power failure may have left. */
 static void adopt(mehari_store *store)
 {
   char boot[40];
@@ -146,7 +146,8 @@ static bool attach(mehari_store *store, int flags, unsigned mode)
   return done;
 }
 
-/* Far from the numbers that programs often close or replace. */
+/* Opens PATH.locks. The descriptor gets a high number, because programs often close or replace
+ * low numbers. */
 static bool open_locks(mehari_store *store, unsigned mode)
 {
   char name[4200];
@@ -211,8 +212,8 @@ mehari_store *store_open(const char *path, int flags, unsigned mode, uint64_t li
   return NULL;
 }
 
-/* After a holder's death the records are complete (see store.h), but an unfinished rewriting
- * must be detected. */
+/* Makes the lock usable after the death of its holder. The records are complete (see store.h). But
+ * if the dead process has replaced the file by a new file, the others must learn this. */
 static void recover(mehari_store *store)
 {
   struct stat status;
@@ -242,7 +243,8 @@ bool store_enter(mehari_store *store)
     if (!store->header->moved) {
       if (store->header->size <= store->mapped)
         return true;
-      /* Another process has enlarged the file. The lock must stay mapped while it is held. */
+      /* Another process has enlarged the file. A lock must be released before its memory is
+       * unmapped. */
       pthread_mutex_unlock(&store->header->lock);
     } else
       pthread_mutex_unlock(&store->header->lock);
@@ -257,15 +259,16 @@ void store_leave(mehari_store *store)
   pthread_mutex_unlock(&store->header->lock);
 }
 
-/* Writes the current records to a new file, which takes this one's name. Processes with the old
- * file see `moved` and follow. Returns inside the new file. */
+/* Writes the current records to a new file, which then gets the name of the old file. Processes
+ * that have mapped the old file see `moved` and map the new file. This process returns with the
+ * lock of the new file. */
 static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
 {
   char name[4200];
   snprintf(name, sizeof name, "%s.new", store->path);
   unlink(name);
   struct stat status;
-  mehari_store fresh = { .path = name, .locks = -1 }; /* no limit: it never writes itself anew */
+  mehari_store fresh = { .path = name, .locks = -1 }; /* no limit: it has room for all records */
   if (stat(store->path, &status))
     return fail_of_system(store, "look at");
   uint64_t buckets = FIRST_BUCKETS;
@@ -280,7 +283,7 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
     pthread_mutex_lock(&fresh.header->lock);
     done = table_copy(store, &fresh, keep);
     if (fchown(file, status.st_uid, status.st_gid)) {
-      /* The file stays with its owner. */
+      /* Without the right to change the owner, the new file belongs to this process's user. */
     }
     if (done && rename(name, store->path))
       done = store_fail(store, "cannot write %s anew: %s", store->path, strerror(errno));
@@ -289,7 +292,9 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
   if (!done) {
     unlink(name);
     if (fresh.base) {
-      pthread_mutex_unlock(&fresh.header->lock); /* the kernel keeps a list of a thread's locks, so none of their memory may be unmapped */
+      /* The kernel has a list of the robust locks that a thread holds, so a lock must be released
+       * before its memory is unmapped. */
+      pthread_mutex_unlock(&fresh.header->lock);
       munmap(fresh.base, fresh.mapped);
     }
     return false;
@@ -310,7 +315,7 @@ bool store_make_room(mehari_store *store, uint64_t bytes)
   if (header->size - header->tail >= bytes)
     return true;
   uint64_t needed = header->live + bytes, size = FIRST_SIZE;
-  /* Half of it free, so that the next rewriting is far. */
+  /* Half of the new file is free, so that it is not rewritten again soon. */
   while (size < 2 * needed)
     size *= 2;
   if (store->drop_by_age && size > store->limit) {
@@ -326,7 +331,8 @@ bool store_make_room(mehari_store *store, uint64_t bytes)
   return write_anew(store, size, 0);
 }
 
-/* kind: F_RDLCK, F_WRLCK, F_UNLCK. errno is EDEADLK or, without `wait`, EAGAIN. */
+/* Takes or releases the lock of a name. `kind` is F_RDLCK, F_WRLCK or F_UNLCK. On failure errno is
+ * EDEADLK, or EAGAIN if another process holds the lock and `wait` is false. */
 bool store_lock_name(mehari_store *store, store_text name, short kind, bool wait)
 {
   struct flock lock = { .l_type = kind, .l_whence = SEEK_SET, .l_start = store_digest(0x6D6568617269, name) >> 2, .l_len = 1 };
@@ -334,7 +340,7 @@ bool store_lock_name(mehari_store *store, store_text name, short kind, bool wait
     if (!fcntl(store->locks, wait ? F_SETLKW : F_SETLK, &lock))
       return true;
     if (errno == EBADF && kind != F_UNLCK && open_locks(store, 0600))
-      continue; /* a program closed it */
+      continue; /* the program has closed the descriptor */
     if (errno != EINTR)
       return store_fail(store, errno == EDEADLK ? "cannot lock \"%.*s\" in %s: another process holds it and waits for a lock of this one" : "cannot lock \"%.*s\" in %s: %m",
                         (int)(name.length > 80 ? 80 : name.length), name.at, store->path);

@@ -1,5 +1,5 @@
-/* The records of a store: hashes by name, entries by key. Called between store_enter and
- * store_leave; knows no file. */
+/* Finds, adds and removes the records of a store: hashes by name, entries by key. The functions are
+ * called between store_enter and store_leave, and do not open or map files. */
 #include "store.h"
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +33,11 @@ static uint64_t digest_of(mehari_store *store, uint64_t hash, store_text key)
   return store_digest(store->header->seed ^ hash * 0x9E3779B97F4A7C15u, key);
 }
 
-/* The value of a hash's own record: what aligns its two words, and these (newest_of). */
+/* Returns the length of the value in a hash's own record: padding, then two aligned words (see
+ * newest_of). */
 static uint32_t head_length(uint32_t key_length) { return (8 - key_length % 8) % 8 + 16; }
 
-/* The record at an offset from the file. NULL: no record can be there. */
+/* Returns the record at an offset in the file, or NULL if no record can be at this offset. */
 static store_record *record_at(mehari_store *store, uint64_t place)
 {
   uint64_t tail = store->header->tail, first = STORE_HEAD + store->header->buckets * 8;
@@ -68,8 +69,8 @@ static uint64_t *bucket_of(mehari_store *store, uint64_t digest)
   return &store_buckets(store)[digest & (store->header->buckets - 1)];
 }
 
-/* The word that points to the record, or to nothing if the key is missing. NULL: the chain is
- * damaged. */
+/* Returns the word that holds the record's offset. The word is 0 if the key is missing. Returns
+ * NULL if the chain of records is damaged. */
 static uint64_t *link_of(mehari_store *store, uint64_t hash, store_text key)
 {
   uint64_t digest = digest_of(store, hash, key), steps = 0;
@@ -106,7 +107,7 @@ store_record *table_find(mehari_store *store, uint64_t hash, store_text key)
 
 static uint64_t *newest_of(store_record *head)
 {
-  /* Keys of heads are padded, so that this word is aligned. */
+  /* The key of a hash's own record is padded, so this word is aligned. */
   return (uint64_t *)(head->bytes + ((head->key_length + 7u) & ~7u));
 }
 
@@ -116,7 +117,7 @@ store_record *table_entry(mehari_store *store, store_text name, store_text key)
   return head ? table_find(store, newest_of(head)[1], key) : NULL;
 }
 
-/* Appends a record that is not visible yet. There must be room. */
+/* Writes a record at the end. The record is not visible yet. The caller has made room for it. */
 static store_record *append(mehari_store *store, uint64_t hash, store_text key, uint32_t value_length)
 {
   store_header *header = store->header;
@@ -131,7 +132,7 @@ static void publish(mehari_store *store, store_record *record, uint64_t *link)
   store_header *header = store->header;
   uint64_t size = store_record_size(record->key_length, record->value_length), place = place_of(store, record);
   store_record *replaced = *link ? (store_record *)(store->base + *link) : NULL;
-  /* In this order a killed process leaves the sums too high, never too low. */
+  /* In this order, a process that is killed leaves sums that are too high, and never too low. */
   header->live += size;
   if (replaced)
     record->next = replaced->next;
@@ -181,7 +182,8 @@ bool table_put(mehari_store *store, store_text name, store_text key, store_text 
   record->check = check_of(record);
   record->previous = newest_of(head)[0];
   store->header->tail += size;
-  /* First the hash's list, then the bucket: an entry that is only in the list counts as missing. */
+  /* The list of the hash comes first, then the bucket. If the process is killed in between, the
+   * entry is only in the list and counts as missing. */
   __atomic_store_n(newest_of(head), place_of(store, record), __ATOMIC_RELEASE);
   publish(store, record, link);
   return true;
@@ -216,7 +218,8 @@ bool table_walk(mehari_store *store, store_text name, bool (*each)(void *, store
   uint64_t hash = newest_of(head)[1], place = newest_of(head)[0], before = UINT64_MAX;
   uint32_t now = (uint32_t)time(NULL);
   while (place) {
-    store_record *record = place < before ? record_at(store, place) : NULL; /* a list only goes back, so it ends */
+    /* Each offset must be lower than the offset before, so the loop ends. */
+    store_record *record = place < before ? record_at(store, place) : NULL;
     if (!record)
       return store_fail(store, "%s is damaged: the list of \"%.*s\" leads astray", store->path, (int)(name.length > 80 ? 80 : name.length), name.at);
     before = place;
@@ -239,8 +242,8 @@ static bool forget(void *with, store_record *record)
   return true;
 }
 
-/* The hash's own record is removed first. From then on all its entries are gone, whatever
- * happens to this process. */
+/* Removes a hash with all its entries. The hash's own record is removed first. From then on no
+ * entry is visible, even if this process is killed. */
 bool table_clear(mehari_store *store, store_text name)
 {
   uint64_t *link = link_of(store, 0, name);
@@ -270,7 +273,7 @@ static int newest_first(const void *a, const void *b)
   return one < other ? 1 : one > other ? -1 : 0;
 }
 
-/* The offset of every current entry, newest first. The caller frees it. */
+/* Returns the offsets of all current records, the newest first. The caller frees the array. */
 static uint64_t *current_places(mehari_store *store, uint64_t *count)
 {
   uint64_t room = 1024, *places = malloc(room * sizeof *places);
@@ -307,8 +310,8 @@ static int by_hash(const void *a, const void *b)
   return one < other ? -1 : one > other;
 }
 
-/* Copies the current, unexpired, undamaged entries to another store. With `room`, only the
- * newest that fit. */
+/* Copies the current entries to another store, except expired and damaged entries. If `room` is not
+ * 0, only the newest entries are copied, up to this number of bytes. */
 bool table_copy(mehari_store *from, mehari_store *to, uint64_t room)
 {
   uint64_t count, heads = 0, used = 0;
@@ -326,14 +329,14 @@ bool table_copy(mehari_store *from, mehari_store *to, uint64_t room)
   qsort(names, heads, sizeof *names, by_hash);
   uint32_t now = (uint32_t)time(NULL);
   uint64_t kept = 0;
-  for (; kept < count; kept++) { /* the newest first, to choose ... */
+  for (; kept < count; kept++) { /* counts the newest entries that fit */
     store_record *record = record_at(from, places[kept]);
     used += store_record_size(record->key_length, record->value_length);
     if (room && used > room)
       break;
   }
   bool done = true;
-  while (done && kept--) { /* ... and the oldest first, to write in the same order */
+  while (done && kept--) { /* writes the oldest first, so that the order stays the same */
     store_record *record = record_at(from, places[kept]);
     head_name wanted = { record->hash, { 0 } };
     head_name *name = record->hash ? bsearch(&wanted, names, heads, sizeof *names, by_hash) : NULL;
@@ -360,7 +363,7 @@ uint64_t table_audit(mehari_store *store)
     while (*link) {
       store_record *record = record_at(store, *link);
       if (!record || steps++ > store->header->records) {
-        *link = 0; /* what follows cannot be reached any more */
+        *link = 0; /* the records after this one in the chain are lost */
         damaged++;
         break;
       }

@@ -1,5 +1,5 @@
-# APR's small modules, compatible with mod_perl's. This file also passes with mod_perl's own
-# modules: `perl -MAPR t/apr.t`.
+# Tests APR's small modules. This file also passes with mod_perl's own modules: `perl -MAPR
+# t/apr.t`.
 
 use strict;
 use warnings;
@@ -21,16 +21,16 @@ my $pool = APR::Pool->new;
 is(join('|', map { APR::String::format_size($_) } 0, 1, 972, 973, 1024, 1536, 9000, 10000, 10240, 1048576, 5e9), '  0 |  1 |972 |1.0K|1.0K|1.5K|8.8K|9.8K| 10K|1.0M|4.7G', 'sizes');
 
 is(APR::Base64::encode('x' x 6), 'eHh4eHh4', 'base64');
-is(APR::Base64::decode('eHg='),  'xx',       'and back');
+is(APR::Base64::decode('eHg='),  'xx',       'base64 is decoded');
 
 is(APR::Date::parse_http($_), 784111777, $_) for 'Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994';
-is(APR::Date::parse_http('garbage'), 0, 'no date');
+is(APR::Date::parse_http('garbage'), 0, 'a text that is no date gives 0');
 
 my $uri = APR::URI->parse($pool, 'http://user:pw@host.x:8080/a/b?q=1#frag');
 is_deeply([map { $uri->$_ } qw(scheme hostinfo user password hostname port path query fragment rpath)],
     ['http', 'user:pw@host.x:8080', 'user', 'pw', 'host.x', 8080, '/a/b', 'q=1', 'frag', '/a/b'], 'parts of a URI');
-is($uri->path('/x'), '/a/b', 'a setter answers the old value');
-is($uri->path,       '/x',   'and sets');
+is($uri->path('/x'), '/a/b', 'a setter returns the old value');
+is($uri->path,       '/x',   'a setter sets the value');
 my $local = APR::URI->parse($pool, '/p?x=1');
 is_deeply([map { $local->$_ } qw(scheme hostname port path query)], [undef, undef, undef, '/p', 'x=1'], 'parts that are missing');
 $local->scheme('https'), $local->hostname('h'), $local->port(443);
@@ -44,12 +44,12 @@ is(APR::UUID->parse($uuid)->format, $uuid, 'parsed');
 my $finfo = APR::Finfo::stat($0, APR::Const::FINFO_NORM, $pool);
 my @stat = stat $0;
 is_deeply([map { $finfo->$_ } qw(fname filetype size mtime inode device nlink user group)], [$0, APR::Const::FILETYPE_REG, @stat[7, 9, 1, 0, 3, 4, 5]], 'finfo');
-is($finfo->protection, hex sprintf('%o', $stat[2] & 0777), 'protection has a hexadecimal digit for each');
-ok(!eval { APR::Finfo::stat('/none', APR::Const::FINFO_NORM, $pool); 1 }, 'no such file');
+is($finfo->protection, hex sprintf('%o', $stat[2] & 0777), 'protection has a hexadecimal digit each for owner, group and others');
+ok(!eval { APR::Finfo::stat('/none', APR::Const::FINFO_NORM, $pool); 1 }, 'a missing file is refused');
 my $error = $@;
 isa_ok($error, 'APR::Error');
-ok($error == APR::Const::ENOENT && $error != APR::Const::EACCES, 'compares with a number');
-like("$error", qr/\(2\) No such file or directory at \Q$0\E line \d+/, 'and says where');
+ok($error == APR::Const::ENOENT && $error != APR::Const::EACCES, 'an error compares with a number');
+like("$error", qr/\(2\) No such file or directory at \Q$0\E line \d+/, 'an error names its place');
 ok(APR::Status::is_ENOENT($error) && !APR::Status::is_EACCES($error), 'APR::Status');
 
 is(APR::Util::filepath_name_get('/a/b/c.txt'), 'c.txt', 'file name');

@@ -1,5 +1,5 @@
-# Buckets and brigades in memory, without a server. This file also passes with mod_perl's own
-# modules: `perl -MAPR t/apr_bucket.t`.
+# Tests buckets and brigades without a server. This file also passes with mod_perl's own modules:
+# `perl -MAPR t/apr_bucket.t`.
 
 use strict;
 use warnings;
@@ -28,19 +28,19 @@ sub whole { my ($brigade) = @_; my $length = $brigade->flatten(my $text); return
     is(text($part), '6:bartar', 'from an offset');
     is($part->start, 3, 'start');
     is(text(APR::Bucket->new($alloc, $data, 3, 3)), '3:bar', 'offset and length');
-    ok(!eval { APR::Bucket->new($alloc, $data, 3, 10); 1 }, 'more than there is');
+    ok(!eval { APR::Bucket->new($alloc, $data, 3, 10); 1 }, 'a length beyond the data is refused');
     like($@, qr/the length argument can't be bigger than the total/, 'says so');
     substr $data, 0, 3, 'FOO';
-    is(text($bucket), '9:FOObartar', 'the variable is the data');
+    is(text($bucket), '9:FOObartar', 'a bucket refers to the variable');
     is($bucket->setaside($pool), 0, 'setaside');
     $data = 'something';
-    is(text($bucket), '9:FOObartar', 'what is set aside stays');
+    is(text($bucket), '9:FOObartar', 'data that were set aside do not change');
     $bucket->remove;
     $bucket->destroy;
 }
 {
     my $made = sub { APR::Bucket->new($alloc, lc shift) };
-    is(join(' ', map { text($_) } map { $made->($_) } 'ABCD', 'EF'), '4:abcd 2:ef', 'values in passing are copied');
+    is(join(' ', map { text($_) } map { $made->($_) } 'ABCD', 'EF'), '4:abcd 2:ef', 'temporary values are copied');
 }
 {
     my ($end, $flush) = (APR::Bucket::eos_create($alloc), APR::Bucket::flush_create($alloc));
@@ -56,10 +56,10 @@ sub whole { my ($brigade) = @_; my $length = $brigade->flatten(my $text); return
     $brigade->insert_tail($end);
     my ($bucket, @row) = ($brigade->first);
     while ($bucket) { push @row, $bucket->is_eos ? 'end' : $bucket->is_flush ? 'flush' : text($bucket); $bucket = $brigade->next($bucket) }
-    is("@row", '3:one flush 3:two end', 'in order');
+    is("@row", '3:one flush 3:two end', 'buckets are in order');
     ok($brigade->last->is_eos, 'last');
-    is(text($brigade->prev($brigade->last)), '3:two', 'the one before');
-    is($brigade->prev($brigade->first), undef, 'none before the first');
+    is(text($brigade->prev($brigade->last)), '3:two', 'prev returns the bucket before');
+    is($brigade->prev($brigade->first), undef, 'prev returns undef for the first bucket');
     $brigade->first->delete while !$brigade->is_empty;
     ok($brigade->is_empty, 'deleted');
 }
@@ -72,12 +72,12 @@ sub whole { my ($brigade) = @_; my $length = $brigade->flatten(my $text); return
     $one->concat($two);
     is($one->length, 8, 'length of all');
     is(whole($one), '8:11122122', 'concat and flatten');
-    ok($two->is_empty, 'the other is empty');
+    ok($two->is_empty, 'concat empties the other brigade');
     my $rest = $one->split($one->next($one->first));
     is(join(' ', whole($one), whole($rest)), '2:11 6:122122', 'split');
-    is($rest->flatten(my $some, 3), 3, 'flatten so much');
-    is($some, '122', 'of the data');
-    ok(!eval { $rest->flatten; 1 }, 'flatten wants a buffer');
+    is($rest->flatten(my $some, 3), 3, 'flatten with a length returns this length');
+    is($some, '122', 'flatten with a length puts the first bytes into the buffer');
+    ok(!eval { $rest->flatten; 1 }, 'flatten without a buffer is refused');
     like($@, qr/usage: \$bb->flatten/, 'and says so');
     isa_ok($rest->pool, 'APR::Pool');
     $rest->destroy;

@@ -1,5 +1,5 @@
-# The layer `:APR`, without a server. This file also passes with mod_perl's own modules: `perl -MAPR
-# t/apr_layer.t`.
+# Tests the layer `:APR` without a server. This file also passes with mod_perl's own modules: `perl
+# -MAPR t/apr_layer.t`.
 
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ use APR::Pool  ();
 my $pool   = APR::Pool->new;
 my $folder = File::Temp->newdir;
 my $file   = "$folder/text";
-ok(APR::PerlIO::PERLIO_LAYERS_ARE_ENABLED(), 'layers are there');
+ok(APR::PerlIO::PERLIO_LAYERS_ARE_ENABLED(), 'layers are enabled');
 
 sub opened { my ($mode) = @_; open my $handle, $mode, $file, $pool or die "$file: $!"; return $handle }
 
@@ -21,8 +21,8 @@ my $out = opened('>:APR');
 print $out "one\n--two\n";
 close $out;
 is(-s $file, 10, 'written');
-ok(!open(my $none, '<:APR', "$folder/none", $pool), 'a file that is not there');
-is($! + 0, 2, 'says so');
+ok(!open(my $none, '<:APR', "$folder/none", $pool), 'a missing file cannot be opened');
+is($! + 0, 2, '$! says that the file is missing');
 my $in = opened('<:APR');
 is(scalar <$in>, "one\n", 'a line');
 seek $in, 0, Fcntl::SEEK_SET();

@@ -1,5 +1,5 @@
-# APR::Pool, compatible with mod_perl's, without a server. This file also passes with mod_perl's own
-# module: `perl -MAPR t/apr_pool.t`.
+# Tests APR::Pool without a server. This file also passes with mod_perl's own module: `perl -MAPR
+# t/apr_pool.t`.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ sub note_it { my ($word) = @_; push @seen, $word; return 1 }
 
 sub seen { my @now = splice @seen; return "@now" }
 
-# Generations of child pools; each holds its parent.
+# Returns the number of a pool's ancestors.
 sub generations {
     my ($pool) = @_;
     my $count = 0;
@@ -34,25 +34,25 @@ sub family {
 
 {
     my ($parent, $child) = family();
-    is(generations($parent), 1, 'above a new pool is the one that all are of');
-    is(generations($child),  2, 'above its child are two');
+    is(generations($parent), 1, 'the parent of a new pool is the global pool');
+    is(generations($child),  2, 'a child pool has two ancestors');
 }
-is(seen(), 'child parent', 'both go with their scope, the child first');
+is(seen(), 'child parent', 'both pools end with their scope, the child first');
 {
     my ($parent, $child) = family();
     $parent->destroy;
-    is(seen(), 'child parent', 'a parent takes its children along');
+    is(seen(), 'child parent', 'the end of a parent ends its children');
     $child->destroy;
     is(seen(), '', 'a pool ends once');
-    ok(!eval { $child->parent_get; 1 }, 'a dead pool is of no use');
-    like($@, qr/invalid pool object/, 'and says so');
-    is(generations($child->new), 1, 'a pool made of it is of nobody');
+    ok(!eval { $child->parent_get; 1 }, 'a pool that has ended cannot be used');
+    like($@, qr/invalid pool object/, 'the message says that the pool is invalid');
+    is(generations($child->new), 1, 'a pool made from an ended pool has only the global parent');
 }
 {
     my ($parent, $child) = family();
     $child->destroy;
     $parent->destroy;
-    is(seen(), 'child parent', 'the child first, by hand');
+    is(seen(), 'child parent', 'a child that is destroyed first is not ended again');
 }
 {
     my ($parent, $child) = family();
@@ -62,13 +62,13 @@ is(seen(), 'child parent', 'both go with their scope, the child first');
     $parent->destroy;
     $above->destroy;
     $again->destroy;
-    is(seen(), 'child parent', 'what all pools are of does not end');
+    is(seen(), 'child parent', 'the global pool cannot be destroyed');
 }
 {
     my ($parent, $child) = family();
     $parent->clear;
     is(seen(), 'child parent', 'clear ends children and calls cleanups');
-    ok(!eval { $child->parent_get; 1 }, 'the child is gone');
+    ok(!eval { $child->parent_get; 1 }, 'the child has ended');
     $parent->cleanup_register(\&note_it, 'again');
     $parent->destroy;
     is(seen(), 'again', 'the pool can be used again');
@@ -80,11 +80,11 @@ is(seen(), 'child parent', 'both go with their scope, the child first');
         $pool->cleanup_register(\&note_it, 'late');
         $copy = $pool;
     }
-    is(seen(), '', 'the last reference counts');
+    is(seen(), '', 'a pool lives as long as a reference to it');
     undef $copy;
-    is(seen(), 'late', 'and ends it');
+    is(seen(), 'late', 'a pool ends with the last reference');
 }
-is(generations(APR::Pool->new->new), 2, 'a parent that nobody names lives as long as its child');
+is(generations(APR::Pool->new->new), 2, 'a parent without a variable lives as long as its child');
 {
     my $pool = APR::Pool->new;
     $pool->cleanup_register('note_it', 'by name');
@@ -101,10 +101,10 @@ is(generations(APR::Pool->new->new), 2, 'a parent that nobody names lives as lon
     local $SIG{__WARN__} = sub { push @warnings, @_ };
     local $@ = 'kept';
     undef $pool;
-    is(shift @warnings, "APR::Pool: cleanup died: 2\n", 'a cleanup that dies is a warning');
-    is(shift @warnings, "APR::Pool: cleanup died: 1\n", 'and keeps no other from its turn');
-    like(shift @warnings, qr/Undefined subroutine/, 'nor does a sub that is not there');
-    is($@, 'kept', '$@ is left alone');
+    is(shift @warnings, "APR::Pool: cleanup died: 2\n", 'a cleanup that dies causes a warning');
+    is(shift @warnings, "APR::Pool: cleanup died: 1\n", 'the other cleanups run');
+    like(shift @warnings, qr/Undefined subroutine/, 'a missing sub causes a warning');
+    is($@, 'kept', '$@ is not changed');
 }
 {
     my $table;

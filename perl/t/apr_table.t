@@ -1,5 +1,4 @@
-# APR::Table, compatible with mod_perl's. This file also passes with mod_perl's own module: `perl
-# -MAPR t/apr_table.t`.
+# Tests APR::Table. This file also passes with mod_perl's own module: `perl -MAPR t/apr_table.t`.
 
 use strict;
 use warnings;
@@ -24,9 +23,9 @@ sub pairs_of {
 
 my $table = table(Foo => 1, bar => 2, foo => 3);
 is(ref $table, 'APR::Table', 'an object');
-is(scalar $table->get('FOO'), 1, 'get answers the first value in scalar context');
-is_deeply([$table->get('foo')], [1, 3], 'and all in list context');
-is_deeply([$table->get('none')], [], 'none for a name that is not there');
+is(scalar $table->get('FOO'), 1, 'get returns the first value in scalar context');
+is_deeply([$table->get('foo')], [1, 3], 'get returns all values in list context');
+is_deeply([$table->get('none')], [], 'get returns no value for a missing name');
 is(scalar $table->get('none'), undef, 'undef in scalar context');
 is($table->{BAR}, 2, 'a tied hash');
 ok(exists $table->{Bar} && !exists $table->{Baz}, 'exists');
@@ -48,23 +47,23 @@ my @seen;
 while (my ($name, $value) = each %$table) { push @seen, "$name=$value" }
 is("@seen", 'a=1 b=2 A=3', 'each gives every value in order');
 is_deeply([values %$table], [1, 2, 3], 'so does values');
-is($table->{A}, 1, 'after that a look-up finds the first one again');
+is($table->{A}, 1, 'after the loop a look-up finds the first value again');
 
 @seen = ();
 $table->do(sub { push @seen, "@_"; 1 }, 'b', 'a');
-is("@seen", 'a 1 b 2', 'do with names takes those, as they are spelled');
+is("@seen", 'a 1 b 2', 'do with names visits only these names, and compares their case');
 @seen = ();
 $table->do(sub { push @seen, "@_"; 0 });
-is("@seen", 'a 1', 'do stops at a false answer');
+is("@seen", 'a 1', 'do stops at a false result');
 
 my $copy = $table->copy($pool);
 $copy->clear;
 is(pairs_of($copy), '', 'clear');
-is(pairs_of($table), 'a=1 b=2 A=3', 'a copy is one');
+is(pairs_of($table), 'a=1 b=2 A=3', 'a change of the copy does not change the table');
 %$copy = (x => 1);
 is(pairs_of($copy), 'x=1', 'list assignment');
 
-is(pairs_of(table(a => 1, b => 2)->overlay(table(b => 3, c => 4), $pool)), 'b=3 c=4 a=1 b=2', 'overlay puts the other in front');
+is(pairs_of(table(a => 1, b => 2)->overlay(table(b => 3, c => 4), $pool)), 'b=3 c=4 a=1 b=2', 'overlay puts the other table in front');
 
 $table = table(a => 1, b => 2);
 $table->overlap(table(B => 3, c => 4), APR::Const::OVERLAP_TABLES_SET);

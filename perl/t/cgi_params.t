@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Mehari::CGI parses every query as CGI.pm does, in every setting.
+# Checks that Mehari::CGI parses every query as CGI.pm does, with every setting of CGI.pm.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ use Mehari::CGI;
 my $own = \&CGI::parse_params;
 Mehari::CGI::install();
 isnt(\&CGI::parse_params, $own, 'installed');
-is(\&CGI::parse_params, \&Mehari::CGI::parse_params, 'ours is in place');
+is(\&CGI::parse_params, \&Mehari::CGI::parse_params, 'CGI.pm uses the parser in C');
 
 my @pieces = ('a' .. 'e', '=', '&', ';', '+', '%', '%41', '%u263a', '%uD83D%uDE00', '%ud8', '%2', '%00', '%e9', "\xe9", "\0", ' ', '%3D', '%26', '%25');
 srand 7;
@@ -35,7 +35,7 @@ for my $number (1 .. 20_000) {
     next if eq_hash($expected, $got);
     is_deeply($got, $expected, "query $query") or last if $wrong++ < 3;
 }
-is($wrong, 0, '20,000 random queries read alike');
+is($wrong, 0, 'both parsers read 20,000 random queries alike');
 
 $ENV{REQUEST_METHOD} = 'GET';
 $ENV{QUERY_STRING}   = 'a=1&a=2&b=%41+x';
@@ -50,12 +50,12 @@ is_deeply([CGI->new('x=y;z')->param], ['x', 'z'], 'a given query');
     our @ISA = 'CGI';
     sub add_parameter { my ($self, $name) = @_; $self->SUPER::add_parameter(uc $name) }
 }
-is_deeply([sort grep { defined } Shouting->new('a=1')->param], ['A'], 'a class that adds parameters itself is asked');
+is_deeply([sort grep { defined } Shouting->new('a=1')->param], ['A'], 'a subclass that adds parameters itself is called');
 
 {
     no warnings 'redefine';
     local *CGI::unescape = sub { "<$_[0]>" };
-    is_deeply([CGI->new('a=1')->param], ['<a>'], 'an unescape of the site is asked');
+    is_deeply([CGI->new('a=1')->param], ['<a>'], 'an unescape of the site is called');
 }
 
 {
@@ -64,7 +64,7 @@ is_deeply([sort grep { defined } Shouting->new('a=1')->param], ['A'], 'a class t
     local *CGI::parse_params = sub { push @{ $_[0]{'.parameters'} }, 'fixed' };
     my $theirs = \&CGI::parse_params;
     Mehari::CGI::install();
-    is(\&CGI::parse_params, $theirs, 'one that reads otherwise stays');
+    is(\&CGI::parse_params, $theirs, 'a parser with other results is not replaced');
 }
 
 done_testing;

@@ -1,4 +1,4 @@
-# CHI's own test suite over CHI::Driver::Mehari.
+# Runs CHI's own tests with CHI::Driver::Mehari.
 
 package My::Driver;
 

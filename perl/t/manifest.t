@@ -1,4 +1,4 @@
-# The distribution: MANIFEST names its files, and the files that it names exist.
+# Checks the distribution: MANIFEST names every file, and every named file exists.
 
 use strict;
 use warnings;
@@ -13,10 +13,10 @@ is(join(' ', manicheck()), '', 'every file of MANIFEST exists');
 
 is(join(' ', filecheck()), '', 'every file is in MANIFEST (`make manifest` writes it)');
 
-# An installation puts nothing in the place of another author's module.
+# An installation must not replace a module of another author.
 my $OWN = qr{\A(?:Mehari\.pm|Mehari/.*|(?:Plack/Handler|CHI/Driver|Apache/Session(?:/Store|/Lock)?)/Mehari\.pm)\z};
 my @names = map { m{\Alib/(.*)\z} } sort keys %{ ExtUtils::Manifest::maniread() };
 cmp_ok(scalar @names, '>', 100, 'there are modules');
-is(join(' ', grep { $_ !~ $OWN } @names), '', 'modules outside of Mehari/ are called Mehari');
+is(join(' ', grep { $_ !~ $OWN } @names), '', 'modules outside of Mehari/ have the name Mehari');
 
 done_testing;

@@ -1,4 +1,4 @@
-# The POD of every module: it exists, it is well formed, and the names in it exist.
+# Checks the POD of every module: it exists, it is well formed, and the methods that it names exist.
 
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use Pod::Simple::SimpleTree ();
 
 my $lib = dirname(__FILE__) . '/../lib';
 
-# The class of the methods under a heading, where it is not the module itself.
+# heading => the class of the methods below it. Other headings are about the module itself.
 my %CLASS = (
     'METHODS OF THE REQUEST'    => 'Apache2::RequestRec',
     'METHODS OF THE SERVER'     => 'Apache2::ServerRec',
@@ -21,7 +21,7 @@ my $METHODS = qr/\A(?:CLASS )?METHODS(?: OF THE \w+)?\z|\AFUNCTIONS\z/;
 
 sub text { my ($node) = @_; return ref $node ? join '', map { text($_) } @$node[2 .. $#$node] : $node }
 
-# Headings in order, each as [title, items, verbatim text].
+# Returns the sections in order, each as [title, items, verbatim text, other text].
 sub sections {
     my ($file) = @_;
     my (undef, undef, @nodes) = @{ Pod::Simple::SimpleTree->new->parse_file($file)->root };
@@ -36,15 +36,15 @@ sub sections {
     return @sections;
 }
 
-# `name(ARGUMENTS), other` gives two names.
+# Returns the names of methods in an item. `name(ARGUMENTS), other` has two names.
 sub names { my ($item) = @_; 1 while $item =~ s/\([^()]*\)//; return $item =~ /(?:\A|,)\s*(\w+)/g }
 
 sub is_perl { return $_[0] !~ /\A\s*(?:<|#! |mehari |plackup |[A-Z]\w+ )/ }
 
-# The file of another author that an error message misses.
+# Returns the missing file that an error message names, unless the file is one of ours.
 sub is_missing { return $_[0] =~ /Can't locate (\S+) in \@INC/ && !-e "$lib/$1" && !-e "$lib/Mehari/compat/$1" ? $1 : undef }
 
-# Compiles a synopsis; `use` loads its modules.
+# Compiles a synopsis. The modules that the synopsis uses are loaded.
 sub compiles {
     my ($code, $name) = @_;
     local $SIG{__WARN__} = sub { };
@@ -87,7 +87,7 @@ find({ no_chdir => 1, wanted => sub { $file{ s{\A\Q$lib\E/(?:Mehari/compat/)?}{}
 cmp_ok(scalar keys %file, '>', 100, 'there are modules');
 check($_, $file{$_}) for sort keys %file;
 
-# Long lines in code examples are allowed.
+# The POD keeps to 100 columns.
 for my $module (sort keys %file) {
     open my $in, '<', $file{$module} or die $!;
     my @wide;
@@ -95,7 +95,7 @@ for my $module (sort keys %file) {
     is("@wide", '', "$module: at most 100 columns");
 }
 
-# The POD documents every method that ModPerl::MethodLookup lists for the module.
+# The POD of a module documents every method that ModPerl::MethodLookup lists for the module.
 require ModPerl::MethodLookup;
 for my $module (ModPerl::MethodLookup::avail_modules()) {
     open my $in, '<', $file{$module} or die "$module: $!";

@@ -1,5 +1,5 @@
-# Shared by these tests. Puts the compiled modules for this perl into @INC (from `make`'s blib, or
-# built by build.pl), and runs servers.
+# Serves the tests of PSGI: puts the compiled modules for this perl into @INC, and runs servers. The
+# modules come from the folder blib of `make`, or build.pl builds them.
 
 use strict;
 use warnings;
@@ -19,14 +19,14 @@ else {
     unshift @INC, @folders;
 }
 
-# The program `mehari`; undef in a checkout where it is not built.
+# Returns the path of the program `mehari`, or undef if it is not built.
 sub program {
     return (grep { defined && -x } $ENV{MEHARI_BIN}, map { "$source/../target/$_/mehari" } qw(release debug))[0];
 }
 
 package Server {
-    # Serves an application's text, directly or by `plackup` with these arguments, beside other
-    # `files`.
+    # Starts a server for an application, given as text. `plackup`: starts plackup with these
+    # arguments in place of `mehari serve`. `files`: writes these files too, name => text.
     sub start {
         my ($class, %how) = @_;
         my $folder = File::Temp::tempdir(CLEANUP => 1);
@@ -68,7 +68,7 @@ package Server {
         return scalar <$file>;
     }
 
-    # Waits for a line to reach the log.
+    # Waits until the log has a line. Returns false if the line does not come.
     sub logged {
         my ($self, $pattern) = @_;
         for (1 .. 200) {
@@ -78,13 +78,13 @@ package Server {
         return 0;
     }
 
-    # Requests a new generation.
+    # Makes the server start a new generation.
     sub reload {
         my ($self) = @_;
         kill HUP => $self->{process};
     }
 
-    # Waits for a response.
+    # Waits until the server answers a path with the expected body.
     sub answers {
         my ($self, $target, $expected) = @_;
         for (1 .. 200) {
@@ -94,7 +94,7 @@ package Server {
         return 0;
     }
 
-    # The bytes of the response to one request on its own connection.
+    # Sends one request on a connection of its own. Returns the bytes of the response.
     sub exchange {
         my ($self, $method, $target, @fields) = @_;
         my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $self->{port}, Timeout => 10) or die "connect: $@";

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# How Mehari::PSGI finds the application in a file.
+# Tests how Mehari::PSGI loads the application of a file.
 
 use strict;
 use warnings;
@@ -36,12 +36,12 @@ subtest 'object with to_app is asked for its application' => sub {
     is $app->(), 'by Made';
 };
 
-subtest 'object that acts as code is called' => sub {
+subtest 'object with an overloaded &{} is called' => sub {
     my $app = Mehari::PSGI::load(file_of('overloaded.psgi', 'package Callable; use overload "&{}" => sub { sub { "overloaded" } }; bless {}'));
     is $app->(), 'overloaded';
 };
 
-subtest 'file runs as a program of its own' => sub {
+subtest 'file is evaluated in its own package, as a program without arguments' => sub {
     local @ARGV = ('--not', 'for the application');
     my $file = file_of('world.psgi', 'my @world = (__FILE__, $0, scalar @ARGV, __PACKAGE__); sub { @world }');
     my ($name, $program, $arguments, $package) = Mehari::PSGI::load($file)->();
@@ -49,7 +49,7 @@ subtest 'file runs as a program of its own' => sub {
     is $program,   $file;
     is $arguments, 0;
     like $package, qr/\APlack::Sandbox::.*world_2epsgi\z/;
-    isnt $0, $file, 'and only while it is loaded';
+    isnt $0, $file, '$0 is set only while the file is loaded';
 };
 
 subtest 'pragmas and names of the loader do not reach the file' => sub {
@@ -57,7 +57,7 @@ subtest 'pragmas and names of the loader do not reach the file' => sub {
     is $app->(), 'alone';
 };
 
-subtest 'file that makes perl move its stack while it is loaded' => sub {
+subtest 'file that makes perl enlarge its stack is loaded' => sub {
     my $app = Mehari::PSGI::load(file_of('tall.psgi', 'my @many = map { $_ } 1 .. 500_000; sub { scalar @many }'));
     is ref $app, 'CODE';
     is $app->(), 500_000;
@@ -69,14 +69,14 @@ subtest 'file that is not changed is loaded once' => sub {
     is Mehari::PSGI::load($file)->(), 1;
 };
 
-subtest 'changed file goes live with the next generation, not in this process' => sub {
+subtest 'changed file is not loaded again in the same process' => sub {
     my $file = file_of('change.psgi', 'sub { "old" }');
     is Mehari::PSGI::load($file)->(), 'old';
     file_of('change.psgi', 'sub { "newer" }');
     is Mehari::PSGI::load($file)->(), 'old';
 };
 
-subtest 'what is no application is refused by name' => sub {
+subtest 'result that is no application is refused with its kind' => sub {
     my $expected = qr/expected an application: a code reference or an object with to_app\n\z/;
     like reason_of(file_of('text.psgi',   '"a text"')),            qr/text\.psgi ends with "a text"; $expected/;
     like reason_of(file_of('hash.psgi',   '+{}')),                 qr/hash\.psgi ends with a reference to HASH; $expected/;
@@ -84,14 +84,14 @@ subtest 'what is no application is refused by name' => sub {
     like reason_of(file_of('other.psgi',  'bless [], "Nothing"')), qr/other\.psgi ends with an object of class Nothing; $expected/;
 };
 
-subtest 'file that does not load is refused with the words of Perl' => sub {
+subtest 'file that does not compile is refused with perl\'s message' => sub {
     like reason_of(file_of('syntax.psgi', "sub {\n  1 +\n")),       qr/syntax error at \S+syntax\.psgi line \d/;
     like reason_of(file_of('dies.psgi',   "\ndie 'on purpose'")),   qr/on purpose at \S+dies\.psgi line 2/;
     like reason_of("$folder/missing.psgi"),                         qr/missing\.psgi: No such file or directory/;
     like reason_of(file_of('module.psgi', 'use No::Such::Module')), qr/Can't locate No.Such.Module\.pm/;
 };
 
-subtest 'file that failed is tried again when it has changed' => sub {
+subtest 'file that failed is loaded again when it has changed' => sub {
     my $file = file_of('mended.psgi', 'die "broken\n"');
     is reason_of($file), "broken\n";
     file_of('mended.psgi', 'sub { "mended" }');

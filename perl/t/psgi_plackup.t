@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# `plackup -s Mehari`: it serves plackup's application, and the whole Plack::Test::Suite passes.
+# Tests `plackup -s Mehari`: it serves plackup's application and passes the whole
+# Plack::Test::Suite.
 
 use strict;
 use warnings;
@@ -16,7 +17,7 @@ my @HERE = ('--listen', '127.0.0.1:0');
 
 sub folders { my %folders = map { $_ => 1 } glob +($ENV{TMPDIR} || '/tmp') . '/mehari-????????/keeper'; return \%folders }
 
-subtest 'application file is served with what plackup puts around it' => sub {
+subtest 'application file is served with the options of plackup' => sub {
     my $server = Server->start(app => 'sub { [200, [], ["$ENV{PLACK_ENV} $Carried::text"]] }', plackup => [@HERE, '-E', 'staging', '-I', 'lib', '-M', 'Carried', 'app.psgi'],
         files => { 'lib/Carried.pm' => 'package Carried; our $text = "carried"; 1;' });
     is $server->get('/'), 'staging carried';
@@ -30,13 +31,13 @@ subtest 'application on the command line is served with its middleware' => sub {
     ok $headers->{'x-runtime'}, 'Plack::Middleware::Runtime was there';
 };
 
-subtest 'environment of the caller is the application\'s' => sub {
+subtest 'application sees the environment of the caller' => sub {
     local $ENV{MEHARI_TEST_WORD} = 'here';
     my $server = Server->start(plackup => [@HERE, '-e', 'sub { [200, [], [$ENV{MEHARI_TEST_WORD}]] }']);
     is $server->get('/'), 'here';
 };
 
-subtest 'HUP makes new workers of the same application' => sub {
+subtest 'HUP starts new workers with the same application' => sub {
     my $server = Server->start(plackup => [@HERE, '-e', 'my $made = $$; sub { [200, [], ["$made $$"]] }']);
     my ($made, $worker) = split / /, $server->get('/');
     kill HUP => $server->{process};
@@ -65,7 +66,7 @@ subtest 'nothing is left when the server ends' => sub {
     ok !kill(0, $worker), 'the worker is gone';
 };
 
-subtest 'option nobody knows is refused with those there are' => sub {
+subtest 'unknown option is refused, and the message lists the options' => sub {
     my $errors = qx($^X -I$FindBin::Bin/../lib -S plackup -s Mehari --max-request 5 -e 'sub { }' 2>&1);
     isnt $?, 0;
     like $errors, qr/Plack::Handler::Mehari has no option `max_request`; it has access_log, .*max_requests/;

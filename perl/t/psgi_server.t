@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# The rung `psgi` through a real server: the parts that the specification leaves to the server, and
-# faulty applications. Plack::Test::Suite covers the rest (tests/psgi).
+# Tests the rung `psgi` with a real server: what the specification of PSGI leaves to the server, and
+# faulty applications. Plack::Test::Suite tests the rest (psgi_plackup.t).
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ program() or plan skip_all => 'the program mehari is not built';
 my $app = do { local $/; <DATA> };
 my $server = Server->start(app => $app);
 
-subtest 'input is a handle that reads, seeks and ends' => sub {
+subtest 'input can be read and seeked like a file handle' => sub {
     is $server->post('/input', "one\ntwo\nthree"), join '|', 'read=one', 'getc=\n', 'getline=two\n', 'rest=three', 'eof=1', 'tell=13', 'again=one\n,two\n,three',
         'sysread=one', 'block=one\ntw', 'copy=three', 'beyond=0', 'stdin=';
     is $server->get('/empty'), 'eof=1 read=0 line=undef';
@@ -23,34 +23,34 @@ subtest 'input is a handle that reads, seeks and ends' => sub {
     is $server->post('/count', $large), "60000 lines, " . length($large) . ' bytes';
 };
 
-subtest 'input kept from another request is at its end' => sub {
+subtest 'input that an application has kept is empty in the next request' => sub {
     is $server->post('/keep', 'a secret'), 'kept';
     is $server->post('/kept', 'another body'), 'own=another body kept=';
     is $server->post('/kept', 'the next'), 'own=the next kept=';
 };
 
-subtest 'what an application does to its environment stays in it' => sub {
+subtest 'changes of the environment do not reach the next request' => sub {
     is $server->get('/change'), 'changed';
     is $server->get('/changed', 'X-Field: a'), 'streaming=1 version=1.1 handlers=0 own=undef';
 };
 
-subtest 'repeated fields are one value' => sub {
+subtest 'repeated fields are joined to one value' => sub {
     like $server->exchange('GET', '/fields', 'X-Field: a', 'x-field: b', 'Cookie: c=1', 'Cookie: d=2'), qr/a, b\|c=1; d=2\z/;
 };
 
-subtest 'variables of no request are seen by another' => sub {
+subtest 'variables of a request do not reach the next request' => sub {
     is $server->get('/names?a=1', 'X-Only-Now: yes'), 'HTTP_HOST,HTTP_USER_AGENT,HTTP_X_ONLY_NOW';
     is $server->get('/names'), 'HTTP_HOST,HTTP_USER_AGENT';
 };
 
-subtest 'large array bodies have a length, whatever they are made of' => sub {
+subtest 'large array bodies have a length, whatever their elements are' => sub {
     my ($status, $body, $headers) = $server->get('/large');
     is length $body, 3_000_000;
     is $headers->{'content-length'}, 3_000_000;
     is $server->get('/mixed'), "caf\xe9 7 object tied";
 };
 
-subtest 'HEAD gets the head only' => sub {
+subtest 'HEAD gets only the head' => sub {
     for my $target ('/large', '/file', '/stream', '/names') {
         my $answer = $server->exchange('HEAD', $target);
         like $answer, qr/\AHTTP\/1\.1 200 .*\r\n\r\n\z/s, $target;
@@ -74,11 +74,11 @@ subtest 'handles and objects are read and closed' => sub {
     is $server->get('/memory'), 'in memory';
 };
 
-subtest 'early hints come before the answer' => sub {
+subtest 'early hints come before the response' => sub {
     like $server->exchange('GET', '/hints'), qr/\AHTTP\/1\.1 103 [^\r]*\r\nlink: <\/a\.css>\r\n\r\nHTTP\/1\.1 200 /i;
 };
 
-subtest 'printing is no part of the answer' => sub {
+subtest 'printed text goes to the log and not to the response' => sub {
     is $server->get('/print'), 'answered';
     ok $server->logged(qr/printed to STDOUT/), 'print';
     ok $server->logged(qr/written by a child/), 'a child process';
@@ -112,12 +112,12 @@ for my $target (sort keys %refused) {
     subtest "$target answers 500 and says why" => sub {
         my ($status, $body) = $server->get($target);
         is $status, 500;
-        like $body, qr{<title>500 Internal Server Error</title>}, 'the page of the front, and nothing of the application';
+        like $body, qr{<title>500 Internal Server Error</title>}, 'the front\'s error page is sent';
         ok $server->logged($refused{$target});
     };
 }
 
-subtest 'what dies after the head has gone leaves an answer that is not complete' => sub {
+subtest 'application that dies after the head leaves an incomplete response' => sub {
     for my $target ('/dies-streaming', '/exits-streaming', '/dies-in-getline') {
         my $answer = $server->exchange('GET', $target);
         like $answer, qr/\AHTTP\/1\.1 200 /, $target;
@@ -140,7 +140,7 @@ subtest 'cleanup handlers see the environment, run in order, and may fail' => su
     is $server->get('/names'), 'HTTP_HOST,HTTP_USER_AGENT', 'and the worker goes on';
 };
 
-subtest 'child that leaves the application ends' => sub {
+subtest 'child process that returns from the application ends' => sub {
     my $pid = $server->get('/pid');
     is $server->get('/forks'), 'parent';
     is $server->get('/pid'), $pid;
@@ -151,22 +151,22 @@ subtest 'signals, separators and handles are as before for the next request' => 
     is $server->get('/clean'), 'directory=same mask=same $/=\n $\=undef $,=undef ALRM=DEFAULT selected=main::STDOUT';
 };
 
-subtest 'changed application is live with the generation that loads it' => sub {
+subtest 'changed application is used from the next generation on' => sub {
     my $before = $server->get('/');
     $server->write('sub { [200, [], ["the new one, longer than nothing"]] }');
-    is $server->get('/'), $before, 'no worker takes it by itself';
+    is $server->get('/'), $before, 'a worker does not load the changed file';
     $server->reload;
     ok $server->answers('/', 'the new one, longer than nothing');
     $server->write('sub { [200, [], ["broken"]] ');
     $server->reload;
     ok $server->logged(qr/Missing right curly/);
-    is $server->get('/'), 'the new one, longer than nothing', 'what does not load is thrown away';
+    is $server->get('/'), 'the new one, longer than nothing', 'an application that does not compile is not used';
     $server->write('sub { [200, [], ["mended again"]] }');
     $server->reload;
     ok $server->answers('/', 'mended again');
 };
 
-is $server->stop, 0, 'the server ends as it should';
+is $server->stop, 0, 'the server ends with status 0';
 
 done_testing;
 

@@ -1,5 +1,5 @@
-# Mehari::State::Redis::Connection: a server's possible replies, and the replies that are refused
-# before they take memory or time.
+# Tests Mehari::State::Redis::Connection with all kinds of replies. Some invalid replies would take
+# much memory or time; they are refused early.
 
 use strict;
 use warnings;
@@ -11,8 +11,8 @@ use Mehari::State::Redis::Connection ();
 
 my $folder = tempdir(CLEANUP => 1);
 
-# The result of a call when the server answers every connection's first command with a number and
-# the second with `$said`.
+# Returns the result of a call to a server that answers the first command of a connection with a
+# number and the second command with `$said`.
 sub ask {
     my ($said) = @_;
     my $path = "$folder/" . ++our $count;
@@ -20,7 +20,7 @@ sub ask {
     my $server = fork // die "fork: $!";
     unless ($server) {
         $SIG{PIPE} = 'IGNORE';
-        for (1 .. 2) { # a connection that was closed is opened once more
+        for (1 .. 2) { # after a closed connection, the client connects once more
             my $client = $listener->accept or last;
             sysread $client, my $asked, 4096;
             syswrite $client, ":1\r\n";
@@ -42,18 +42,18 @@ sub ask {
 is ask("+PONG\r\n"), 'PONG', 'a word';
 is ask(":-7\r\n"), -7, 'a number';
 is ask("\$3\r\na\r\n\r\n"), "a\r\n", 'a string with the end of a line in it';
-is ask("\$-1\r\n"), undef, 'nothing';
+is ask("\$-1\r\n"), undef, 'undef';
 is_deeply ask("*2\r\n\$1\r\na\r\n*1\r\n:2\r\n"), ['a', [2]], 'a list in a list';
 is ${ ask("-ERR no\r\n") }, 'ERR no', 'an error of the server';
 
 my @strange = (
     ['another protocol' => "HTTP/1.1 400 Bad Request\r\n\r\n"],
-    ['a number that is none' => ":one\r\n"],
-    ['a string longer than Redis keeps' => "\$9999999999\r\nabc"],
-    ['a string longer than it says' => "\$1\r\nabc\r\n"],
+    ['an invalid number' => ":one\r\n"],
+    ['a string longer than the limit of Redis' => "\$9999999999\r\nabc"],
+    ['a string longer than its stated length' => "\$1\r\nabc\r\n"],
     ['a list of billions' => "*9999999999\r\n"],
-    ['lists without end' => "*1\r\n" x 10_000],
-    ['a line without end' => 'x' x 200_000],
+    ['endless nested lists' => "*1\r\n" x 10_000],
+    ['an endless line' => 'x' x 200_000],
     ['more replies than commands' => "+PONG\r\n+PONG\r\n"],
 );
 for my $case (@strange) {
@@ -63,7 +63,7 @@ for my $case (@strange) {
 }
 like ${ ask('') }, qr/closed the connection/, 'no reply';
 
-# A server whose reply never ends: `$piece` again and again.
+# Calls a server whose reply never ends: `$first`, then `$piece` again and again. Returns the error.
 sub drip {
     my ($first, $piece) = @_;
     my $path = "$folder/" . ++our $count;

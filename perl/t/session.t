@@ -1,4 +1,4 @@
-# Apache::Session over Mehari::State.
+# Tests Apache::Session with Mehari::State as its store.
 
 use strict;
 use warnings;
@@ -18,13 +18,13 @@ my $id = $new{_session_id};
 untie %new;
 
 tie my %known, 'Apache::Session::Mehari', $id, $option;
-is($known{name}, 'ann', 'what was kept is there');
-is_deeply($known{deep}, { list => [1, 2] }, 'of any depth');
+is($known{name}, 'ann', 'a stored value is read again');
+is_deeply($known{deep}, { list => [1, 2] }, 'a stored structure is read again');
 delete $known{name};
 $known{count} = 0;
 untie %known;
 
-# Ten processes count; no increment is lost.
+# Ten processes increment a value of the session. No increment may be lost.
 my @children = map { fork || do {
     for (1 .. 20) {
         tie my %session, 'Apache::Session::Mehari', $id, $option;
@@ -37,14 +37,14 @@ waitpid $_, 0 for @children;
 
 my %flex = (%$option, Store => 'Mehari', Lock => 'Mehari', Generate => 'MD5', Serialize => 'Storable');
 tie my %session, 'Apache::Session::Flex', $id, \%flex;
-is($session{count}, 200, 'one process at a time for a session');
-ok(!exists $session{name}, 'what was taken out is gone');
+is($session{count}, 200, 'no increment is lost');
+ok(!exists $session{name}, 'a deleted value is gone');
 tied(%session)->delete;
 untie %session;
 
-ok(!eval { tie my %gone, 'Apache::Session::Mehari', $id, $option; 1 }, 'a session that was deleted is not there');
-like($@, qr/does not exist/, 'and says so');
-ok(!eval { tie my %nowhere, 'Apache::Session::Mehari', undef, {}; 1 }, 'no name');
-like($@, qr/FileName is missing; expected/, 'says what was expected');
+ok(!eval { tie my %gone, 'Apache::Session::Mehari', $id, $option; 1 }, 'a deleted session cannot be opened');
+like($@, qr/does not exist/, 'the message says that the session does not exist');
+ok(!eval { tie my %nowhere, 'Apache::Session::Mehari', undef, {}; 1 }, 'a missing FileName is refused');
+like($@, qr/FileName is missing; expected/, 'the message says what was expected');
 
 done_testing;
