@@ -1,12 +1,11 @@
 package DebianRoot;
-# A minimal Debian of any release in a temporary directory. Commands run in it with their own
-# namespaces.
-# tests/fresh, .ci/run and tests/perls use it. It writes only to that directory and leaves nothing
-# behind.
+# Makes a root: a minimal Debian of any release in a temporary directory. Commands run in the root
+# with namespaces of their own. tests/fresh, .ci/run and tests/perls use this module. It writes only
+# to the temporary directory and leaves nothing behind.
 #
-# Packages come from the sources of this machine's apt. `download` fetches them while there is a
-# network; the installation and the commands see only the loopback interface. The root's user is
-# root. The caller is root too, or has a range of user ids (/etc/subuid).
+# Packages come from the apt sources of this machine. `download` fetches packages with the machine's
+# network. The installation and the commands see only the loopback interface. Commands run as root
+# of the namespaces. The caller is root, or has a range of user ids (/etc/subuid).
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -26,7 +25,7 @@ my @USER     = $> == 0 ? () : qw(--user --map-root-user --map-auto);
 my @OWN      = qw(--mount --pid --ipc --uts --fork --kill-child);
 my @DEVICES  = grep { -e "/dev/$_" } qw(null zero full random urandom tty fuse);
 
-# The reason why this machine cannot make a root; '' if it can.
+# Returns the reason why this machine cannot make a root, or '' if it can.
 sub obstacle {
     my $said = qx(unshare @USER @OWN --net mount -t tmpfs none /mnt 2>&1);
     return $said =~ s/\s+\z//r || 'unshare fails' if $?;
@@ -34,22 +33,24 @@ sub obstacle {
     return '';
 }
 
-# The directory of all written files. `remove` deletes it, and runs also at the end and on a signal.
-# It is not in /tmp, which may be in memory: a build takes gigabytes.
+# The directory of all written files. `remove` deletes it. `remove` also runs at the end of the
+# process and on a signal. The directory is not in /tmp, because /tmp may be in memory and a build
+# takes gigabytes.
 my $folder;
 my $maker = $$;
 sub folder {
     return $folder //= tempdir('mehari-root-XXXXXX', DIR => $ENV{TMPDIR} // '/var/tmp');
 }
 
-# Where the archives of roots are kept between runs; undef: they are made anew each time.
+# The directory in which archives of roots are kept between runs. undef: each run makes its roots
+# anew.
 my $kept;
 sub keep {
     ($kept) = @_;
     make_path($kept);
 }
 
-# The process that currently runs in the root.
+# The number of the process that runs in the root, or undef.
 my $running;
 sub remove {
     return if $$ != $maker;
@@ -62,7 +63,8 @@ sub remove {
 $SIG{$_} = sub { remove(); exit 130 } for qw(INT TERM HUP PIPE);
 END { my $status = $?; remove(); $? = $status }
 
-# Makes a root of SUITE: apt, the essential packages and the named packages. Dies if that fails.
+# Makes a root of the release SUITE with apt, the essential packages and the named packages. Dies if
+# this fails.
 sub new {
     my ($class, $suite, @packages) = @_;
     my $self    = bless {suite => $suite, path => folder() . "/$suite", rust => '', work => '/'}, $class;
@@ -80,15 +82,15 @@ sub archive {
     my @mirrors = map { "deb $_" } sources($self->{suite});
     my $mode    = $> == 0 ? 'root' : 'unshare';
     my @apt     = qx(apt-config dump) =~ /^(Acquire::https?::.*\S)$/mg;
-    push @apt, 'Acquire::Check-Valid-Until "false";' if $self->{suite} =~ $UNSTABLE; # a mirror may be behind
+    push @apt, 'Acquire::Check-Valid-Until "false";' if $self->{suite} =~ $UNSTABLE; # a mirror may be old
     my @include = @packages ? '--include=' . join ',', @packages : ();
     unlink "$archive.new.tar";
     $self->quietly('mmdebstrap', '--variant=minbase', "--mode=$mode", (map { "--aptopt=$_" } @apt), @include, $self->{suite}, "$archive.new.tar", @mirrors);
     rename "$archive.new.tar", $archive or die "tests: $archive: $!\n";
 }
 
-# Saves a folder of the root, and restores it in this or another root. The archive belongs to this
-# user.
+# `save` saves a folder of the root as an archive. `restore` unpacks the archive in this or another
+# root. The archive belongs to the user of this process.
 sub save {
     my ($self, $archive, $inner) = @_;
     $self->in_place("tar -cf - '$inner' >'$archive.new'");
@@ -100,8 +102,8 @@ sub restore {
     $self->quietly('unshare', @USER, '--mount', 'tar', '-C', $self->{path}, '--exclude=./dev/*', '-xpf', $archive);
 }
 
-# The Debian lines of this machine's sources, for SUITE. Without such a line mmdebstrap uses its
-# default mirror.
+# Returns the lines for Debian in this machine's apt sources, changed to SUITE. Without such lines
+# mmdebstrap uses its default mirror.
 sub sources {
     my ($suite) = @_;
     my ($own)   = qx(cat /etc/os-release) =~ /^VERSION_CODENAME=(\w+)$/m or return;
@@ -115,8 +117,8 @@ sub sources {
     return sort keys %lines;
 }
 
-# Copies the checkout's last commit as `git clone` does, and the crates for its build. Rust itself
-# is mounted.
+# Copies the last commit of the checkout as `git clone` does, and the crates for the build. Rust
+# itself is mounted and not copied.
 sub bring {
     my ($self, $clone) = @_;
     my $sysroot = qx(rustc --print sysroot);
@@ -130,21 +132,21 @@ sub bring {
     $self->{work} = "$PLACE/$clone";
 }
 
-# Fetches the packages of lists in packaging/needs without installing them.
+# Downloads the packages of these lists in packaging/needs, but does not install them.
 sub download {
     my ($self, @lists) = @_;
     my $status = $self->enter(0, "packaging/install-needs --download-only @lists", {}, sub { });
     die "tests: the packages of @lists cannot be fetched for $self->{suite}\n" if $status;
 }
 
-# Runs a line of sh in the clone, without a network; returns its exit status. `$line` gets each line
-# of its output.
+# Runs a line of sh in the clone, without a network. Returns the exit status. `$line` is called with
+# each line of the output.
 sub run {
     my ($self, $command, $env, $line) = @_;
     return $self->enter(1, $command, $env, $line // sub { print $_[0] });
 }
 
-# The same with this machine's network.
+# Does the same with this machine's network.
 sub run_online {
     my ($self, $command) = @_;
     my $said = '';
@@ -168,7 +170,7 @@ sub enter {
     return $? >> 8 || $?;
 }
 
-# Its directory, for the next root.
+# Deletes the root and makes its directory free for the next root.
 sub discard {
     my ($self) = @_;
     system 'unshare', @USER, '--mount', 'rm', '-rf', $self->{path};
@@ -196,7 +198,7 @@ sub quietly {
     die "tests: `$words[0]` failed for $self->{suite}\n";
 }
 
-# From here on within the namespaces: unshare(1) starts this file as its program.
+# The code below runs inside the namespaces: unshare(1) starts this file as a program.
 main(@ARGV) unless caller;
 
 sub main {
@@ -208,7 +210,7 @@ sub main {
         mount('--bind', $rust, "$root/opt/rust");
         mount('-o', 'remount,bind,ro', "$root/opt/rust");
     }
-    # A process under chroot(2) may not create namespaces, but some tests do.
+    # Some tests create namespaces, which a process under chroot(2) may not do.
     chdir $root or die "tests: $root: $!\n";
     system('pivot_root', '.', 'mnt') == 0 && system('/bin/umount', '-l', '/mnt') == 0 or die "tests: pivot_root $root failed\n";
     my $child = fork // die "tests: fork: $!\n";
@@ -217,7 +219,7 @@ sub main {
         %ENV = (PATH => $PATH, HOME => $HOME, TERM => $ENV{TERM} // 'dumb', CARGO_NET_OFFLINE => 'true', map { split /=/, $_, 2 } @env);
         exec '/bin/sh', '-c', $command or die "tests: /bin/sh: $!\n";
     }
-    # This process is the first of these namespaces, so it becomes the parent of all orphans.
+    # This process is the first process of its namespace, so it becomes the parent of all orphans.
     my $status;
     while ((my $ended = wait) != $child) { last if $ended == -1 }
     $status = $?;
@@ -245,7 +247,7 @@ sub mount {
     system('mount', @_) == 0 or die "tests: mount @_ failed\n";
 }
 
-# ioctl(2) SIOCGIFFLAGS, SIOCSIFFLAGS of netdevice(7).
+# Starts the loopback interface with SIOCGIFFLAGS and SIOCSIFFLAGS of ioctl(2), see netdevice(7).
 sub raise_loopback {
     socket my $socket, AF_INET, SOCK_DGRAM, 0 or die "tests: socket: $!\n";
     my $request = pack 'a16 s x22', 'lo', 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# One check of the installed package, inside a root of tests/packages: `installed.pl CHECK`. Dies
-# with the reason.
+# Runs one check of the installed package, inside a root of tests/packages: `installed.pl CHECK`. If
+# the check fails, it dies with the reason.
 use strict;
 use warnings;
 use Fcntl qw(F_SETFD);
@@ -20,7 +20,7 @@ my %CHECKS = (
     'removal keeps the configuration'         => \&removal,
     'purge leaves nothing'                    => \&purge,
 );
-# The unit makes it; there is no systemd here.
+# The unit's RuntimeDirectory= makes this folder, but there is no systemd in the root.
 run(qw(install -d -o mehari -g mehari /run/mehari)) if getpwnam 'mehari';
 $CHECKS{ $ARGV[0] }->();
 
@@ -60,7 +60,7 @@ END
     expect($server, '/cgi-bin/script.cgi?a=b', qr/^script b$/);
     expect($server, '/app', qr/^application [\d.]+$/);
     stop($server);
-    # The package has the modules of this perl: nothing was built.
+    # The package contains the modules for this perl, so nothing was built.
     my @built = grep { -d } glob '/var/lib/mehari/.cache/mehari/perl/* /usr/share/mehari/perl/build/*';
     !@built or die "the server built the modules anew: @built\n";
 }
@@ -71,7 +71,7 @@ sub plackup_runs {
     stop($server);
 }
 
-# mod_perl's modules lie where only the server finds them.
+# Checks that mod_perl's modules are in a folder where only the server finds them.
 sub names_are_own {
     my @modules = grep { m{/perl5/} && -f } split /\n/, output(qw(dpkg -L mehari));
     @modules > 100 or die 'expected the modules, not ' . @modules . "\n";
@@ -90,7 +90,8 @@ sub manual_is_there {
     }
 }
 
-# As systemd does with mehari.socket: the socket outlives the server, and its queue holds clients.
+# Upgrades the package under load. The socket stays open as with systemd's mehari.socket, so its
+# queue keeps clients while the server is replaced.
 sub upgrade_loses_nothing {
     my $socket = IO::Socket::INET->new(Listen => 1024, LocalAddr => '127.0.0.1', LocalPort => 0) or die "no socket: $!\n";
     my $port   = $socket->sockport;
@@ -114,7 +115,7 @@ sub upgrade_loses_nothing {
     $bad == 0 or die "$bad requests failed\n";
 }
 
-# Writes a line for each request until TERM.
+# Sends requests until TERM, and writes a line for each of them.
 sub load {
     my ($port, $to) = @_;
     my $ends = 0;
@@ -127,13 +128,13 @@ sub load {
     }
 }
 
-# Waits for this many requests; a failed one is an error.
+# Waits until this many requests were answered. Dies if a request has failed.
 sub until_line {
     my ($from, $count) = @_;
     while ($count-- > 0) { my $line = <$from> // die "the client ended\n"; $line eq "good\n" or die "a request failed: $line" }
 }
 
-# The same package with a later version.
+# Makes the same package with a later version.
 sub repack {
     my ($old, $new) = @_;
     run(qw(rm -rf /srv/repacked));
@@ -150,12 +151,13 @@ sub removal {
 
 sub purge {
     run(qw(apt-get purge -y mehari));
-    # What these checks wrote, and what the unit's RuntimeDirectory= and PrivateTmp= remove.
+    # Remove what these checks have written, and what systemd would remove (RuntimeDirectory=,
+    # PrivateTmp=).
     run(qw(rm -rf /srv/repacked /srv/newer.deb /srv/site /srv/site.conf /run/mehari), glob '/tmp/mehari-*');
     open my $in, '<', '/srv/before' or die $!;
     my %before = map { $_ => 1 } <$in>;
     my %owned  = map { ("$_\n" => 1) } split /\n/, output('sh', '-c', 'cat /var/lib/dpkg/info/*.list');
-    # What apt, dpkg and other packages write for themselves.
+    # Matches the files that apt, dpkg and other packages write.
     my $others = qr{^/(?:var/lib/(?:dpkg|apt|systemd|pam|deb-systemd)|var/(?:cache|log)/|etc/(?:alternatives|.*-$|ld\.so\.cache|ssl/certs|perl)|usr/(?:share/|local/)|run/|tmp/|proc|sys|dev|srv/)};
     my @left = grep { !$before{$_} && !$owned{$_} && (/mehari/ || $_ !~ $others) } split /^/, output(qw(find / -xdev -not -path /srv/*));
     !@left or die "left behind:\n@left";
@@ -171,7 +173,7 @@ sub serve_on {
     return started(['mehari', 'serve', '-f', $CONF], $socket);
 }
 
-# Starts the command and waits for its ready line; the socket becomes descriptor 3.
+# Starts the command and waits for its ready line. A socket that is given becomes descriptor 3.
 sub started {
     my ($command, $socket) = @_;
     my ($uid, $gid) = (getpwnam 'mehari')[2, 3];

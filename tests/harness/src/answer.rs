@@ -1,6 +1,6 @@
 //! A response as the client received it.
 
-/// One response. Field names keep the case they were sent in.
+/// One response. Field names keep the case in which the server sent them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// `HTTP/1.1`
@@ -9,21 +9,22 @@ pub struct Answer {
     pub reason: String,
     pub fields: Vec<(String, Vec<u8>)>,
     pub body: Vec<u8>,
-    /// Statuses of the 1xx responses that came before.
+    /// The statuses of the 1xx responses that came before this response.
     pub interim: Vec<u16>,
     /// False if the connection ended before the announced length or the last chunk.
     pub complete: bool,
 }
 
 impl Answer {
-    /// The single value of a field. `None`: the field is missing. Panics if the field is repeated.
+    /// Returns the value of a field, or `None` if the field is missing. Panics if the field is
+    /// repeated.
     pub fn field(&self, name: &str) -> Option<String> {
         let mut values = self.all(name);
         assert!(values.len() <= 1, "{name} came {} times", values.len());
         values.pop()
     }
 
-    /// Every value of a field, in order.
+    /// Returns every value of a field, in order.
     pub fn all(&self, name: &str) -> Vec<String> {
         self.fields
             .iter()
@@ -36,7 +37,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body, after a check of the status.
+    /// Returns the body. Panics if the status is another one.
     #[track_caller]
     pub fn expect(&self, status: u16) -> String {
         assert_eq!(
@@ -50,8 +51,8 @@ impl Answer {
         self.text()
     }
 
-    /// The script's part of a response: status, the script's fields sorted by name, and body.
-    /// Fields that servers add (Date, Server, framing) are left out.
+    /// Returns the script's part of a response: the status, the script's fields sorted by name, and
+    /// the body. Fields that servers add (Date, Server, framing) are left out.
     pub fn essence(&self) -> Essence {
         let mut fields: Vec<_> = self
             .fields
@@ -59,7 +60,8 @@ impl Answer {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
             .filter(|(name, _)| !OF_THE_SERVER.contains(&name.as_str()))
             .collect();
-        // A stable sort, because the order of fields with one name is part of the answer.
+        // The sort is stable, because the order of fields with the same name is part of the
+        // response.
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         Essence {
             status: self.status,
@@ -80,7 +82,7 @@ pub(crate) const OF_THE_SERVER: &[&str] = &[
     "x-request-id",
 ];
 
-/// See [`Answer::essence`].
+/// The result of [`Answer::essence`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Essence {
     pub status: u16,

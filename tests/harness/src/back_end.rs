@@ -1,4 +1,5 @@
-//! A back end written by a test. It reads whole requests, and the test chooses the answers.
+//! Serves as a back end for the server under test. It reads whole requests, and the test chooses
+//! the responses.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,7 +13,7 @@ pub struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// The value of a field.
+    /// Returns the value of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (known, value) = line.split_once(": ")?;
@@ -23,7 +24,7 @@ impl ReceivedRequest {
 
 type Answering = dyn Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync;
 
-/// Listens until it is dropped. Each connection has a thread.
+/// A back end that listens until it is dropped. Each connection has a thread.
 pub struct BackEnd {
     pub address: SocketAddr,
     pub connections: Arc<AtomicUsize>,
@@ -33,7 +34,7 @@ pub struct BackEnd {
 }
 
 impl BackEnd {
-    /// `answer` gets each request and returns whether the connection continues.
+    /// Starts a back end. `answer` gets each request and returns whether the connection stays open.
     pub fn start(
         answer: impl Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync + 'static,
     ) -> BackEnd {
@@ -41,7 +42,7 @@ impl BackEnd {
         BackEnd::on(listener, answer)
     }
 
-    /// Starts at the address of an earlier back end.
+    /// Starts a back end at the address of an earlier one.
     pub fn at(
         address: SocketAddr,
         answer: impl Fn(ReceivedRequest, &mut TcpStream) -> bool + Send + Sync + 'static,
@@ -54,7 +55,7 @@ impl BackEnd {
         BackEnd::on(listener.expect("the port is free again"), answer)
     }
 
-    /// Sends the same bytes to every client and closes.
+    /// Starts a back end that sends the same bytes to every client and closes the connection.
     pub fn saying(answer: &'static [u8]) -> BackEnd {
         BackEnd::start(move |_, stream| {
             let _ = stream.write_all(answer);
@@ -104,7 +105,7 @@ impl BackEnd {
 }
 
 impl Drop for BackEnd {
-    /// Behaves like a killed process: it no longer listens, and every connection closes.
+    /// Closes the listener and every connection, as the kernel does for a killed process.
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.address);
@@ -158,7 +159,7 @@ fn fill(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// An answer with a Content-Length.
+/// Returns a 200 response with a Content-Length.
 pub fn answer(text: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}",

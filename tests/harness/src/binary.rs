@@ -1,10 +1,10 @@
-//! Paths of the program under test and of the fixtures.
+//! Finds the program under test and the fixtures.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The top of the checkout.
+/// Returns the top folder of the checkout.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -13,19 +13,19 @@ pub fn workspace() -> PathBuf {
         .to_path_buf()
 }
 
-/// A folder or file under `tests/fixtures`.
+/// Returns the path of a folder or file under `tests/fixtures`.
 pub fn fixture(name: &str) -> PathBuf {
     workspace().join("tests/fixtures").join(name)
 }
 
-/// A folder under `tests/programs`: the configuration of a real program, and files that its package
-/// lacks.
+/// Returns the path of a folder under `tests/programs`. Such a folder has the configuration of a
+/// real program, and files that the program's package lacks.
 pub fn program_folder(name: &str) -> PathBuf {
     workspace().join("tests/programs").join(name)
 }
 
-/// Whether other users can enter the checkout. Below a private folder, such as root's home, a
-/// server that becomes another user cannot.
+/// Returns whether other users can enter the checkout. They cannot if it lies below a private
+/// folder, such as root's home. A server that becomes another user could not read its files then.
 pub fn is_open_to_others() -> bool {
     workspace().canonicalize().is_ok_and(|top| {
         top.ancestors().all(|folder| {
@@ -35,7 +35,7 @@ pub fn is_open_to_others() -> bool {
     })
 }
 
-/// `MEHARI_BIN`, or else the newer one of the release and the debug build.
+/// Returns the path in `MEHARI_BIN`, or else the newer one of the release and the debug build.
 pub fn mehari() -> PathBuf {
     if let Some(path) = std::env::var_os("MEHARI_BIN") {
         return PathBuf::from(path);

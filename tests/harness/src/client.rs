@@ -1,7 +1,7 @@
-//! A small HTTP/1.1 client that accepts only what RFC 9112 allows.
+//! Is a small HTTP/1.1 client that accepts only what RFC 9112 allows.
 //!
-//! A test writes malformed bytes with [`Connection::write`]. Responses are always parsed strictly,
-//! so a wrong framing fails the test.
+//! A test can send malformed bytes with [`Connection::write`]. The client always parses responses
+//! strictly, so wrong framing fails the test.
 
 use crate::head::{malformed, parse_head, position};
 use crate::{Answer, Request, PATIENCE};
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A connection to the server, and received bytes that are not used yet.
+/// A connection to the server, and the received bytes that belong to no response yet.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -42,7 +42,7 @@ impl Connection {
         self
     }
 
-    /// Sends raw bytes. A server may close before it has read all, so a failure is ignored.
+    /// Sends raw bytes. Ignores a failure, because a server may close before it has read all bytes.
     pub fn write(&mut self, bytes: &[u8]) -> &mut Self {
         let _ = self.stream.write_all(bytes);
         self
@@ -58,7 +58,7 @@ impl Connection {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
-    /// Reads one response to a request of this method.
+    /// Reads one response to a request with this method.
     pub fn read_answer(&mut self, method: &str) -> io::Result<Answer> {
         let mut interim = Vec::new();
         loop {
@@ -136,8 +136,8 @@ impl Connection {
                 answer.complete = false;
                 return Ok(());
             }
-            // Trailer fields and an empty line follow the last chunk. An empty line follows any
-            // other.
+            // Trailer fields and an empty line follow the last chunk. Only an empty line follows
+            // each other chunk.
             loop {
                 match self.take_line()? {
                     None => {
@@ -157,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Returns false if the connection ends first.
+    /// Appends this many bytes of the stream. Returns false if the connection ends before.
     fn read_exactly(&mut self, length: usize, into: &mut Vec<u8>) -> io::Result<bool> {
         let mut left = length;
         loop {
@@ -186,7 +186,8 @@ impl Connection {
         }
     }
 
-    /// Reads what has arrived; 0 at the end of the stream. A reset counts as the end.
+    /// Reads the bytes that have arrived, and returns their number: 0 at the end of the stream. A
+    /// reset counts as the end.
     pub fn fill(&mut self) -> io::Result<usize> {
         let mut piece = [0u8; 65536];
         match again(|| self.stream.read(&mut piece)) {
@@ -199,23 +200,24 @@ impl Connection {
         }
     }
 
-    /// Received bytes that are not part of a response yet.
+    /// Returns the received bytes that belong to no response yet.
     pub fn unread(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Discards `count` bytes that [`Connection::unread`] showed.
+    /// Discards the first `count` bytes of [`Connection::unread`].
     pub fn forget(&mut self, count: usize) {
         self.buffer.drain(..count);
     }
 
-    /// Whether the server closes the connection within the client's patience without sending more.
+    /// Returns whether the server closes the connection without sending more bytes. Waits for it as
+    /// long as the time limit of the connection allows.
     pub fn is_closed_by_server(&mut self) -> bool {
         self.buffer.is_empty() && matches!(self.fill(), Ok(0))
     }
 }
 
-/// Repeats a system call that a stopped and continued test process has interrupted.
+/// Repeats a system call that was interrupted because the test process was stopped and continued.
 fn again<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     loop {
         match call() {

@@ -1,16 +1,16 @@
-//! A browser's cookies for one site. An expired cookie is removed.
+//! Keeps the cookies of one site as a browser does.
 
 use crate::{Answer, Request};
 use std::collections::BTreeMap;
 
-/// Cookies by name. Paths and domains are ignored, because a test uses one site.
+/// The cookies by name. Paths and domains are ignored, because a test uses one site.
 #[derive(Default)]
 pub struct Cookies {
     values: BTreeMap<String, String>,
 }
 
 impl Cookies {
-    /// Keeps the cookies that the answer sets.
+    /// Keeps the cookies that a response sets, and removes those that it lets expire.
     pub fn keep(&mut self, answer: &Answer) {
         for line in answer.all("set-cookie") {
             let (pair, attributes) = line.split_once(';').unwrap_or((&line, ""));
@@ -43,7 +43,7 @@ impl Cookies {
     }
 }
 
-/// Whether the cookie has a date in the past, by which programs delete it.
+/// Returns whether the cookie's date is in the past. Programs delete a cookie in this way.
 fn is_over(attributes: &str) -> bool {
     let attributes = attributes.to_ascii_lowercase();
     attributes.contains("max-age=0")

@@ -1,4 +1,4 @@
-//! Many concurrent clients, each on its own thread, and a count of failures.
+//! Runs many concurrent clients, each on its own thread, and counts failures.
 
 use crate::client::Connection;
 use crate::Answer;
@@ -13,7 +13,7 @@ pub struct Crowd {
     pub address: SocketAddr,
     pub clients: usize,
     pub requests: usize,
-    /// One connection per client instead of one per request.
+    /// Whether a client sends all its requests on one connection, and not each on a new one.
     pub keep_alive: bool,
 }
 
@@ -21,16 +21,16 @@ pub struct Crowd {
 #[derive(Debug, Default)]
 pub struct LoadOutcome {
     pub succeeded: usize,
-    /// The failures, the first few as text.
+    /// The failures. Only the first few have a text.
     pub failures: Vec<String>,
     pub failed: usize,
-    /// How often a connection was opened again because a response had closed it.
+    /// How often a client opened a new connection because a response had closed the old one.
     pub reopened: usize,
 }
 
 impl Crowd {
-    /// Sends `request(number)` and checks every answer with `is_right`. Nothing is sent twice: a
-    /// missing answer is a failure.
+    /// Sends `request(number)` for each number and checks every response with `is_right`. A missing
+    /// response is a failure: the client does not repeat the request.
     pub fn run(
         &self,
         request: impl Fn(usize) -> Request + Sync,
@@ -49,8 +49,8 @@ impl Crowd {
         total.into_inner().expect("no panic under the lock")
     }
 
-    /// Repeats the load until `is_enough`, for a test that acts meanwhile. A fast machine therefore
-    /// cannot finish too early.
+    /// Repeats the load until `is_enough` returns true, for a test that does something during the
+    /// load. On a fast machine the load therefore does not end too early.
     pub fn run_until(
         &self,
         is_enough: impl Fn() -> bool,

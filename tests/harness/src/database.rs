@@ -1,4 +1,5 @@
-//! A test's own database: a temporary instance, reached by a Unix socket and removed at the end.
+//! Runs a database server for one test. The server listens on a Unix socket, and its data are
+//! removed at the end.
 
 use crate::needs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +22,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// `None`: the engine is not installed, and the test counts as skipped.
+    /// Starts an empty database. Returns `None` if the engine is not installed; the test then
+    /// counts as skipped.
     pub fn start(engine: Engine) -> Option<Database> {
         if !needs::packages(engine.packages()) {
             return None;
@@ -30,7 +32,7 @@ impl Database {
             .prefix("mehari-db-")
             .tempdir()
             .expect("a temporary folder can be made");
-        // The engine's user writes here, and any worker must reach the socket.
+        // The engine has another user and writes to this folder. Any worker must reach the socket.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777))
             .expect("own folder");
         let mut database = Database {
@@ -43,7 +45,7 @@ impl Database {
         Some(database)
     }
 
-    /// The data source name for DBI.
+    /// Returns the data source name for DBI.
     pub fn dsn(&self) -> String {
         let folder = self.folder.path().display();
         match self.engine {
@@ -53,7 +55,7 @@ impl Database {
         }
     }
 
-    /// SQLite accepts any name.
+    /// Returns the name of the database's user. SQLite accepts any name.
     pub fn user(&self) -> &'static str {
         "site"
     }
@@ -181,7 +183,8 @@ impl Database {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Lets Apache's children, which have another user, write to the file.
+    /// Lets all users write to the file, because Apache's children have another user than the
+    /// tests.
     pub fn open_to_all(&self) {
         let file = self.folder.path().join("site.sqlite");
         if file.exists() {
@@ -200,7 +203,7 @@ impl Drop for Database {
 const MARIADB: &str = "/usr/sbin/mariadbd";
 
 impl Engine {
-    /// The packages of the engine and its driver.
+    /// Returns the Debian packages of the engine and its driver.
     fn packages(self) -> &'static [&'static str] {
         match self {
             Engine::Sqlite => &["libdbd-sqlite3-perl"],
@@ -210,7 +213,7 @@ impl Engine {
     }
 }
 
-/// Returns the folder of PostgreSQL's programs. Debian has one per version.
+/// Returns the path of one of PostgreSQL's programs. Debian has a folder for each version.
 fn postgres(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -220,7 +223,7 @@ fn postgres(name: &str) -> PathBuf {
     newest.unwrap_or_default().join("bin").join(name)
 }
 
-/// Runs a program as its package's user, because neither engine runs as root.
+/// Returns a command that runs a program as another user, because neither engine runs as root.
 fn as_user(user: &str, program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);

@@ -1,4 +1,5 @@
-//! Runs a script in a new perl as CGI/1.1 (RFC 3875). The rungs must give the same answer.
+//! Runs a script in a new perl process as CGI/1.1 (RFC 3875) says. The rungs must give the same
+//! response.
 
 use crate::answer::Essence;
 use crate::head::position;
@@ -9,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// What a fresh process printed and how it ended.
+/// What the process printed and how it ended.
 #[derive(Debug, Clone)]
 pub struct Fresh {
     pub stdout: Vec<u8>,
@@ -38,7 +39,7 @@ pub fn run(script: &Path, rung: Rung, request: &Request) -> Fresh {
     let mut child = command
         .spawn()
         .unwrap_or_else(|error| panic!("{}: {error}", script.display()));
-    // A script need not read its input.
+    // A script need not read its input, so a write may fail.
     let mut stdin = child.stdin.take().expect("it was piped");
     let body = request.body.clone().unwrap_or_default();
     let _ = stdin.write_all(&body);
@@ -88,7 +89,7 @@ fn environment(url: &str, script: &Path, request: &Request) -> Vec<(String, Stri
 }
 
 impl Fresh {
-    /// The response in this output. `None`: there is no valid header block.
+    /// Returns the response that was printed, or `None` if there is no valid header block.
     pub fn essence(&self) -> Option<Essence> {
         let (head, body) = split(&self.stdout)?;
         let mut essence = Essence {
@@ -114,13 +115,13 @@ impl Fresh {
         Some(essence)
     }
 
-    /// Whether a signal ended the process.
+    /// Returns whether a signal ended the process.
     pub fn was_killed(&self) -> bool {
         self.status.signal().is_some()
     }
 }
 
-/// Header block and body; LF and CRLF may be mixed.
+/// Splits the output into the header block and the body. LF and CRLF may be mixed.
 fn split(output: &[u8]) -> Option<(&[u8], &[u8])> {
     let lf = position(output, b"\n\n").map(|at| (at, at + 2));
     let crlf = position(output, b"\n\r\n").map(|at| (at, at + 3));

@@ -3,7 +3,7 @@
 use crate::Answer;
 use std::io;
 
-/// `head` is everything before the blank line.
+/// Parses a response's head. `head` is everything before the blank line.
 pub(crate) fn parse_head(head: &[u8]) -> io::Result<Answer> {
     let mut lines = head.split(|&byte| byte == b'\n');
     let first = lines.next().unwrap_or_default();

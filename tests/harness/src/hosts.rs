@@ -1,10 +1,10 @@
-//! A test's own resolver: a hosts file that only the server under test sees, in a mount namespace.
-//! Other names are unknown, or belong to a name server that does not respond.
+//! Gives the server under test a hosts file of its own, in a mount namespace. Names that are not in
+//! this file are unknown, or are asked from a name server that does not respond.
 
 use crate::site::Site;
 use std::process::{Command, Stdio};
 
-/// The system's resolver files, and the test's replacements.
+/// The system's files for name lookups, and the test's files that replace them.
 const PLACES: [(&str, &str); 4] = [
     ("names/hosts", "/etc/hosts"),
     ("names/nsswitch.conf", "/etc/nsswitch.conf"),
@@ -12,14 +12,14 @@ const PLACES: [(&str, &str); 4] = [
     ("names/host.conf", "/etc/host.conf"),
 ];
 
-/// The answer for names that are not in the file.
+/// What happens to names that are not in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
     AreUnknown,
     CannotBeAsked,
 }
 
-/// Whether this machine allows mount namespaces.
+/// Returns whether this machine allows mount namespaces.
 pub fn are_possible() -> bool {
     let unshare = Command::new("unshare")
         .args(["--mount", "true"])
@@ -42,12 +42,12 @@ pub(crate) fn write(site: &Site, hosts: &str, others: Others) {
         "names/resolv.conf",
         "nameserver 127.0.0.254\noptions timeout:1 attempts:1\n",
     );
-    // The first line of a name counts, so an address may have a name that resolves to another
-    // address.
+    // With `multi off`, only the first line with a name counts. An address may therefore have a
+    // name that resolves to another address.
     site.write("names/host.conf", "multi off\n");
 }
 
-/// The command, with these files in place of the system's.
+/// Returns a command that runs `command` with the test's files in place of the system's.
 pub(crate) fn around(command: Command, site: &Site) -> Command {
     let mut script = String::new();
     for (file, place) in PLACES {

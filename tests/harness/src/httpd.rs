@@ -1,4 +1,4 @@
-//! Starts Apache for a test: its modules, its port, and its readiness.
+//! Starts Apache for a test: chooses the modules and the port, and waits until Apache is ready.
 
 use crate::site::Site;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -52,7 +52,8 @@ pub(crate) fn command(site: &Site, conf: &str) -> Command {
     let path = site.write("httpd.conf", &text);
     let mut command = Command::new("/usr/sbin/apache2");
     command.arg("-DFOREGROUND").arg("-f").arg(path);
-    // As an init system starts it. Apache's children may not enter the folder of the tests.
+    // An init system starts Apache in `/` too. Apache's children may not enter the folder of the
+    // tests.
     command.current_dir("/");
     command
 }

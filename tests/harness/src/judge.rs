@@ -1,4 +1,4 @@
-//! The checks after each test: the server must leave nothing behind.
+//! Checks the server after each test: the server must leave nothing behind.
 
 use crate::processes;
 use crate::server::Server;
@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl Server {
-    /// Accepts the descriptors that are open now, for programs that the configuration keeps.
+    /// Accepts the descriptors that are open now, for programs that the configuration keeps
+    /// running.
     pub fn may_keep_what_it_has(&mut self) {
         self.base = self.descriptors();
     }
 
-    /// All problems with the end of the test's server.
+    /// Stops the test's server and returns all problems.
     fn judge(&mut self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.stopped {
@@ -72,7 +73,8 @@ impl Server {
     }
 }
 
-/// The last three come from a sanitizer and a debugging perl (tests/sanitize).
+/// Words in the log that fail a test. The last three come from a sanitizer and a debugging perl
+/// (tests/sanitize).
 const ALARMS: &[&str] = &[
     "[alert]",
     "[emerg]",
@@ -84,7 +86,8 @@ const ALARMS: &[&str] = &[
     "Assertion `",
 ];
 
-/// Descriptors that belong to a worker. Their number follows the number of workers.
+/// Kinds of descriptors that the front has for each worker. Their number depends on the number of
+/// workers.
 const OF_A_WORKER: &[&str] = &["memfd", "eventfd", "pidfd"];
 
 fn has_grown(base: &BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> bool {

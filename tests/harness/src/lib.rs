@@ -1,12 +1,11 @@
-//! The harness of the whole-program tests: a real server, a strict client, and the checks after
-//! each test.
+//! Gives the tests of whole programs a real server, a strict client, and checks after each test.
 //!
-//! [`Server`] starts `mehari serve` on a free port in its own folder. When it is dropped, it stops
-//! the server and fails the test if anything is left behind. [`Connection`] and [`Request`] speak
-//! HTTP/1.1 over a plain socket and accept only what the RFC allows. [`fresh`] runs a script in a
-//! new process, for comparison with the rungs. [`crowd`] makes load. With
-//! `MEHARI_TESTS_AGAINST=apache2` Apache and mod_perl get the same configuration, which checks the
-//! test's expectations against the original.
+//! [`Server`] starts `mehari serve` on a free port in a folder of its own. When the [`Server`] is
+//! dropped, the harness stops the process and fails the test if anything is left behind.
+//! [`Connection`] and [`Request`] speak HTTP/1.1 over a plain socket and accept only what the RFC
+//! allows. [`fresh`] runs a script in a new process, for comparison with the rungs. [`crowd`] makes
+//! load. With `MEHARI_TESTS_AGAINST=apache2` Apache and mod_perl get the same configuration, which
+//! checks the test's expectations against the original.
 
 pub mod answer;
 pub mod apache;
@@ -55,7 +54,7 @@ pub fn against_apache() -> bool {
     std::env::var_os("MEHARI_TESTS_AGAINST").is_some_and(|name| name == "apache2")
 }
 
-/// Polls `is_so` until it is true. Returns false after `patience`.
+/// Calls `is_so` again and again until it returns true. Returns false after `patience`.
 pub fn eventually(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     loop {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// The lines of one stream. Cheap to clone; every clone sees the same lines.
+/// The lines of one stream. A clone costs little, and all clones see the same lines.
 #[derive(Clone, Default)]
 pub struct Log(Arc<(Mutex<Written>, Condvar)>);
 
@@ -15,7 +15,7 @@ struct Written {
 }
 
 impl Log {
-    /// Collects from `stream` until its end, on its own thread.
+    /// Collects the lines of `stream` until its end, on a thread of its own.
     pub fn follow(stream: impl Read + Send + 'static) -> Log {
         let log = Log::default();
         let writer = log.clone();
@@ -42,8 +42,8 @@ impl Log {
         changed.notify_all();
     }
 
-    /// Waits until no process can write to the stream and everything has arrived, at most
-    /// `patience`.
+    /// Waits until no process can write to the stream any more and all lines have arrived, but at
+    /// most `patience`.
     pub fn wait_for_end(&self, patience: Duration) {
         let (written, changed) = &*self.0;
         let held = written.lock().expect("no panic under the lock");
@@ -59,7 +59,7 @@ impl Log {
         self.lines().join("\n")
     }
 
-    /// The number of lines that contain `words`.
+    /// Returns the number of lines that contain `words`.
     pub fn count(&self, words: &str) -> usize {
         self.lines()
             .iter()
@@ -67,7 +67,7 @@ impl Log {
             .count()
     }
 
-    /// Waits for a line for which `fits` is true. `None` after `patience`.
+    /// Waits for a line for which `fits` returns true. Returns `None` after `patience`.
     pub fn wait_for(
         &self,
         patience: Duration,
@@ -90,7 +90,8 @@ impl Log {
         }
     }
 
-    /// Waits for a line that contains `words`. Otherwise fails the test with the whole log.
+    /// Waits for a line that contains `words`. If there is none, fails the test and prints the
+    /// whole log.
     #[track_caller]
     pub fn expect(&self, words: &str) -> String {
         match self.wait_for(crate::PATIENCE, |line| line.contains(words)) {

@@ -1,10 +1,10 @@
-//! Replaces what may differ between two runs of a program (dates, ids, ports, folders) by words, so
-//! the rest can be compared byte for byte.
+//! Replaces what may differ between two runs of a program (dates, ids, ports, folders) by fixed
+//! words. The rest can then be compared byte for byte.
 
 use crate::server::Server;
 use regex::bytes::Regex;
 
-/// Patterns for every program, in the order in which they apply.
+/// The patterns for every program and their replacements, in the order in which they are applied.
 const COMMON: &[(&str, &str)] = &[
     (
         r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d\d[- ]\w{3}[- ]\d{4} \d\d:\d\d:\d\d(?: GMT)?",
@@ -18,13 +18,13 @@ const COMMON: &[(&str, &str)] = &[
     (r"\b1[789]\d{8}\b", "(time)"),
 ];
 
-/// The patterns of a test and those for every program.
+/// The patterns of one test and the patterns for every program.
 pub struct Mask {
     patterns: Vec<(Regex, &'static str)>,
 }
 
 impl Mask {
-    /// Panics if a pattern is invalid.
+    /// Makes a mask with a test's own patterns. Panics if a pattern is invalid.
     pub fn new(own: &[(&'static str, &'static str)]) -> Mask {
         let patterns = own
             .iter()
@@ -34,7 +34,7 @@ impl Mask {
         Mask { patterns }
     }
 
-    /// The text without variable parts, including the server's port and folder.
+    /// Returns the text with all variable parts replaced, including the server's port and folder.
     pub fn apply(&self, server: &Server, text: &[u8]) -> Vec<u8> {
         let root = server.site.root().display().to_string();
         let mut text = replace(text, &root, "(root)");

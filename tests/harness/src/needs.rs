@@ -1,17 +1,17 @@
-//! Requirements of tests. A test that lacks something prints SKIPPED with the reason and ends;
-//! `tests/all` counts it as skipped instead of passed. With `CI` set a missing package fails the
-//! test, because `packaging/needs` lists the packages.
+//! Checks what a test needs. A test that lacks something prints SKIPPED with the reason and ends.
+//! `tests/all` counts this test as skipped and not as passed. If `CI` is set, a missing package
+//! fails the test, because `packaging/needs` lists the packages.
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The file for the names and reasons of skipped tests, one per line. `tests/all` sets the
-/// variable.
+/// The variable with the path of a file. Each skipped test adds a line with its name and the
+/// reason. `tests/all` sets the variable.
 const LIST: &str = "MEHARI_TESTS_SKIPPED";
 
-/// The name in the list for a thread that a test started.
+/// The name in this file for a thread that a test has started.
 const UNNAMED: &str = "a test";
 
 /// Ends the test as skipped unless these Debian packages are installed.
@@ -24,8 +24,8 @@ macro_rules! needs {
     };
 }
 
-/// Ends the test as skipped unless the machine allows it: `needs_machine!(is_root(), "only root
-/// may")`.
+/// Ends the test as skipped unless the machine allows the test: `needs_machine!(is_root(), "only
+/// root may")`.
 #[macro_export]
 macro_rules! needs_machine {
     ($is_so:expr, $reason:expr) => {
@@ -35,7 +35,7 @@ macro_rules! needs_machine {
     };
 }
 
-/// Whether these packages are installed. Otherwise the test counts as skipped.
+/// Returns whether these packages are installed. If not, the test counts as skipped.
 ///
 /// # Panics
 ///
@@ -59,7 +59,8 @@ pub fn packages(names: &[&str]) -> bool {
     false
 }
 
-/// Whether the machine allows the test. Otherwise the test counts as skipped, even with `CI` set.
+/// Returns `is_so`, which says whether the machine allows the test. If not, the test counts as
+/// skipped, even if `CI` is set.
 pub fn machine(is_so: bool, reason: &str) -> bool {
     if !is_so {
         skip(reason);
@@ -67,7 +68,8 @@ pub fn machine(is_so: bool, reason: &str) -> bool {
     is_so
 }
 
-/// Whether Debian's package is installed. A system without dpkg is assumed to have all.
+/// Returns whether Debian's package is installed. A system without dpkg is assumed to have all
+/// packages.
 pub fn is_installed(package: &str) -> bool {
     static INSTALLED: OnceLock<Option<HashSet<String>>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(installed);

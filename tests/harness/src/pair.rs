@@ -1,5 +1,5 @@
-//! One program on two servers, Mehari and Apache with mod_perl, used by one visitor. Each page must
-//! be the same on both, apart from what a mask removes.
+//! Runs one program on two servers, Mehari and Apache with mod_perl, and sends each request to
+//! both. Each page must be the same on both servers, except for the parts that a mask replaces.
 
 use crate::answer::OF_THE_SERVER;
 use crate::cookies::Cookies;
@@ -7,14 +7,14 @@ use crate::mask::Mask;
 use crate::{apache, needs, Answer, Builder, Request, Server};
 use std::fmt::Write;
 
-/// The two servers, each with its browser.
+/// The two servers, each with the cookies of its visitor.
 pub struct Pair {
     ours: Visitor,
     theirs: Option<Visitor>,
     mask: Mask,
 }
 
-/// A server and its browser's cookies.
+/// A server, and the cookies that its visitor has.
 struct Visitor {
     server: Server,
     cookies: Cookies,
@@ -22,12 +22,12 @@ struct Visitor {
 
 impl Pair {
     /// Starts the site of `build` on both servers. Without Apache and mod_perl nothing is compared,
-    /// and the test counts as skipped; its own expectations of Mehari's pages still apply.
+    /// and the test counts as skipped. The test still checks Mehari's pages itself.
     pub fn start(build: impl Fn() -> Builder) -> Pair {
         Pair::start_each(build)
     }
 
-    /// Starts the sites with a difference between them. Apache's is built first.
+    /// Starts two sites that differ: `build` is called for Apache's site first, then for Mehari's.
     pub fn start_each(mut build: impl FnMut() -> Builder) -> Pair {
         let theirs =
             needs::packages(&apache::PACKAGES).then(|| Visitor::of(build().on_apache().start()));
@@ -38,13 +38,13 @@ impl Pair {
         }
     }
 
-    /// Adds variable parts: each pattern and its replacement.
+    /// Sets the test's own patterns of variable parts, each with its replacement.
     pub fn mask(mut self, patterns: &[(&'static str, &'static str)]) -> Pair {
         self.mask = Mask::new(patterns);
         self
     }
 
-    /// Mehari's server.
+    /// Returns Mehari's server.
     pub fn ours(&self) -> &Server {
         &self.ours.server
     }
@@ -54,7 +54,7 @@ impl Pair {
         self.ours.server.may_keep_what_it_has();
     }
 
-    /// Both servers, Mehari's first.
+    /// Returns both servers, Mehari's first.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         std::iter::once(&self.ours.server).chain(self.theirs.iter().map(|visitor| &visitor.server))
     }
@@ -69,7 +69,8 @@ impl Pair {
         self.send(&Request::form(target, body))
     }
 
-    /// Sends the request to both and returns Mehari's answer. Panics if Apache's differs.
+    /// Sends the request to both servers and returns Mehari's response. Panics if Apache's response
+    /// differs.
     #[track_caller]
     pub fn send(&mut self, request: &Request) -> Answer {
         match self.compare(request) {
@@ -78,20 +79,22 @@ impl Pair {
         }
     }
 
-    /// Sends the request to both. Returns Mehari's answer, or the difference.
+    /// Sends the request to both servers. Returns Mehari's response, or the difference as a text.
     #[track_caller]
     pub fn compare(&mut self, request: &Request) -> Result<Answer, String> {
         self.compare_as(request, str::to_owned)
     }
 
-    /// Compares a page that prints a hash in perl's order: only the words count.
+    /// Compares a page that prints a hash in perl's random order: the order of the words does not
+    /// count.
     #[track_caller]
     pub fn compare_words(&mut self, request: &Request) -> Result<Answer, String> {
         self.compare_as(request, in_order)
     }
 
-    /// Compares a script that prints its own status. mod_perl's Registry loses the status: it
-    /// answers 200 and appends Apache's page. Ours must have `status` and only the script's page.
+    /// Compares a script that prints a status of its own. mod_perl's Registry loses this status: it
+    /// answers 200 and appends Apache's error page. Mehari's response must have `status` and only
+    /// the script's page.
     #[track_caller]
     pub fn compare_refusal(&mut self, request: &Request, status: u16) -> Result<Answer, String> {
         let ours = self.ours.send(request);
@@ -141,7 +144,7 @@ impl Pair {
         ))
     }
 
-    /// The last log lines of both servers.
+    /// Returns the last log lines of both servers.
     pub fn ends_of_logs(&self) -> String {
         let end_of = |server: &Server| {
             let text = server.log.text();
@@ -155,7 +158,7 @@ impl Pair {
         }
     }
 
-    /// Sends the request to both, and follows one redirect.
+    /// Sends the request to both servers, and follows one redirect.
     #[track_caller]
     pub fn follow(&mut self, request: &Request) -> Answer {
         let answer = self.send(request);
@@ -192,7 +195,7 @@ impl Visitor {
     }
 }
 
-/// Status, fields and body as masked lines.
+/// Returns the status, the fields and the body as lines, with the mask applied.
 fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
     let is_page_of_server = is_page_of_server(answer);
     let mut lines: Vec<String> = answer
@@ -218,8 +221,8 @@ fn is_of_a_server(name: &str) -> bool {
     OF_THE_SERVER.contains(&name) || OF_ONE_SERVER.contains(&name)
 }
 
-/// Whether the server wrote the page. Such pages differ between servers. If a program prints only a
-/// head, Apache adds a page and Mehari does not.
+/// Returns whether the server itself wrote the page. Such pages differ between the servers. Also,
+/// if a program prints only a head, Apache adds a page and Mehari does not.
 fn is_page_of_server(answer: &Answer) -> bool {
     let text = answer.text();
     let is_html = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//") || text.starts_with(OUR_PAGE);
@@ -228,11 +231,11 @@ fn is_page_of_server(answer: &Answer) -> bool {
         && (text.is_empty() || is_html || text.starts_with(&format!("{} ", answer.status)))
 }
 
-/// The beginning of Mehari's pages.
+/// The beginning of Mehari's own pages.
 const OUR_PAGE: &str =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\"";
 
-/// The sorted words of a text.
+/// Returns the words of a text in sorted order.
 fn in_order(text: &str) -> String {
     let mut words: Vec<_> = text
         .split(|at: char| at.is_whitespace() || "<>,".contains(at))
@@ -249,11 +252,11 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// Fields of files that only one of the servers adds.
+/// Fields that only one of the servers adds when it sends a file.
 const OF_ONE_SERVER: &[&str] = &["accept-ranges", "etag", "x-content-type-options"];
 
-/// The first differing lines with some context. Some programs write lines of many thousand
-/// characters.
+/// Returns the first lines that differ, with some context. Lines are cut, because some programs
+/// write lines of many thousand characters.
 fn difference(expected: &str, found: &str) -> String {
     let bytes = expected.bytes().zip(found.bytes());
     let same = bytes.take_while(|(one, other)| one == other).count();

@@ -1,4 +1,4 @@
-//! Processes and descriptors as /proc shows them.
+//! Reads processes and descriptors from /proc.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 pub type Pid = i32;
 
-/// The parts of a line of `/proc/PID/stat` that tests need.
+/// The fields of `/proc/PID/stat` that tests need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: Pid,
@@ -19,7 +19,7 @@ pub struct Process {
 
 pub fn process(pid: Pid) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may contain any byte, so the rest is found from the right.
+    // The name in parentheses may contain any byte, so its end is searched from the right.
     let (head, tail) = stat.rsplit_once(')')?;
     let words: Vec<&str> = tail.split_whitespace().collect();
     Some(Process {
@@ -42,7 +42,7 @@ pub fn all() -> Vec<Process> {
         .collect()
 }
 
-/// All descendants of `root`, without `root` itself.
+/// Returns all descendants of `root`, without `root` itself.
 pub fn descendants(root: Pid) -> Vec<Process> {
     let all = all();
     let mut found: Vec<Process> = Vec::new();
@@ -56,7 +56,8 @@ pub fn descendants(root: Pid) -> Vec<Process> {
     found
 }
 
-/// The remains of a server: processes of its session, or with its mark in their environment.
+/// Returns the remaining processes of a server: those of its session, and those with its mark in
+/// their environment.
 pub fn belonging_to(session: Pid, mark: &str) -> Vec<Process> {
     all()
         .into_iter()
@@ -75,7 +76,7 @@ fn has_mark(pid: Pid, mark: &str) -> bool {
         .any(|variable| variable == mark.as_bytes())
 }
 
-/// Open descriptors by kind: `socket`, `pipe`, `memfd`, `eventfd`, ..., `file`.
+/// Counts a process's open descriptors by kind: `socket`, `pipe`, `memfd`, `eventfd`, ..., `file`.
 pub fn descriptors(pid: Pid) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
@@ -103,7 +104,7 @@ fn kind(target: &Path) -> String {
     }
 }
 
-/// A line of `/proc/PID/status` that counts kilobytes, such as `VmHWM`.
+/// Returns the number in a line of `/proc/PID/status` that counts kilobytes, such as `VmHWM`.
 pub fn kilobytes(pid: Pid, field: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;

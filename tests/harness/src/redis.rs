@@ -1,18 +1,18 @@
-//! A test's own Redis server: a socket in a temporary folder, without persistence.
+//! Runs a Redis server for one test, with a socket in a temporary folder and without persistence.
 
 use crate::{eventually, PATIENCE};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// Ends when it is dropped.
+/// A Redis server that is stopped when the value is dropped.
 pub struct Redis {
     folder: tempfile::TempDir,
     server: Child,
 }
 
 impl Redis {
-    /// Waits until the server answers. Panics if there is no `redis-server`.
+    /// Starts a server and waits until it answers. Panics if there is no `redis-server`.
     pub fn start() -> Redis {
         let folder = tempfile::tempdir().expect("a folder");
         let server = Command::new("redis-server")
@@ -34,7 +34,7 @@ impl Redis {
         self.folder.path().join(SOCKET)
     }
 
-    /// Stops the server, as if its machine had failed.
+    /// Kills the server, as if its machine had failed.
     pub fn stop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();

@@ -1,4 +1,4 @@
-//! A test's request.
+//! Builds the request of a test.
 
 /// A request.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ impl Request {
         Request::new("POST", target).body(body)
     }
 
-    /// A form as a browser sends it.
+    /// Makes a POST request with a form, as a browser sends it.
     pub fn form(target: &str, body: &str) -> Request {
         Request::post(target, body).field("Content-Type", "application/x-www-form-urlencoded")
     }
@@ -39,7 +39,7 @@ impl Request {
         self
     }
 
-    /// Sets another host than the server's address.
+    /// Sets the field Host, in place of the server's address.
     pub fn host(mut self, name: &str) -> Request {
         self.fields.retain(|(known, _)| known != "Host");
         self.field("Host", name)

@@ -1,8 +1,8 @@
-//! The rungs as configuration text.
+//! Lists the rungs and writes their configuration.
 
 use std::path::Path;
 
-/// How a script runs; see README.md, "The ladder".
+/// How a script runs. See README.md, "The ladder".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rung {
     Cgi,
@@ -29,7 +29,7 @@ impl Rung {
     /// The rungs that share an interpreter between requests.
     pub const SHARED: [Rung; 2] = [Rung::PerlRun, Rung::Registry];
 
-    /// The first segment of the URLs that [`Rung::section`] maps.
+    /// Returns the rung's name, which is the first segment of the URLs that [`Rung::section`] maps.
     pub fn name(self) -> &'static str {
         match self {
             Rung::Cgi => "cgi",
@@ -45,7 +45,7 @@ impl Rung {
         format!("/{}/{script}", self.name())
     }
 
-    /// Configuration that serves the scripts of `folder` under `/NAME/` on this rung.
+    /// Returns configuration that serves the scripts of `folder` under `/NAME/` on this rung.
     pub fn section(self, folder: &Path) -> String {
         let name = self.name();
         format!(
@@ -55,7 +55,8 @@ impl Rung {
         )
     }
 
-    /// The handler for Apache. A rung that Apache lacks becomes a process per request.
+    /// Returns the configuration of the handler for Apache. For a rung that Apache lacks, Apache
+    /// starts a process for each request.
     fn handler(self) -> &'static str {
         match self {
             Rung::Cgi => CGI,
@@ -71,7 +72,7 @@ impl Rung {
 
 const CGI: &str = "    SetHandler cgi-script\n";
 
-/// All rungs over one folder.
+/// Returns configuration that serves the scripts of one folder on all rungs.
 pub fn ladder(folder: &Path) -> String {
     Rung::ALL.iter().map(|rung| rung.section(folder)).collect()
 }

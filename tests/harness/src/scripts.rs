@@ -1,4 +1,4 @@
-//! Scripts for many tests, and the configuration of a fixed number of workers.
+//! Provides scripts for many tests, and the configuration of a fixed number of workers.
 
 use crate::client::Connection;
 use crate::Request;
@@ -7,18 +7,17 @@ use crate::{eventually, Builder, Rung, Server, PATIENCE};
 /// The first lines of a script that answers plain text.
 pub const HEADER: &str = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\n\";\n";
 
-/// A script that prints a plain text header and then runs `body`.
+/// Returns a script that prints a plain text header and then runs `body`.
 pub fn plain(body: &str) -> String {
     format!("{HEADER}{body}\n")
 }
 
-/// Perl code that waits until the test releases it: see [`let_go`]. It ends after a minute at the
-/// latest.
+/// Perl code that waits until the test calls [`let_go`], but at most a minute.
 pub const UNTIL_LET_GO: &str =
     "for (1 .. 6_000) { last if -e qq{$ENV{DOCUMENT_ROOT}/go}; select undef, undef, undef, 0.01 }";
 
-/// A shell command that waits likewise. The variable `root` (the shell's or Perl's) must be the
-/// document root.
+/// Returns a shell command that waits until the test calls [`let_go`]. `root` is a variable of the
+/// shell or of Perl that holds the document root.
 pub fn until_let_go(root: &str) -> String {
     format!("timeout --foreground 60 sh -c \"until [ -e ${root}/go ]; do sleep 0.1; done\"")
 }
@@ -28,7 +27,7 @@ pub fn let_go(server: &Server) {
     server.site.write("htdocs/go", "");
 }
 
-/// The folder of scripts under `/perl`, as the mod_perl guide configures it.
+/// Configuration for scripts under `/perl`, as the mod_perl guide writes it.
 pub const APACHE_REGISTRY: &str = "\
 Alias /perl/ @ROOT@/scripts/
 <Location /perl>
@@ -40,7 +39,7 @@ Alias /perl/ @ROOT@/scripts/
 </Location>
 ";
 
-/// Exactly `count` workers from the start to the end.
+/// Returns configuration for exactly `count` workers from the start to the end.
 pub fn workers(count: u32) -> String {
     format!(
         "StartServers {count}\nMinSpareServers {count}\nMaxSpareServers {count}\nMaxRequestWorkers {count}\n"
@@ -51,7 +50,7 @@ const NAP: &str =
     "open my $note, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}} or die $!;\n\
     print $note $$;\nclose $note;\nselect undef, undef, undef, 2;\nprint 'rested';";
 
-/// A server with all rungs over `hello.pl`, `pid.pl`, `echo.pl` and `nap.pl`.
+/// Returns a site that serves `hello.pl`, `pid.pl`, `echo.pl` and `nap.pl` on all rungs.
 pub fn simple(count: u32) -> Builder {
     Server::builder()
         .file("scripts/hello.pl", &plain("print 'Hello';"))
@@ -65,8 +64,8 @@ pub fn simple(count: u32) -> Builder {
         .conf(&workers(count))
 }
 
-/// Starts a request for `nap.pl`, which runs for two seconds and answers `rested`. Returns the
-/// connection and the script's process number after the script has started.
+/// Sends a request for `nap.pl`, which runs for two seconds and answers `rested`. Waits until the
+/// script runs. Returns the connection and the script's process number.
 pub fn nap(server: &Server, rung: Rung, name: &str) -> (Connection, i32) {
     let note = format!("htdocs/napping.{name}");
     let _ = std::fs::remove_file(server.site.path(&note));

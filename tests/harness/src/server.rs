@@ -1,4 +1,4 @@
-//! A running server under test.
+//! Runs a server under test.
 
 mod builder;
 
@@ -17,7 +17,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A running server. Dropping it stops it and fails the test if anything is left behind.
+/// A running server. When the value is dropped, the server is stopped, and the test fails if
+/// anything is left behind.
 pub struct Server {
     pub address: SocketAddr,
     /// The server's stderr: the error log, and the access log if it is not a file.
@@ -81,7 +82,7 @@ impl Server {
         Err(server.log.clone())
     }
 
-    /// The front's process id.
+    /// Returns the front's process number.
     pub fn pid(&self) -> Pid {
         self.child.id() as Pid
     }
@@ -110,7 +111,7 @@ impl Server {
         }
     }
 
-    /// Adds the port to a Host without one, because such a Host means port 80.
+    /// Adds the port to a Host field without a port, because such a field means port 80.
     pub fn address(&self, request: &mut Request) {
         for (name, value) in &mut request.fields {
             if name == "Host" && value == "127.0.0.1" {
@@ -138,7 +139,7 @@ impl Server {
         command.output().expect("mehari can be run")
     }
 
-    /// `mehari status --json`, parsed.
+    /// Runs `mehari status --json` and parses the result.
     #[track_caller]
     pub fn status(&self) -> serde_json::Value {
         let output = self.control(&["status", "--json"]);
@@ -155,7 +156,7 @@ impl Server {
         })
     }
 
-    /// The number of busy workers in `mehari status`.
+    /// Returns the number of busy workers that `mehari status` reports.
     #[track_caller]
     pub fn busy(&self) -> u64 {
         let status = self.status();
@@ -164,7 +165,7 @@ impl Server {
             .unwrap_or_else(|| panic!("no count of busy workers: {status}"))
     }
 
-    /// The zygotes, by their process names: one per generation.
+    /// Returns the zygotes, which are found by their process names. Each generation has one.
     pub fn zygotes(&self) -> Vec<Pid> {
         self.family()
             .iter()
@@ -173,8 +174,8 @@ impl Server {
             .collect()
     }
 
-    /// The workers: the children of a zygote except the templates. A script may rename its worker,
-    /// so the names do not identify workers.
+    /// Returns the workers: the children of a zygote except the templates. The names do not
+    /// identify workers, because a script may rename its worker.
     pub fn workers(&self) -> Vec<Pid> {
         let zygotes = self.zygotes();
         self.family()
@@ -189,12 +190,13 @@ impl Server {
         processes::belonging_to(self.pid(), &self.mark)
     }
 
-    /// The front's open descriptors by kind.
+    /// Counts the front's open descriptors by kind.
     pub fn descriptors(&self) -> BTreeMap<String, usize> {
         processes::descriptors(self.pid())
     }
 
-    /// Sets the current descriptors as the number to which the server must return.
+    /// Takes the current numbers of descriptors as those to which the server must return at the
+    /// end.
     pub fn rebase(&mut self) {
         self.base = self.descriptors();
     }
@@ -222,7 +224,7 @@ impl Server {
                 None => false,
             };
         }
-        // A debug build that first compiles its XS is slow.
+        // A first start may have to compile the XS.
         let deadline = std::time::Instant::now() + Duration::from_secs(120);
         loop {
             let step = Duration::from_millis(50);

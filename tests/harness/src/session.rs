@@ -1,5 +1,6 @@
-//! Gives a server its own session, so its remains can be found, and closes inherited descriptors.
-//! The server ends with the thread that started it, so a killed test run leaves no server.
+//! Starts a server in a session of its own, so that its remaining processes can be found, and
+//! closes inherited descriptors. The server ends with the thread that has started it, so a killed
+//! test run leaves no server.
 #![allow(unsafe_code)]
 
 use std::os::unix::process::CommandExt;
@@ -12,7 +13,7 @@ pub(crate) fn make_own(command: &mut Command) {
         command.pre_exec(|| {
             rustix::process::setsid()?;
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::Kill))?;
-            // glibc has a function for this call from 2.34 on only.
+            // glibc has a function for this call only from version 2.34 on.
             match libc::syscall(
                 libc::SYS_close_range,
                 3,

@@ -1,4 +1,4 @@
-//! The folder of a test's server: scripts, static files, configuration, logs.
+//! Makes and fills the folder of a test's server: scripts, static files, configuration, logs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -78,11 +78,11 @@ impl Site {
             .arg(self.path(name))
             .status()
             .expect("gzip is part of every Debian system");
-        // 2 is a warning: nothing had to be unpacked.
+        // Status 2 is a warning: there was no compressed file.
         assert!(matches!(status.code(), Some(0 | 2)), "gzip: {status}");
     }
 
-    /// Writes a file; a script (`.pl`, `.cgi`, or a first line `#!`) becomes executable.
+    /// Writes a file. A script (`.pl`, `.cgi`, or a first line with `#!`) becomes executable.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         if let Some(parent) = path.parent() {
@@ -95,7 +95,7 @@ impl Site {
         path
     }
 
-    /// Replaces a file by renaming a complete one, with a different modification time.
+    /// Replaces a file: writes a new file with another modification time, and renames it.
     pub fn replace(&self, name: &str, text: &str) {
         let path = self.path(name);
         let before = path.metadata().and_then(|meta| meta.modified()).ok();

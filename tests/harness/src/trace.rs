@@ -1,4 +1,4 @@
-//! The system calls of a server during an action, as strace(1) shows them.
+//! Records the system calls of a server during an action with strace(1).
 
 use crate::processes::{self, Pid};
 use crate::Server;
@@ -6,17 +6,17 @@ use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// A path that the front looks up, to prove that the trace works.
+/// The path of a request that proves that the trace works: the front looks this file up.
 const PROOF: &str = "/traced/none.txt";
 
-/// The lines of the calls in `filter` (as for `strace -e trace=`, including `file`), each with the
-/// thread's number.
+/// Returns the lines of the calls in `filter`, each with the number of the thread. The filter has
+/// the form of `strace -e trace=` and must include `file`.
 pub fn calls(server: &Server, filter: &str, what: impl FnOnce()) -> Vec<String> {
     calls_of(server, server.pid(), filter, PROOF, what)
 }
 
-/// The calls of one process. When `proof` is requested, the process must look at a path with
-/// `/traced` in it; such lines are left out.
+/// Returns the calls of one process. A request for `proof` must make the process look at a path
+/// that contains `/traced`. Lines with such paths are left out.
 pub fn calls_of(
     server: &Server,
     process: Pid,
@@ -46,8 +46,8 @@ pub fn calls_of(
     lines.map(str::to_owned).collect()
 }
 
-/// Runs an action while a process's calls on a file of the site fail as `fault` says
-/// (`read:error=EIO`; see strace(1)).
+/// Runs an action while a process's system calls on a file of the site fail. `fault` says which
+/// calls fail and how: `read:error=EIO` (see strace(1)).
 pub fn failing(server: &Server, process: Pid, file: &str, fault: &str, what: impl FnOnce()) {
     let mut strace = Command::new("strace")
         .args(["-f", "-e", &format!("inject={fault}"), "-P"])

@@ -1,10 +1,10 @@
-//! The client accepts only what RFC 9112 allows.
+//! Tests that the client accepts only what RFC 9112 allows.
 
 use mehari_harness::{Connection, Request};
 use std::io::Write;
 use std::net::TcpListener;
 
-/// Reads one answer to `method` from a server that sends `bytes` and closes.
+/// Reads one response to `method` from a server that sends `bytes` and closes.
 fn read(method: &str, bytes: &[u8]) -> std::io::Result<mehari_harness::Answer> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     let address = listener.local_addr().expect("it is bound");

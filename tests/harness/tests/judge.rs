@@ -1,10 +1,10 @@
-//! The harness fails the test of a server that leaves something behind.
+//! Tests that the harness fails a test whose server leaves something behind.
 
 use mehari_harness::Server;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// A program that imitates `mehari serve` and then misbehaves as configured.
+/// A program that imitates `mehari serve` and leaves behind what its configuration says.
 const FAKE: &str = r#"#!/usr/bin/perl
 use strict;
 use IO::Socket::INET;
@@ -35,7 +35,7 @@ while (1) {
 }
 "#;
 
-/// The harness's message at the end of a test of this server.
+/// Runs a server of this kind and returns the harness's message at the end of the test.
 fn verdict(how: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("mehari");
@@ -68,7 +68,7 @@ fn every_kind_of_remains_fails_the_test() {
         ("chatter", "stdout is not one line"),
         ("status", "exit status: 3"),
     ];
-    // In parallel, because the harness waits for each server to clean up.
+    // The cases run at the same time, because the harness waits for each server to clean up.
     std::thread::scope(|scope| {
         for (how, words) in remains {
             scope.spawn(move || {

@@ -1,9 +1,9 @@
-//! A test that lacks a package is skipped and counted; with `CI` set it fails.
+//! Tests that a test without its package is skipped and counted, and fails if `CI` is set.
 
 use mehari_harness::needs;
 use std::process::{Command, Output};
 
-/// Run by the test below alone.
+/// Only the test below runs this test.
 #[test]
 #[ignore = "lacks a package"]
 fn lacking() {

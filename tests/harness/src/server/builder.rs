@@ -1,4 +1,4 @@
-//! The files, configuration and arguments of a server under test.
+//! Collects the files, the configuration and the arguments of a server under test.
 
 use super::Server;
 use crate::hosts;
@@ -7,7 +7,7 @@ use crate::site::Site;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Prepares a server.
+/// A server that is not started yet.
 #[derive(Default)]
 pub struct Builder {
     pub(crate) site: Site,
@@ -27,44 +27,47 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Configuration in httpd.conf's language; `@ROOT@` stands for the folder of the site.
+    /// Adds configuration in the language of httpd.conf. `@ROOT@` stands for the folder of the
+    /// site.
     pub fn conf(mut self, text: &str) -> Builder {
         let text = text.replace("@ROOT@", &self.site.root().to_string_lossy());
         self.conf.get_or_insert_with(String::new).push_str(&text);
         self
     }
 
-    /// All rungs over the folder `scripts` of the site, each under its name.
+    /// Serves the scripts in the site's folder `scripts` on all rungs, each rung under its name.
     pub fn ladder(self) -> Builder {
         let text = crate::rungs::ladder(&self.site.path("scripts"));
         self.conf(&text)
     }
 
-    /// `mehari serve PATH`: a folder, script or PSGI file of the site, without configuration.
+    /// Serves a folder, a script or a PSGI file of the site without configuration: `mehari serve
+    /// PATH`.
     pub fn dir(mut self, name: &str) -> Builder {
         self.path = Some(self.site.path(name).to_string_lossy().into_owned());
         self
     }
 
-    /// Copies a fixture folder into the scripts.
+    /// Copies a folder of fixtures into the site's folder `scripts`.
     pub fn fixtures(self, name: &str) -> Builder {
         self.site.copy(name, "scripts");
         self
     }
 
-    /// A real program: copies `tests/programs/NAME` into the site and takes its `site.conf`.
+    /// Prepares the site of a real program: copies `tests/programs/NAME` into the site and uses its
+    /// `site.conf`.
     pub fn program_site(self, name: &str) -> Builder {
         self.program_site_with(name, &[], &[])
     }
 
-    /// Like `program_site`, with words such as `@DSN@` replaced in the named files.
+    /// Does the same as `program_site`, and replaces words such as `@DSN@` in the named files.
     pub fn program_site_with(self, name: &str, files: &[&str], words: &[(&str, &str)]) -> Builder {
         self.site
             .copy_from(&crate::binary::program_folder(name), ".");
         self.fill_in(files, words).conf_file("site.conf")
     }
 
-    /// Replaces words in files of the site; `@ROOT@` stands for its folder.
+    /// Replaces words in files of the site. `@ROOT@` is replaced by the folder of the site.
     pub fn fill_in(self, files: &[&str], words: &[(&str, &str)]) -> Builder {
         let root = self.site.root().to_string_lossy().into_owned();
         for file in files {
@@ -88,20 +91,20 @@ impl Builder {
         self
     }
 
-    /// Copies a folder of an installed package into the site, its compressed files unpacked.
+    /// Copies a folder of an installed package into the site, and unpacks compressed files.
     pub fn package(self, folder: &str, into: &str) -> Builder {
         let copied = self.copied(folder, into);
         copied.site.unpack(into);
         copied
     }
 
-    /// An empty folder that every user may write to.
+    /// Makes an empty folder to which every user may write.
     pub fn folder(self, name: &str) -> Builder {
         self.site.folder_for_all(name);
         self
     }
 
-    /// The path of a site's folder, for a test that fills it.
+    /// Returns the path of a folder in the site, for a test that fills the folder.
     pub fn folder_of(&self, name: &str) -> PathBuf {
         self.site.path(name)
     }
@@ -122,7 +125,7 @@ impl Builder {
         self
     }
 
-    /// Leaves out `--listen`, for tests of the address.
+    /// Starts the server without `--listen`, for tests of the address.
     pub fn without_listen(mut self) -> Builder {
         self.no_listen = true;
         self
@@ -133,19 +136,20 @@ impl Builder {
         self
     }
 
-    /// Expects an `[alert]`, `[emerg]` or panic with these words.
+    /// Allows an `[alert]`, an `[emerg]` or a panic with these words in the log.
     pub fn expect_alert(mut self, words: &str) -> Builder {
         self.expected.push(words.to_owned());
         self
     }
 
-    /// The test's scripts detach children on purpose, and the test ends them.
+    /// Allows processes to remain: the test's scripts detach children on purpose, and the test ends
+    /// them.
     pub fn leaves_processes(mut self) -> Builder {
         self.leaves_processes = true;
         self
     }
 
-    /// Starts Apache with mod_perl instead, as the original to compare with.
+    /// Starts Apache with mod_perl in place of Mehari, for a comparison.
     pub fn on_apache(mut self) -> Builder {
         self.site.open_to_all();
         self.on_apache = true;
@@ -159,12 +163,12 @@ impl Builder {
         }
     }
 
-    /// Returns the log if the server fails to start.
+    /// Starts the server. Returns the log if the server fails to start.
     pub fn try_start(self) -> Result<Server, Log> {
         Server::launch(self)
     }
 
-    /// A hosts file for the server; see [`hosts::are_possible`].
+    /// Gives the server a hosts file of its own. See [`hosts::are_possible`].
     pub fn hosts(mut self, text: &str, others: hosts::Others) -> Builder {
         hosts::write(&self.site, text, others);
         self.own_hosts = true;
