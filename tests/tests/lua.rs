@@ -10,7 +10,7 @@ mod together;
 
 use mehari_harness::scripts::{let_go, plain, simple, until_let_go};
 use mehari_harness::{eventually, processes, Builder, Request, PATIENCE};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A site whose scripts are files of `lua/`.
 fn site(conf: &str, scripts: &[(&str, &str)]) -> Builder {
@@ -228,23 +228,18 @@ fn loop_of_one_request_does_not_hold_up_others() {
     looping.patience(Duration::from_secs(60));
     looping.write(&Request::get("/loop").bytes());
     let mut connection = server.connect();
-    let (mut answered, mut slowest) = (0, Duration::ZERO);
+    let mut answered = 0;
     while server.log.count("LuaInstructionLimit") == 0 {
-        let asked = Instant::now();
         connection
             .send(&Request::get("/page.txt"))
             .expect("an answer")
             .expect(200);
-        slowest = slowest.max(asked.elapsed());
         answered += 1;
     }
     looping.read_answer("GET").expect("an answer").expect(503);
     // A front that waited for the loop would have answered one or two; the exact number depends on
     // the machine.
-    assert!(
-        answered > 4,
-        "{answered} answers meanwhile, the slowest after {slowest:?}"
-    );
+    assert!(answered > 4, "{answered} answers meanwhile");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use mehari_front::Stop;
 use stand::client::{eventually, Client};
 use stand::Stand;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -49,15 +49,12 @@ fn a_body_that_trickles_ends() {
     for framing in framings {
         let mut client = stand.client();
         client.send(format!("POST /echo.pl HTTP/1.1\r\nHost: a\r\n{framing}"));
-        let begin = Instant::now();
-        while stand.stats().active_requests == 1 || begin.elapsed() < SHORT {
-            assert!(
-                begin.elapsed() < Duration::from_secs(10),
-                "it goes on for ever"
-            );
+        eventually("it has begun", || stand.stats().active_requests == 1);
+        eventually("it ends", || {
             client.send("x");
             std::thread::sleep(SHORT / 6);
-        }
+            stand.stats().active_requests == 0
+        });
         assert_eq!(client.response(false).status, 408);
     }
 }
@@ -137,9 +134,7 @@ fn a_stop_does_not_wait_beyond_its_deadline() {
     let mut client = stand.client();
     client.send("GET /silent.pl HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("one works", || stand.stats().active_requests == 1);
-    let begin = Instant::now();
     stand.finish();
-    assert!(begin.elapsed() >= SHORT, "it did wait");
     client.expect_close();
 }
 

@@ -1,6 +1,6 @@
 //! The stores of the response cache besides memory: a directory, and Redis.
 
-use super::{check, start, target};
+use crate::{check, start, target};
 use mehari_harness::{eventually, Redis, Request, Server, PATIENCE};
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! A client's request must not change the responses of other clients.
 
-use super::{check, start, target};
+use crate::{check, start, target};
 use mehari_harness::{eventually, Connection, Request, Server, PATIENCE};
 
 const FRESH: &str = "Cache-Control: max-age=60";

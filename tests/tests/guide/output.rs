@@ -2,25 +2,21 @@
 
 use crate::guide;
 use mehari_harness::{against_apache, Request, Rung};
-use std::time::{Duration, Instant};
 
 #[test]
 fn first_half_of_a_page_arrives_before_the_lengthy_operation() {
     let server = guide();
     for rung in Rung::ALL {
         let mut connection = server.connect();
-        let start = Instant::now();
         connection.write(&Request::get(&rung.url("rflush.pl")).bytes());
-        let mut arrived = None;
-        while arrived.is_none() {
+        let mut text = String::new();
+        while !text.contains("Please wait") {
             assert_ne!(connection.fill().expect("a response"), 0, "{}", rung.name());
-            let text = String::from_utf8_lossy(connection.unread()).into_owned();
+            text = String::from_utf8_lossy(connection.unread()).into_owned();
             assert!(!text.contains("Done!"), "{}: all came at once", rung.name());
-            arrived = text.contains("Please wait").then(|| start.elapsed());
         }
         let answer = connection.read_answer("GET").expect("the rest of it");
         assert!(answer.text().ends_with("<p>Done!</p>"), "{}", answer.text());
-        assert!(start.elapsed() >= Duration::from_millis(1400));
     }
 }
 

@@ -12,7 +12,6 @@ use rustls::{ClientConnection, HandshakeKind};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Instant;
 
 const ENVIRONMENT: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
     print \"$_=$ENV{$_}\\n\" for sort grep /SSL|HTTPS|SCHEME/, keys %ENV;\n";
@@ -268,17 +267,15 @@ fn plain_http_on_the_tls_port_is_told_so_and_a_silent_client_is_dropped() {
     plain.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     let answer = plain.read_answer("GET").expect("an answer");
     assert!(answer.expect(400).contains("This port speaks TLS"));
-    let start = Instant::now();
     let mut halves = [
         Connection::open(server.address),
         Connection::open(server.address),
     ];
     halves[1].write(b"\x16\x03\x01\x02\x00\x01\x00");
     for half in &mut halves {
-        assert!(half.is_closed_by_server());
+        // Without the directive the server waits twice as long.
+        assert!(half.patience(PATIENCE / 2).is_closed_by_server());
     }
-    // Without the directive it takes 20 seconds.
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     assert!(Client::plain().ask(&server, "/page.html").is_ok());
 }
 

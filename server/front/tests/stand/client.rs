@@ -176,7 +176,7 @@ impl Client {
 }
 
 /// Waits for a condition that must come.
-pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < PATIENCE, "never: {what}");

@@ -1,0 +1,114 @@
+//! Requests for a page that another request has its program make.
+
+use crate::{check, part, start, target, touch};
+use mehari_harness::{eventually, Request, Server, PATIENCE};
+
+/// A script whose page may be stored for an hour. Its first run, and every run while a certain file
+/// exists, waits until it is released.
+const HELD: &str = r##"#!/usr/bin/perl
+my $root = $ENV{DOCUMENT_ROOT};
+open my $runs, '>>', "$root/held.runs" or die $!;
+syswrite $runs, "$ENV{REQUEST_METHOD}\n";
+close $runs;
+if ($ENV{REQUEST_METHOD} eq 'GET') {
+    for (1 .. 3000) { last if -e "$root/held.go"; select undef, undef, undef, 0.02 }
+}
+print "Status: 503\n" if -e "$root/held.fail";
+print "Content-type: text/plain\nCache-Control: max-age=60\n\n", $ENV{REQUEST_METHOD};
+"##;
+
+fn held(conf: &str) -> Server {
+    let server = start(conf);
+    server.site.write("scripts/held.pl", HELD);
+    server
+}
+
+fn holds(server: &Server, count: usize) {
+    let runs = || server.site.read("htdocs/held.runs").lines().count();
+    assert!(eventually(PATIENCE, || runs() == count), "{}", runs());
+}
+
+fn ask(server: &Server, request: &Request) -> mehari_harness::Connection {
+    let mut connection = server.connect();
+    let mut request = request.clone();
+    // The Host of `Server::send`, because it is part of the key.
+    server.address(&mut request);
+    connection.write(&request.bytes());
+    connection
+}
+
+/// Also for a key that the store does not know yet: a page stored for one value of a field.
+#[test]
+fn an_answer_that_a_change_has_overtaken_is_not_kept() {
+    let plain = Request::get("/fork/held.pl");
+    let own = plain.clone().field("X-Requested-With", "XMLHttpRequest");
+    for (forget, page) in [
+        ("POST", &plain),
+        ("purge", &plain),
+        ("POST", &own),
+        ("purge", &own),
+    ] {
+        let server = held("");
+        let mut filling = ask(&server, page);
+        holds(&server, 1);
+        if forget == "POST" {
+            let change = Request::post("/fork/held.pl", "x=1");
+            server.send(&change).expect(200);
+        } else {
+            let purge = server.control(&["cache", "purge", "/fork/*"]);
+            assert!(purge.status.success());
+        }
+        touch(&server, "held.go");
+        assert_eq!(
+            filling.read_answer("GET").expect("an answer").expect(200),
+            "GET"
+        );
+        assert_eq!(part(&server.send(page)), "MISS", "{forget}");
+        assert_eq!(part(&server.send(page)), "HIT", "{forget}");
+    }
+}
+
+#[test]
+fn a_change_forgets_the_page_whatever_its_client_claims() {
+    let server = start("");
+    let page = target("claimed", &["Cache-Control: max-age=60"]);
+    check(&server.get(&page), 1, "MISS");
+    let scripted = Request::post(&page, "x").field("X-Requested-With", "XMLHttpRequest");
+    server.send(&scripted).expect(200);
+    check(&server.get(&page), 3, "MISS");
+    check(&server.get(&page), 3, "HIT");
+}
+
+#[test]
+fn one_of_those_who_wait_too_long_asks_and_not_all() {
+    let server = held("CacheLockMaxAge 1\n");
+    let page = Request::get("/fork/held.pl");
+    let mut clients: Vec<_> = (0..6).map(|_| ask(&server, &page)).collect();
+    holds(&server, 2);
+    touch(&server, "held.go");
+    for client in &mut clients {
+        assert_eq!(
+            client.read_answer("GET").expect("an answer").expect(200),
+            "GET"
+        );
+    }
+    let runs = server.site.read("htdocs/held.runs").lines().count();
+    assert!(runs <= 3, "{runs} runs for six who waited");
+}
+
+#[test]
+fn who_waits_for_a_program_that_fails_gets_its_error() {
+    let server = held("CacheLockMaxAge 60\n");
+    let page = Request::get("/fork/held.pl");
+    let mut clients: Vec<_> = (0..5).map(|_| ask(&server, &page)).collect();
+    holds(&server, 1);
+    // A request waits as soon as it is read.
+    let counted = || server.status()["front"]["requests_under_way"].as_u64();
+    assert!(counted().is_none() || eventually(PATIENCE, || counted() == Some(5)));
+    touch(&server, "held.fail");
+    touch(&server, "held.go");
+    for client in &mut clients {
+        assert_eq!(client.read_answer("GET").expect("an answer").status, 503);
+    }
+    assert_eq!(server.site.read("htdocs/held.runs").lines().count(), 1);
+}
