@@ -1,7 +1,8 @@
-//! The subcommands: each has a name, one line of help, and a function that runs it.
+//! Lists the subcommands. Each has a name, one line of help, and a function that runs it.
 //!
-//! The function gets the arguments without the program's and the command's names. It returns the
-//! exit status: 0 success, 1 failure, 2 usage error. A link with a command's name runs the command.
+//! The function gets the arguments that follow the command's name. It returns the exit status: 0
+//! for success, 1 for a failure, 2 for wrong usage. A link to the program with a command's name
+//! runs the command.
 
 use clap::CommandFactory;
 use std::ffi::OsString;
@@ -39,7 +40,7 @@ pub struct Command {
     pub name: &'static str,
     pub about: &'static str,
     pub run: fn(Vec<OsString>) -> ExitCode,
-    /// Its options, for the manual and the shells' completions.
+    /// Returns the command's options, for the manual and the shells' completions.
     pub grammar: fn() -> clap::Command,
 }
 

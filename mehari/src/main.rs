@@ -1,4 +1,4 @@
-//! `mehari`: one file per subcommand. `cli.rs` lists the subcommands.
+//! The program `mehari`. `cli.rs` lists the subcommands, and each subcommand has a file in `cli/`.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,6 @@
-//! Output of commands. A reader may leave early (`mehari bench --json | head`), which ends the
-//! command quietly, as usual in a pipe. Any other error is reported and is a failure.
+//! Prints the output of commands. If the reader closes the pipe early (`mehari bench --json |
+//! head`), the command ends without a message, as usual. Any other error is reported, and the
+//! command fails.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
@@ -19,12 +20,12 @@ pub fn say(text: Arguments<'_>) {
     std::process::exit(1);
 }
 
-/// `print!` without a panic if the reader leaves.
+/// Prints like `print!`, but does not panic if the reader has closed the pipe.
 macro_rules! say {
     ($($text:tt)*) => { $crate::say::say(format_args!($($text)*)) };
 }
 
-/// `println!` without a panic if the reader leaves.
+/// Prints like `println!`, but does not panic if the reader has closed the pipe.
 macro_rules! sayln {
     ($($text:tt)*) => { $crate::say::say(format_args!("{}\n", format_args!($($text)*))) };
 }

@@ -1,4 +1,4 @@
-//! `mehari bench` as users run it: bad input, the report, the record, exit statuses.
+//! Tests `mehari bench` as users run it: bad input, the report, the record, exit statuses.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -41,7 +41,7 @@ fn bench(words: &[&str]) -> Output {
 }
 
 #[test]
-fn bad_input_gets_one_line_and_status_2_and_no_load() {
+fn bad_input_is_refused_with_one_line_and_status_2_and_no_load_is_sent() {
     let (address, connections) = server();
     let url = format!("http://{address}/");
     let url = url.as_str();
@@ -106,7 +106,7 @@ fn bad_input_gets_one_line_and_status_2_and_no_load() {
 }
 
 #[test]
-fn the_report_says_what_was_answered_and_nothing_else_is_printed() {
+fn only_the_report_is_printed_and_it_counts_the_answers() {
     let (address, _) = server();
     let output = bench(&["-c", "2", "-n", "2000", &format!("http://{address}/")]);
     let text = String::from_utf8_lossy(&output.stdout);
@@ -124,7 +124,7 @@ fn the_report_says_what_was_answered_and_nothing_else_is_printed() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    // Only two of 2,000 samples lie beyond p99.9, too few to print it.
+    // Only two of 2,000 samples lie beyond p99.9, which is too few to print this percentile.
     let row = text
         .lines()
         .find(|line| line.starts_with("Response time"))
@@ -133,7 +133,7 @@ fn the_report_says_what_was_answered_and_nothing_else_is_printed() {
 }
 
 #[test]
-fn the_record_is_printed_and_saved_alike() {
+fn the_printed_and_the_saved_record_are_equal() {
     let (address, _) = server();
     let path = std::env::temp_dir().join(format!("mehari-bench-{}.json", std::process::id()));
     let saved = path.to_string_lossy();
@@ -160,7 +160,7 @@ fn the_record_is_printed_and_saved_alike() {
 }
 
 #[test]
-fn run_without_an_answer_fails_and_says_why() {
+fn run_without_an_answer_fails_with_a_reason() {
     // No server listens, so there is no answer and the run is INVALID.
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", free.local_addr().expect("bound"));

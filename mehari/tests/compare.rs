@@ -1,4 +1,4 @@
-//! `mehari compare` as users run it.
+//! Tests `mehari compare` as users run it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use mehari_record::{Event, Machine, Plan, Record};
 use serde_json::Value;
 use support::*;
 
-/// A short load. The assertions hold at any speed of the machine.
+/// The options of a short load. The assertions of the tests hold on a machine of any speed.
 const SHORT: [&str; 7] = ["-c", "2", "-n", "20", "--warm-up", "0s", "--no-ceiling"];
 
 fn compared(arguments: &[&str]) -> Value {
@@ -18,7 +18,7 @@ fn compared(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn page_that_sleeps_is_slower_than_one_that_does_not() {
+fn page_that_sleeps_is_slower_than_another_page() {
     let site = site();
     let result = compared(&[&format!("http://{site}/"), &format!("http://{site}/slow")]);
     assert_eq!(result["result"]["conclusion"], "slower");
@@ -52,7 +52,7 @@ fn report_begins_with_the_noise_floor_and_ends_with_the_conclusion() {
 }
 
 #[test]
-fn variant_of_404s_decides_nothing() {
+fn comparison_with_a_variant_that_answers_404_is_undecided() {
     let site = site();
     let result = compared(&[
         &format!("http://{site}/slow"),
@@ -68,7 +68,7 @@ fn variant_of_404s_decides_nothing() {
 }
 
 #[test]
-fn server_that_is_not_there_fails_at_the_first_run() {
+fn missing_server_fails_at_the_first_run() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -85,10 +85,11 @@ fn server_that_is_not_there_fails_at_the_first_run() {
 }
 
 #[test]
-fn commands_are_started_found_by_the_url_they_print_and_ended_with_term() {
+fn commands_are_started_reached_by_their_printed_url_and_ended_with_term() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
-    // The recorder serves as a server: it prints its URL and writes its file only on TERM.
+    // The server in this test is `mehari record`: it prints its URL, and writes its file only after
+    // TERM.
     let server = |name: &str| {
         let file = folder.path().join(name);
         format!(
@@ -119,7 +120,7 @@ fn commands_are_started_found_by_the_url_they_print_and_ended_with_term() {
 }
 
 #[test]
-fn command_that_prints_nothing_is_ready_when_its_url_accepts() {
+fn command_that_prints_nothing_is_ready_when_its_url_accepts_connections() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("b.har").display().to_string();
@@ -141,7 +142,7 @@ fn command_that_prints_nothing_is_ready_when_its_url_accepts() {
 }
 
 #[test]
-fn command_that_ends_before_it_is_ready_fails_with_what_it_said() {
+fn command_that_ends_before_it_is_ready_fails_with_its_own_message() {
     let output = run(&["compare", "echo no such module >&2; exit 3", "sleep 60"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
@@ -152,7 +153,7 @@ fn command_that_ends_before_it_is_ready_fails_with_what_it_said() {
 }
 
 #[test]
-fn command_that_never_serves_is_given_up_and_killed_with_all_it_started() {
+fn command_that_never_serves_is_killed_with_all_processes_that_it_started() {
     let mark = format!("{}", 86_000 + std::process::id() % 1000);
     let command = format!("trap '' TERM; sleep {mark} & sleep {mark}");
     let output = run(&["compare", &command, "sleep 60", "--start-timeout", "200ms"]);
@@ -180,7 +181,7 @@ fn request_files_are_compared() {
 }
 
 #[test]
-fn matrix_prints_the_guides_table_with_a_row_for_each_combination() {
+fn matrix_prints_a_table_like_the_guides_with_a_row_for_each_combination() {
     let site = site();
     let template = format!("http://{site}/{{name}}?{{query_length:query}}");
     let table = [
@@ -234,7 +235,7 @@ fn matrix_prints_the_guides_table_with_a_row_for_each_combination() {
 }
 
 #[test]
-fn matrix_varies_the_load_by_parameters_that_are_not_in_the_template() {
+fn matrix_parameters_that_are_not_in_the_template_change_the_load() {
     let site = site();
     let url = format!("http://{site}/");
     let value = compared(&[
@@ -279,7 +280,7 @@ fn save(folder: &std::path::Path, name: &str, rate: u64) -> String {
 }
 
 #[test]
-fn records_are_compared_alone_and_in_numbers() {
+fn one_or_several_records_of_each_variant_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     let a = save(folder.path(), "a.json", 1_000);
     let b = save(folder.path(), "b.json", 1_500);
@@ -299,7 +300,7 @@ fn records_are_compared_alone_and_in_numbers() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_sent() {
+fn arguments_without_sense_are_refused_in_one_line_and_no_load_is_sent() {
     let url = "http://127.0.0.1:9/";
     for (arguments, why) in [
         (&["compare"][..], "two things to compare"),

@@ -1,4 +1,5 @@
-//! `mehari check` and `mehari directives` on the real binary: texts, streams and exit statuses.
+//! Tests `mehari check` and `mehari directives` with the real binary: texts, streams and exit
+//! statuses.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -22,7 +23,7 @@ fn golden(name: &str) -> String {
 }
 
 #[test]
-fn check_tells_what_a_configuration_means() {
+fn check_describes_a_configuration() {
     let told = mehari(&["check", "--text-only", "-f", "site.conf"]);
     assert_eq!(text(&told.stdout), golden("site.txt"));
     assert_eq!(text(&told.stderr), "");
@@ -30,7 +31,7 @@ fn check_tells_what_a_configuration_means() {
 }
 
 #[test]
-fn check_tells_what_is_compressed_and_cached_and_whose_workers_serve() {
+fn check_describes_compression_cache_and_workers() {
     let folder = tempfile::tempdir().expect("a folder");
     let conf = folder.path().join("httpd.conf");
     let lines = "DocumentRoot .\nAddOutputFilterByType DEFLATE text/html\nCacheEnable disk /pages\n\
@@ -59,7 +60,7 @@ fn check_tells_what_is_compressed_and_cached_and_whose_workers_serve() {
 }
 
 #[test]
-fn check_of_the_text_alone_runs_no_perl() {
+fn check_with_text_only_runs_no_perl() {
     let folder = tempfile::tempdir().expect("a folder");
     let conf = folder.path().join("httpd.conf");
     let mark = folder.path().join("ran");
@@ -91,11 +92,12 @@ fn check_of_the_text_alone_runs_no_perl() {
 }
 
 #[test]
-fn check_tells_every_problem_on_stderr_and_fails() {
+fn check_prints_every_problem_on_stderr_and_fails() {
     let told = mehari(&["check", "-f", "problems.conf"]);
     assert_eq!(text(&told.stdout), "");
     let stderr = text(&told.stderr);
-    // Here a perl runs the section. It reads an empty standard input without a problem.
+    // In this test a perl runs the `<Perl>` section. The perl reads an empty standard input without
+    // a problem.
     let problems: String = golden("problems.txt")
         .split_inclusive('\n')
         .filter(|line| !line.contains("Perl cannot be run"))
@@ -110,7 +112,7 @@ fn check_tells_every_problem_on_stderr_and_fails() {
 }
 
 #[test]
-fn check_answers_json_for_right_and_for_wrong() {
+fn check_prints_json_for_valid_and_for_wrong_configurations() {
     let told = mehari(&[
         "check",
         "--text-only",
@@ -135,7 +137,7 @@ fn check_answers_json_for_right_and_for_wrong() {
 }
 
 #[test]
-fn check_looks_at_a_folder_as_serve_would() {
+fn check_examines_a_folder_as_serve_would() {
     let told = mehari(&["check", "."]);
     let page = text(&told.stdout);
     assert!(
@@ -148,7 +150,7 @@ fn check_looks_at_a_folder_as_serve_would() {
 }
 
 #[test]
-fn help_is_no_failure_and_has_an_example() {
+fn help_exits_with_0_and_has_an_example() {
     for command in ["check", "directives"] {
         let told = mehari(&[command, "--help"]);
         assert_eq!(told.status.code(), Some(0));
@@ -190,7 +192,7 @@ fn directives_searches_for_a_word_in_names_and_then_in_descriptions() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none() {
+fn output_that_cannot_be_written_fails_and_a_reader_that_closes_the_pipe_is_no_error() {
     let printed_to = |out: Stdio| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mehari"));
         let output = command.arg("directives").stdout(out).output();
@@ -212,7 +214,7 @@ fn output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none()
 }
 
 #[test]
-fn wrong_arguments_of_every_command_get_one_line_and_status_2() {
+fn wrong_arguments_of_every_command_are_refused_with_one_line_and_status_2() {
     for words in [
         "serve --workres 3",
         "check",

@@ -1,5 +1,5 @@
-//! `mehari manual`: every command, option and directive has its place in the manual and in the
-//! shells' completions.
+//! Tests `mehari manual`: every command, option and directive stands in the manual, and every
+//! command and option in the shells' completions.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn manual() -> tempfile::TempDir {
     folder
 }
 
-/// Returns the file without roff's escapes and requests.
+/// Returns the text of a manual page without roff's escapes and requests.
 fn page(folder: &Path, name: &str) -> String {
     let text = std::fs::read_to_string(folder.join(name)).expect(name);
     ["\\-", "\\fB", "\\fI", "\\fR", "\\&"]
@@ -60,7 +60,7 @@ fn options(help: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_command_and_option_of_the_help_has_its_manual_page() {
+fn every_command_of_the_help_has_a_manual_page_with_all_options() {
     let folder = manual();
     for command in commands() {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
@@ -79,7 +79,7 @@ fn every_command_and_option_of_the_help_has_its_manual_page() {
 }
 
 #[test]
-fn every_directive_and_section_stands_in_the_page_of_the_configuration() {
+fn the_page_of_the_configuration_holds_every_directive_and_section() {
     let folder = manual();
     let page = page(folder.path(), "man/man5/mehari.conf.5");
     let lines: BTreeSet<&str> = page.lines().collect();

@@ -1,4 +1,4 @@
-//! `mehari parity` as users run it, against two small sites with chosen differences.
+//! Tests `mehari parity` as users run it, with two small sites that have known differences.
 
 #![allow(clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ fn answer(asked: &ReceivedRequest, session: &str, is_new: bool) -> Answer {
     }
 }
 
-/// Runs with the list in a file.
+/// Runs `mehari parity` with the list in a file.
 fn parity(list: &str, more: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("form.txt"), "a=1&b=2").unwrap();
@@ -98,7 +98,7 @@ fn parity_in(folder: &Path, list: &str, more: &[&str]) -> Output {
 }
 
 #[test]
-fn what_varies_by_nature_is_masked_counted_and_shown() {
+fn values_that_always_vary_are_masked_counted_and_shown() {
     let list = "# all the same\n/masked\n/who\nGET /moved\nPOST /echo @form.txt\nHEAD /nothing\n";
     let output = parity(list, &[]);
     let said = stdout(&output);
@@ -120,7 +120,7 @@ fn what_varies_by_nature_is_masked_counted_and_shown() {
 }
 
 #[test]
-fn each_part_that_differs_is_told_and_the_exit_status_is_1() {
+fn each_differing_part_is_reported_and_the_exit_status_is_1() {
     let output = parity(
         "/masked\n/status\n/header\n/cookie\n/body\n/lost\n/token\n",
         &[],
@@ -162,7 +162,7 @@ fn masks_and_ignored_fields_of_the_user_are_counted_too() {
 }
 
 #[test]
-fn a_recorded_session_is_asked_of_both() {
+fn the_requests_of_a_recorded_session_are_sent_to_both_servers() {
     let entry = |second: u32, path: &str| {
         format!(
             r#"{{"startedDateTime":"2026-01-01T00:00:{second:02}Z","time":1,"request":{{"method":"GET","url":"http://gone.test{path}"}},"response":{{"status":200}}}}"#
@@ -203,7 +203,7 @@ fn a_server_that_does_not_answer_is_a_difference() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line() {
+fn arguments_without_sense_are_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("urls.txt");
     std::fs::write(&list, "/fine\nfetch /x\n").unwrap();

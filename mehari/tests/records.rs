@@ -1,4 +1,4 @@
-//! Saved records through `mehari bench merge` and `mehari bench export`.
+//! Tests `mehari bench merge` and `mehari bench export` with saved records.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ fn measured(folder: &std::path::Path, name: &str, requests: &str) -> String {
 }
 
 #[test]
-fn records_of_two_generators_merge_and_are_written_in_every_form() {
+fn records_of_two_generators_are_merged_and_written_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let a = measured(folder.path(), "a.json", "30");
     let b = measured(folder.path(), "b.json", "12");
@@ -65,7 +65,7 @@ fn records_of_two_generators_merge_and_are_written_in_every_form() {
 }
 
 #[test]
-fn files_that_are_no_records_and_unknown_forms_are_refused_in_one_line() {
+fn files_that_are_no_records_and_unknown_formats_are_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let a = measured(folder.path(), "a.json", "3");
     let future = folder.path().join("future.json").display().to_string();

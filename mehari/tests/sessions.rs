@@ -1,4 +1,4 @@
-//! `mehari record` and `mehari replay` as users run them.
+//! Tests `mehari record` and `mehari replay` as users run them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -74,7 +74,7 @@ impl Recorder {
 }
 
 #[test]
-fn interrupt_writes_the_session_and_replay_finds_it_unchanged() {
+fn interrupt_writes_the_session_and_a_replay_finds_no_change() {
     let mut recorder = record(site());
     assert!(recorder.get("/first?a=1").ends_with("/first?a=1"));
     assert!(recorder.get("/second").ends_with("/second"));
@@ -113,7 +113,7 @@ fn interrupt_writes_the_session_and_replay_finds_it_unchanged() {
 }
 
 #[test]
-fn replay_of_a_page_that_changed_exits_with_1_and_says_where() {
+fn replay_of_a_changed_page_exits_with_1_and_names_the_page() {
     let mut recorder = record(site());
     recorder.get("/count");
     recorder.end(Signal::Term);
@@ -132,7 +132,7 @@ fn replay_of_a_page_that_changed_exits_with_1_and_says_where() {
 }
 
 #[test]
-fn replay_aims_at_another_server_when_told() {
+fn replay_sends_requests_to_another_server_with_option_to() {
     let mut recorder = record(site());
     recorder.get("/page");
     recorder.end(Signal::Term);
@@ -144,7 +144,7 @@ fn replay_aims_at_another_server_when_told() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_one_line() {
+fn arguments_without_sense_are_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("x.har").display().to_string();
     std::fs::write(&text, "no archive").unwrap();

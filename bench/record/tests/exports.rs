@@ -1,4 +1,4 @@
-//! Exports a run with a stall and an error burst, and reads the exports back with other programs.
+//! Exports a run with a stall and an error burst, and reads the exports back.
 
 #![allow(clippy::unwrap_used)]
 
@@ -83,7 +83,7 @@ fn csv_has_a_row_for_every_second_with_zeros_if_nothing_ended() {
 }
 
 #[test]
-fn gnuplot_reads_every_line_of_both_data_sets() {
+fn gnuplot_data_has_two_sets_with_numbers_in_every_row() {
     let data = text(Format::Gnuplot);
     let sets: Vec<&str> = data.split("\n\n\n").collect();
     assert_eq!(sets.len(), 2);

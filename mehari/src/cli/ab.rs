@@ -1,10 +1,11 @@
-//! `mehari ab`: ApacheBench's flags and report on our own engine.
+//! `mehari ab`: runs Mehari's load engine with ApacheBench's options and report.
 
 use mehari_compat::{ab, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The tool reads its arguments itself; its own text describes them.
+/// Returns a grammar without options, because `mehari_compat` reads the arguments. The help text
+/// describes them.
 pub fn grammar() -> clap::Command {
     clap::Command::new("ab").after_help(ab::help())
 }

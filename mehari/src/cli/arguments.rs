@@ -1,11 +1,12 @@
-//! Shared by commands built on clap and tokio: one-line argument errors, and a runtime.
+//! Parses arguments with clap, with errors in one line, and makes tokio runtimes. Many commands use
+//! this module.
 
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Parses the options. Otherwise prints clap's message (help in full, an error as one line with the
-/// nearest right word) and returns the exit status.
+/// Parses the options. If that fails, prints clap's message and returns the exit status. The help
+/// is printed in full, an error in one line with the nearest right word.
 pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result<O, ExitCode> {
     let all = std::iter::once(OsString::from(command)).chain(arguments);
     O::try_parse_from(all).map_err(|error| {
@@ -22,7 +23,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
     })
 }
 
-/// Returns the message in place of clap's help when there are no arguments.
+/// Returns the message for a command without arguments. It takes the place of clap's long help.
 fn missing_arguments<O: clap::Parser>() -> String {
     let command = O::command();
     let words: Vec<&str> = command
@@ -43,7 +44,7 @@ fn one_line(text: &str) -> String {
         .next()
         .unwrap_or(told);
     let mut line = String::new();
-    // Leaves out clap's tip about words that look like options, which seldom helps.
+    // Leaves out clap's tip about words that look like options, because it seldom helps.
     let parts = told.lines().map(str::trim);
     for part in parts.filter(|part| !part.is_empty() && !part.starts_with("tip: to pass ")) {
         let part = part
@@ -62,7 +63,7 @@ fn one_line(text: &str) -> String {
     line + " (--help says more)"
 }
 
-/// Makes a runtime with one thread, so measuring and recording use as little of the machine as
+/// Makes a runtime with one thread, so recording and replaying use as little of the machine as
 /// possible.
 pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread()

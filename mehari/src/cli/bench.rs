@@ -1,4 +1,4 @@
-//! `mehari bench`: the load generator's own command.
+//! `mehari bench`: sends load to a server, measures the answers, and prints a report.
 
 pub(super) mod arguments;
 mod live;
@@ -17,7 +17,7 @@ use mehari_record::{Judgement, Record};
 use super::records::{self, Outputs};
 use arguments::Arguments;
 
-/// Returns the options, with the commands that `run` tells apart by their first word.
+/// Returns the options, and the subcommands `merge`, `export` and `machine`.
 pub fn grammar() -> Command {
     let subcommand = |grammar: Command, name| grammar.name(name);
     Arguments::command()
@@ -49,7 +49,7 @@ fn usage(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// An error means that no load was sent.
+/// Runs the load and delivers the result. An error means that no load was sent.
 fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let plan = plan::from(arguments)?;
     let outputs = Outputs::check(&arguments.output)?;
@@ -75,8 +75,8 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
     Ok(deliver(arguments, &outputs, &record))
 }
 
-/// Prints and saves the result. A failure after the load is status 1, not 2. A server without a
-/// single answer is a failure.
+/// Prints and saves the result. Returns status 1 if a file cannot be written, if no request was
+/// answered, or if `--strict` forbids the verdict.
 fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCode {
     if arguments.json {
         say!("{}", record.to_json())
@@ -95,7 +95,8 @@ fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCod
     }
 }
 
-/// The first interrupt ends the run, and its report is printed. The second ends the program.
+/// Handles INT and TERM. The first signal ends the run, and the report is printed. The second
+/// signal ends the program.
 fn end_on_interrupt(control: Control) -> std::io::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([
         signal_hook::consts::SIGINT,

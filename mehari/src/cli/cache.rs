@@ -1,4 +1,5 @@
-//! `mehari cache purge URL`, through the control socket.
+//! `mehari cache purge URL`: removes pages from the server's response cache, through the control
+//! socket.
 
 use super::arguments;
 use super::control::{message, run as ask, Options as ControlOptions};

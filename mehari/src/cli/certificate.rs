@@ -1,7 +1,7 @@
-//! `mehari certificate`: a self-signed certificate for trying TLS.
+//! `mehari certificate`: makes a self-signed certificate, to try out TLS.
 //!
-//! Certificate and key go into one file that only its owner can read. `mehari serve --listen
-//! https://...` makes and keeps one if there is none.
+//! Certificate and key are written into one file that only its owner can read. `mehari serve
+//! --listen https://...` also makes and keeps a certificate if there is none.
 
 use super::arguments;
 use clap::Parser;
@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Browsers refuse more than 398 days, even for trusted certificates.
+/// The validity in days. Browsers refuse certificates that are valid for more than 398 days.
 const DAYS: i64 = 397;
 
 #[derive(Parser)]
@@ -49,7 +49,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Returns the user's certificate for localhost. Makes one if there is none.
+/// Returns the file of the user's certificate for localhost. Makes a certificate if there is none.
 pub fn local() -> Result<PathBuf, String> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
@@ -71,7 +71,7 @@ pub fn local() -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// Returns whether the certificate is young enough to last for a while.
+/// Returns whether the certificate is valid for about 30 more days.
 fn is_fresh(file: &Path) -> bool {
     let modified = std::fs::metadata(file).and_then(|meta| meta.modified());
     let age = modified.ok().and_then(|time| time.elapsed().ok());

@@ -1,6 +1,7 @@
-//! `mehari check`: reads a configuration, or examines a path, and prints what it means.
+//! `mehari check`: reads a configuration or examines a path, and prints what the server would do.
 //!
-//! The meaning goes to stdout and problems to stderr. With `--json` both are one object on stdout.
+//! The description goes to stdout and problems to stderr. With `--json` both go to stdout as one
+//! object.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -90,7 +91,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Checks that need this machine: files, certificates, the user, and whether Perl loads everything.
+/// Checks what depends on this machine: files, certificates, the user, and whether Perl can load
+/// everything.
 fn check_machine(site: Site) -> Result<Site, Refused> {
     let mut findings = Findings::default();
     let identity = findings.look_at_machine(&site);
@@ -104,7 +106,8 @@ fn check_machine(site: Site) -> Result<Site, Refused> {
     }
 }
 
-/// `41 honoured, 3 ignored by design`, counting remarks as honoured.
+/// Returns a summary such as `41 honoured, 3 ignored by design`. Directives with remarks count as
+/// honoured.
 fn tally(notes: &[Note]) -> String {
     let ignored = notes.iter().filter(|note| note.kind == NoteKind::Ignored);
     let ignored = ignored.count();

@@ -1,7 +1,7 @@
-//! `mehari compare`: measures A against B in interleaved blocks, or all rows of a table.
+//! `mehari compare`: measures A and B in alternating runs, or all rows of a table.
 //!
-//! The load and its options are those of `mehari bench`. `mehari_record::versus` draws the
-//! conclusion. This module orders the runs and prints the result.
+//! The load has the options of `mehari bench`. `mehari_record::versus` draws the conclusion. This
+//! module orders the runs and prints the result.
 
 mod interrupt;
 mod matrix;
@@ -47,7 +47,7 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("warm_up", |warm_up| warm_up.default_value("200ms")),
     mut_arg("duration", |duration| duration.help("Stop each run after this time [default: 2s when there is no -n]")),
     mut_arg("json", |json| json.help("Print the comparison as JSON")),
-    // Options of bench that `check` refuses here.
+    // These options of `mehari bench` are refused by `check`.
     mut_arg("url_file", |option| option.hide(true)),
     mut_arg("session_file", |option| option.hide(true)),
     mut_arg("output", |option| option.hide(true)),
@@ -80,12 +80,12 @@ pub struct Options {
     load: bench::arguments::Arguments,
 }
 
-/// Why there is no result. Decides the exit status.
+/// Why there is no result. The kind decides the exit status.
 #[derive(Debug)]
 enum Failure {
     /// Nothing was measured, because the arguments are wrong.
     Usage(String),
-    /// The measurement was interrupted by an error.
+    /// An error ended the measurement.
     Failed(String),
 }
 
@@ -174,7 +174,7 @@ impl Options {
         Ok(())
     }
 
-    /// Of A (0) or B (1).
+    /// Returns the URL of A (0) or B (1).
     fn url_of(&self, which: usize) -> &str {
         self.url
             .get(which)
@@ -184,7 +184,7 @@ impl Options {
 
     fn primary(&self) -> Metric {
         let is_open = self.load.rate.is_some() || !self.load.stages.is_empty();
-        // In an open loop the throughput is the requested rate, whatever the server.
+        // In an open loop the throughput is the requested rate for every server.
         let usual = if is_open {
             Metric::P99
         } else {

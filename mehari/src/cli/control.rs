@@ -1,4 +1,5 @@
-//! The client of a running server's control socket, for `status`, `reload`, `stop` and others.
+//! Talks to a running server through its control socket, for `status`, `reload`, `stop` and other
+//! commands.
 
 use super::arguments;
 use clap::Parser;
@@ -67,8 +68,8 @@ impl Reply {
     }
 }
 
-/// Returns the folder of control sockets, private to its owner: `$XDG_RUNTIME_DIR/mehari`, else
-/// under /run or /tmp.
+/// Returns the folder of this user's control sockets: `$XDG_RUNTIME_DIR/mehari`, or a folder under
+/// /run or /tmp. Only the user can enter the folder.
 pub fn folder() -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR") {
@@ -108,7 +109,7 @@ pub struct NamedOptions {
     options: Options,
 }
 
-/// Runs one command about one back end.
+/// Runs a command that names a back end, such as `drain NAME`.
 pub fn named_command(word: &'static str, arguments: Vec<OsString>) -> ExitCode {
     match arguments::parse::<NamedOptions>(&format!("mehari {word}"), arguments) {
         Ok(named) => run(&format!("{word} {}", named.name), &named.options, message),
@@ -161,12 +162,12 @@ pub fn print(
     ExitCode::from(if ok { 0 } else { 1 })
 }
 
-/// Returns whether `--control` names a server, or any server of this user runs.
+/// Returns whether there is a server to ask: `--control` names one, or a server of this user runs.
 pub fn has_server(options: &Options) -> bool {
     options.control.is_some() || !find_servers().unwrap_or_default().is_empty()
 }
 
-/// Returns the message of an answer.
+/// Returns the message of an answer, with a line end.
 pub fn message(answer: &Value) -> String {
     format!(
         "{}\n",

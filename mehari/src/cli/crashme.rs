@@ -1,10 +1,11 @@
-//! `mehari crashme`: the mod_perl guide's benchmark script on our own engine.
+//! `mehari crashme`: runs Mehari's load engine like the benchmark script of the mod_perl guide.
 
 use mehari_compat::{crashme, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The tool reads its arguments itself; its own text describes them.
+/// Returns a grammar without options, because `mehari_compat` reads the arguments. The help text
+/// describes them.
 pub fn grammar() -> clap::Command {
     clap::Command::new("crashme").after_help(crashme::help())
 }

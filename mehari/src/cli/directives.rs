@@ -1,4 +1,4 @@
-//! `mehari directives`: the directive table, for a person, a program or the documentation.
+//! `mehari directives`: prints the directive table, as text, as JSON or for the documentation.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -68,7 +68,7 @@ fn default(row: &Directive) -> &'static str {
     }
 }
 
-/// Returns the row of a directive, or the rows that a search for the word finds.
+/// Returns the row of a directive, or the rows that a search for `word` finds.
 fn one(word: &str) -> Result<String, ExitCode> {
     if let Some(row) = Directive::named(word) {
         return Ok(described(row));
@@ -89,8 +89,8 @@ fn one(word: &str) -> Result<String, ExitCode> {
     Ok(lines.collect())
 }
 
-/// Returns the directives whose names contain the word, then those whose descriptions do. Case does
-/// not matter.
+/// Returns the directives whose names contain `word`, then the directives whose descriptions
+/// contain it. Case does not matter.
 fn search(word: &str) -> Vec<&'static Directive> {
     let word = word.to_ascii_lowercase();
     let has = |text: &str| text.to_ascii_lowercase().contains(&word);

@@ -1,4 +1,5 @@
-//! `mehari drain NAME` and `mehari resume NAME`, through the control socket.
+//! `mehari drain NAME` and `mehari resume NAME`: stop and allow new requests to a back end, through
+//! the control socket.
 
 use super::control;
 use std::ffi::OsString;

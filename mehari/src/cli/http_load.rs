@@ -1,10 +1,11 @@
-//! `mehari http_load`: http_load's flags and report on our own engine.
+//! `mehari http_load`: runs Mehari's load engine with http_load's options and report.
 
 use mehari_compat::{http_load, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The tool reads its arguments itself; its own text describes them.
+/// Returns a grammar without options, because `mehari_compat` reads the arguments. The help text
+/// describes them.
 pub fn grammar() -> clap::Command {
     clap::Command::new("http_load").after_help(http_load::help())
 }

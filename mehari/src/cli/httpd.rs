@@ -1,8 +1,9 @@
-//! httpd's command line: `mehari -d ROOT -f conf -D NAME -k start`, `-v`, `-V`, `-l`, `-t`, for
-//! init scripts and test tools that drive an httpd.
+//! Reads httpd's command line, such as `mehari -d ROOT -f conf -D NAME -k start`, `-v` or `-t`.
+//! Init scripts and test tools use it to run Mehari in place of httpd.
 //!
-//! The options become a small configuration that includes the site's own. `serve` reads it, again
-//! at each reload. Without `-k` the server stays in the foreground.
+//! The options become a small configuration file that includes the site's own configuration.
+//! `serve` reads the small file at the start and at each reload. Without `-k` the server stays in
+//! the foreground.
 
 use mehari_config::Site;
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// The version of httpd for tools that expect one.
+/// The version that `-v` prints, for tools that expect a version of httpd.
 const VERSION: &str = concat!("Apache/2.4.66 (Mehari/", env!("CARGO_PKG_VERSION"), ")");
 const ROOT: &str = "/etc/apache2";
 const CONF: &str = "conf/httpd.conf";
@@ -29,7 +30,7 @@ struct Face {
     say: Option<char>,
 }
 
-/// Returns whether the first word is an option of httpd instead of a command.
+/// Returns whether the first word is an option of httpd and not a command.
 pub fn is_option(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next() == Some('-')
@@ -115,7 +116,8 @@ impl Face {
             .join(self.conf.as_deref().unwrap_or(Path::new(CONF)))
     }
 
-    /// Writes the lines before and after the site's own configuration.
+    /// Writes the small configuration file: the directives of `-C`, an `Include` of the site's own
+    /// configuration, and the directives of `-c`, `-e` and `-E`.
     fn written(&self) -> Result<tempfile::NamedTempFile, String> {
         let conf = self.conf();
         if !conf.is_file() {
@@ -128,8 +130,8 @@ impl Face {
         let mut file = tempfile::Builder::new()
             .prefix("mehari-httpd-")
             .suffix(".conf")
-            // A reload reads it again, perhaps as `User`. The command line shows its contents
-            // anyway.
+            // A reload reads the file again, perhaps as `User`. The contents need not be secret:
+            // they stand in the command line.
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
             .tempfile()
             .map_err(failed)?;
@@ -193,7 +195,7 @@ fn directives() -> String {
     text
 }
 
-/// `-t` and `-S`: problems and `Syntax OK` go to stderr, as in httpd.
+/// Runs `-t` and `-S`. As in httpd, problems and `Syntax OK` go to stderr.
 fn check(face: &Face, letter: char) -> ExitCode {
     match face.site() {
         Err(problems) => {
@@ -229,7 +231,7 @@ fn run_option(face: &Face, arguments: Vec<OsString>) -> ExitCode {
     let done = match face.signal.as_deref() {
         Some("start") if !face.detached => detach(arguments),
         None | Some("start") => return serve(face),
-        // The logs are reopened too, as by httpd's USR1 and HUP.
+        // As in httpd, a restart also opens the logs again.
         Some("restart" | "graceful") => signal_server(face, &["-USR1", "-HUP"]),
         Some("stop" | "graceful-stop") => signal_server(face, &["-TERM"]),
         Some(other) => Err(format!(
@@ -247,7 +249,8 @@ fn run_option(face: &Face, arguments: Vec<OsString>) -> ExitCode {
 
 fn serve(face: &Face) -> ExitCode {
     if face.detached {
-        // Leaves the terminal's session. Fails only if the process leads one already.
+        // Leaves the terminal's session. The call fails only if the process already leads a
+        // session.
         let _ = rustix::process::setsid();
     }
     let file = match face.written() {
@@ -266,7 +269,7 @@ fn serve(face: &Face) -> ExitCode {
     super::serve::run(words)
 }
 
-/// Starts the same command in the background. Returns when it serves or has failed.
+/// Starts the same command in the background. Returns when the started server serves or has failed.
 fn detach(arguments: Vec<OsString>) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
@@ -288,7 +291,7 @@ fn detach(arguments: Vec<OsString>) -> Result<(), String> {
     }
 }
 
-/// Signals the process that the PidFile names.
+/// Sends signals to the process that the PidFile names.
 fn signal_server(face: &Face, signals: &[&str]) -> Result<(), String> {
     let site = face.site()?;
     let file = site

@@ -1,10 +1,11 @@
-//! `mehari httperf`: httperf's flags and report on our own engine.
+//! `mehari httperf`: runs Mehari's load engine with httperf's options and report.
 
 use mehari_compat::{httperf, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The tool reads its arguments itself; its own text describes them.
+/// Returns a grammar without options, because `mehari_compat` reads the arguments. The help text
+/// describes them.
 pub fn grammar() -> clap::Command {
     clap::Command::new("httperf").after_help(httperf::help())
 }

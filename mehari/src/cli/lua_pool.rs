@@ -1,5 +1,5 @@
-//! `mehari lua-pool`: a process of the Lua pool. Only the server starts it, with a listening socket
-//! as standard input.
+//! `mehari lua-pool`: runs a process of the Lua pool. Only the server starts this command. Its
+//! standard input is a listening socket.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
 //! `mehari manual`: writes the manual pages, and the completions of bash, zsh and fish.
 //!
-//! `make install` and the Debian package call it. The commands' pages and the completions are made
-//! from the commands' own options (`COMMANDS`), mehari.conf(5) from the directive table.
+//! `make install` and the Debian package call the command. The pages of the commands and the
+//! completions are made from the commands' options (`COMMANDS`). mehari.conf(5) is made from the
+//! directive table.
 
 use std::ffi::OsString;
 use std::io;
@@ -58,7 +59,7 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     std::fs::write(path, text)
 }
 
-/// Returns each file's path below the folder, and its bytes.
+/// Returns the files: each file's path below the folder, and its bytes.
 fn files() -> Vec<(String, Vec<u8>)> {
     let mut root = grammar();
     root.build();
@@ -87,12 +88,12 @@ fn add_pages(command: &Command, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// Returns the first line of a page. It has no date, so the same sources give the same bytes.
+/// Returns the first line of a page. It holds no date, so the same sources give the same bytes.
 fn title(name: &str, section: u8) -> String {
     format!(".TH \"{name}\" \"{section}\" \"\" \"Mehari {VERSION}\" \"Mehari\"\n")
 }
 
-/// Returns the whole command line.
+/// Returns the grammar of the whole command line.
 fn grammar() -> Command {
     let commands = COMMANDS.iter().map(|command| {
         let grammar = (command.grammar)().name(command.name);
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_grammar_is_one_that_clap_accepts() {
+    fn clap_accepts_the_grammar() {
         grammar().debug_assert();
     }
 }

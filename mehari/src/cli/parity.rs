@@ -102,7 +102,7 @@ fn parity(options: Options) -> Result<Report, String> {
     report
 }
 
-/// An archive begins with a brace, a list of requests never does.
+/// Reads the file of requests. An archive begins with a brace, a list of requests never does.
 fn requests(options: &Options) -> Result<Archive, String> {
     let path = options.file.display().to_string();
     let text = std::fs::read_to_string(&options.file)

@@ -1,4 +1,4 @@
-//! `mehari record`: a small proxy that writes its traffic into a session file.
+//! `mehari record`: runs a small proxy that writes its traffic into a session file.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -58,7 +58,7 @@ async fn record(options: &Options) -> Result<(), String> {
         .await
         .map_err(|cause| format!("cannot listen on `{}`: {cause}", options.listen))?;
     let address = listener.local_addr().map_err(|cause| cause.to_string())?;
-    // A test write before the recording, so a long session does not end in an error.
+    // The file is written once before the recording, so a long session does not end with an error.
     write(&options.output, &Archive::of(Vec::new()))?;
     let stop = ended_by_signal()?;
     sayln!(
@@ -82,7 +82,7 @@ async fn record(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits for the first Ctrl-C or TERM. A second one ends the process as usual.
+/// Returns a future that waits for the first Ctrl-C or TERM.
 fn ended_by_signal() -> Result<impl std::future::Future<Output = ()>, String> {
     let told = |kind| signal(kind).map_err(|cause| format!("cannot await signals: {cause}"));
     let mut interrupt = told(SignalKind::interrupt())?;
@@ -95,7 +95,8 @@ fn ended_by_signal() -> Result<impl std::future::Future<Output = ()>, String> {
     })
 }
 
-/// Writes a second file and renames it, so the file is never half written.
+/// Writes the archive into a new file and renames the new file to `path`, so the file is always
+/// complete.
 fn write(path: &Path, archive: &Archive) -> Result<(), String> {
     let refused = |cause: String| format!("cannot write {}: {cause}", path.display());
     let text = serde_json::to_string_pretty(archive).map_err(|cause| refused(cause.to_string()))?;

@@ -1,5 +1,5 @@
-//! `mehari bench merge` joins the records of several generators. `mehari bench export` writes a
-//! record in other formats. `bench` calls both.
+//! `mehari bench merge` merges the records of several generators. `mehari bench export` writes a
+//! record in other formats. The module `bench` calls both.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub struct Export {
     output: Vec<PathBuf>,
 }
 
-/// Runs `mehari bench merge`. The arguments lack these two words.
+/// Runs `mehari bench merge`. `arguments` holds the words after these.
 pub fn run_merge(arguments: Vec<OsString>) -> ExitCode {
     let command = "mehari bench merge";
     let options: Merge = match arguments::parse(command, arguments) {
@@ -65,7 +65,7 @@ pub fn run_merge(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Runs `mehari bench export`. The arguments lack these two words.
+/// Runs `mehari bench export`. `arguments` holds the words after these.
 pub fn run_export(arguments: Vec<OsString>) -> ExitCode {
     let command = "mehari bench export";
     let options: Export = match arguments::parse(command, arguments) {
@@ -92,11 +92,11 @@ fn write_all(command: &str, record: &Record, paths: &[PathBuf]) -> ExitCode {
     }
 }
 
-/// The files and formats of a record, checked before the run.
+/// The files into which a record will be written, and their formats.
 pub struct Outputs(Vec<(PathBuf, Format)>);
 
 impl Outputs {
-    /// An error is one line that names the unusable path.
+    /// Checks the paths before the run. An error is one line that names the unusable path.
     pub fn check(paths: &[PathBuf]) -> Result<Outputs, String> {
         let forms = paths.iter().map(|path| {
             let name = path.display();

@@ -1,4 +1,4 @@
-//! `mehari reload`, through the control socket.
+//! `mehari reload`: has the server read its configuration again, through the control socket.
 
 use super::control;
 use std::ffi::OsString;

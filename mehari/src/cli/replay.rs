@@ -95,7 +95,7 @@ fn replay(options: Options) -> Result<Report, String> {
         timeout: options.timeout,
     };
     let stop = async {
-        // Without signal handling, Ctrl-C ends the process as usual.
+        // If the signal cannot be handled, Ctrl-C ends the process as usual.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -122,7 +122,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An infinite speed removes all pauses.
+/// Parses `--speed`. The word `max` means an infinite speed, which removes all pauses.
 fn speed(text: &str) -> Result<f64, String> {
     match text {
         "max" => Ok(f64::INFINITY),

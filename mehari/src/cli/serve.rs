@@ -1,5 +1,5 @@
-//! `mehari serve`: reads the configuration, binds, loads the first generation, prints the ready
-//! line, serves.
+//! `mehari serve`: reads the configuration, binds the addresses, loads the first generation, prints
+//! the ready line, and serves.
 
 use crate::cli::{arguments, certificate};
 use clap::Parser;
@@ -155,7 +155,8 @@ impl Options {
         Ok(site)
     }
 
-    /// `--listen` and `--port`. A port alone takes every address, as in `Listen`.
+    /// Returns the addresses of `--listen` and `--port`. As in `Listen`, a port alone means all
+    /// addresses of the machine.
     fn addresses(&self) -> Vec<String> {
         let port = self.port.map(|port| port.to_string());
         let every = |text: &String| {
@@ -168,7 +169,7 @@ impl Options {
         self.listen.iter().chain(&port).map(every).collect()
     }
 
-    /// `-I`, `--env` and `--pass-env`, for every Perl of the site.
+    /// Applies `-I`, `--env` and `--pass-env` to every Perl of the site.
     fn apply_perl(&self, site: &mut Site) -> Result<(), Refusal> {
         let mut switches = Vec::new();
         for folder in &self.include {
@@ -191,8 +192,8 @@ impl Options {
         Ok(())
     }
 
-    /// `--certificate`, else, for a `--listen https://` without a certificate, this machine's own
-    /// for localhost.
+    /// Applies `--certificate`. If no host has a certificate but `--listen` names an `https://`
+    /// address, uses the user's certificate for localhost.
     fn apply_certificate(&self, site: &mut Site) -> Result<(), Refusal> {
         let own = |file: PathBuf| CertificateFiles {
             certificate: file,
@@ -210,7 +211,8 @@ impl Options {
         Ok(())
     }
 
-    /// `--workers`, else WEB_CONCURRENCY if the configuration has no number.
+    /// Applies `--workers`. Without the option, applies WEB_CONCURRENCY if the configuration sets
+    /// no number of workers.
     fn apply_workers(&self, site: &mut Site) -> Result<(), Refusal> {
         let (word, source) = match (&self.workers, std::env::var("WEB_CONCURRENCY")) {
             (Some(word), _) => (word.clone(), "--workers"),

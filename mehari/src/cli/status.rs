@@ -1,4 +1,4 @@
-//! `mehari status`: the state of the front and of each worker.
+//! `mehari status`: prints the state of the front and of each worker.
 
 use super::control;
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn show(answer: &Value) -> String {
     text
 }
 
-/// Returns the host of a team. Empty for the main server.
+/// Returns the name of the host that a team serves, or `main server`.
 fn host_of(team: &Value) -> &str {
     match team["host"].as_str() {
         None | Some("") => "main server",
@@ -80,7 +80,7 @@ fn host_of(team: &Value) -> &str {
     }
 }
 
-/// The number of a team's workers, with reason and problems.
+/// Describes a team: the number of its workers, the reason for this number, and problems.
 fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     if is_one_of_many {
         let _ = write!(
@@ -103,7 +103,7 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     }
 }
 
-/// Scripts on the rung `rewind`: a line for each script and worker.
+/// Adds a line for each script on the rung `rewind` in each worker.
 fn scripts(scripts: &Value, text: &mut String) {
     let scripts: Vec<&Value> = scripts.as_array().into_iter().flatten().collect();
     if scripts.is_empty() {

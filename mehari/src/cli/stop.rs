@@ -1,4 +1,4 @@
-//! `mehari stop`, through the control socket.
+//! `mehari stop`: stops the server, through the control socket.
 
 use super::control;
 use std::ffi::OsString;

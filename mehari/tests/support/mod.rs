@@ -1,6 +1,6 @@
-//! A small site on loopback and a way to run the program against it.
+//! Runs a small site on loopback, and runs the program `mehari` against it.
 
-// Each test program uses its own part of this.
+// Each test program uses only a part of this module.
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,14 +8,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// Answers every path with its name: paths with `slow` after 5 ms, with `missing` as 404, with
-/// `count` differently each time. One thread per connection while the test runs.
+/// Starts a site that answers every path with the path itself. A path with `slow` is answered after
+/// 5 ms, a path with `missing` with 404, and a path with `count` differently each time.
 pub fn site() -> SocketAddr {
     site_that(usual)
 }
 
-/// Answers by a function from path, cookies and the request's number on its connection to status,
-/// header lines and body.
+/// Starts a site that answers every request with the result of `answer`. Each connection has a
+/// thread.
 pub fn site_that(answer: fn(&ReceivedRequest) -> Answer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -32,13 +32,13 @@ pub struct ReceivedRequest {
     pub cookies: String,
     pub number: usize,
     pub body: String,
-    /// The site's own.
+    /// The port of the site.
     pub port: u16,
 }
 
 pub struct Answer {
     pub status: &'static str,
-    /// Each with its line end.
+    /// The header lines, each with its line end.
     pub headers: String,
     pub body: String,
 }

@@ -1,5 +1,5 @@
-//! The live view: progress, rate, percentiles, errors. It is on stderr, and only if both stdout and
-//! stderr are terminals.
+//! Draws the live view of a run: progress, rate, percentiles, errors. The view is drawn on stderr,
+//! and only if stdout and stderr are terminals.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ impl View {
         let thread = std::thread::spawn(move || {
             let total = stop.time.map(|time| (time + warm_up).as_millis() as u64);
             let bar = bar(total.or(stop.arrivals));
-            // The run begins with the first answers, after the ceiling has been measured.
+            // The measurement of the ceiling comes first, so the run begins with the first answers.
             let mut began: Option<Instant> = None;
             let (mut last, mut done, mut troubles) = (Instant::now(), 0, 0);
             while !seen.load(Ordering::Relaxed) {
@@ -58,7 +58,7 @@ impl View {
     pub fn finish(self) {
         self.ended.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
-        // A failed view must not lose the report.
+        // Even if the view has failed, the report is printed.
         let _ = self.thread.join();
     }
 }

@@ -1,4 +1,4 @@
-//! `mehari bench machine`: the properties of this machine that affect measurements.
+//! `mehari bench machine`: prints the properties of this machine that affect measurements.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ pub struct Options {
     json: bool,
 }
 
-/// Runs `mehari bench machine`. The arguments lack these two words.
+/// Runs `mehari bench machine`. `arguments` holds the words after these.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let options: Options = match arguments::parse("mehari bench machine", arguments) {
         Ok(options) => options,

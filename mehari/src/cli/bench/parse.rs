@@ -1,10 +1,10 @@
-//! Parsers of option values: times, rates, stages, speeds. Each error names what was expected.
+//! Parses option values: times, rates, stages, speeds. Each error names what was expected.
 
 use std::time::{Duration, SystemTime};
 
 use mehari_load::Stage;
 
-/// `250ms`, `10s`, `1.5m`, `2h`; a bare number is seconds.
+/// Parses a time such as `250ms`, `10s`, `1.5m` or `2h`. A number without a unit is seconds.
 pub fn time(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected a time such as 250ms, 10s, 1.5m or 2h, not `{text}`");
     let cut = text
@@ -23,7 +23,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| expected())
 }
 
-/// `5000`, `5000/s`, `300/min`, `5k`.
+/// Parses a rate such as `5000`, `5000/s`, `300/min` or `5k`. Returns requests per second.
 pub fn rate(text: &str) -> Result<f64, String> {
     let expected = || format!("expected a rate such as 5000, 5k/s or 300/min, not `{text}`");
     let (number, per) = match text.split_once('/') {
@@ -43,7 +43,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `30s:1000/s`, `30s:0/s..1000/s`.
+/// Parses a stage such as `30s:1000/s` or `30s:0/s..1000/s`.
 pub fn stage(text: &str) -> Result<Stage, String> {
     let (duration, rates) = text
         .split_once(':')
@@ -56,7 +56,8 @@ pub fn stage(text: &str) -> Result<Stage, String> {
     })
 }
 
-/// `33.6kbps`, `1Mbps` (bits), `4200B/s`, `64kB/s` (bytes). Returns bytes per second.
+/// Parses a speed in bits such as `33.6kbps` or `1Mbps`, or in bytes such as `4200B/s` or `64kB/s`.
+/// Returns bytes per second.
 pub fn speed(text: &str) -> Result<u64, String> {
     let expected = || format!("expected a speed such as 33.6kbps or 4200B/s, not `{text}`");
     let units = [
@@ -79,7 +80,7 @@ pub fn speed(text: &str) -> Result<u64, String> {
     }
 }
 
-/// `Name: value`.
+/// Parses a header field `Name: value`.
 pub fn field(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_says_what_was_expected() {
+    fn wrong_values_are_refused() {
         for wrong in ["", "s", "10x", "-1s", "nans"] {
             assert!(
                 time(wrong).is_err_and(|error| error.contains("10s")),

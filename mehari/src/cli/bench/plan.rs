@@ -1,4 +1,4 @@
-//! From the options to a plan: requests, schedule, stop rule, connection.
+//! Makes a plan from the options: requests, schedule, stop rule, connection.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub fn from(arguments: &Arguments) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// The command's own checks, besides those of the plan.
+/// Checks the plan, and what the plan itself does not check.
 fn check(arguments: &Arguments, plan: &Plan) -> Result<(), PlanError> {
     plan.check()?;
     if let (Some(connections), Some(requests)) = (arguments.connections, arguments.requests) {
@@ -128,7 +128,7 @@ fn schedule(arguments: &Arguments) -> Schedule {
     }
 }
 
-/// The default of an open loop.
+/// The default of `--connections` in an open loop.
 const MOST_CONNECTIONS: usize = 1000;
 
 fn stop(arguments: &Arguments) -> Stop {

@@ -167,7 +167,7 @@ fn server(page: &mut Page, site: &Site) {
     page.line("document root", site.main.mapping.document_root.display());
     page.list("alias", aliases(&site.main));
     page.list("proxied", passes(&site.main));
-    // The settings for FastCGI scripts are not a back end.
+    // The settings for FastCGI scripts stand among the upstreams, but they are no back end.
     let back_ends = site
         .back_ends
         .upstreams
@@ -231,7 +231,7 @@ fn perl(page: &mut Page, perl: &PerlSettings) {
     );
 }
 
-/// A virtual host's own workers and Perl.
+/// Describes the workers and the Perl that a virtual host has for itself.
 fn team(page: &mut Page, site: &Site, host: &Host) {
     let mut teams = site.teams.iter();
     let Some(team) = teams.find(|team| team.mark == host.team && host.team != TeamMark::default())

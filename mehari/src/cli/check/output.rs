@@ -1,10 +1,11 @@
-//! Describes the output: compression and the response cache.
+//! Describes the output settings: compression and the response cache.
 
 use mehari_config::{CacheRules, Coding, Compression, Settings};
 
 use super::meaning::Page;
 
-/// The settings of a scope that differ from `base`. Without `base`, all of them.
+/// Describes the settings of a scope that differ from `base`. Without `base`, describes all
+/// settings.
 pub(super) fn lines(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     let is_as_outside =
         |same: fn(&Settings, &Settings) -> bool| base.is_some_and(|base| same(base, settings));

@@ -4,12 +4,12 @@ use mehari_config::{Phase, Settings, Site};
 
 use super::{meaning::Page, output};
 
-/// The settings outside of sections, in full.
+/// Describes all settings outside of sections.
 pub(super) fn base(page: &mut Page, site: &Site) {
     lines(page, site, &site.main.base, None);
 }
 
-/// The settings of a section that differ from those outside.
+/// Describes the settings of a section that differ from the settings outside.
 pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &Settings) {
     let before = page.length();
     lines(page, site, settings, Some(base));
@@ -28,7 +28,8 @@ pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &
     }
 }
 
-/// A line for each part that differs from `base`, or for every part.
+/// Adds a line for each setting that differs from `base`. Without `base`, adds a line for every
+/// setting.
 fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settings>) {
     // Whether a setting must be printed.
     macro_rules! differs {
@@ -111,7 +112,7 @@ fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settin
     }
 }
 
-/// The handlers of other phases than the response.
+/// Adds a line for each phase with Perl handlers. A single response handler has its line elsewhere.
 fn phases(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     let outer = base.map_or(&[][..], |base| &base.perl.handlers);
     for (phase, names) in &settings.perl.handlers {
@@ -126,7 +127,7 @@ fn phases(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     }
 }
 
-/// The settings without a line of their own, by subject.
+/// Adds a line for each subject in which other settings differ from `base`.
 fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
     let (own, outer) = (&settings.rules, &base.rules);
     let access = own.require != outer.require

@@ -1,5 +1,5 @@
-//! Ctrl-C: the first ends the measurement in order, the second ends the program. Neither leaves a
-//! started server behind.
+//! Handles Ctrl-C. The first Ctrl-C stops the measurement, which ends its server. The second Ctrl-C
+//! kills the server and ends the program.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 

@@ -1,5 +1,5 @@
-//! `--matrix`: a row per combination of parameters, measured in interleaved passes. The mod_perl
-//! guide's benchmarks have the same rows and were made by a similar script.
+//! `--matrix`: measures a row for each combination of parameters, in several passes over all rows.
+//! The tables look like the benchmarks of the mod_perl guide.
 
 use std::str::FromStr;
 
@@ -10,14 +10,14 @@ use super::runs::{plan_of, Doubts, Generator, Progress};
 use super::side::Side;
 use super::{bench, table, Failure, Options};
 
-/// A name with its values.
+/// A parameter: its name and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     pub name: String,
     pub values: Vec<Value>,
 }
 
-/// `LABEL->TEXT`: the table shows the label, the template takes the text.
+/// A value `LABEL->TEXT`. The table shows the label, and the template gets the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
     pub label: String,
@@ -130,7 +130,7 @@ fn rows(options: &Options) -> Result<Vec<Row>, Failure> {
         .collect()
 }
 
-/// Returns the combination with each value of another parameter.
+/// Extends a combination by another parameter. Returns one combination for each value.
 fn extended<'p>(
     chosen: &[(&'p str, &'p Value)],
     parameter: &'p Parameter,
@@ -193,7 +193,7 @@ fn filled(template: &str, name: &str, value: &str) -> Result<String, String> {
     Ok(filled.replace(&as_query, &query(length)))
 }
 
-/// `a=eeeeeeeeee&b=eeeeeeeeee&...`, as in the guide's script, cut to the length.
+/// Returns a query of `length` bytes: `a=eeeeeeeeee&b=eeeeeeeeee&...`, as in the guide's script.
 fn query(length: usize) -> String {
     let pairs = ('a'..='z')
         .cycle()
@@ -209,7 +209,7 @@ fn query(length: usize) -> String {
     text
 }
 
-/// A parameter that is not in the template may belong to the load.
+/// Sets an option of the load. A parameter that is not in the template must name such an option.
 fn set_load(load: &mut bench::arguments::Arguments, name: &str, value: &str) -> Result<(), String> {
     let expected = |what: &str| format!("`{name}` must be {what}, not `{value}`");
     match name {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_the_guides_and_have_their_length() {
+    fn queries_are_like_the_guides_and_have_the_wanted_length() {
         assert_eq!(query(25), "a=eeeeeeeeee&b=eeeeeeeeee");
         assert_eq!(query(337).len(), 337);
         assert!(query(337).ends_with("&z=eeeeeeeeee"));

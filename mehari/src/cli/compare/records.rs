@@ -1,4 +1,4 @@
-//! Compares record files.
+//! Compares record files instead of running a load.
 
 use std::path::PathBuf;
 

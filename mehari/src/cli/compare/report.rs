@@ -1,5 +1,5 @@
-//! The result of a comparison, as text and as JSON. The noise floor comes first, because the
-//! conclusion depends on it.
+//! Writes the result of a comparison, as text and as JSON. The noise floor comes first, because the
+//! conclusion depends on the noise.
 
 use mehari_record::statistics::{Better, Comparison, Conclusion};
 use mehari_record::versus::{Finding, Metric, Versus};
@@ -40,7 +40,7 @@ impl CompareReport<'_> {
         text
     }
 
-    /// `note: B without a good answer: status 500: 120, reset: 3`
+    /// Returns lines such as `note: B without a good answer: status 500: 120, reset: 3`.
     fn bad(&self) -> String {
         let sides = ["A", "B"].into_iter().zip(&self.measured.bad);
         sides
@@ -139,7 +139,7 @@ fn doubt_lines(doubts: &Doubts) -> Vec<String> {
         .collect()
 }
 
-/// Returns the last line, which most people read.
+/// Returns the last line, the conclusion.
 pub fn conclusion(result: &Versus, threshold: f64) -> String {
     let percent = figures::plain(threshold * 100.0);
     let decisive = result.findings.iter().find(|f| f.metric == result.primary);
@@ -202,7 +202,7 @@ fn ratio(comparison: &Comparison) -> String {
     )
 }
 
-/// Prints a factor with three decimals near 1, and with fewer elsewhere.
+/// Formats a factor: with three decimals near 1, otherwise with three significant digits.
 fn factor(ratio: f64) -> String {
     match ratio {
         r if (0.1..10.0).contains(&r) => format!("{r:.3}"),

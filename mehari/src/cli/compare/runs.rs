@@ -1,4 +1,4 @@
-//! The order of the runs: blocks of ABBA and BAAB. Each run is reduced to its numbers.
+//! Makes the runs in the order of the blocks ABBA and BAAB, and keeps the numbers of each run.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -18,16 +18,17 @@ pub struct Measured {
     pub blocks: Vec<Block>,
     /// The load in words.
     pub words: String,
-    /// Response times of all runs of A and of B.
+    /// The response times of all runs of A and of all runs of B.
     pub response: [Latency; 2],
     /// The bad answers of A and of B: statuses of 400 or more and failures, with counts.
     pub bad: [BTreeMap<String, u64>; 2],
-    /// The generators' doubts about themselves: text, and the number of runs.
+    /// The reasons for which runs are not VALID.
     pub doubts: Doubts,
     pub interrupted: bool,
 }
 
-/// Reasons for runs that were not VALID, with the worst judgement and the number of runs.
+/// The reasons for which runs are not VALID, by the name of the check. Each has the worst
+/// judgement, the number of runs, and a text.
 #[derive(Default)]
 pub struct Doubts(pub BTreeMap<String, (Judgement, u64, String)>);
 
@@ -44,8 +45,8 @@ impl Doubts {
     }
 }
 
-/// A runs before B, then B before A; the next block is the other way round. A steady drift then
-/// affects both alike.
+/// Runs the blocks. A block has the order ABBA, the next block the order BAAB, so a steady drift
+/// affects A and B alike.
 pub fn blocks(
     sides: &[Side; 2],
     options: &Options,
@@ -111,7 +112,8 @@ fn count_bad(bad: &mut BTreeMap<String, u64>, record: &Record) {
     }
 }
 
-/// Makes the runs one after the other. The generator's own ceiling is measured before the first.
+/// Makes the runs one after the other. Before the first run it measures the generator's own
+/// ceiling.
 pub struct Generator<'o> {
     options: &'o Options,
     control: Control,
@@ -134,7 +136,7 @@ impl<'o> Generator<'o> {
         self.control.is_stopped()
     }
 
-    /// Runs the load against a side. `url` is where a command serves.
+    /// Runs the load against a side. `url` is the URL or path of a side that is a command.
     pub fn run(
         &mut self,
         side: &Side,
@@ -167,8 +169,9 @@ impl<'o> Generator<'o> {
     }
 }
 
-/// Returns the plan for a side. A command's plan needs the URL that it serves. A first plan is made
-/// with any URL, so wrong arguments are refused before anything starts.
+/// Returns the plan for a side. If the side is a command, `served` is the URL that it serves.
+/// Without `served` the plan has a placeholder for the URL, so wrong arguments are refused before
+/// the command starts.
 pub fn plan_of(
     side: &Side,
     load: &bench::arguments::Arguments,
@@ -191,7 +194,7 @@ pub fn plan_of(
     bench::plan::from(&load).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// A load without answers is not repeated.
+/// Returns the error for a run without an answer. Such a load is not repeated.
 fn unanswered(plan: &Plan, record: &Record) -> String {
     let classes = record.counts.failed.iter();
     let classes: Vec<String> = classes
@@ -208,7 +211,7 @@ fn unanswered(plan: &Plan, record: &Record) -> String {
     )
 }
 
-/// A progress bar on a terminal, nothing elsewhere.
+/// A progress bar. It is drawn on a terminal only.
 pub struct Progress(ProgressBar);
 
 impl Progress {

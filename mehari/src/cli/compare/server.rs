@@ -1,6 +1,6 @@
-//! A server that is started for one run. It is ready when it prints its URL or accepts connections
-//! at a known one. It ends with TERM, or else with KILL. It leads a process group, so everything
-//! that it starts ends with it.
+//! Starts a server for one run, and ends it. The server is ready when it prints its URL, or when a
+//! known URL accepts connections. It is ended with TERM and, if it does not obey, with KILL. The
+//! server leads a process group, so all processes that it starts end with it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -18,9 +18,9 @@ use super::{interrupt, Failure};
 pub struct Server {
     child: Child,
     group: Pid,
-    /// The last part of its stderr.
+    /// The last part of the server's stderr.
     said: Arc<Mutex<String>>,
-    /// What to request.
+    /// The URL to request.
     pub url: String,
 }
 
@@ -30,7 +30,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 const MOST_SAID: usize = 2_000;
 
 impl Server {
-    /// Starts `command` in a shell. `url` is where it serves, or a path at the URL that it prints.
+    /// Starts `command` in a shell. `url` is the URL that the command serves, or a path to append
+    /// to the URL that it prints.
     pub fn start(command: &str, url: &str, timeout: Duration) -> Result<Server, Failure> {
         let known = url.starts_with("http://") || url.starts_with("https://");
         if known && is_accepting(url) {
@@ -38,7 +39,7 @@ impl Server {
                 "another server already serves at {url}; `{command}` was not started"
             )));
         }
-        // Orphans of the shell become our children, so this process can reap them at once.
+        // The shell's orphans become children of this process, which can then reap them at once.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let mut child = Command::new("/bin/sh")
             .args(["-c", command])
@@ -152,7 +153,8 @@ fn is_accepting(url: &str) -> bool {
         .any(|address| TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok())
 }
 
-/// Sends the first printed URL. Keeps reading so that the server never blocks on its output.
+/// Sends the first printed URL to the receiver. Continues to read, so the server never blocks on
+/// its output.
 fn urls_of(stdout: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -189,14 +191,14 @@ fn url_in(line: &str) -> Option<String> {
         .split(|mark: char| mark.is_whitespace() || "\"'<>),".contains(mark))
         .next()?;
     let url = url.trim_end_matches(['.', ';', ':']);
-    // Servers print their bound address. A wildcard is reached by loopback.
+    // Some servers print the wildcard address. The loopback address reaches them.
     Some(
         url.replacen("://0.0.0.0", "://127.0.0.1", 1)
             .replacen("://[::]", "://[::1]", 1),
     )
 }
 
-/// `path` at the origin of `base`; the base itself when the path is `/`.
+/// Returns the URL of `path` at the origin of `base`, or `base` itself if the path is `/`.
 fn joined(base: &str, path: &str) -> String {
     if path == "/" {
         return base.to_owned();
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_at_the_origin_of_the_printed_url() {
+    fn paths_replace_the_path_of_the_printed_url() {
         assert_eq!(joined("http://a:1/x", "/"), "http://a:1/x");
         assert_eq!(
             joined("http://a:1/x", "/perl/h.pl?q"),

@@ -1,4 +1,4 @@
-//! A side of the comparison, A or B, recognised by the form of its argument.
+//! Recognises a side of the comparison, A or B, by the form of its argument.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub enum Side {
     Url(String),
     /// A file of `[WEIGHT] [METHOD] URL` lines.
     Requests(PathBuf),
-    /// One record or several.
+    /// The files of one or several records.
     Records(Vec<PathBuf>),
     /// A shell command that serves until it is ended.
     Command(String),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operands_are_known_by_their_form() {
+    fn operands_are_recognised_by_their_form() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         for (text, side) in [
             ("http://a/", Side::Url("http://a/".into())),

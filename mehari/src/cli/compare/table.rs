@@ -1,4 +1,5 @@
-//! The rows of a matrix as in the guide, with p50, p99 and the interval added.
+//! Writes the rows of a matrix as the mod_perl guide does, with p50, p99 and an interval in
+//! addition.
 
 use mehari_record::statistics::{mean_and_deviation, t_quantile};
 use mehari_record::{figures, Quantile};
@@ -46,7 +47,7 @@ pub fn text(names: &[&str], rows: &[Row], doubts: &Doubts, options: &Options) ->
             if column == names.len() {
                 line.push_str("| ");
             }
-            // Names are left-aligned, as in the guide, and numbers right-aligned.
+            // As in the guide, names are aligned to the left and numbers to the right.
             if column < names.len() {
                 line.push_str(&format!("{cell:<width$}  "))
             } else {
@@ -65,7 +66,7 @@ pub fn text(names: &[&str], rows: &[Row], doubts: &Doubts, options: &Options) ->
     )
 }
 
-/// Times in milliseconds, as in the guide.
+/// Returns the cells of a row's results. As in the guide, times are in milliseconds.
 fn measures(row: &Row) -> Vec<String> {
     let rates: Vec<f64> = row.runs.iter().map(|run| run.throughput).collect();
     let (mean, _) = mean_and_deviation(&rates);
@@ -93,8 +94,8 @@ fn measures(row: &Row) -> Vec<String> {
     ]
 }
 
-/// Returns the interval of the mean rate, by t over the passes' logarithms. `None` with fewer than
-/// two passes.
+/// Returns the 95 % confidence interval of the mean rate, computed with Student's t from the
+/// logarithms of the passes' rates. `None` with fewer than two passes.
 fn interval(rates: &[f64]) -> Option<(f64, f64)> {
     if rates.len() < 2 || rates.iter().any(|rate| *rate <= 0.0) {
         return None;
@@ -106,7 +107,7 @@ fn interval(rates: &[f64]) -> Option<(f64, f64)> {
     Some(((mean - reach).exp(), (mean + reach).exp()))
 }
 
-/// Returns the constant parameters, under the table as in the guide.
+/// Returns the lines under the table: the parameters that are equal in all rows.
 fn constants(options: &Options, rows: &[Row]) -> String {
     let load = &options.load;
     let varies = |name: &str| options.matrix.iter().any(|p| p.name == name);

@@ -1,4 +1,4 @@
-//! mehari.conf(5), from the directive table.
+//! Makes the manual page mehari.conf(5) from the directive table.
 
 use clap_mangen::roff::{bold, italic, roman, Inline, Roff};
 use mehari_config::{Directive, DIRECTIVES, REFUSED, SECTIONS};
@@ -101,7 +101,7 @@ fn paragraph(roff: &mut Roff, text: &str) {
     roff.text(inlines(text));
 }
 
-/// Returns the text, with what stands between backticks in bold.
+/// Returns the text in pieces. The words between backticks are bold.
 fn inlines(text: &str) -> Vec<Inline> {
     let parts = text.split('`').enumerate();
     parts

@@ -1,4 +1,4 @@
-//! The manual page of one command, from its clap grammar.
+//! Makes the manual page of one command from the command's clap grammar.
 
 use clap::Command;
 use clap_mangen::roff::{bold, roman, Roff};
@@ -68,7 +68,7 @@ fn about_the_program(roff: &mut Roff) {
         )]);
 }
 
-/// The text after the options: examples, the exit status and notes get sections of their own.
+/// Adds the text after the options. Examples, the exit status and notes get sections of their own.
 /// Indented lines keep their line breaks.
 fn close(roff: &mut Roff, text: &str) {
     let mut section = "";
@@ -89,7 +89,7 @@ fn close(roff: &mut Roff, text: &str) {
             roff.control("SH", [heading]);
         }
         if rest.is_empty() {
-            // The heading alone: what it announces follows.
+            // The line holds only a heading. The next lines belong to the heading.
         } else if is_indented(rest) {
             let mut block = vec![rest];
             while let Some(line) = lines.next_if(|line| is_indented(line)) {

@@ -5,7 +5,7 @@ use super::watch::look;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How soon a renewed certificate is noticed. Files are checked by name, so a changed link counts
+/// The time between two checks of the files. Files are checked by name, so a changed link counts,
 /// too.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -21,7 +21,7 @@ pub async fn watch(reloader: Rc<Reloader>) {
         if now == known {
             continue;
         }
-        // A certificate and its key are two files, so wait until both are there.
+        // A certificate and its key are two files. The loop waits until the files no longer change.
         loop {
             tokio::time::sleep(Duration::from_millis(500)).await;
             let later = look(reloader.certificate_files()).await;

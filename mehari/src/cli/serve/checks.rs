@@ -1,5 +1,5 @@
-//! All reasons why a site cannot be served on this machine. `serve` collects them when one step
-//! fails, `mehari check` always.
+//! Finds all reasons why a site cannot be served on this machine. `mehari check` always collects
+//! them. `serve` collects them if a step of the start fails.
 
 use super::identity::Identity;
 use mehari_config::{LogLevel, LogTarget, Problem, Site};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::task::LocalSet;
 
-/// Problems in the order of the checks.
+/// The problems found, in the order of the checks.
 #[derive(Default)]
 pub struct Findings(Vec<Problem>);
 
@@ -22,7 +22,7 @@ impl Findings {
         result.map_err(|problem| self.add(problem)).ok()
     }
 
-    /// Hosts with the same certificate have the same problem, which is added once.
+    /// Adds a problem. The same problem of several hosts, such as a bad certificate, is added once.
     pub fn add(&mut self, problem: String) {
         let problem = problem.into();
         if !self.0.contains(&problem) {
@@ -34,7 +34,8 @@ impl Findings {
         self.0.is_empty()
     }
 
-    /// Returns one line for each. The first line continues the prefix that the caller has written.
+    /// Returns one line for each problem. The first line has no prefix, because the caller has
+    /// already written it.
     pub fn text(&self) -> String {
         let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
         lines.join("\nmehari serve: ")
@@ -90,8 +91,8 @@ impl Findings {
         }
     }
 
-    /// Checks everything that Perl loads. The process becomes the site's user first, so no Perl
-    /// runs as root.
+    /// Has Perl load everything that the site needs. The process becomes the site's user before, so
+    /// no Perl runs as root.
     pub fn look_at_perl(&mut self, site: &Site, identity: Option<&Identity>) {
         let built = PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string());
         if self.keep(built).is_none() {
@@ -118,7 +119,7 @@ fn load(site: &Site) -> Result<(), LoadError> {
     outcome
 }
 
-/// Whether the file can be appended to or created. The file is left as it is.
+/// Checks whether the file can be appended to or created. Does not change the file.
 fn writable(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),

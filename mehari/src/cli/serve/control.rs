@@ -1,7 +1,8 @@
-//! The control socket: `status`, `reload`, `stop` and others, for its owner only.
+//! Answers the control socket: `status`, `reload`, `stop` and other commands, for the server's
+//! owner only.
 //!
-//! The socket lies in a folder that only the owner can enter, and the server also asks for the
-//! peer's user. One line in, one JSON object out.
+//! The socket lies in a folder that only the owner can enter. The server also asks the kernel for
+//! the peer's user. A request is one line, and the answer is one JSON object.
 
 use super::reload::Reloader;
 use crate::cli::control::{folder, Reply};
@@ -23,7 +24,7 @@ pub struct Control {
     file: SocketFile,
 }
 
-/// Removed when the server ends.
+/// The file of the socket. The file is removed when the server ends.
 struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
@@ -164,7 +165,7 @@ async fn answer(
     stream.write_all(reply.to_json().as_bytes()).await
 }
 
-/// `drain NAME` and `resume NAME`.
+/// Parses `drain NAME` and `resume NAME`. Returns the name, and true for `drain`.
 fn parse_drain(line: &str) -> Option<(&str, bool)> {
     match line.split_once(' ')? {
         ("drain", name) => Some((name, true)),

@@ -1,5 +1,5 @@
-//! `User` and `Group`: the user that the server becomes after root has bound addresses and opened
-//! files.
+//! Handles `User` and `Group`: the server becomes this user after it has bound its addresses and
+//! opened its files as root.
 //!
 //! The C library's calls change all threads at once (nptl(7)). Leaving root also clears every
 //! capability, so no later program can become root again.
@@ -16,12 +16,14 @@ use std::path::Path;
 pub struct Identity {
     pub user: u32,
     pub group: u32,
-    /// The account, for the user's other groups. A number without an account has none.
+    /// The name of the account, which gives the user's other groups. `None` for a number without an
+    /// account.
     account: Option<CString>,
 }
 
 impl Identity {
-    /// `None`: the server keeps its user. An error is one line of text.
+    /// Returns the user of `User` and `Group`. Returns `None` if the server keeps its user. An
+    /// error is one line of text.
     pub fn of(site: &Site) -> Result<Option<Identity>, String> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -40,7 +42,7 @@ impl Identity {
                 return Err(format!("User {user} has no account to take the group from; expected `Group NAME|#NUMBER` too"))
             }
         };
-        // `User root` has no effect for a server of root's.
+        // If root starts the server, `User root` has no effect.
         Ok((account.user != 0).then_some(Identity {
             user: account.user,
             group,
@@ -83,7 +85,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Gives the site's log files to the user, so USR1 can open them again.
+    /// Makes the user the owner of the site's log files, so the server can open them again after
+    /// USR1.
     pub fn take_logs(&self, site: &Site) -> Result<(), String> {
         let main = site.logs.access.iter().map(|log| &log.target);
         let of_hosts = site.hosts.iter().flat_map(|host| {
@@ -99,8 +102,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Gives a log file to the user, but only a file of root's with a single name, so no link to
-    /// another file is followed.
+    /// Makes the user the owner of a log file. The file must belong to root and have a single name:
+    /// no link may lead to another file.
     fn take(&self, path: &Path) -> io::Result<()> {
         let mut options = std::fs::OpenOptions::new();
         options
@@ -167,7 +170,7 @@ fn group_number(text: &str) -> Result<u32, String> {
     })
 }
 
-/// `#NUMBER`. The highest number means "unchanged" to the kernel, so it is refused.
+/// Parses `#NUMBER`. The highest number is refused, because it means "unchanged" to the kernel.
 fn number(text: &str, directive: &str) -> Result<Option<u32>, String> {
     let Some(digits) = text.strip_prefix('#') else {
         return Ok(None);
@@ -186,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_numbers_are_accounts_and_what_is_neither_is_told() {
+    fn accounts_are_found_by_name_and_number_and_other_words_are_refused() {
         assert_eq!(account("root").expect("root").user, 0);
         let stranger = account("#4000000").expect("any number");
         assert_eq!((stranger.user, stranger.group), (4_000_000, None));

@@ -1,4 +1,4 @@
-//! The front's logs: each host's access and error log.
+//! Holds the front's logs: the access log and the error log of each host.
 
 use mehari_config::{AccessLogSettings, Host, LogLevel, LogTarget, Site};
 use mehari_front::{AccessEntry, Journal, Origin};
@@ -15,7 +15,8 @@ pub struct Logs {
     hosts: RefCell<Vec<HostLogs>>,
 }
 
-/// None or empty: the main server's.
+/// The logs of a virtual host. If a field is empty or `None`, the host uses the logs of the main
+/// server.
 #[derive(Default)]
 struct HostLogs {
     access: Vec<Access>,
@@ -43,8 +44,8 @@ impl Logs {
         Ok(logs)
     }
 
-    /// Opens the access logs of this site and the logs of its virtual hosts. A log that is open and
-    /// still configured stays open.
+    /// Opens the access logs of the site and the logs of its virtual hosts. A log that is already
+    /// open stays open if the site still uses it.
     pub fn follow(&self, site: &Site) -> io::Result<()> {
         let before = self.hosts.borrow();
         let open: Vec<Access> = self.access.borrow().clone();
@@ -71,7 +72,7 @@ impl Logs {
     ) -> io::Result<Vec<Access>> {
         let wanted = wanted.iter().filter(|of| of.target != LogTarget::Off);
         let each = wanted.map(|of| {
-            // One writer per target and format, whichever hosts use it.
+            // All hosts with the same target and format share one writer.
             if let Some(same) = open.clone().find(|open| open.of == *of) {
                 return Ok(same.clone());
             }

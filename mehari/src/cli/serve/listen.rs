@@ -1,4 +1,4 @@
-//! Binds the listening addresses and names them for the ready line.
+//! Binds the listening addresses and makes their URLs for the ready line.
 
 use super::service_manager::Inherited;
 use mehari_config::Listen;
@@ -22,8 +22,7 @@ pub struct Bound {
 /// Binds `host:port`, `[v6]:port`, `*:port` or `unix:/path`.
 ///
 /// # Errors
-///
-/// One line of text for the administrator.
+/// A text of one line, for the administrator.
 pub fn bind(address: &str, options: ListenerOptions, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
         return bind_unix(Path::new(path))
@@ -55,13 +54,13 @@ pub fn bind(address: &str, options: ListenerOptions, backlog: u32) -> Result<Bou
     Ok(bound(listener, local, options))
 }
 
-/// Returns the port of `*:port`, which means all addresses of both families.
+/// Returns the port of `*:port`, an address that means all IPv4 and IPv6 addresses.
 fn every_address(address: &str) -> Option<u16> {
     address.strip_prefix("*:")?.parse().ok()
 }
 
-/// Binds a port on every address. One IPv6 socket takes both families, as in Apache. A machine
-/// without IPv6 gets IPv4 only.
+/// Binds a port on every address. As in Apache, one IPv6 socket accepts IPv4 clients, too. On a
+/// machine without IPv6 the socket is an IPv4 socket.
 fn bind_every_address(port: u16, backlog: u32) -> io::Result<std::net::TcpListener> {
     let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
     bind_tcp(every, Families::Both, backlog).or_else(|error| {
@@ -130,7 +129,7 @@ fn unix_path(socket: &Inherited) -> Option<PathBuf> {
     }
 }
 
-/// Returns a socket that listens already.
+/// Prepares an inherited socket, which already listens.
 pub fn adopt(socket: Inherited, options: ListenerOptions) -> Result<Bound, String> {
     if let Some(path) = unix_path(&socket) {
         let listener = std::os::unix::net::UnixListener::from(socket.socket);
@@ -187,7 +186,8 @@ fn bind_tcp(
         )),
     };
     rustix::net::bind_any(&socket, &any)?;
-    // Connections inherit the option, even those made before the front accepts.
+    // All connections inherit the option, even connections that exist before the front accepts
+    // them.
     rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
     Ok(socket.into())

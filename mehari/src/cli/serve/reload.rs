@@ -1,5 +1,6 @@
-//! The next generation: reads the configuration again, starts a zygote beside the running one, then
-//! switches. If anything fails to load, the failure is reported and the generation dropped.
+//! Starts the next generation: reads the configuration again, starts a zygote beside the running
+//! zygote, then switches. If anything fails to load, reports the failure and keeps the running
+//! generation.
 
 use super::journal::Logs;
 use super::service_manager::Notify;
@@ -19,14 +20,14 @@ pub struct Reloader {
     pool: Pool,
     front: Handle,
     logs: Rc<Logs>,
-    /// Held during a reload. A further reload waits for it.
+    /// The lock that a reload holds. Another reload waits for the lock.
     turn: Mutex<()>,
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
     /// Notified when a reload has replaced `watched_certificates`.
     certificates_replaced: tokio::sync::Notify,
     notify: Rc<Notify>,
-    /// Whether root started the server, which now has another user.
+    /// Whether root started the server and the server then became another user.
     left_root: bool,
 }
 
@@ -67,7 +68,8 @@ impl Reloader {
         }
     }
 
-    /// Starts a reload and returns at once. Several requests before its start are one reload.
+    /// Starts a reload and returns at once. If a reload is already waiting to start, no further
+    /// reload is added.
     pub fn ask(self: &Rc<Self>, who: &'static str) {
         if self.waiting.get() > 0 {
             return;
@@ -110,8 +112,8 @@ impl Reloader {
         let site: Arc<Site> = Arc::new(site);
         let hosts = match self.front.load_tls(&site) {
             Ok(hosts) => hosts,
-            // Only root may read the keys, and the server is not root any more. The certificates in
-            // use stay.
+            // The server is not root any more and may not read the keys. If the TLS settings are
+            // unchanged, the certificates in use stay.
             Err(trouble) if self.left_root && same_tls(&site, &self.front.site()) => {
                 self.logs.error.warn(format_args!(
                     "the certificates in use stay until a restart, because `User` may not read \
@@ -188,7 +190,7 @@ impl Reloader {
         (self.pool.status(), self.front.stats(), back_ends)
     }
 
-    /// What there is to say of a script file or a URL path.
+    /// Explains a script file or a URL path, for `mehari explain`.
     pub async fn explain(&self, what: &Path) -> Result<Report, String> {
         let site = self.front.site();
         let mut report = Report::of_places(&site, what)?;

@@ -1,9 +1,9 @@
-//! Removes the pid file and the control socket at the server's end, even from folders that the
-//! server may no longer write to.
+//! Removes the pid file and the control socket at the server's end, even from folders in which the
+//! server may no longer write.
 //!
-//! A server that becomes another user leaves a shell behind as root. The shell reads only the end
-//! of its input, which comes when the server ends in any way, and then removes the two files by
-//! name.
+//! Before the server becomes another user, it starts a shell as root. The shell waits for the end
+//! of its input, which comes when the server ends, however it ends. Then the shell removes the
+//! files by name.
 
 use mehari_config::Site;
 use std::fs::File;
@@ -12,15 +12,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// `PidFile`, removed at the end.
+/// The file of `PidFile`. It is removed at the server's end.
 pub struct PidFile {
     path: PathBuf,
     file: File,
 }
 
 impl PidFile {
-    /// The file stays empty until the server serves, so the process is ready when another process
-    /// signals it.
+    /// Creates the file. The file stays empty until the server serves. A process that reads the
+    /// number from the file can therefore signal the server at once.
     pub fn open(site: &Site) -> Result<Option<PidFile>, String> {
         let Some(path) = site.process.pid_file.clone() else {
             return Ok(None);
@@ -46,18 +46,18 @@ impl Drop for PidFile {
     }
 }
 
-/// Removes files with the rights of the user who started it.
+/// The shell process that removes files. It keeps the rights of the user who started it.
 pub struct Keeper(Child);
 
 impl Keeper {
     pub fn of<'p>(files: impl IntoIterator<Item = &'p Path>) -> io::Result<Keeper> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", "read -r _; rm -f -- \"$@\"", "mehari-keeper"]);
-        // A relative name must mean the same from any folder.
+        // The shell runs in another folder, so relative names are made absolute.
         for file in files {
             shell.arg(std::path::absolute(file)?);
         }
-        // In its own process group, so the terminal's signals do not reach it.
+        // The shell has its own process group, so the terminal's signals do not reach it.
         shell
             .process_group(0)
             .env_clear()

@@ -1,4 +1,5 @@
-//! A serving process, from bound sockets to the last flushed log line.
+//! Runs a server: binds the sockets, starts the first generation, serves, and ends everything in
+//! order.
 
 use super::checks::Findings;
 use super::control::Control;
@@ -18,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::{spawn_local, LocalSet};
 
-/// Returns when the server has ended. An error says why it never served.
+/// Runs the server. Returns when the server has ended. An error says why the server did not serve.
 pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
@@ -46,7 +47,8 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     }
     if let Some(identity) = &identity {
         identity.take_logs(&site)?;
-        // If the Perl side must be built first, the user may not be allowed to build it.
+        // The Perl side is built before the server becomes another user, who may not be allowed to
+        // build it.
         PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string())?;
     }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
@@ -63,13 +65,13 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let served = runtime.block_on(tasks.run_until(run(start)));
     drop(tasks);
     logs.flush();
-    // Does not wait for threads that read a slow disk or build the Perl side for a start that was
-    // ended.
+    // Does not wait for threads. They may still read a slow disk or build the Perl side, although
+    // the start was aborted.
     runtime.shutdown_background();
     served
 }
 
-/// Binds all addresses and reports those that fail.
+/// Binds all addresses. Adds a problem for each address that cannot be bound.
 fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     let mut inherited = findings
         .keep(service_manager::sockets())
@@ -91,7 +93,7 @@ fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     had.collect()
 }
 
-/// The state before the event loop runs.
+/// What was prepared before the event loop runs.
 struct Start {
     options: Options,
     site: Arc<Site>,
@@ -194,8 +196,8 @@ async fn run(start: Start) -> Result<(), String> {
     served
 }
 
-/// Gives up root before the first byte of Perl or of a client. Without `User` it logs the server's
-/// user.
+/// Gives up root before Perl runs and before the first byte of a client is read. Without `User`
+/// logs a warning if the server runs as root.
 fn drop_privileges(
     identity: Option<&Identity>,
     site: &Site,
@@ -218,7 +220,7 @@ fn drop_privileges(
     Ok(None)
 }
 
-/// The one line on stdout: the addresses, in the order of the configuration.
+/// Prints the ready line, the only line on stdout: the URLs in the order of the configuration.
 fn announce(urls: &[String]) -> Result<(), String> {
     if urls.is_empty() {
         return Err("there is no address to listen on".into());

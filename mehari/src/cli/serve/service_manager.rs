@@ -1,7 +1,8 @@
-//! The service manager: its sockets, and the messages for it.
+//! Takes sockets from a service manager and sends messages to it.
 //!
-//! systemd's LISTEN_FDS and NOTIFY_SOCKET (sd_listen_fds(3), sd_notify(3)) and Server::Starter's
-//! SERVER_STARTER_PORT. The variables are removed from the environment, so no worker uses them.
+//! The supported variables are systemd's LISTEN_FDS and NOTIFY_SOCKET (sd_listen_fds(3),
+//! sd_notify(3)) and SERVER_STARTER_PORT of Perl's Server::Starter. They are removed from the
+//! environment, so no worker uses them.
 #![allow(unsafe_code)]
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -10,17 +11,17 @@ use std::time::Duration;
 
 /// The first inherited descriptor.
 const FIRST: RawFd = 3;
-/// The most inherited descriptors. A larger number is a mistake.
+/// The most inherited descriptors. A larger number in LISTEN_FDS is refused as a mistake.
 const MOST: usize = 256;
 
 /// A socket that was open when the server started.
 pub struct Inherited {
     pub socket: OwnedFd,
-    /// The name from its opener (FileDescriptorName=). `https` means TLS.
+    /// The name that the service manager gave the socket (FileDescriptorName=). `https` means TLS.
     pub name: String,
 }
 
-/// Returns whether the environment supplies sockets. The default address is then not used.
+/// Returns whether the environment supplies sockets. If so, the default address is not used.
 pub fn supplies_sockets() -> bool {
     std::env::var_os("SERVER_STARTER_PORT").is_some() || is_for_us()
 }
@@ -30,7 +31,7 @@ fn is_for_us() -> bool {
     pid.and_then(|pid| pid.parse().ok()) == Some(std::process::id())
 }
 
-/// Takes the sockets. Called once, before the server has threads.
+/// Takes the sockets. Must be called only once, before the server has threads.
 pub fn sockets() -> Result<Vec<Inherited>, String> {
     let mut wanted: Vec<(RawFd, String)> = Vec::new();
     if is_for_us() {
@@ -91,15 +92,15 @@ fn take(number: RawFd, name: String) -> Result<Inherited, String> {
     }
 }
 
-/// Sends messages to the service manager. Without a manager it does nothing.
+/// Sends messages to the service manager. Without a manager it sends nothing.
 pub struct Notify {
     socket: Option<UnixDatagram>,
-    /// How often the manager expects a sign of life.
+    /// The manager's time limit between two signs of life (WATCHDOG_USEC).
     watchdog: Option<Duration>,
 }
 
 impl Notify {
-    /// Called once, before the server has threads.
+    /// Reads the variables. Must be called only once, before the server has threads.
     pub fn from_environment() -> Notify {
         let path = std::env::var("NOTIFY_SOCKET").ok();
         let is_ours =
@@ -121,7 +122,7 @@ impl Notify {
         self.say(&format!("READY=1\nMAINPID={}", std::process::id()));
     }
 
-    /// `ready` must follow.
+    /// Reports the start of a reload. `ready` must be called at its end.
     pub fn reloading(&self) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000;
@@ -143,7 +144,7 @@ impl Notify {
         }
     }
 
-    /// A manager that does not listen is ignored.
+    /// Sends a message. Ignores errors, because the manager may have stopped listening.
     fn say(&self, text: &str) {
         if let Some(socket) = &self.socket {
             let _ = socket.send(text.as_bytes());

@@ -1,5 +1,6 @@
-//! The effect of each signal: TERM and QUIT stop gracefully, INT stops at once, HUP reloads, USR1
-//! reopens logs. During the start nothing has to finish, so each of the first three ends the start.
+//! Handles signals: TERM and QUIT stop the server gracefully, INT stops it at once, HUP reloads,
+//! USR1 reopens the logs. During the start there is no request to finish, so TERM, QUIT and INT end
+//! the start at once.
 
 use super::journal::Logs;
 use super::reload::Reloader;
@@ -8,8 +9,8 @@ use std::rc::Rc;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch::Sender;
 
-/// The caught signals, which no longer end the process. A HUP or USR1 during the start takes effect
-/// when the server serves.
+/// The signals that the server handles. They no longer end the process by themselves. A HUP or USR1
+/// during the start takes effect when the server serves.
 pub struct Caught {
     term: Signal,
     quit: Signal,
@@ -18,7 +19,8 @@ pub struct Caught {
     usr1: Signal,
 }
 
-/// Must be called before the server creates files that its end removes.
+/// Starts to catch the signals. Must be called before the server creates files that it removes at
+/// its end.
 pub fn catch() -> Result<Caught, String> {
     let caught =
         |kind| signal(kind).map_err(|error| format!("a signal cannot be handled: {error}"));
@@ -32,7 +34,7 @@ pub fn catch() -> Result<Caught, String> {
 }
 
 impl Caught {
-    /// Returns the name of a signal that ends the server.
+    /// Waits for a signal that ends the server. Returns the name of the signal.
     pub async fn end(&mut self) -> &'static str {
         tokio::select! {
             _ = self.term.recv() => "TERM",

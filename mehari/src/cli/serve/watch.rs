@@ -1,4 +1,4 @@
-//! `--watch`: a change of a configuration file or a loaded module starts a new generation.
+//! `--watch`: starts a new generation when a configuration file or a loaded module changes.
 
 use super::reload::Reloader;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub async fn run(reloader: Rc<Reloader>) {
     }
 }
 
-/// Returns the modification time of each file, read off the front's thread because disks may be
+/// Returns the modification time of each file. Another thread reads the times, because disks may be
 /// slow.
 pub async fn look(files: Vec<PathBuf>) -> Times {
     tokio::task::spawn_blocking(move || {
