@@ -78,26 +78,28 @@ struct Reader<'a> {
     file: PathBuf,
     /// The files that are being read, from the first to the present one, by their real paths.
     reading: Vec<PathBuf>,
-    /// The uses of `SetHandler psgi` without a `PSGIApp`.
-    without_app: Vec<(PathBuf, At)>,
     /// The conditions before `<ElseIf>` and `<Else>`, by depth.
     conditions: std::collections::BTreeMap<usize, crate::Expression>,
     /// While a .htaccess is read: the directives that it may use.
     htaccess: Option<crate::Overrides>,
+    unchecked: Unchecked,
+    /// Set while lines in another language are skipped: the line that ends them.
+    foreign_until: Option<&'static str>,
+    macros: macros::Macros,
+    perl_block: Option<PerlBlock>,
+    custom_section: Option<CustomSection>,
+    interpreter: Option<&'a mut dyn Interpreter>,
+}
+
+/// What only the end of the files can show to be right, each with its place.
+#[derive(Default)]
+struct Unchecked {
+    /// The uses of `SetHandler psgi` without a `PSGIApp`.
+    without_app: Vec<(PathBuf, At)>,
     /// Where upstreams were named.
     named: Vec<(String, PathBuf, At)>,
     /// Handler names that need an `Action`.
     wants_action: Vec<(String, PathBuf, Fault)>,
-    /// Set while lines in another language are skipped: the line that ends them.
-    foreign_until: Option<&'static str>,
-    macros: std::collections::BTreeMap<String, macros::Macro>,
-    /// The open `<Macro>`.
-    drafting: Option<macros::Macro>,
-    /// The macros in use, from the outermost on.
-    using: Vec<String>,
-    perl_block: Option<PerlBlock>,
-    custom_section: Option<CustomSection>,
-    interpreter: Option<&'a mut dyn Interpreter>,
 }
 
 /// A host that is being read, and its changes outside of sections.
@@ -152,15 +154,11 @@ impl<'a> Reader<'a> {
             notes: Vec::new(),
             file: PathBuf::new(),
             reading: Vec::new(),
-            without_app: Vec::new(),
             conditions: Default::default(),
             htaccess: None,
-            named: Vec::new(),
-            wants_action: Vec::new(),
+            unchecked: Unchecked::default(),
             foreign_until: None,
             macros: Default::default(),
-            drafting: None,
-            using: Vec::new(),
             perl_block: None,
             custom_section: None,
             interpreter,

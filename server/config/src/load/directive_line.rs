@@ -81,10 +81,12 @@ impl Reader<'_> {
             self.handle_preload(name.at, is_maker);
         }
         for (upstream, at) in self.environment.named.drain(..) {
-            self.named.push((upstream, self.file.clone(), at));
+            self.unchecked.named.push((upstream, self.file.clone(), at));
         }
         for (name, fault) in self.environment.wants_action.drain(..) {
-            self.wants_action.push((name, self.file.clone(), fault));
+            self.unchecked
+                .wants_action
+                .push((name, self.file.clone(), fault));
         }
         if let Some(request) = self.environment.used.take() {
             return self.use_macro(request);

@@ -77,7 +77,7 @@ impl Reader<'_> {
 
     /// A named balancer without members is a problem.
     fn check_upstreams(&mut self) {
-        for (name, file, at) in std::mem::take(&mut self.named) {
+        for (name, file, at) in std::mem::take(&mut self.unchecked.named) {
             let known = self.site.upstream(&name);
             if known.is_some_and(|upstream| !upstream.members.is_empty()) {
                 continue;
@@ -98,7 +98,7 @@ impl Reader<'_> {
 
     /// A handler name that neither the server nor an `Action` knows is a problem.
     pub(super) fn check_handler_names(&mut self) {
-        for (name, file, fault) in std::mem::take(&mut self.wants_action) {
+        for (name, file, fault) in std::mem::take(&mut self.unchecked.wants_action) {
             if !self
                 .environment
                 .definitions
@@ -119,7 +119,7 @@ impl Reader<'_> {
         {
             return;
         }
-        let mut missing = std::mem::take(&mut self.without_app);
+        let mut missing = std::mem::take(&mut self.unchecked.without_app);
         if wants_app(base) {
             let line = self
                 .notes

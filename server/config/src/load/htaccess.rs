@@ -76,7 +76,7 @@ fn of_folder(folder: &Path) -> Section {
 impl Reader<'_> {
     /// Refuses new back ends, because they must be known from the start.
     fn refuse_new_back_ends(&mut self, site: &Site) {
-        for (name, file, at) in std::mem::take(&mut self.named) {
+        for (name, file, at) in std::mem::take(&mut self.unchecked.named) {
             if site.upstream(&name).is_none() {
                 let message = format!(
                     "expected a back end that the configuration names too, not `{name}`: a .htaccess cannot add one"

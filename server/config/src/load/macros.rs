@@ -4,6 +4,7 @@
 //! A macro's lines keep their positions, so a problem names the line in the macro. A second problem
 //! names the line of `Use`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Reader;
@@ -14,7 +15,17 @@ use crate::problem::{At, Fault};
 /// The deepest nesting of macros.
 const DEPTH: usize = 32;
 
-pub(super) struct Macro {
+/// The macros of the files that are being read.
+#[derive(Default)]
+pub(super) struct Macros {
+    known: BTreeMap<String, Macro>,
+    /// The open `<Macro>`.
+    drafting: Option<Macro>,
+    /// The macros in use, from the outermost on.
+    using: Vec<String>,
+}
+
+struct Macro {
     name: String,
     parameters: Vec<String>,
     lines: Vec<Vec<Character>>,
@@ -32,17 +43,18 @@ impl Reader<'_> {
             .strip_prefix("<macro")
             .is_some_and(|rest| rest.starts_with([' ', '\t', '>']));
         let closes = text.starts_with("</macro>");
-        let Some(draft) = &mut self.drafting else {
+        let Some(draft) = &mut self.macros.drafting else {
             if opens && !self.is_skipping() && self.htaccess.is_none() {
-                self.drafting = Some(self.begun(content)?);
+                self.macros.drafting = Some(self.begun(content)?);
                 return Ok(true);
             }
             return Ok(false);
         };
         match (opens, closes, draft.depth) {
             (_, true, 0) => {
-                let done = self.drafting.take();
+                let done = self.macros.drafting.take();
                 self.macros
+                    .known
                     .extend(done.map(|done| (done.name.clone(), done)));
                 return Ok(true);
             }
@@ -84,22 +96,22 @@ impl Reader<'_> {
 
     /// Reports a macro that its file does not close.
     pub(super) fn refuse_open_macro(&mut self) {
-        if let Some(draft) = self.drafting.take() {
+        if let Some(draft) = self.macros.drafting.take() {
             let message = "<Macro> is not closed; expected </Macro> in the same file";
             self.refuse(Fault::new(draft.at, message));
         }
     }
 
     pub(super) fn forget_macro(&mut self, name: &str) {
-        self.macros.remove(&name.to_ascii_lowercase());
+        self.macros.known.remove(&name.to_ascii_lowercase());
     }
 
     /// Reads a macro's lines with these values in place of its parameters.
     pub(super) fn use_macro(&mut self, request: UseRequest) -> Result<(), Fault> {
         let UseRequest { name, values, at } = request;
         let lower = name.to_ascii_lowercase();
-        let Some(known) = self.macros.get(&lower) else {
-            let names = self.macros.keys().map(String::as_str);
+        let Some(known) = self.macros.known.get(&lower) else {
+            let names = self.macros.known.keys().map(String::as_str);
             let fault = Fault::new(
                 at,
                 format!("there is no macro `{name}`; expected `<Macro {name}>` before it"),
@@ -118,7 +130,7 @@ impl Reader<'_> {
             );
             return Err(Fault::new(at, message));
         }
-        if self.using.contains(&lower) || self.using.len() >= DEPTH {
+        if self.macros.using.contains(&lower) || self.macros.using.len() >= DEPTH {
             return Err(Fault::new(at, format!("macro `{name}` uses itself")));
         }
         let pairs: Vec<(&str, &str)> = pairs(&known.parameters, &values);
@@ -130,14 +142,14 @@ impl Reader<'_> {
         let user = std::mem::replace(&mut self.file, known.file.clone());
         let problems = self.problems.len();
         let outer = self.open.len();
-        self.using.push(lower);
+        self.macros.using.push(lower);
         for line in &lines {
             if let Err(fault) = self.take_line(line) {
                 self.refuse(fault);
             }
         }
         self.refuse_left_open(outer);
-        self.using.pop();
+        self.macros.using.pop();
         self.file = user;
         if self.problems.len() > problems {
             Err(Fault::new(

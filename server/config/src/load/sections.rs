@@ -352,7 +352,7 @@ impl Reader<'_> {
         match open.kind {
             OpenKind::Scoped(section) => {
                 if finish::wants_app(&section.changes) {
-                    self.without_app.push((open.file, open.at));
+                    self.unchecked.without_app.push((open.file, open.at));
                 }
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
