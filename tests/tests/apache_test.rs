@@ -1,6 +1,6 @@
-//! Apache::Test drives the server as it drives httpd: `-v`, `-V`, `-l`, a generated configuration,
-//! PidFile and TERM. `tests/apache_test` is a suite in its style; each handler in it checks one
-//! part of the API.
+//! Tests that Apache::Test can run Mehari in place of httpd: `-v`, `-V`, `-l`, a generated
+//! configuration, PidFile and TERM. `tests/apache_test` is a suite in the style of Apache::Test.
+//! Each handler in the suite checks one part of the API.
 
 use mehari_harness::binary::{is_open_to_others, mehari};
 use mehari_harness::{needs, needs_machine};
@@ -9,7 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Apache::Test refuses to run as root: started by root, it becomes `nobody`.
+/// The user number of `nobody`. Apache::Test refuses to run as root: if root starts it, it becomes
+/// `nobody`.
 const NOBODY: u32 = 65534;
 
 fn copy(from: &Path, to: &Path, is_root: bool) {
@@ -50,7 +51,7 @@ fn a_suite_of_apache_test_passes() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("apache_test/t");
     copy(&suite, &folder.path().join("t"), is_root);
     give(folder.path(), is_root);
-    // Built as the owner of the checkout.
+    // The owner of the checkout builds the Perl side, because `nobody` may not write there.
     let built = Command::new("perl")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../perl/build.pl"))
         .output();

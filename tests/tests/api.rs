@@ -1,9 +1,9 @@
-//! The mod_perl 2 API. The handlers of `fixtures/api` print the results of its methods, on Mehari
-//! and on Apache with mod_perl.
+//! Tests the mod_perl 2 API: the handlers of `fixtures/api` print the results of methods, and the
+//! results of Mehari are compared with those of Apache with mod_perl.
 
 use mehari_harness::{eventually, needs, Answer, Builder, Request, Server, PATIENCE};
 
-/// Each handler class, and the other directives of its location.
+/// The class of each handler, and the other directives of its location.
 const HANDLERS: &[(&str, &str)] = &[
     ("Fields", ""),
     (
@@ -85,8 +85,8 @@ const HEADS: &[&str] = &[
     "none",
 ];
 
-/// The part of a response that a handler decides: without the server's own lines and pages, and
-/// without its port.
+/// Returns the part of a response that a handler decides: without the server's own lines and pages,
+/// and without the server's port.
 fn essence(server: &Server, answer: &Answer) -> String {
     let body = answer.text().replace(&server.port().to_string(), "PORT");
     let is_page = body.starts_with("<!DOCTYPE") || body.starts_with(&answer.status.to_string());
@@ -117,7 +117,7 @@ const OF_THE_SERVER: &[&str] = &[
 ];
 const OF_A_PAGE: &[&str] = &["content-type"];
 
-/// The request line and the fields, as a name in a failure report.
+/// Returns the request line and the fields, as the name of a request in a failure report.
 fn name(request: &Request) -> String {
     format!(
         "{} {} {:?}",
@@ -207,7 +207,7 @@ fn forms_that_are_wrong_answer_4xx_and_leave_no_file() {
     }
     let answer = server.send(&multipart(UPLOAD));
     assert!(answer.expect(200).contains("upload f"));
-    // Files that a handler named for deletion disappear after the response.
+    // The files of uploads are deleted after the response.
     let folder = server.site.path("uploads");
     let is_empty = || {
         std::fs::read_dir(&folder)

@@ -1,11 +1,11 @@
-//! Scripts that end badly: each harms only its own request, and the log names the script and the
-//! reason.
+//! Tests scripts that end badly. Such a script harms only its own request, and the log names the
+//! script and the reason.
 
 use mehari_harness::scripts::{is_well, plain, workers};
 use mehari_harness::{eventually, Request, Rung, Server, PATIENCE};
 use std::time::Duration;
 
-/// Scripts that end badly, and the expected statuses.
+/// Scripts that end badly: the name, the code, the expected statuses, and words in the log.
 const BAD_ENDS: &[(&str, &str, &[u16], &str)] = &[
     (
         "segfault",
@@ -102,7 +102,7 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
         for rung in Rung::ALL {
             let before = server.log.lines().len();
             let answer = server.get(&rung.url(&format!("bad{number}.pl")));
-            // For CGI, a process that ends without output is a faulty script: 500.
+            // On the rung `cgi`, a process that ends without output is a faulty script: 500.
             let fits = statuses.contains(&answer.status)
                 || !Rung::SHARED.contains(&rung) && [500, 502].contains(&answer.status);
             if !fits {
@@ -113,7 +113,7 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
                     answer.text()
                 ));
             }
-            // The event and the script; it may take two lines.
+            // The log names the event and the script, perhaps in two lines.
             let logged = eventually(Duration::from_millis(500), || {
                 let new = server.log.lines().split_off(before);
                 [*words, &format!("bad{number}.pl")]
@@ -144,7 +144,7 @@ fn field_of_a_handler_with_cr_or_lf_is_refused_with_500_and_a_log_line() {
         .file("app.psgi", app)
         .conf("PerlSwitches -I@ROOT@/lib\nPerlModule Split\n<Location /split>\n    SetHandler modperl\n    PerlResponseHandler Split\n</Location>\n<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/app.psgi\n</Location>\n")
         .start();
-    // A table ends a value at its NUL, as APR's tables do.
+    // Like APR's tables, the table of fields ends a value at a NUL.
     assert_eq!(server.get("/split?nul").all("x-split"), ["a"]);
     for target in ["/split?lf", "/split?cr", "/split?crlf", "/psgi"] {
         let before = server.log.lines().len();
@@ -175,7 +175,8 @@ fn script_that_dies_half_way_never_looks_complete() {
         assert!([200, 500].contains(&answer.status), "{}", answer.status);
         let told = eventually(PATIENCE, || server.log.count("half way") > before);
         assert!(told, "{}: the log does not say why", rung.name());
-        // The process was killed: a client that got 200 must notice that the body is incomplete.
+        // The process was killed. A client that got 200 must be able to see that the body is
+        // incomplete.
         let answer = server.get(&rung.url("killed.pl"));
         let cut = answer.status == 200 && !answer.complete;
         assert!(
@@ -227,8 +228,8 @@ fn script_that_forks_and_exits_in_the_child_answers_once() {
     assert_eq!(server.workers().len(), 2, "a child became a worker");
 }
 
-/// The script overwrites the mailbox too, and with it the worker's progress marks. Whatever the
-/// response is, no other worker runs the request again.
+/// The script writes into every descriptor, so it overwrites the mailbox with the worker's
+/// progress. Whatever the response is, no other worker runs the request again.
 #[test]
 fn script_that_writes_into_all_descriptors_runs_once_and_is_answered() {
     let scribble = plain(

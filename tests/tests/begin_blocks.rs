@@ -1,5 +1,5 @@
-//! A script's compile-time code runs as often as under Apache with mod_perl: once in each process
-//! that compiles the script, and never in a trial run.
+//! Tests that a script's BEGIN blocks run as often as under Apache with mod_perl: once in each
+//! process that compiles the script, and never in a trial run.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Builder, Rung, Server};
@@ -33,7 +33,7 @@ fn site() -> Builder {
         .conf(&workers(1))
 }
 
-/// The letters noted during so many requests for a script.
+/// Sends requests for a script and returns the letters that the script has noted.
 fn noted(server: &Server, url: &str) -> String {
     let _ = std::fs::remove_file(server.site.path("logs/noted"));
     for _ in 0..REQUESTS {
@@ -50,7 +50,8 @@ fn script_is_compiled_once_by_each_process_that_needs_it() {
             let times = match rung {
                 Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => REQUESTS,
                 Rung::PerlRun if script != "module.pl" => REQUESTS,
-                // A module stays loaded, and the rungs that share a worker share the module.
+                // A module stays loaded, so the rung that runs second in the same worker does not
+                // load it again.
                 Rung::Registry if script == "module.pl" => 0,
                 Rung::PerlRun | Rung::Registry => 1,
             };
@@ -78,7 +79,7 @@ ModPerl::RegistryLoader->new->handler('/registry/begin.pl', '@ROOT@/scripts/begi
 </Perl>
 ";
 
-/// The section itself runs twice: for its lines, and in the process that forks the workers.
+/// The section itself runs twice: in the process that collects its lines, and in the zygote.
 #[test]
 fn script_that_a_section_compiles_is_compiled_once() {
     let server = site().ladder().conf(LOADER).start();

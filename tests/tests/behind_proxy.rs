@@ -1,5 +1,5 @@
-//! Clients behind a proxy: the PROXY protocol and mod_remoteip's header field, used only where the
-//! configuration allows it.
+//! Tests clients behind a proxy: the PROXY protocol and the header field of mod_remoteip. Both
+//! count only where the configuration allows them.
 
 use mehari_harness::scripts::{plain, simple};
 use mehari_harness::{eventually, Request, Server, PATIENCE};

@@ -1,10 +1,11 @@
-//! Requests that exceed a worker's fixed arrays: field names, passed variables, a large `%ENV`.
-//! `make sanitize` runs these tests too and reports each write beyond an array.
+//! Tests requests with more parts than a worker's arrays of fixed size hold: field names, passed
+//! variables, a large `%ENV`. `make sanitize` runs these tests too and reports each write beyond an
+//! array.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Request, Rung, Server};
 
-/// Every variable of a field, sorted.
+/// A script that prints every variable made from a field, sorted.
 const FIELDS: &str =
     "print join ' ', map { qq{$_=$ENV{$_}} } sort grep /^(?:HTTP_X_|CONTENT_LENGTH)/, keys %ENV;";
 
@@ -85,7 +86,7 @@ fn variables_that_are_passed_on_stay_however_many_they_are() {
     }
     let server = builder.start();
     for rung in Rung::ALL {
-        // As in Apache, Perl's variables do not reach programs that Perl does not run.
+        // Like Apache, Mehari passes PerlPassEnv's variables only to programs that Perl runs.
         let expected = if rung == Rung::Cgi { "0" } else { "200" };
         for _ in 0..3 {
             let answer = server.get(&rung.url("passed.pl"));

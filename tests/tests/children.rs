@@ -1,5 +1,5 @@
-//! The output of a script's children: part of the response, in order and streamed. The server
-//! buffers only a bounded part of it for a slow client.
+//! Tests the output of a script's child processes. The output is a part of the response, in order
+//! and without delay. For a slow client the server buffers only a bounded amount.
 
 use mehari_harness::scripts::{is_well, let_go, plain, until_let_go, workers, UNTIL_LET_GO};
 use mehari_harness::{eventually, processes, Connection, Request, Rung, Server, PATIENCE};
@@ -75,7 +75,7 @@ fn children_print_into_the_response_in_order_on_every_rung() {
             expected
         };
         for rung in Rung::ALL {
-            // If a process still held the response open, the client would time out.
+            // If a process kept the response open, the client's time limit would end the test.
             let answer = server.get(&rung.url(&format!("order{number}.pl")));
             let text = answer.expect(200);
             assert!(
@@ -192,7 +192,8 @@ fn what_children_say_fills_no_memory_while_their_client_reads_nothing() {
     is_well(&server);
 }
 
-/// Bytes in the memory files that replace STDOUT, over all processes of the server.
+/// Returns the number of bytes in the memory files that replace STDOUT, in all processes of the
+/// server.
 fn memory_files_of(server: &Server) -> u64 {
     let mut sizes = std::collections::BTreeMap::new();
     for process in processes::descendants(server.pid()) {
@@ -237,7 +238,7 @@ fn child_that_lives_on_holds_no_worker() {
     is_well_without_children(&server);
 }
 
-/// Reads until the words arrive, without removing them from the buffer.
+/// Reads until the words arrive. The words stay in the connection's buffer.
 fn read_until(connection: &mut Connection, words: &[u8]) -> bool {
     while !connection
         .unread()

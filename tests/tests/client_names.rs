@@ -1,5 +1,6 @@
-//! Rules about client host names: `Require host`, `Require forward-dns`, `Allow from NAME`,
-//! `HostnameLookups`, with a hosts file of the test. The answers are compared with Apache's.
+//! Tests rules about the host names of clients: `Require host`, `Require forward-dns`, `Allow from
+//! NAME`, `HostnameLookups`. The test has a hosts file of its own. The responses are compared with
+//! Apache's.
 
 use mehari_harness::hosts::{self, Others};
 use mehari_harness::{needs_machine, Builder, Pair, Request, Server};
@@ -76,7 +77,8 @@ fn names_of_clients_decide_as_in_apache() {
             "192.0.2.9",
             "2001:db8::1",
         ] {
-            // Once with an unresolved name, once with a cached one.
+            // The first request makes the server look the name up. The second one finds the name in
+            // the cache.
             for _ in 0..2 {
                 match pair.compare(&from(client, place)) {
                     Ok(answer) => seen[usize::from(answer.status == 200)] += 1,
@@ -108,8 +110,8 @@ fn names_of_clients_decide_as_in_apache() {
     }
 }
 
-/// If the resolver fails, a rule's result is unknown: a client that one result would admit and the
-/// other refuse is refused.
+/// If the resolver fails, the client's name is unknown. A client is refused if the rules would
+/// admit it with one name and refuse it with another.
 #[test]
 fn who_cannot_be_named_is_refused_where_the_name_decides() {
     needs_machine!(hosts::are_possible(), NO_HOSTS);

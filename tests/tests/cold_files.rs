@@ -1,4 +1,4 @@
-//! Files on a slow disk do not delay requests for anything else.
+//! Tests that files on a slow disk do not delay other requests.
 
 use mehari_harness::{binary, needs, Connection, Request, Server};
 use std::io::{BufRead, BufReader};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A file with a delay on each read (`peers/slow-disk`).
+/// A mounted file with a delay on each read (`peers/slow-disk`).
 struct SlowFile {
     place: PathBuf,
     child: Child,
 }
 
 impl SlowFile {
-    /// `None`: this system does not allow it.
+    /// Mounts the file. Returns `None` if this system does not allow it.
     fn new(image: &Path, place: &Path, milliseconds: u32, reads: u32) -> Option<SlowFile> {
         let mut child = Command::new(binary::workspace().join("peers/slow-disk"))
             .arg(image)
@@ -52,7 +52,7 @@ fn get(connection: &mut Connection, target: &str) -> Vec<u8> {
     answer.body
 }
 
-/// More clients than concurrent reads; each read takes a while.
+/// There are more clients than reads at the same time, and each read takes a while.
 #[test]
 fn reads_that_wait_for_the_disk_hold_nobody_else_up() {
     const CLIENTS: usize = 48;
@@ -94,7 +94,7 @@ fn reads_that_wait_for_the_disk_hold_nobody_else_up() {
             assert_eq!(get(&mut hot, "/hot.txt"), b"hot");
             meanwhile += 1;
         }
-        // One read of the disk takes as long as hundreds of these requests.
+        // One read of the disk takes as long as hundreds of requests for other files.
         assert!(
             meanwhile > 200,
             "{meanwhile} answers while the disk was busy"
@@ -113,7 +113,7 @@ fn file_that_cannot_be_read_to_its_end_ends_the_connection() {
     let Some(_slow) = SlowFile::new(&image, &server.site.path("htdocs/broken.bin"), 0, 1) else {
         return;
     };
-    // The file is shorter than its status says: reads beyond its end fail.
+    // The file system says that the file is longer than it is: reads beyond the real end fail.
     let file = std::fs::File::options()
         .write(true)
         .open(&image)

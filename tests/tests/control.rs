@@ -1,10 +1,10 @@
-//! Start, stop and status: signals, the control commands, logs, ports.
+//! Tests start, stop and status: signals, the control commands, logs, ports.
 
 use mehari_harness::scripts::{nap, plain, simple, workers};
 use mehari_harness::{binary, eventually, processes, Connection, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
-/// Reports its start, as `nap` expects, and then sleeps for longer than any test.
+/// A script that reports its start, as `nap` expects, and then sleeps longer than any test runs.
 const LONG_NAP: &str =
     "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}}; print $f $$; close $f; sleep 1000;";
 
@@ -18,7 +18,7 @@ fn term_and_quit_finish_what_is_under_way() {
                 .expect("an answer");
             let (mut connection, _) = nap(&server, rung, "x");
             server.signal(signal);
-            // The server refuses new connections while it finishes.
+            // The server refuses new connections while it finishes the running request.
             let refuses = eventually(PATIENCE, || Connection::try_open(server.address).is_err());
             assert!(refuses, "{signal:?}: the server still accepts connections");
             let answer = connection.read_answer("GET").expect("an answer");
@@ -110,7 +110,7 @@ fn stop_command_ends_the_server() {
     );
     let status = server.wait().expect("it ends");
     assert!(status.success(), "{status}");
-    // The server has ended: the commands say so in their text and status.
+    // The server has ended. The commands say this in their text and by their exit status.
     for words in [["stop"], ["reload"], ["status"]] {
         let output = server.control(&words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");

@@ -1,10 +1,10 @@
-//! Directives of the site's own modules: their arguments, the objects that their callbacks fill,
-//! and the merging of sections. The expectations were checked against mod_perl
+//! Tests directives of the site's own modules: their arguments, the objects that their callbacks
+//! fill, and how sections are merged. The expectations were checked against mod_perl
 //! (`MEHARI_TESTS_AGAINST=apache2`).
 
 use mehari_harness::{Builder, Request, Server};
 
-/// A module with a directive of each kind, and a handler that shows their effects.
+/// A module with a directive of each kind, and a handler that prints their effects.
 const MODULE: &str = r#"package Site::Words;
 use strict;
 use warnings;
@@ -182,7 +182,7 @@ fn a_htaccess_may_use_what_its_override_allows() {
     server.get("/refused/a.txt").expect(500);
 }
 
-/// Faulty lines, and the expected messages.
+/// Wrong lines, and the expected messages.
 const WRONG: &[(&str, &str)] = &[
     (
         "WordTAKE1",

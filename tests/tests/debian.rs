@@ -1,6 +1,6 @@
-//! Debian's configuration of Apache, and those of Debian's packages. `mehari check` either honours
-//! each directive, ignores it on purpose and gives the reason, or reports it as unknown with its
-//! line.
+//! Tests `mehari check` with Debian's configuration of Apache and with the configuration files of
+//! Debian's packages. Each directive is supported, or is ignored on purpose with a note of the
+//! reason, or is reported as unknown with its line.
 //!
 //! The test reads only installed files, at their installed paths.
 
@@ -12,7 +12,7 @@ use std::process::Command;
 
 const FOLDER: &str = "/etc/apache2";
 
-/// Variables that their init script sets and the configuration needs.
+/// Variables that the configuration needs. Apache's init script sets them.
 const VARIABLES: &[&str] = &[
     "APACHE_RUN_DIR",
     "APACHE_LOG_DIR",
@@ -20,7 +20,8 @@ const VARIABLES: &[&str] = &[
     "APACHE_PID_FILE",
 ];
 
-/// Files with directives that Mehari does not support, and the directive reported for each.
+/// Files with directives that Mehari does not support, and the directives that are reported for
+/// each.
 const UNKNOWN: &[(&str, &[&str])] = &[
     ("dav_fs.conf", &["DAVLockDB"]),
     ("info.conf", &["server-info"]),
@@ -32,8 +33,8 @@ const UNKNOWN: &[(&str, &[&str])] = &[
     ("php8.2-cgi.conf", &["application/x-httpd-php"]),
 ];
 
-/// The packages with files known word by word. Another file of a machine may contain any directive;
-/// the check must only report each unknown one with its line.
+/// The packages whose files are known exactly. Other files on a machine may contain any directive.
+/// For these, the check must only report each unknown directive with its line.
 const KNOWN: &[&str] = &[
     "apache2",
     "gitweb",
@@ -46,7 +47,7 @@ const KNOWN: &[&str] = &[
 fn is_of_a_known_package(file: &Path) -> bool {
     let output = Command::new("dpkg-query").arg("-S").arg(file).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    // If dpkg does not answer, the strict rule applies to the file.
+    // If dpkg does not answer, the file counts as known, which is the strict rule.
     text.ok()
         .and_then(|text| Some(text.split_once(':')?.0.to_owned()))
         .is_none_or(|package| KNOWN.contains(&package.as_str()))
@@ -86,7 +87,8 @@ fn text<'v>(row: &'v serde_json::Value, name: &str) -> &'v str {
         .unwrap_or_default()
 }
 
-/// Each note tells what happened to a line; a note about an ignored line gives the reason.
+/// Checks the notes. Each note tells what happened to a line. A note about an ignored line gives
+/// the reason.
 fn judge_notes(said: &serde_json::Value, file: &Path) -> usize {
     let notes = rows(said, "notes");
     for note in &notes {
@@ -144,7 +146,7 @@ fn every_file_debian_brings_is_honoured_passed_over_or_named() {
     let site = Site::new();
     site.folder_for_all("run");
     for file in &files {
-        // With its module loaded, so that `<IfModule>` is true.
+        // The file that loads the module is checked too, so that `<IfModule>` is true.
         let load = file.with_extension("load");
         let load = if load.exists() {
             format!("Include {}\n", load.display())

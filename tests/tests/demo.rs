@@ -1,5 +1,5 @@
-//! The demonstration site of `make serve`: every page on every rung, compared with a visitor's
-//! expectation.
+//! Tests the demonstration site of `make serve`: every page, on every rung, must show what a
+//! visitor expects.
 
 use mehari_harness::binary::workspace;
 use mehari_harness::{Request, Rung, Server};
@@ -9,7 +9,7 @@ fn demo() -> Server {
     let folder = builder.folder_of("demo");
     let conf = folder.join("mehari.conf");
     let builder = builder.copied(workspace().join("demo"), "demo");
-    // A guestbook from use of the demo in this checkout does not belong to the test.
+    // Somebody may have used the demo in this checkout. The test must not see that guestbook.
     let _ = std::fs::remove_dir_all(folder.join(".data"));
     builder.args(&["-f", &conf.to_string_lossy()]).start()
 }
@@ -83,8 +83,7 @@ fn addresses(page: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|rest| rest.split_once('"').map(|(address, _)| address))
 }
 
-/// The address relative to the page's directory; `../` is the directory above, as the demo writes
-/// it.
+/// Resolves an address that is relative to the page's folder. `../` leads to the folder above.
 fn resolved(page: &str, address: &str) -> String {
     let (folder, _) = page.rsplit_once('/').unwrap_or_default();
     match address.strip_prefix("../") {

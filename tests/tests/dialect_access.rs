@@ -1,14 +1,15 @@
-//! Access control: passwords, paths that lead to other paths, and the user on the way. The answers
-//! are compared with Apache's under the same configuration where Apache is installed.
+//! Tests access control: passwords, paths that lead to other paths, and the user on these paths.
+//! Where Apache is installed, the responses are compared with Apache's under the same
+//! configuration.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 
-/// `ann:secret`, `bob:secret`, `ann:other`.
+/// The credentials `ann:secret`, `bob:secret` and `ann:other`.
 const ANN: &str = "Basic YW5uOnNlY3JldA==";
 const BOB: &str = "Basic Ym9iOnNlY3JldA==";
 const OTHER_ANN: &str = "Basic YW5uOm90aGVy";
 
-/// `secret` and `other`, by openssl passwd -apr1.
+/// The hashes of `secret` and `other`, made by openssl passwd -apr1.
 const SECRET: &str = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/";
 
 fn get(target: &str, who: &str) -> Request {
@@ -21,7 +22,8 @@ fn get(target: &str, who: &str) -> Request {
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(REMOTE_USER AUTH_TYPE REDIRECT_REMOTE_USER);\n";
 
-/// Two locations with a user file each, an open one, and paths that lead from each to the others.
+/// Returns a site with two locations that have a user file each, and an open location. Paths lead
+/// from each location to the others.
 fn two_places() -> Builder {
     let builder = Server::builder()
         .file("users-a", &format!("ann:{SECRET}\n"))
@@ -72,7 +74,8 @@ fn user_of_one_place_is_nobody_at_another() {
         ("/cgi/who.pl", 200, 200),
     ] {
         for (who, status) in [(ANN, ann), (BOB, bob)] {
-            // Once with an unverified password, once with a cached one.
+            // The first request makes the server verify the password. The second one finds the
+            // password in the cache.
             for _ in 0..2 {
                 let answer = pair
                     .compare(&get(target, who))
@@ -89,7 +92,7 @@ fn user_of_one_place_is_nobody_at_another() {
     }
 }
 
-/// A handler that checks the password by mod_perl's own means, and one that decides itself.
+/// Two handlers: one checks the password with mod_perl's own methods, and one decides itself.
 const AUTHEN: &str = r#"package Authen;
 use Apache2::Access ();
 use Apache2::RequestUtil ();

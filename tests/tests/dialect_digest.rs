@@ -1,5 +1,5 @@
-//! `AuthType Digest`: curl as the client, and digests that the test computes. The answers are
-//! compared with Apache's.
+//! Tests `AuthType Digest` with curl as the client and with digests that the test computes. The
+//! responses are compared with Apache's.
 
 use mehari_harness::{Answer, Builder, Pair, Request, Server};
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(REMOTE_USER AUTH_TYPE REQUEST_METHOD);\n";
 
-/// Hashes computed by a program of the system.
+/// Returns the hash of a text, computed by a program of the system.
 fn hashed(program: &str, text: &str) -> String {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
@@ -61,7 +61,7 @@ fn site(more: &str) -> Builder {
     builder
 }
 
-/// The inputs of a digest response; a test falsifies one at a time.
+/// The inputs of a digest response. A test falsifies one input at a time.
 #[derive(Clone)]
 struct Proof {
     program: &'static str,
@@ -74,7 +74,7 @@ struct Proof {
     nonce: String,
     count: &'static str,
     quality: &'static str,
-    /// Replaces the field's `uri` if set.
+    /// If set, the value of `uri` in the field.
     shown_uri: Option<String>,
 }
 
@@ -213,8 +213,8 @@ fn proofs_are_held_against_the_file_as_in_apache() {
             let mut proof = Proof::of(&server.get(page), page);
             change(&mut proof);
             let answer = server.send(&proof.request());
-            // Mehari calls an unknown nonce stale, so that browsers do not ask for the password
-            // again after a restart; with Apache they ask.
+            // Mehari calls an unknown nonce stale, so browsers do not ask for the password again
+            // after a restart. With Apache they ask again.
             let stale = answer
                 .field("www-authenticate")
                 .filter(|_| !what.contains("nonce"))
@@ -249,7 +249,7 @@ fn proofs_are_held_against_the_file_as_in_apache() {
         .expect("user zoe: not in AuthUserFile, or another password");
 }
 
-/// curl's result, and whether it was challenged on the way.
+/// Runs curl. Returns the status and the body, and the challenge if there was one.
 fn curl(server: &Server, who: &str, target: &str, more: &[&str]) -> (String, String) {
     let output = Command::new("curl")
         .args([
@@ -331,7 +331,7 @@ fn what_was_overheard_or_is_old_is_stale() {
     };
     assert_eq!(server.send(&asked_without.request()).status, 404);
 
-    // A user removed from the file is refused within a second or two.
+    // A user who is removed from the file is refused within a second or two.
     server.site.replace("users", "nobody:Members:x\n");
     let is_out = || {
         let proof = Proof::of(&server.get(page), page);

@@ -1,4 +1,5 @@
-//! Which responses `Header` changes, with `always` and without, compared with Apache.
+//! Tests which responses `Header` changes, with `always` and without. The responses are compared
+//! with Apache's.
 
 use mehari_harness::{Pair, Request, Server};
 

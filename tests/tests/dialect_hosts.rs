@@ -1,4 +1,4 @@
-//! Virtual hosts: the choice of one, its own settings, and its inherited settings.
+//! Tests virtual hosts: how the host is chosen, its own settings, and its inherited settings.
 
 use mehari_harness::{Request, Server};
 
@@ -58,7 +58,7 @@ fn name_decides_and_what_a_host_does_not_say_is_the_main_servers() {
         ("unknown.example", "one"),
     ] {
         assert_eq!(get(host, "/").expect(200), body, "{host}");
-        // The second answer comes from the cache of routes.
+        // The second response uses the cache of routes.
         assert_eq!(get(host, "/").expect(200), body, "{host}");
     }
     assert_eq!(get("one.example", "/shared/").expect(200), "shared");

@@ -1,4 +1,4 @@
-//! httpd's command line, as init scripts and test tools use it.
+//! Tests the command line of httpd, as init scripts and test tools use it.
 
 use mehari_harness::{binary, eventually, PATIENCE};
 use std::process::{Command, Output};

@@ -1,15 +1,15 @@
-//! Server-side includes: each page's output is compared with mod_include's.
+//! Tests server-side includes: the output of each page is compared with that of mod_include.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(QUERY_STRING DOCUMENT_URI DOCUMENT_NAME SCRIPT_NAME PATH_INFO REQUEST_URI MINE);\n";
 
-/// Fields that a client may send for the page, but not for its parts.
+/// A script that prints fields that a client may send for the page, but not for its parts.
 const FIELDS: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     map { \"$_=$ENV{$_} \" } grep { defined $ENV{$_} } qw(HTTP_RANGE HTTP_IF_NONE_MATCH HTTP_IF_MODIFIED_SINCE HTTP_ACCEPT_ENCODING HTTP_X_OTHER);\n";
 
-/// Name and text of each page; Apache gives the expected result.
+/// The name and the text of each page. Apache gives the expected result.
 const PAGES: &[(&str, &str)] = &[
     ("plain", "no elements, a <!-- comment --> only\n"),
     ("echo", "<!--#echo var=\"DOCUMENT_NAME\" -->|<!--#echo var=\"DOCUMENT_URI\"-->|<!--#echo var='QUERY_STRING' -->|<!--#echo var=\"NOTHING\" -->|<!--#echo var=\"REQUEST_METHOD\" -->"),
@@ -102,7 +102,7 @@ fn pages_are_filled_in_as_in_apache() {
         "/missing",
     ];
     for target in pages.chain(more.map(str::to_string)) {
-        // Once from the file, once from the cache.
+        // The first response uses the file. The second one uses the cache.
         for _ in 0..2 {
             differences.extend(pair.compare(&Request::get(&target)).err());
         }
@@ -197,7 +197,7 @@ fn what_a_page_asks_for_is_refused_where_its_client_would_be() {
         let answer = server.get(&format!("/at{at}.shtml"));
         assert_eq!(answer.text(), *expected, "{text}");
     }
-    // Programs do not see the client's fields for the whole page.
+    // Programs do not see the fields with which the client asked for the whole page.
     let request = Request::get("/told.shtml")
         .field("Range", "bytes=0-1")
         .field("If-None-Match", "\"x\"")
@@ -229,7 +229,7 @@ fn page_without_measure_harms_nobody_else() {
     server.log.expect("expected a text, and variables, of");
     let target = format!("/asks.shtml?{}", "ab".repeat(2000));
     let mut others = server.connect();
-    // Another client is served while the page is assembled.
+    // Returns whether another client is served while the page is assembled.
     let is_overtaken = || {
         let mut page = server.connect();
         page.write(&Request::get(&target).bytes());

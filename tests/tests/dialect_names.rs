@@ -1,5 +1,5 @@
-//! The server's own name and port: `ServerName` with a port, `UseCanonicalName`,
-//! `UseCanonicalPhysicalPort`, as in Apache.
+//! Tests the server's own name and port: `ServerName` with a port, `UseCanonicalName`,
+//! `UseCanonicalPhysicalPort`. The results are compared with Apache's.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 

@@ -1,5 +1,5 @@
-//! From URL paths to files: `UserDir`, `AllowEncodedSlashes`, suffixes. Each answer equals
-//! Apache's.
+//! Tests how URL paths lead to files: `UserDir`, `AllowEncodedSlashes`, suffixes. Each response
+//! must equal Apache's.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 
@@ -14,7 +14,7 @@ fn site() -> Builder {
     site_with("")
 }
 
-/// The same with lines for the first host.
+/// Returns the same site with more lines for the first host.
 fn site_with(lines: &str) -> Builder {
     let hosts = [
         host("plain", lines),
@@ -84,10 +84,10 @@ fn paths_lead_where_they_lead_in_apache() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// A function that spells a path differently.
+/// A function that returns another spelling of a path.
 type Spelling = fn(&str) -> String;
 
-/// Other spellings of a path, which lead to the same file in Apache.
+/// Other spellings of a path. In Apache they lead to the same file.
 const SPELLINGS: [Spelling; 12] = [
     |path| path.to_string(),
     |path| format!("/{path}"),
@@ -145,7 +145,7 @@ fn no_spelling_of_a_path_gets_by_a_rule() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Here Apache checks the path as it was sent, so one percent sign passes.
+/// In this case, Apache checks the path as the client sent it, so one percent sign passes.
 #[test]
 fn variables_that_open_and_close_are_set_by_the_decoded_path() {
     let server = site()
@@ -189,7 +189,7 @@ fn programs_are_told_paths_as_apache_tells_them() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// A denied file stays denied, however rules and patterns compose its name.
+/// A denied file stays denied, however rules and patterns make its name.
 #[test]
 fn what_rules_make_of_a_path_opens_nothing() {
     let server = Server::builder()
@@ -256,7 +256,7 @@ fn what_rules_make_of_a_path_opens_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Behind rules, and before back ends, which get the same path as from Apache.
+/// Encoded slashes pass rules, and reach back ends as they do with Apache.
 #[test]
 fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
     let back = Server::builder()
@@ -288,7 +288,8 @@ fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
     for host in ["off", "on", "kept"] {
         for start in ["led", "back", "seen", "pass", "raw"] {
             for rest in ["a/b", "a%2Fb", "a%2fb%20c", "a%2F"] {
-                // Without rules before them, back ends decide themselves about an encoded slash.
+                // If no rules come before a back end, the back end itself decides about an encoded
+                // slash.
                 let is_theirs = matches!(start, "pass" | "raw");
                 let is_refused_otherwise = start == "seen" && rest.contains("%20");
                 if host == "off" && (is_theirs || is_refused_otherwise) {

@@ -1,12 +1,12 @@
-//! `RewriteRule` and its relatives. The answers are compared with Apache's under the same
-//! configuration where Apache is installed.
+//! Tests `RewriteRule` and the directives around it. Where Apache is installed, the responses are
+//! compared with Apache's under the same configuration.
 
 use mehari_harness::{Builder, Pair, Request, Server};
 
 const ECHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     map { \"$_=$ENV{$_}\\n\" } sort grep { /^(REDIRECT_(?!HANDLER)|SCRIPT_UR|X_|QUERY_STRING|REQUEST_URI|SCRIPT_NAME|PATH_INFO|REQUEST_METHOD|CONTENT_LENGTH)/ } keys %ENV;\n";
 
-/// The program of a map: `NULL` for a key with `none`, a path for any other key.
+/// The program of a map. It returns `NULL` for a key with `none`, and a path for any other key.
 const PROGRAM: &str = "#!/usr/bin/perl\n$| = 1;\nwhile (<STDIN>) { chomp; print /none/ ? \"NULL\\n\" : \"/page.html?asked=$_\\n\" }\n";
 
 fn site() -> Builder {
@@ -96,7 +96,7 @@ fn site() -> Builder {
 #[test]
 fn rules_lead_where_they_lead_in_apache() {
     let mut pair = Pair::start(site);
-    // The map's program runs from now on.
+    // This request starts the map's program.
     pair.get("/told/none");
     pair.may_keep_what_it_has();
     let mut differences = Vec::new();

@@ -1,4 +1,5 @@
-//! Access, rewriting, headers, conditions and .htaccess: the front decides and wakes no worker.
+//! Tests access rules, rewriting, header rules, conditions and .htaccess files that the front
+//! evaluates without a worker.
 
 use mehari_harness::{eventually, trace, Request, Server, PATIENCE};
 
@@ -232,7 +233,7 @@ fn htaccess_is_read_once_watched_and_costs_nothing_while_it_stays() {
     server
         .log
         .expect("/htdocs/a/.htaccess:2:1: there is no directive `Nonsense`");
-    // A file with a forbidden directive is as faulty as an unreadable one.
+    // A .htaccess with a directive that is not allowed has the same effect as an unreadable one.
     assert_eq!(server.get("/closed/page.html").status, 500);
     server
         .site
@@ -246,7 +247,7 @@ fn htaccess_is_read_once_watched_and_costs_nothing_while_it_stays() {
     assert_eq!(seen, Vec::<String>::new());
 }
 
-/// The system calls that name a .htaccess while `what` is done.
+/// Returns the system calls that name a .htaccess while `what` runs.
 fn looks_at_htaccess(server: &Server, what: impl FnOnce()) -> Vec<String> {
     let mut lines = trace::calls(server, "file", what);
     lines.retain(|line| line.contains(".htaccess"));

@@ -1,5 +1,5 @@
-//! The effects of a file's name under Debian's configuration: `TypesConfig`, the names of `Action`,
-//! and scripts without a handler. Each answer equals Apache's.
+//! Tests the effects of a file's name under Debian's configuration: `TypesConfig`, the names of
+//! `Action`, and scripts without a handler. Each response must equal Apache's.
 
 use mehari_harness::{Builder, Pair, Server};
 
@@ -27,7 +27,7 @@ fn site() -> Builder {
              <Location /set>\nSetHandler show-it\n</Location>\n\
              <Files late.pgn>\nAddType text/late .pgn\n</Files>\n",
         );
-    // The source of an executable script is never sent, so `plain.pl` must not be executable.
+    // Mehari never sends the source of an executable script, so `plain.pl` must not be executable.
     for (folder, name, mode) in [("cgi", "show.pl", 0o755), ("htdocs", "plain.pl", 0o644)] {
         let file = builder.folder_of(folder).join(name);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);

@@ -1,5 +1,5 @@
-//! Scripts that end early or unusually: at compile time, by `die` with a reference, in a thread.
-//! Each rung answers as a process of the script's own would.
+//! Tests scripts that end early or unusually: at compile time, by `die` with a reference, in a
+//! thread. On each rung the response is the same as if the script ran in a process of its own.
 
 use mehari_harness::scripts::plain;
 use mehari_harness::{Rung, Server};
@@ -51,8 +51,8 @@ fn compile_error_shows_its_page_on_every_rung() {
     }
 }
 
-/// `$SIG{__DIE__}` gets the same calls with the same texts, whether or not perl parsed the script
-/// to its end.
+/// `$SIG{__DIE__}` gets the same calls with the same texts as in a process of the script's own,
+/// even if perl did not parse the script to its end.
 #[test]
 fn hook_gets_the_errors_of_a_script_as_in_a_process_of_its_own() {
     let hook = "#!/usr/bin/perl\nBEGIN { $SIG{__DIE__} = sub { print \"Content-type: text/plain\\n\\n\" unless $count++; print \"[$_[0]]\" } }\nuse strict;\n";

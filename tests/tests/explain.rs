@@ -1,4 +1,5 @@
-//! `mehari explain`: the rung of a script, the line and the reason, and the cost.
+//! Tests `mehari explain`: the rung of a script, the lines that decide it, the reasons, and the
+//! cost.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{binary, Rung, Server};
@@ -15,7 +16,8 @@ if ($$ != 5) { $> = 5 }
 my $pid = fork;
 print \"ok\";";
 
-/// The lines of [`LOOKED_AT`] in the file that `plain` makes, and the effect of each.
+/// The numbers of [`LOOKED_AT`]'s lines in the file that `plain` makes, and the effect of each
+/// line.
 const FINDINGS: &[(u64, &str, &str)] = &[
     (6, "fork", "($$)"),
     (7, "fork", "(POSIX::getpid)"),
@@ -161,7 +163,8 @@ fn broken_and_deadly_scripts_have_an_answer_and_harm_nobody() {
     assert_eq!(server.get(&Rung::Auto.url("well.pl")).expect(200), "ok");
 }
 
-/// The command's starter has left a pipe open.
+/// The command reads a configuration file itself. It also inherits an open pipe, which must not
+/// matter.
 #[test]
 fn without_a_server_the_command_loads_the_configuration_itself() {
     let server = server("");

@@ -1,10 +1,10 @@
-//! FastCGI: PHP, and programs that break the protocol.
+//! Tests FastCGI: PHP, and programs that break the protocol.
 
 use mehari_harness::{eventually, Request, Server, PATIENCE};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// A server that starts PHP for `*.php`.
+/// Starts a server that runs PHP for `*.php`.
 fn php(more: &str) -> Server {
     Server::builder()
         .conf("StartServers 1\nMaxRequestWorkers 1\nLimitRequestFields 200\nLimitRequestFieldSize 16000\nDirectoryIndex index.php\n")
@@ -154,14 +154,14 @@ fn a_program_that_cannot_be_started_is_named_and_costs_nobody_else() {
     assert_eq!(server.get("/well").expect(200), "well");
 }
 
-/// A program that answers each request with these records and then closes.
+/// Starts a program that answers each request with these records and then closes the connection.
 fn saying(records: Vec<u8>) -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let same = listener.try_clone().expect("a descriptor");
     std::thread::spawn(move || {
         for mut stream in same.incoming().flatten() {
             read_request(&mut stream);
-            // In pieces that also end within a record header.
+            // The records are sent in small pieces, some of which end within a record header.
             let _ = stream.set_nodelay(true);
             for piece in records.chunks(5) {
                 let _ = stream.write_all(piece);
@@ -261,7 +261,7 @@ fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
     for (index, (name, _, status, complete)) in cases.iter().enumerate() {
         let answer = server.get(&format!("/case/{index}"));
         if *status == 0 {
-            // The split of the bytes decides whether a header section was already sent.
+            // How the bytes arrive decides whether the front has sent the head already.
             assert!(answer.status == 502 || !answer.complete, "{name}");
             continue;
         }
@@ -278,8 +278,8 @@ fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
 
 #[test]
 fn a_program_that_is_overloaded_sends_the_request_to_the_next() {
-    // Both close after their records, which the front cannot know earlier: it does not send a POST
-    // twice.
+    // Both programs close the connection after their records. The front cannot know this before,
+    // and does not send a POST twice.
     let busy = saying(end(0, 2));
     let free = saying([record(6, HEAD), record(6, b"free"), end(0, 0)].concat());
     let [busy, free] = [busy, free].map(|program| program.local_addr().expect("bound"));

@@ -1,12 +1,12 @@
-//! Compression over real scripts: flushed output reaches the client, over both protocols and on
-//! each rung.
+//! Tests filters with real scripts: compressed output that a script flushes reaches the client,
+//! over both protocols and on each rung.
 
 use mehari_harness::scripts::workers;
 use mehari_harness::{Pair, Request, Server};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-/// Prints a line, and the rest once a file exists.
+/// A script that prints a line, waits until a file exists, and prints the rest.
 const STREAM: &str = r##"#!/usr/bin/perl
 $| = 1;
 print "Content-type: text/plain\n\nfirst of many words\n";
@@ -139,7 +139,8 @@ fn a_filter_that_dies_sends_none_of_the_file() {
     server.log.expect("no file for you");
 }
 
-/// Small and large, with and without a Content-Length; `quiet` sends no body to HEAD.
+/// A script with small and large bodies, with and without a Content-Length. With `quiet` it prints
+/// no body for HEAD.
 const SIZES: &str = r##"#!/usr/bin/perl
 my ($count, $way) = split /;/, $ENV{QUERY_STRING};
 my $body = 'some words ' x $count;

@@ -1,9 +1,10 @@
-//! PerlProcessConnectionHandler: the client's socket in a worker.
+//! Tests PerlProcessConnectionHandler: a worker gets the client's socket.
 
 use mehari_harness::{eventually, processes, Builder, Connection, Server, PATIENCE};
 use rustix::process::Signal;
 
-/// Greets the client and echoes each line until the client closes or sends `bye`.
+/// A handler that sends a first line and then echoes each line, until the client closes or sends
+/// `bye`.
 const ECHO: &str = r#"package Echo;
 use strict;
 use warnings;
@@ -47,7 +48,7 @@ fn speaks(handler: &str) -> Builder {
     ))
 }
 
-/// Reads until this text; returns the bytes after it.
+/// Reads until this text has arrived. Returns all text that has arrived.
 #[track_caller]
 fn read(connection: &mut Connection, words: &str) -> String {
     loop {
@@ -60,7 +61,8 @@ fn read(connection: &mut Connection, words: &str) -> String {
     }
 }
 
-/// A connection whose handler has greeted, and the handler's process.
+/// Opens a connection and waits for the handler's first line. Returns the connection and the
+/// handler's process number.
 #[track_caller]
 fn greeted(server: &Server) -> (Connection, i32) {
     let mut connection = server.connect();
@@ -71,7 +73,7 @@ fn greeted(server: &Server) -> (Connection, i32) {
     (connection, pid)
 }
 
-/// Reads until the server closes the connection.
+/// Checks that the server closes the connection.
 #[track_caller]
 fn ends(connection: &mut Connection) {
     while connection.fill().expect("a readable socket") > 0 {}
@@ -95,7 +97,8 @@ fn connections_leave_no_descriptor_in_their_worker() {
     }
 }
 
-/// The server speaks first; a server that waited for the client's first byte would wait for ever.
+/// In this protocol the server sends first. A server that waited for the client's first byte would
+/// wait for ever.
 #[test]
 fn client_that_never_speaks_is_greeted_and_left_when_the_time_is_over() {
     let server = speaks("by_socket").conf("Timeout 1\n").start();

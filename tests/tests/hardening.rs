@@ -1,4 +1,4 @@
-//! Regressions: each of these inputs once harmed other requests or caused a false statement.
+//! Tests inputs that once harmed other requests, or made the server report something wrong.
 
 use mehari_harness::processes;
 use mehari_harness::scripts::plain;
@@ -141,7 +141,8 @@ fn source_beside_a_script_is_not_sent() {
     }
 }
 
-/// No `Server`: its end-of-test checks expect an orderly end, and this end is not orderly.
+/// This test does not use `Server`, because `Server` expects that the front ends in the ordinary
+/// way.
 #[test]
 fn busy_workers_end_when_the_front_is_killed() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! `User` and `Group`: a server started by root runs no code of the site as root.
+//! Tests `User` and `Group`: a server that root starts runs no code of the site as root.
 
 use mehari_harness::binary::is_open_to_others;
 use mehari_harness::scripts::plain;
@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 const USER: &str = "www-data";
 
-/// A process's identity from the kernel: real, effective, saved and file system's user and group,
-/// and its capabilities.
+/// A script that prints its process's identity as the kernel reports it: the real, effective, saved
+/// and file-system user and group, and the capabilities.
 const WHO: &str = r#"
     open my $status, '<', '/proc/self/status' or die $!;
     print grep /^(?:Uid|Gid|Groups|CapEff|CapPrm)/, <$status>;
@@ -119,7 +119,7 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
 
     server.signal(Signal::Term);
     assert!(server.wait().is_some_and(|status| status.success()));
-    // The directory belongs to root: the server itself cannot write there.
+    // The folder belongs to root, so the server itself cannot write there.
     assert!(!server.site.path("own.pid").exists());
     assert!(!server.site.path("control").exists());
     assert!(server

@@ -1,10 +1,10 @@
-//! A server without work: how often it wakes, and that its rest delays nothing.
+//! Tests a server without work: it wakes rarely, and does not delay the next requests.
 
 use mehari_harness::scripts::{plain, simple};
 use mehari_harness::{eventually, Request, Server, PATIENCE};
 use std::time::Duration;
 
-/// The context switches that the threads of this process asked for, because each wake-up ends with
+/// Returns the number of voluntary context switches of the front's threads. Each wake-up ends with
 /// one.
 fn sleeps(server: &Server) -> u64 {
     let tasks = format!("/proc/{}/task", server.pid());
@@ -29,7 +29,8 @@ fn idle_server_wakes_about_twice_a_second() {
         std::thread::sleep(time);
         sleeps(&server) - before
     };
-    // The connection of the request closes first, and spare workers end.
+    // The server comes to rest only after the request's connection is closed and spare workers have
+    // ended.
     let rests = || sleeps_in(Duration::from_secs(4)) <= 12;
     assert!(eventually(PATIENCE, rests), "it never rests");
 }

@@ -1,8 +1,9 @@
-//! The isolation corpus: scripts that change global state, interleaved in random order.
+//! Tests isolation with a corpus of scripts that change global state. The scripts run interleaved
+//! in random order.
 //!
-//! `cgi` and `fork` promise each request its own process, `rewind` and `auto` an equivalent one.
-//! On these rungs an answer must equal, byte for byte, that of a fresh perl. On the other rungs a
-//! script may affect later runs of itself, but no other script.
+//! `cgi` and `fork` give each request a process of its own. `rewind` and `auto` promise the same
+//! effect. On these rungs a response must equal the response of a new perl process byte for byte.
+//! On the other rungs a script may affect later runs of itself, but no other script.
 
 use mehari_harness::answer::Essence;
 use mehari_harness::fresh::{self, Fresh};
@@ -38,7 +39,7 @@ fn corpus(folder: &Path) -> Vec<String> {
     names
 }
 
-/// One request: the script, the rung, the number.
+/// One request: the script, the rung, and the number that the request carries.
 #[derive(Debug, Clone)]
 struct Visit {
     script: String,
@@ -57,8 +58,8 @@ impl Visit {
     }
 }
 
-/// Every script on each rung, `ROUNDS` times, shuffled. The seed is printed; `MEHARI_TEST_SEED`
-/// repeats an order.
+/// Returns a visit for every script on each rung, `ROUNDS` times, in random order. The seed is
+/// printed. The same seed in `MEHARI_TEST_SEED` repeats the order.
 fn visits(scripts: &[String], rungs: &[Rung]) -> Vec<Visit> {
     let mut visits = Vec::new();
     for round in 0..ROUNDS {
@@ -86,7 +87,7 @@ fn shuffle<T>(items: &mut [T]) {
     println!("MEHARI_TEST_SEED={seed}");
     let mut state = seed | 1;
     for at in (1..items.len()).rev() {
-        // xorshift64: a generator whose seed repeats its sequence.
+        // xorshift64 is a generator that gives the same sequence for the same seed.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -94,7 +95,8 @@ fn shuffle<T>(items: &mut [T]) {
     }
 }
 
-/// Applies `work` to every item, `CONCURRENCY` at a time, in order; returns the complaints.
+/// Applies `work` to every item in order, `CONCURRENCY` items at a time. Returns the texts that
+/// `work` returns.
 fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let complaints = Mutex::new(Vec::new());
@@ -115,7 +117,7 @@ fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync)
     complaints.into_inner().expect("no panic under the lock")
 }
 
-/// The answers of fresh processes, computed once for each script and number.
+/// The results of new perl processes, computed once for each script and number.
 #[derive(Default)]
 struct Expected(Mutex<HashMap<(String, u32), Fresh>>);
 
@@ -134,15 +136,15 @@ impl Expected {
     }
 }
 
-/// The difference between an answer and a fresh process's; `None` if there is none.
+/// Returns the difference between a response and the result of a new process, or `None`.
 fn difference(visit: &Visit, fresh: &Fresh, answer: &Answer) -> Option<String> {
     let got = answer.essence();
     let expected = fresh.essence();
     let same = match &expected {
-        // Without a valid header section the server sends its own error page.
+        // If a script prints no valid header section, the server sends its own error page.
         None => matches!(got.status, 500 | 502),
-        // A script that was killed half way: the client must notice, or get all bytes that were
-        // written.
+        // The script was killed before its end. The client must be able to see this, or must get
+        // all bytes that the script has written.
         Some(essence) if fresh.was_killed() => {
             !answer.complete || matches!(got.status, 500 | 502) || got == *essence
         }
@@ -159,7 +161,8 @@ fn report(visit: &Visit, expected: Option<&Essence>, got: &Essence) -> String {
     format!("{visit:?}\n  fresh:  {expected}\n  server: {got:?}")
 }
 
-/// Runs all of `rungs`, interleaved, and compares the answers of the rungs in `compared`.
+/// Runs the scripts on all of `rungs`, interleaved, and compares the responses of the rungs in
+/// `compared`.
 fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
     let server = server();
     let visits = visits(&corpus(&server.site.path("scripts")), rungs);
@@ -189,7 +192,7 @@ fn visit_and_compare(server: &Server, visits: &[Visit], compared: &[Rung]) {
     assert_eq!(server.log.count("not as they were"), 0);
 }
 
-/// A script's process is rewound many times before its worker turns to another script.
+/// A script's process is rewound many times before its worker gets another script.
 #[test]
 fn rewound_process_answers_like_a_fresh_one_however_often() {
     let server = server();
@@ -220,7 +223,7 @@ fn dirty_script_harms_nobody_else_on_any_rung() {
     let folder = server.site.path("scripts");
     let visits = visits(&corpus(&folder), &Rung::ALL);
     let wrong = in_parallel(&visits, |visit| {
-        // Its own answer does not matter, but there must be one.
+        // The content of this response does not matter, but there must be a response.
         let mut connection = server.connect();
         let request = visit.request().closing();
         if let Err(error) = connection.send(&request) {

@@ -1,5 +1,5 @@
-//! A signal kills a worker, a program or the zygote: at most one request fails, and the service
-//! continues.
+//! Tests what happens when a signal kills a worker, a program or the zygote: at most one request
+//! fails, and the server goes on.
 
 use mehari_harness::scripts::{is_well, nap, plain, simple};
 use mehari_harness::{eventually, processes, Request, Rung, PATIENCE};
@@ -23,7 +23,7 @@ fn killed_worker_costs_its_own_request_only() {
         let (mut connection, pid) = nap(&server, rung, rung.name());
         processes::signal(pid, Signal::Kill);
         let answer = connection.read_answer("GET").expect("an answer");
-        // For CGI, a process that ends without output is a faulty script: 500.
+        // On the rung `cgi`, a process that ends without output is a faulty script: 500.
         let fits = answer.status == 502 || Rung::ISOLATED.contains(&rung) && answer.status == 500;
         assert!(fits, "{}: {} {}", rung.name(), answer.status, answer.text());
         let answer = other.read_answer("GET").expect("an answer");
@@ -37,8 +37,9 @@ fn killed_worker_costs_its_own_request_only() {
     assert!(replaced, "workers: {:?}", server.workers());
 }
 
-/// The front learns of all the ends and of new requests at once. A request given to a dead worker
-/// goes to the next one, and must not be lost after several such moves.
+/// The front learns at the same time that all workers have ended and that new requests have come. A
+/// request that was given to a dead worker goes to the next worker. Several such moves must not
+/// lose the request.
 #[test]
 fn workers_killed_together_lose_nothing_that_none_had_begun() {
     let server = simple(6).start();
@@ -120,7 +121,7 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
 fn killed_zygote_is_replaced_while_everything_goes_on() {
     let mut server = simple(2).start();
     let descriptors = server.descriptors();
-    // A newly forked worker still has the zygote's name.
+    // A worker that was just forked still has the zygote's name.
     let mut before = Vec::new();
     let one = eventually(PATIENCE, || {
         before = server.zygotes();
@@ -139,7 +140,7 @@ fn killed_zygote_is_replaced_while_everything_goes_on() {
     });
     assert!(replaced, "zygotes: {:?}", server.zygotes());
     is_well(&server);
-    // The new zygote works: it replaces a worker that dies now.
+    // The new zygote must work: it replaces a worker that dies now.
     let pid = server
         .get("/registry/pid.pl")
         .expect(200)
@@ -148,7 +149,7 @@ fn killed_zygote_is_replaced_while_everything_goes_on() {
     processes::signal(pid, Signal::Kill);
     let well = eventually(PATIENCE, || server.get("/registry/hello.pl").status == 200);
     assert!(well, "no worker came back");
-    // The old zygote's workers write to its pipe as long as they live: one more pipe is no leak.
+    // The old zygote's workers write to its pipe as long as they live, so one more pipe is no leak.
     let pipes = |kinds: &BTreeMap<String, usize>| kinds.get("pipe").copied().unwrap_or(0);
     assert!(pipes(&server.descriptors()) <= pipes(&descriptors) + 1);
     server.rebase();
@@ -165,7 +166,8 @@ fn worker_retires_after_its_requests_without_failing_one() {
             .expect("an answer");
         seen.insert(answer.expect(200));
     }
-    // 300 requests at 20 a worker, give or take a fifth: at least a dozen workers.
+    // A worker ends after 20 requests, more or less by a fifth. 300 requests therefore need at
+    // least 12 workers.
     assert!(seen.len() >= 12, "only {} workers served", seen.len());
     assert!(seen.len() <= 20, "{} workers served", seen.len());
 }

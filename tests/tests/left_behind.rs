@@ -1,9 +1,10 @@
-//! A script's changes to its process reach no other request.
+//! Tests that a script's changes to its process do not reach other requests.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Rung, Server};
 
-/// A change that a script leaves behind, and a script that prints another request's view of it.
+/// Each row has a name, a script that changes its process, and a script that prints what a later
+/// request sees of the change.
 const LEFT: &[(&str, &str, &str)] = &[
     (
         "ignored signals",
@@ -85,7 +86,7 @@ fn nothing_of_the_process_that_a_script_changed_reaches_another_request() {
                 rung.url(&format!("seen{number}.pl")),
             );
             let before = server.get(&see).expect(200);
-            // Twice: a change that was undone once can be made again.
+            // The second round shows that a change can be made again after it was undone.
             for _ in 0..2 {
                 server.get(&leave);
                 let after = server.get(&see);
@@ -108,7 +109,8 @@ fn nothing_of_the_process_that_a_script_changed_reaches_another_request() {
     );
 }
 
-/// On each shared rung: the process of a script that closes descriptors, and of the one after it.
+/// Runs a script that closes descriptors on each shared rung. `check` gets the process of this
+/// request and of the next one.
 fn around_closing(close: &str, check: impl Fn(&str, &str, &str)) -> Server {
     let server = Server::builder()
         .file("scripts/close.pl", &plain(close))

@@ -1,13 +1,13 @@
-//! Lengths and offsets outside a string: each function refuses them with the message of perl or of
-//! mod_perl, and neither reads nor writes.
+//! Tests lengths and offsets outside a string. Each function refuses them with the message of perl
+//! or of mod_perl, and neither reads nor writes.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{against_apache, Request, Rung, Server};
 
-/// A call, and its result or its `die` message.
+/// A call, and its expected result or `die` message.
 type Row = (&'static str, &'static str);
 
-/// Perl code that makes each call of `rows` and prints its result, one line each.
+/// Returns a script that makes each call of `rows` and prints one line for each.
 fn script(rows: &[Row]) -> String {
     let mut text = String::from(
         "use strict; use warnings; no warnings 'uninitialized'; our @said = (); my $b; $| = 1;\n\
@@ -29,7 +29,7 @@ fn check(answer: &str, rows: &[Row]) {
     }
 }
 
-/// The operators of perl behave so on every rung.
+/// Calls of perl's operators, with the results that every rung must give.
 const OPERATORS: &[Row] = &[
     ("syswrite STDOUT, 'secret', -1", "Negative length"),
     ("syswrite STDOUT, 'secret', -4, 2", "Negative length"),
@@ -64,7 +64,7 @@ fn operators_refuse_lengths_and_offsets_as_perl_does() {
         .ladder()
         .conf(&workers(1))
         .start();
-    // mod_perl's own STDIN and STDOUT follow fewer of perl's rules.
+    // mod_perl's own STDIN and STDOUT do not keep all of perl's rules.
     let rungs = if against_apache() {
         &Rung::ISOLATED[..]
     } else {
@@ -80,8 +80,8 @@ fn operators_refuse_lengths_and_offsets_as_perl_does() {
     }
 }
 
-/// A call, its output, its result or `die` message; and whether mod_perl reads outside of the
-/// string there, crashes or returns nonsense.
+/// A call, its expected output with the result or `die` message, and whether mod_perl itself fails
+/// in this row: reads outside of the string, crashes or returns nonsense.
 type Method = (&'static str, &'static str, bool);
 
 const LENGTH: &str =
@@ -135,7 +135,7 @@ const BEFORE: &str = "\
     sub brigade { my $bb = APR::Brigade->new(Apache2::RequestUtil->request->pool, $ba); $bb->insert_tail(APR::Bucket->new($ba, 'abc')); $bb }\n\
     sub said { my @got = eval { $_[0]->() }; $@ ? $@ =~ s/ at \\S+ line .*//sr : join '|', @got }\n";
 
-/// Each call in its own request, because some of them end a worker of mod_perl.
+/// Each call has a request of its own, because some of them end a worker of mod_perl.
 #[test]
 fn methods_refuse_lengths_and_offsets_as_mod_perl_does() {
     let mut text = BEFORE.to_owned();

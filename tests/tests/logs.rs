@@ -1,4 +1,5 @@
-//! Access logs in the site's formats: several, conditional ones, and piped ones.
+//! Tests access logs in the site's formats: several logs, logs with a condition, and logs to a
+//! program.
 
 use mehari_harness::scripts::plain;
 use mehari_harness::{eventually, Request, Server, PATIENCE};
@@ -82,7 +83,7 @@ fn several_logs_have_formats_conditions_and_programs_of_their_own() {
 fn program_that_ends_is_started_again_and_its_loss_is_told() {
     let server = Server::builder()
         .file("htdocs/page.txt", "x")
-        // Takes one line and ends.
+        // The program reads one line and ends.
         .conf("CustomLog \"|$read line; echo \\\"$line\\\" >> @ROOT@/logs/lines.log\" \"%U%q\"\n")
         .start();
     let arrived = |words: &str| server.site.read("logs/lines.log").contains(words);
@@ -102,8 +103,8 @@ fn program_that_ends_is_started_again_and_its_loss_is_told() {
     }
 }
 
-/// One request completes, one client leaves, one is cut off by the server's end; over both
-/// protocols.
+/// Over both protocols, one request completes, one client leaves, and the end of the server cuts
+/// one response off.
 #[test]
 fn request_has_one_line_however_it_ends() {
     let waits = "open my $note, '>', \"$ENV{DOCUMENT_ROOT}/begun.$ENV{QUERY_STRING}\" or die $!;\n\

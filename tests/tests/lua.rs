@@ -1,4 +1,4 @@
-//! Edge Lua: scripts that decide requests before, beside and after the handlers, at no cost to
+//! Tests edge Lua: scripts that run before, in place of or after the handlers, and do not disturb
 //! other requests.
 
 #[path = "lua/bodies.rs"]
@@ -12,7 +12,7 @@ use mehari_harness::scripts::{let_go, plain, simple, until_let_go};
 use mehari_harness::{eventually, processes, Builder, Request, PATIENCE};
 use std::time::Duration;
 
-/// A site whose scripts are files of `lua/`.
+/// Returns a site whose Lua scripts are files in the folder `lua`.
 fn site(conf: &str, scripts: &[(&str, &str)]) -> Builder {
     let builder = simple(2).conf(conf);
     scripts.iter().fold(builder, |builder, (name, text)| {
@@ -61,7 +61,7 @@ fn url_is_rewritten_before_it_is_mapped_and_after() {
             return lighty.RESTART_REQUEST
         end
     "#;
-    // Code that lighttpd's users wrote for programs with a single entry script.
+    // Users of lighttpd write such code for programs with a single entry script.
     let entrance = r#"
         if not lighty.stat(lighty.env["physical.path"]) then
             lighty.env["uri.path"] = "/registry/says.pl"
@@ -138,7 +138,7 @@ fn header_rules_see_the_request_and_the_response() {
         .is_some_and(|seen| seen.starts_with("404")));
 }
 
-/// A handler's output is not sent to a client that a later script refuses.
+/// If a response script fails, the client gets the error page and nothing of the handler's output.
 #[test]
 fn an_error_of_a_response_script_is_answered_with_its_page() {
     let server = site(
@@ -237,8 +237,8 @@ fn loop_of_one_request_does_not_hold_up_others() {
         answered += 1;
     }
     looping.read_answer("GET").expect("an answer").expect(503);
-    // A front that waited for the loop would have answered one or two; the exact number depends on
-    // the machine.
+    // If the front waited for the loop, only one or two requests would be answered. The exact
+    // number depends on the machine.
     assert!(answered > 4, "{answered} answers meanwhile");
 }
 
@@ -348,7 +348,7 @@ fn pool_runs_scripts_that_may_block_in_processes_of_their_own() {
     sleeping.write(&Request::get("/sleep.lua").bytes());
     let begun = server.site.path("htdocs/begun");
     assert!(eventually(PATIENCE, || begun.exists()));
-    // The other process answers.
+    // The other process of the pool answers.
     assert_eq!(server.get("/hello.lua").expect(200), "123\n");
     let_go(&server);
     assert_eq!(
@@ -379,7 +379,7 @@ fn process_of_the_pool_that_cannot_accept_for_a_while_goes_on() {
         });
         pool.next()
     };
-    // It sleeps while it waits for its first connection.
+    // The process sleeps (state S) while it waits for its first connection.
     let is_ready = || process().is_some_and(|one| one.state == 'S');
     assert!(eventually(PATIENCE, is_ready));
     let pid = process().expect("a process of the pool").pid;
@@ -391,7 +391,7 @@ fn process_of_the_pool_that_cannot_accept_for_a_while_goes_on() {
         };
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit).expect("a limit");
     };
-    // No descriptor is left for a connection.
+    // With this limit, no descriptor is free for a connection.
     limit(3);
     let mut waiting = server.connect();
     waiting.write(&Request::get("/hello.lua").bytes());

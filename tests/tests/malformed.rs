@@ -1,4 +1,5 @@
-//! Malformed and hostile requests to a real script: 4xx and a closed connection, never a hang.
+//! Tests malformed and hostile requests to a real script. The server answers 4xx and closes the
+//! connection, and never hangs.
 
 use mehari_harness::{against_apache, Request, Rung, Server};
 
@@ -70,7 +71,8 @@ fn malformed_request_gets_4xx_and_a_closed_connection() {
                     }
                 }
                 Ok(answer) => wrong.push(format!("{name}: {} {:?}", answer.status, answer.text())),
-                // A close without a response is no refusal: the client would not learn the reason.
+                // Closing without a response is no refusal, because the client does not learn the
+                // reason.
                 Err(error) => wrong.push(format!("{name}: {error}")),
             }
         }
@@ -244,7 +246,7 @@ fn no_spelling_of_dot_dot_reaches_a_file_outside() {
             }
         }
     }
-    // One that stays inside may be refused as well, but a plain path is not.
+    // A `..` that stays inside may be refused too. A plain path must not be refused.
     assert_eq!(server.get("/inside.txt").expect(200), "inside\n");
 }
 

@@ -1,5 +1,5 @@
-//! mod_perl 1: the scripts and handlers of the guide and of Practical mod_perl, with their calls
-//! unchanged.
+//! Tests mod_perl 1: scripts and handlers of the guide and of Practical mod_perl run with their
+//! calls unchanged.
 
 use mehari_harness::scripts::APACHE_REGISTRY;
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
@@ -7,7 +7,7 @@ use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 const ONE_WORKER: &str =
     "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\n";
 
-/// As the guide configures it, word for word where it can be.
+/// The configuration of the guide, word for word where possible.
 const SITE: &str = "\
 PerlSwitches -I@ROOT@/scripts/lib
 PerlSetVar Log @ROOT@/logs/child
@@ -49,7 +49,7 @@ fn site() -> Builder {
         .conf(SITE)
 }
 
-/// The guide's two query strings, of 25 and of 337 characters.
+/// Returns the guide's two query strings, of 25 and of 337 characters.
 fn queries() -> [String; 2] {
     let query = |last: char| {
         let pairs: Vec<String> = ('a'..=last)

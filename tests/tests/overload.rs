@@ -1,4 +1,4 @@
-//! More requests than workers: queues, refusals, streams, clients that leave.
+//! Tests a server with more requests than workers: queues, refusals, streams, clients that leave.
 
 use mehari_harness::scripts::{is_well, let_go, nap, plain, simple, workers, UNTIL_LET_GO};
 use mehari_harness::{eventually, processes, Answer, Connection, Request, Rung, Server, PATIENCE};
@@ -25,7 +25,7 @@ fn gigabyte_of_output_streams_through_without_growing_the_front() {
             received += count;
             connection.forget(count);
         }
-        // Chunk framing and the header section make it slightly more than the output.
+        // The framing of chunks and the head add some bytes to the output.
         assert!(received >= SIZE, "{}: only {received} bytes", rung.name());
         assert!(
             received < SIZE + SIZE / 100,
@@ -102,7 +102,7 @@ fn full_queue_answers_503_with_retry_after_and_files_go_on() {
         })
         .collect();
     assert_eq!(server.get("/file.txt").expect(200), "a file\n");
-    // Nothing is released before all requests have arrived.
+    // No script is released before all requests have arrived.
     let refused = || server.status()["pool"]["totals"]["refused"].as_u64() >= Some(3);
     assert!(eventually(PATIENCE, refused), "{}", server.status());
     let_go(&server);
@@ -116,7 +116,7 @@ fn full_queue_answers_503_with_retry_after_and_files_go_on() {
         .collect();
     let served = answers.iter().filter(|answer| answer.status == 200).count();
     assert_eq!(served + refused.len(), 12);
-    // One runs, four wait, and a worker may hold up to four that have not begun.
+    // One request runs, four wait in the queue, and the worker's mailbox may hold up to four more.
     assert!((5..=9).contains(&served), "{served} were served");
     for answer in refused {
         let after = answer
@@ -203,7 +203,8 @@ fn aborted_clients_leave_nothing_busy() {
         );
     }
     is_well(&server);
-    // The harness's end-of-test checks count descriptors; here the CPU time must come to rest.
+    // The harness counts descriptors at the end of the test. Here the front must use no more CPU
+    // time.
     let rests = eventually(PATIENCE, || {
         let before = ticks(server.pid());
         std::thread::sleep(Duration::from_millis(300));
@@ -212,11 +213,11 @@ fn aborted_clients_leave_nothing_busy() {
     assert!(rests, "the front goes on working with nothing to do");
 }
 
-/// Processor time of a process, in ticks of 10 ms.
+/// Returns the CPU time of a process in ticks of 10 ms.
 fn ticks(pid: i32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the front runs");
     let (_, tail) = stat.rsplit_once(')').expect("stat has a name");
-    // Fields 14 and 15 of proc(5); the first here is the third there.
+    // These are fields 14 and 15 of proc(5). `tail` begins with field 3.
     tail.split_whitespace()
         .skip(11)
         .take(2)
@@ -252,14 +253,14 @@ fn server_out_of_descriptors_closes_idle_connections_and_says_so_once() {
     server.rebase();
 }
 
-/// The end of a request whose response was already sent wakes no connection, and the front sleeps
-/// on. Requests given to the worker meanwhile must still be answered when they are done, and not at
-/// the next timer tick.
+/// If the response was sent before the request has ended, the end wakes no connection and the front
+/// goes on sleeping. Requests that the worker gets meanwhile must still be answered when they are
+/// done, and not only at the next timer tick.
 #[test]
 fn queued_requests_follow_one_another_without_a_pause() {
     const EACH: usize = 30;
-    // The same work twice: after the response, while the front sleeps, and before it, where the
-    // response wakes the front.
+    // The scripts do the same work: `late.pl` after its response, while the front sleeps, and
+    // `early.pl` before its response, which wakes the front.
     let pause = "Time::HiRes::usleep(2_000)";
     let late = format!(
         "use Time::HiRes (); print 'done'; $_[0]->pool->cleanup_register(sub {{ {pause} }});"
@@ -287,8 +288,8 @@ fn queued_requests_follow_one_another_without_a_pause() {
         start.elapsed()
     };
     all_are_answered("early.pl");
-    // With pauses until the next tick the late ones take seven times as long, on a loaded machine
-    // twice.
+    // With a pause until each tick, `late.pl` would take seven times as long, and twice as long on
+    // a loaded machine.
     let without_a_pause = || 2 * all_are_answered("late.pl") < 3 * all_are_answered("early.pl");
     assert!(eventually(PATIENCE, without_a_pause));
 }
@@ -310,8 +311,8 @@ fn requests_behind_slow_ones_are_taken_back_and_soon_not_put_there() {
             });
         }
     });
-    // All cores are busy whenever one of them naps, as far as the pool can know; there are workers
-    // for everyone.
+    // For the pool, a worker that runs `nap.pl` is a busy core. There are enough workers for all
+    // requests.
     let totals = server.status()["pool"]["totals"].clone();
     let taken_back = totals["taken_back"].as_u64().expect("a count");
     assert!(taken_back > 0, "none was: {totals}");

@@ -1,11 +1,12 @@
-//! `PerlOptions +Clone` and `+Parent`: virtual hosts with their own workers and their own Perl.
+//! Tests `PerlOptions +Clone` and `+Parent`: virtual hosts with workers of their own and a Perl of
+//! their own.
 
 use mehari_harness::{
     eventually, processes, Answer, Builder, Connection, Request, Server, PATIENCE,
 };
 use rustix::process::Signal;
 
-/// A host `NAME.example` with its own Perl and the modules of the directory NAME.
+/// Returns a host `NAME.example` with a Perl of its own and the modules of the folder NAME.
 fn parent(name: &str, more: &str) -> String {
     format!(
         "<VirtualHost *:80>\n\
@@ -22,8 +23,8 @@ fn parent(name: &str, more: &str) -> String {
     )
 }
 
-/// A module that prints `word` and its process; with `wait=NAME` in the query it first waits for
-/// the file `NAME.go`.
+/// Returns a module that prints `word` and its process number. With `wait=NAME` in the query, it
+/// first waits for the file `NAME.go`.
 fn version(word: &str) -> String {
     format!(
         "package Version;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
@@ -54,7 +55,7 @@ fn of(server: &Server, host: &str) -> Answer {
     server.send(&Request::get("/version").host(&format!("{host}.example")))
 }
 
-/// The word and the process of a response.
+/// Returns the word and the process number in a response.
 fn answered(server: &Server, host: &str) -> (String, i32) {
     let text = of(server, host).expect(200);
     let mut words = text.split(' ').map(str::to_string);
@@ -72,7 +73,7 @@ fn word(server: &Server, host: &str) -> String {
     }
 }
 
-/// The zygotes by their names.
+/// Returns the zygote with this process name.
 fn zygote(server: &Server, name: &str) -> Option<i32> {
     let all = processes::descendants(server.pid());
     let title = format!("mehari zygote{name}");
@@ -123,7 +124,7 @@ fn workers_of_a_host_that_wait_hold_up_no_other_host() {
     }
     let begun = || (0..3).any(|number| server.site.path(&format!("{number}.begun")).exists());
     assert!(eventually(PATIENCE, begun), "{}", server.log.text());
-    // One runs, two wait for it; the other hosts have other workers.
+    // One request runs and two wait for its worker. The other hosts have other workers.
     for host in ["two", "main", "two", "main"] {
         assert_eq!(word(&server, host), "one", "{host}");
     }
@@ -214,7 +215,7 @@ fn hosts_come_and_go_with_a_reload() {
     assert_eq!(word(&server, "two"), "two");
     let conf = server.site.path("httpd.conf");
     let text = std::fs::read_to_string(&conf).expect("the configuration");
-    // The first host is gone; the second is now the first.
+    // The first host is removed, so the second host becomes the first.
     let (before, rest) = text.split_once("<VirtualHost").expect("a host");
     let (_, after) = rest.split_once("</VirtualHost>").expect("its end");
     std::fs::write(&conf, format!("{before}{after}")).expect("written");

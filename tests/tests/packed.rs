@@ -1,10 +1,10 @@
-//! A request in the mailbox of a worker that has another request to run first.
+//! Tests a request in the mailbox of a worker that must run another request first.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, processes, Connection, Request, Server, PATIENCE};
 use rustix::process::Signal;
 
-/// Writes its process number to `begun.NAME`, and continues once `go.NAME` exists.
+/// A script that writes its process number to `begun.NAME` and waits until `go.NAME` exists.
 const WAITS: &str = "\
     my $name = $ENV{QUERY_STRING};\n\
     open my $note, '>', \"$ENV{DOCUMENT_ROOT}/begun.$name\" or die $!;\n\
@@ -30,8 +30,8 @@ fn process_of(server: &Server, name: &str) -> i32 {
     pid.unwrap_or_default()
 }
 
-/// Both workers are busy and two requests wait. One worker gets both; then the other worker is
-/// replaced, and nothing else happens. The second of the two requests must not wait for the first,
+/// Both workers are busy and two requests wait. One worker gets both requests. Then the other
+/// worker is replaced, and nothing else happens. The second request must not wait for the first,
 /// which does not end.
 #[test]
 fn request_behind_a_slow_one_goes_to_a_worker_that_comes_later() {

@@ -1,10 +1,11 @@
-//! PSGI 1.1 through the real server: the whole Plack::Test::Suite, and each extension separately.
+//! Tests PSGI 1.1 with the real server: the whole Plack::Test::Suite, and each extension
+//! separately.
 
 use mehari_harness::scripts::let_go;
 use mehari_harness::{binary, eventually, Request, Server, PATIENCE};
 use std::process::Command;
 
-/// Tests of the suite in Plack 1.0050; a later Plack may have more.
+/// The number of tests in the suite of Plack 1.0050. A later Plack may have more.
 const LEAST_SUITE_TESTS: usize = 36;
 
 fn folder() -> std::path::PathBuf {
@@ -38,7 +39,7 @@ fn suite_passes_over(protocol: &str) {
     );
 }
 
-/// `mehari serve app.psgi` with plackup's options, until its ready line.
+/// Starts `mehari serve app.psgi` with plackup's options and waits for the ready line.
 #[test]
 fn plackup_s_options_for_port_modules_and_environment_are_taken() {
     let site = mehari_harness::site::Site::new();
@@ -274,8 +275,8 @@ fn app_that_goes_wrong_harms_its_own_request_only() {
     assert_eq!(server.get("/delayed").expect(200), "delayed");
 }
 
-/// A new request reuses the previous environment hash if nothing else refers to it: an
-/// application's changes to it must not show.
+/// A request reuses the environment hash of the previous request if nothing else refers to the
+/// hash. The application's changes to the hash must not be visible then.
 #[test]
 fn nothing_done_to_an_environment_shows_in_the_next() {
     let text = std::fs::read_to_string(folder().join("keeps.psgi")).expect("the application");
@@ -358,7 +359,7 @@ fn a_body_that_came_without_its_length_has_one() {
     assert_eq!(String::from_utf8_lossy(&told), "5 - a=1&b");
 }
 
-/// Prints the names in %ENV, at load time and then in the request.
+/// An application that prints the names in %ENV, at load time and in the request.
 const NAMES: &str = "my $loaded = join ' ', sort keys %ENV;\n\
     sub { [200, ['Content-Type' => 'text/plain'], [\"$loaded|\", join ' ', sort keys %ENV]] }\n";
 
@@ -392,7 +393,7 @@ fn an_application_sees_of_the_servers_environment_what_is_passed_on() {
     }
 }
 
-/// Developers expect DATABASE_URL and the like, which the server keeps to itself.
+/// Developers expect variables such as DATABASE_URL, but the server does not pass them on.
 #[test]
 fn an_application_that_dies_for_want_of_a_variable_is_told_of_with_the_option() {
     let app = "my $url = $ENV{DATABASE_URL} or die qq{DATABASE_URL is not set\n};\nsub { [200, [], [$url]] };\n";

@@ -1,4 +1,5 @@
-//! The error log gives the reason for each refusal, in Apache's words where tools search for them.
+//! Tests that the error log gives the reason for each refusal, in Apache's words where tools search
+//! for them.
 
 use mehari_harness::{Request, Server};
 
@@ -70,7 +71,7 @@ fn body_that_finds_no_room_is_refused_and_the_log_says_where() {
     assert_eq!(server.send(&small).expect(200), "read");
 }
 
-/// The test fills a small file system, which only root can create.
+/// The test fills a small file system, which only root can make.
 #[test]
 fn body_for_which_the_disk_is_full_is_answered_507() {
     let server = Server::builder()
@@ -92,7 +93,7 @@ fn body_for_which_the_disk_is_full_is_answered_507() {
     server.log.expect("No space left on device");
 }
 
-/// 64 kB of file system.
+/// A mounted file system of 64 kB.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -109,7 +110,8 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a server of a failed test may still use it.
+        // The lazy option is needed because a server of a failed test may still use the file
+        // system.
         let _ = std::process::Command::new("umount")
             .arg("-l")
             .arg(self.0.path())

@@ -1,6 +1,6 @@
-//! Responses that cannot be sent (a Content-Length that is no number, a control character in a
-//! field): the client gets 500, both logs get a line, and other requests are unaffected. The
-//! harness checks that the server still stops at once.
+//! Tests responses that cannot be sent, such as those with a Content-Length that is no number or
+//! with a control character in a field. The client gets 500, both logs get a line, and other
+//! requests are not affected. The harness checks that the server still stops at once.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const PROTOCOLS: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
 
-/// A response's field, and the expected words of the error log.
+/// A field of the response, and the expected words in the error log.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("Content-Length", "abc", "Content-Length, got `abc`"),
     ("Content-Length", "-1", "Content-Length, got `-1`"),
@@ -33,7 +33,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("X-Field", "a\\x1bb", "X-Field holds a control"),
 ];
 
-/// Perl code for the table above, and for the size of the body: less than a record, or much more.
+/// Returns Perl code that chooses a field of the table above, and the size of the body: smaller
+/// than a record, or much larger.
 fn table() -> String {
     let rows: String = REFUSED
         .iter()
@@ -77,7 +78,7 @@ fn site() -> Server {
         .start()
 }
 
-/// The status as curl sees it; gives up on a server that does not answer.
+/// Returns the status that curl gets. curl has a time limit, for a server that does not answer.
 fn status(server: &Server, protocol: &str, path: &str) -> String {
     let url = format!("http://{}{path}", server.address);
     let output = Command::new("curl")
@@ -129,7 +130,7 @@ fn answer_that_cannot_be_sent_is_a_500_on_every_rung_and_its_worker_lives() {
     assert_eq!(logged(&server), asked);
 }
 
-/// One worker has them all, packed together.
+/// One worker has all these requests in its mailbox.
 #[test]
 fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worker() {
     let counts = plain(
@@ -175,7 +176,7 @@ fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worke
     assert_eq!((count, names.len()), (321, 321), "each once");
 }
 
-/// Responses that phase handlers hand back are refused in the same way.
+/// Responses that handlers hand back to the front are refused in the same way.
 #[test]
 fn what_phase_handlers_hand_back_and_cannot_be_sent_is_a_500_and_their_worker_lives() {
     let module = "package Phase;\nuse Apache2::RequestRec ();\nuse Apache2::RequestUtil ();\nuse Apache2::Response ();\nuse Apache2::SubRequest ();\nuse APR::Table ();\n\
@@ -211,14 +212,15 @@ fn what_phase_handlers_hand_back_and_cannot_be_sent_is_a_500_and_their_worker_li
             assert_eq!(status, "500", "{asked}: {}", server.log.text());
             assert_eq!(server.workers(), pids, "{asked}: {}", server.log.text());
         }
-        // The path is escaped, and no such file exists.
+        // The front escapes the path, and no such file exists.
         assert_eq!(status(&server, protocol, "/redirects"), "404");
         assert_eq!(status(&server, protocol, "/ten.txt"), "200");
         assert_eq!(server.workers(), pids, "{}", server.log.text());
     }
 }
 
-/// A program may not send connection fields, and HTTP/2 has none: the rest of the response is sent.
+/// A program may not send fields about the connection, and HTTP/2 has no such fields. The rest of
+/// the response is sent.
 #[test]
 fn field_about_the_connection_is_left_out_over_both_protocols() {
     let server = Server::builder()

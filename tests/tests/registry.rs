@@ -1,17 +1,17 @@
-//! Behaviours of ModPerl::Registry and ModPerl::PerlRun that scripts depend on.
+//! Tests behaviours of ModPerl::Registry and ModPerl::PerlRun on which scripts depend.
 //!
-//! Each row was checked against mod_perl 2.0.12 (`MEHARI_TESTS_AGAINST=apache2`). The rows marked
-//! `better` are improvements of Mehari; a run against Apache skips them.
+//! Each row was checked against mod_perl 2.0.12 (`MEHARI_TESTS_AGAINST=apache2`). In the rows
+//! marked `better`, Mehari behaves better than mod_perl. A run against Apache skips these rows.
 
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, Rung, Server};
 
-/// A script, and the response to both its first and its second request.
+/// A script, and the response that its first and its second request must get.
 struct Row {
     name: &'static str,
     script: &'static str,
     answer: &'static str,
-    /// mod_perl itself fails this row.
+    /// Whether mod_perl itself fails in this row.
     better: bool,
 }
 
@@ -33,7 +33,7 @@ const fn better(name: &'static str, script: &'static str, answer: &'static str) 
     }
 }
 
-/// Rows that hold under Registry and PerlRun alike.
+/// Rows that are the same under Registry and PerlRun.
 const BOTH: &[Row] = &[
     row("top-level return ends the request", "print 'a'; return; print 'b';", "a"),
     row("the request object is the first argument", "my $r = shift; print ref $r, ' ', $r->method;", "Apache2::RequestRec GET"),
@@ -121,7 +121,7 @@ fn scripts_keep_what_they_depend_on_under_registry_and_perlrun() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rows where the two differ: Registry keeps a value and PerlRun discards it.
+/// Rows that differ: Registry keeps a value, and PerlRun discards it.
 const KEPT: &[(&str, &str, [&str; 2], [&str; 2])] = &[
     (
         "a package variable",

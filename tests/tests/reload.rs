@@ -1,4 +1,4 @@
-//! Reload: no request fails, and code that does not compile never replaces running code.
+//! Tests the reload: no request fails, and code that does not compile never replaces running code.
 
 use mehari_harness::crowd::{Crowd, LoadOutcome};
 use mehari_harness::scripts::{nap, simple};
@@ -16,7 +16,7 @@ PerlModule Version
 </Location>
 ";
 
-/// A handler that answers with `word`.
+/// Returns a handler that answers with `word`.
 fn version(word: &str) -> String {
     format!(
         "package Version;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
@@ -45,8 +45,8 @@ fn settles_on(server: &Server, word: &str) {
     }
 }
 
-/// Sends HUP five times a second while `load` runs. `load` gets the counter; returns the final
-/// count.
+/// Sends HUP five times a second while `load` runs. `load` gets the counter of reloads. Returns the
+/// final count.
 fn while_reloading(
     server: &Server,
     load: impl FnOnce(&AtomicUsize) -> LoadOutcome,
@@ -73,7 +73,7 @@ fn while_reloading(
     (outcome, sent.into_inner())
 }
 
-/// A quarter of the load each: GET and POST, with keep-alive and without.
+/// Reloads under one quarter of the load: GET and POST requests, with kept or with new connections.
 fn reload_under_load(keep_alive: bool, requests: usize) {
     let server = server();
     let crowd = Crowd {
@@ -104,7 +104,7 @@ fn reload_under_load(keep_alive: bool, requests: usize) {
     assert_eq!(outcome.failed, 0, "{:?}", outcome.failures);
     assert!(outcome.succeeded >= requests);
     assert!(reloads >= 3, "only {reloads} reloads were asked for");
-    // Afterwards there is one generation, and no more workers than allowed.
+    // After the load there must be one generation, with no more workers than allowed.
     let settled = eventually(PATIENCE, || {
         server.zygotes().len() == 1 && server.workers().len() <= 4
     });
@@ -134,7 +134,7 @@ fn request_under_way_at_a_reload_is_finished_by_the_old_generation() {
         server.signal(Signal::Hup);
         let answer = connection.read_answer("GET").expect("an answer");
         assert_eq!(answer.expect(200), "rested", "{}", rung.name());
-        // The connection stays open, and its next request goes to the new generation.
+        // The connection stays open. Its next request goes to the new generation.
         let answer = connection
             .send(&Request::get("/registry/hello.pl"))
             .expect("an answer");

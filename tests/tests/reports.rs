@@ -1,4 +1,4 @@
-//! The server's reports over HTTP: Apache's status page, metrics, health.
+//! Tests the server's reports over HTTP: Apache's status page, metrics, health.
 
 use mehari_harness::scripts::{nap, plain, simple};
 use mehari_harness::{Request, Rung, Server};

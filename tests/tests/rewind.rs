@@ -1,15 +1,15 @@
-//! The rung `rewind`: one process serves many requests of a script, and its state is restored after
-//! each.
+//! Tests the rung `rewind`: one process serves many requests of a script, and its state is restored
+//! after each request.
 //!
-//! tests/isolation.rs compares its answers with a fresh perl's over the whole corpus. The tests
-//! here cover the rest: the process stays the same, the events that end it, the scripts that move
-//! to `fork`, and random bytes that never repeat.
+//! tests/isolation.rs compares the responses with those of a new perl process over the whole
+//! corpus. The tests here check the rest: the process stays the same, some events end the process,
+//! some scripts move to the rung `fork`, and random bytes never repeat.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Request, Rung, Server};
 use std::collections::HashSet;
 
-/// Prints the number of its process without a system call for it.
+/// A script that prints its process number without asking the kernel for it.
 const WHO: &str =
     "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
 
@@ -29,7 +29,7 @@ fn get(server: &Server, script: &str) -> String {
     server.get(&Rung::Rewind.url(script)).expect(200)
 }
 
-/// Compares all memory after each rewind; the log reports differences.
+/// Checks the log: the server compares all memory after each rewind, and logs differences.
 #[track_caller]
 fn all_memory_was_put_back(server: &Server) {
     assert_eq!(server.log.count("not as they were"), 0);
@@ -111,7 +111,7 @@ fn auto_rewinds_what_it_can_and_has_room_for() {
     assert_eq!(rung, "fork");
     assert!(why.contains("no room for its picture"), "{why}");
     assert_eq!(get(Rung::Rewind), get(Rung::Rewind));
-    // Nobody asked for the other rung by name.
+    // The configuration does not name a rung, so the log has no line about the change.
     assert_eq!(tight.log.count("runs as on the rung `fork`"), 0);
 }
 
@@ -148,12 +148,12 @@ fn script_that_asks_for_its_process_number_gets_another_each_time() {
             "{script}: runs as on the rung `fork`: it asks for the number of its process"
         ));
     }
-    // A comparison of the process number asks whether this is a child.
+    // A script compares its process number only to find out whether it runs in a child.
     assert_eq!(get(&server, "compares.pl"), get(&server, "compares.pl"));
     assert_eq!(get(&server, "who.pl"), get(&server, "who.pl"));
 }
 
-/// A script's action on its process, and the reason in the log if the script does it each time.
+/// What a script does to its process, and the reason in the log if the script does this each time.
 const SPOILERS: &[(&str, &str, &str)] = &[
     (
         "session.pl",
@@ -200,8 +200,8 @@ fn what_cannot_be_put_back_ends_the_process_and_then_the_rung() {
     all_memory_was_put_back(&server);
 }
 
-/// Hostile to its process: its own request may suffer, but the next one of the same script must not
-/// notice.
+/// Scripts that damage their process. The request itself may fail, but the next request of the same
+/// script must not be affected.
 const HOSTILE: &[(&str, &str)] = &[
     ("signals", "$SIG{$_} = sub { exit } for grep !/KILL|STOP|NUM/, keys %SIG; kill USR1 => getppid if 0;"),
     ("exit in a handler", "$SIG{ALRM} = sub { exit }; require Time::HiRes; Time::HiRes::ualarm(1000); 1 while 1;"),
@@ -233,7 +233,7 @@ fn hostile_script_harms_its_own_request_at_most() {
         let url = Rung::Rewind.url("hostile.pl");
         let before = server.get(&url).expect(200);
         for _ in 0..3 {
-            // Any response, or a broken one.
+            // Any response is allowed, even a broken one.
             let _ = server
                 .connect()
                 .send(&Request::get(&format!("{url}?do")).closing());
@@ -245,7 +245,8 @@ fn hostile_script_harms_its_own_request_at_most() {
     }
 }
 
-/// A start-up file loads these and draws from them, so the picture has each generator seeded.
+/// Generators of random numbers. A start-up file loads them and draws a number from each, so the
+/// picture contains seeded generators.
 const GENERATORS: &[(&str, &str, &str)] = &[
     ("perl", "1", "rand() . rand()"),
     (
@@ -304,7 +305,7 @@ const GENERATORS: &[(&str, &str, &str)] = &[
 fn no_random_bytes_come_twice() {
     let mut startup = String::from("package Generators;\nour %draw;\n");
     for (name, load, draw) in GENERATORS {
-        // Modules that are not installed are skipped; packaging/needs/test lists them all.
+        // Modules that are not installed are skipped. packaging/needs/test lists all modules.
         startup.push_str(&format!(
             "eval {{ {load}; 1 }} and $draw{{{name}}} = sub {{ {draw} }};\n"
         ));

@@ -1,17 +1,17 @@
-//! The rung `rewind` without its worker: a rewound process keeps the worker's mailbox and takes its
-//! script's requests from it.
+//! Tests the rung `rewind` without its worker: a rewound child borrows the worker's mailbox, and
+//! takes the requests of its script from the mailbox.
 //!
-//! The worker's count of voluntary context switches shows whether it was woken.
+//! The number of a worker's voluntary context switches shows whether the worker was woken.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, processes, Request, Rung, Server, PATIENCE};
 
-/// Prints the number of its process without a system call for it.
+/// A script that prints its process number without asking the kernel for it.
 const WHO: &str =
     "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
 const ECHO: &str =
     "binmode STDIN; local $/; my $b = <STDIN> // ''; print length $b, ':', unpack '%32C*', $b;";
-/// The body goes through a file.
+/// The size of a body that goes through a file.
 const LARGE: usize = 3_000_000;
 
 fn server(count: u32) -> Server {
@@ -30,7 +30,7 @@ fn get(server: &Server, script: &str) -> String {
     server.get(&Rung::Rewind.url(script)).expect(200)
 }
 
-/// The number of this process's voluntary context switches.
+/// Returns the number of a process's voluntary context switches.
 fn waits(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = status
@@ -126,7 +126,7 @@ fn changed_script_is_compiled_anew() {
     }
 }
 
-/// The processes of the rung, by their parent.
+/// Returns the templates.
 fn templates(server: &Server) -> Vec<processes::Process> {
     let workers = server.workers();
     let all = processes::descendants(server.pid());
@@ -142,7 +142,7 @@ fn processes_may_be_killed_while_they_wait() {
     for is_template in [false, true, false, true] {
         get(&server, "who.pl");
         get(&server, "who.pl");
-        // A template's child ends with it.
+        // The child of a template ends with the template.
         let (killed, children): (Vec<_>, Vec<_>) = templates(&server)
             .into_iter()
             .partition(|process| zygotes.contains(&process.parent) == is_template);

@@ -1,5 +1,5 @@
-//! Scripts that overwrite their own worker's mailbox: no request runs twice or gets another's
-//! response, and the next request runs in a sound worker.
+//! Tests scripts that overwrite the mailbox of their own worker. No request runs twice or gets the
+//! response of another request, and the next request runs in a sound worker.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Connection, Request, Rung, Server, PATIENCE};
@@ -28,8 +28,8 @@ fn site(scribble: &str) -> Server {
         .start()
 }
 
-/// Returns the response of such a script, then checks that the site works and that the script has
-/// run once for each request.
+/// Requests such a script, then checks that the site works and that the script has run once for
+/// each request. Returns the statuses.
 #[track_caller]
 fn survives(scribble: &str) -> Vec<u16> {
     let server = site(scribble);
@@ -58,8 +58,8 @@ fn request_is_run_once_when_its_worker_claims_not_to_have_it() {
     survives("poke($place{word}, peek($place{word}) - (1 << 32)); kill 9, $$;");
 }
 
-/// A script that falsifies everything in its mailbox and ends before the front reads it is believed
-/// once.
+/// If a script falsifies everything in its mailbox and ends before the front reads the mailbox, the
+/// front cannot know that the request has begun. It runs the request once more.
 #[test]
 fn consistent_liar_is_run_twice_at_most() {
     let lie =
@@ -77,7 +77,8 @@ fn consistent_liar_is_run_twice_at_most() {
     }
 }
 
-/// The front reads every mailbox now and then: after that, a script cannot deny that it has begun.
+/// The front reads every mailbox from time to time. After that, a script cannot hide that its
+/// request has begun.
 #[test]
 fn request_that_was_seen_to_begin_cannot_be_denied() {
     let statuses = survives(
@@ -116,7 +117,8 @@ fn requests_of_others_cannot_be_written_over() {
     assert_eq!(page, "refused refused refused refused scribbled");
 }
 
-/// Faulty ring contents: a record of an unknown kind, one of an impossible length, one too early.
+/// Faulty contents of a ring: a record of an unknown kind, a record with an impossible length, and
+/// a record that may not come yet.
 const IMPOSSIBLE: &[&str] = &[
     "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 99 << 32); \
      poke($place{written}, $at + 8);",
@@ -137,7 +139,7 @@ fn impossible_record_is_a_502_at_once_and_requests_behind_it_run_once_elsewhere(
         .enumerate()
         .map(|(number, scribble)| format!("if ($number == {number}) {{ {scribble} }}\n"))
         .collect();
-    // It writes no more: the requests begun so far are all that it will have begun.
+    // After this, the script waits, so the worker begins no further request.
     let scribbles = format!(
         "{PLACES}{POKE}my ($number) = $ENV{{QUERY_STRING}} =~ /(\\d+)$/;\n{scribbles}select \
          undef, undef, undef, 600;"

@@ -1,4 +1,4 @@
-//! A script's file: changed, broken, missing, oddly named, unreadable.
+//! Tests the file of a script: changed, broken, missing, with an unusual name, unreadable.
 
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, eventually, trace, Request, Rung, Server, PATIENCE};
@@ -30,8 +30,8 @@ fn changed_script_is_compiled_again() {
     }
 }
 
-/// The front watches the script, so the worker makes no system call for it; a change of the script,
-/// or of a directory above it, still takes effect at once.
+/// The front watches the script, so the worker makes no system call for the file. A change of the
+/// script, or of a folder above it, still takes effect at once.
 #[test]
 fn script_that_does_not_change_is_not_looked_at_and_each_change_is_noticed() {
     let page = |turn: usize| format!("{HEADER}print {turn};\n");
@@ -149,7 +149,7 @@ fn files_that_are_no_scripts_get_their_own_answer() {
         server.get(&rung.url("missing.pl")).expect(404);
     }
     let status = server.get("/cgi/plain.pl").status;
-    // mod_cgi notices at exec and answers 500.
+    // mod_cgi finds this out at exec and answers 500.
     assert!(
         status == 403 || against_apache() && status == 500,
         "{status}"
@@ -175,7 +175,7 @@ fn names_of_scripts_may_hold_any_character() {
     let server = builder.start();
     for (name, url) in names {
         for rung in Rung::ALL {
-            // mod_perl puts the name into single quotes as it is.
+            // mod_perl puts the name unchanged between single quotes.
             if against_apache() && name.contains('\'') && Rung::SHARED.contains(&rung) {
                 continue;
             }
@@ -207,8 +207,8 @@ fn switch_w_in_the_first_line_turns_warnings_on() {
     assert!(line.contains("warns.pl line 3"), "{line}");
 }
 
-/// A truncated script may lack the end of an access check: no part of it runs, and nothing is
-/// cached.
+/// If a script is cut off, the end of an access check may be missing. Therefore no part of the
+/// script runs, and nothing is cached.
 #[test]
 fn script_that_cannot_be_read_to_its_end_answers_500_and_is_not_kept() {
     let server = Server::builder()

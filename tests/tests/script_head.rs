@@ -1,9 +1,9 @@
-//! The header section that a script prints, and the response made from it.
+//! Tests the header block that a script prints, and the response that the server makes from it.
 
 use mehari_harness::scripts::workers;
 use mehari_harness::{against_apache, Pair, Request, Rung, Server};
 
-/// Scripts that print their own header section, and the response: status, a field, the body.
+/// A script that prints a header block, and the expected response: status, a field, the body.
 struct HeaderRow {
     script: &'static str,
     status: u16,
@@ -57,7 +57,7 @@ fn header_block_of_a_script_becomes_the_header() {
                     "{}",
                     row.script
                 );
-                // A redirect without a body gets a short text from the server.
+                // The server adds a short text to a redirect without a body.
                 if !(300..400).contains(&row.status) {
                     assert_eq!(answer.text(), row.body, "{}", row.script);
                 }
@@ -66,8 +66,8 @@ fn header_block_of_a_script_becomes_the_header() {
     }
 }
 
-/// The script's cookies and other fields go with the replacing response; the fields of its own body
-/// do not.
+/// Cookies and other fields of the script go with the response that replaces the script's own.
+/// Fields about the script's own body do not.
 #[test]
 fn fields_beside_a_local_location_go_with_the_answer() {
     const LEADS: &str = "#!/usr/bin/perl\nprint \"Set-Cookie: a=b\\nX-First: one\\nContent-Type: text/x-none\\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\\n\
@@ -91,7 +91,7 @@ fn fields_beside_a_local_location_go_with_the_answer() {
             "/missing",
         ] {
             let request = Request::get(&format!("{}?{target}", rung.url("leads.pl")));
-            // Apache does not have the other rungs.
+            // Apache has only these rungs.
             let answer = match rung {
                 Rung::Cgi | Rung::PerlRun | Rung::Registry => pair.compare(&request),
                 _ => Ok(pair.ours().send(&request)),
@@ -120,14 +120,14 @@ fn nph_script_sends_its_own_status_line() {
         .ladder()
         .start();
     for rung in Rung::ALL {
-        // mod_perl closes the connection without a response if headers are also to be parsed.
+        // With `PerlOptions +ParseHeaders`, mod_perl closes the connection without a response.
         if against_apache() && Rung::SHARED.contains(&rung) {
             continue;
         }
         let answer = server.get(&rung.url("nph-own.pl"));
         assert_eq!(answer.expect(250), "raw", "{}", rung.name());
-        // The reason phrase carries no meaning (RFC 9112 section 4); Apache passes it on, Mehari
-        // sends its own.
+        // The reason phrase has no meaning (RFC 9112 section 4). Apache passes the script's phrase
+        // on. Mehari sends the standard phrase.
         if against_apache() {
             assert_eq!(answer.reason, "Own Words", "{}", rung.name());
         }

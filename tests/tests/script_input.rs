@@ -1,4 +1,5 @@
-//! A script's input: its body by every way of reading, and nothing of another request.
+//! Tests the input of a script: every way of reading gives the body, and nothing of another
+//! request.
 
 use mehari_harness::scripts::{workers, HEADER};
 use mehari_harness::{against_apache, Request, Rung, Server};
@@ -24,7 +25,7 @@ fn body_is_read_in_every_way_perl_has() {
     for (number, (script, expected)) in WAYS.iter().enumerate() {
         for rung in Rung::ALL {
             for chunked in [false, true] {
-                // Scripts may rely on CONTENT_LENGTH: a chunked body has one too.
+                // Scripts may rely on CONTENT_LENGTH, so Mehari also sets it for a chunked body.
                 if chunked && against_apache() {
                     continue;
                 }

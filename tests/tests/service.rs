@@ -1,4 +1,4 @@
-//! A service manager: its open sockets, and the notifications to it.
+//! Tests the work with a service manager: sockets that it has opened, and notifications to it.
 
 use mehari_harness::{eventually, needs, Connection, Request, Server, PATIENCE};
 use rustix::process::Signal;
@@ -45,18 +45,17 @@ fn manager_hears_of_readiness_reloads_life_and_the_end() {
     assert!(server.wait().is_some());
 }
 
-/// The harness closes every descriptor that a server must not inherit, so this test starts the
-/// server itself.
+/// The harness closes all inherited descriptors, so this test starts the server itself.
 #[test]
 fn socket_that_was_open_before_is_served() {
     let site = mehari_harness::site::Site::new();
     site.write("htdocs/page.txt", "was here");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
-    // The backlog holds clients that connected before the server's start.
+    // The queue of the socket holds clients that have connected before the start of the server.
     let mut early = Connection::open(address);
     early.write(&Request::get("/page.txt").bytes());
-    // A copy is handed on; the listener itself is closed by exec.
+    // The server inherits a copy of the listener. exec closes the listener itself.
     let copy = rustix::io::dup(&listener).expect("a descriptor");
     let mut server = Command::new(mehari_harness::binary::mehari())
         .arg("serve")

@@ -1,4 +1,5 @@
-//! Two thousand slow clients beside normal load: they may use memory, but never a worker.
+//! Tests two thousand slow clients beside normal load. Slow clients may use memory, but never a
+//! worker.
 
 use mehari_harness::crowd::Crowd;
 use mehari_harness::{eventually, Request, Server, PATIENCE};
@@ -20,8 +21,8 @@ fn server() -> Server {
         .start()
 }
 
-/// Opens the slow connections with a small receive buffer, so that the kernel does not read for
-/// them.
+/// Opens the slow connections. Their receive buffers are small, so that the kernel does not read
+/// much for them.
 fn crawl(address: SocketAddr, request: &[u8]) -> Vec<TcpStream> {
     (0..CLIENTS)
         .map(|_| {
@@ -39,7 +40,8 @@ fn slow_stream(address: SocketAddr) -> TcpStream {
     use rustix::net::{sockopt, AddressFamily, SocketType};
     let socket =
         rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-    // Before connecting: the window is agreed on then.
+    // The size must be set before the connection is made, because the kernel announces the window
+    // then.
     sockopt::set_socket_recv_buffer_size(&socket, 4096).expect("a socket option");
     match address {
         SocketAddr::V4(v4) => rustix::net::connect_v4(&socket, &v4).expect("the server accepts"),
@@ -48,7 +50,7 @@ fn slow_stream(address: SocketAddr) -> TcpStream {
     TcpStream::from(socket)
 }
 
-/// Reads or writes about 1 kB a second on each connection until told to stop.
+/// Reads or writes about 1 kB a second on each connection until the test says to stop.
 fn keep_crawling(
     streams: &mut [TcpStream],
     stop: &AtomicBool,
@@ -71,7 +73,7 @@ fn keep_crawling(
     moved
 }
 
-/// The normal load; returns its median and 99th percentile latency.
+/// Runs the normal load. Returns the median and the 99th percentile of the latency.
 fn normal_load(server: &Server) -> (Duration, Duration) {
     let times = std::sync::Mutex::new(Vec::with_capacity(REQUESTS));
     let begun: Vec<_> = (0..REQUESTS).map(|_| std::sync::Mutex::new(None)).collect();
@@ -114,7 +116,7 @@ fn beside(
     let (beside, moved) = std::thread::scope(|scope| {
         let crawler = scope.spawn(|| keep_crawling(streams, &stop, step));
         let beside = normal_load(server);
-        // No slow client holds a worker half way through.
+        // In the middle of the test, no slow client may hold a worker.
         let idle = eventually(PATIENCE, || server.busy() == 0);
         assert!(idle, "slow clients hold workers: {}", server.status());
         stop.store(true, Ordering::Relaxed);

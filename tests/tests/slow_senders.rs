@@ -1,4 +1,4 @@
-//! Slow senders: `RequestReadTimeout` with its rates, and the tools of slow attacks.
+//! Tests slow senders: `RequestReadTimeout` with its rates, and a tool that makes slow attacks.
 
 use mehari_harness::{needs, Connection, Server};
 use std::process::Command;
@@ -13,7 +13,7 @@ fn server() -> Server {
         .start()
 }
 
-/// Sends a piece ten times a second until the server answers; returns the answer.
+/// Sends a piece ten times a second until the server answers. Returns the status.
 fn trickle(mut connection: Connection, begin: &str, piece: &str, pieces: usize) -> u16 {
     connection.write(begin.as_bytes());
     for _ in 0..pieces {
@@ -35,7 +35,7 @@ fn client_below_the_rate_is_told_and_one_that_keeps_it_is_served() {
     let (slow, fast) = ("X-A: 1\r\n", format!("X-A: {}\r\n", "a".repeat(100)));
     let cases: [(&str, String, &str, usize, u16); 4] = [
         ("header", head.into(), slow, 100, 408),
-        // Fifteen pieces take a second and a half, more than the first second.
+        // Fifteen pieces take a second and a half, which is longer than the limit without a rate.
         ("header at its rate", head.into(), &fast, 15, 200),
         ("body", post.into(), "0123456789", 400, 408),
         ("body at its rate", post.into(), &"x".repeat(250), 16, 200),
@@ -45,7 +45,7 @@ fn client_below_the_rate_is_told_and_one_that_keeps_it_is_served() {
             let connection = server.connect();
             let piece = piece.to_string();
             let thread = scope.spawn(move || {
-                // A header section must end; for a body the pieces complete it.
+                // A head needs an end. The pieces of a body complete the body.
                 if name.starts_with("header at") {
                     finish(connection, &begin, &piece, pieces)
                 } else {
@@ -82,8 +82,8 @@ fn finish(mut connection: Connection, begin: &str, piece: &str, pieces: usize) -
     connection.read_answer("GET").expect("an answer").status
 }
 
-/// slowhttptest's four attacks at once, each with 200 connections; meanwhile all other clients are
-/// served.
+/// slowhttptest runs its four attacks at the same time, each with 200 connections. All other
+/// clients are served meanwhile.
 #[test]
 fn slowhttptest_holds_nobody_up() {
     needs!("slowhttptest");

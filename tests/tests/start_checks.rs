@@ -1,11 +1,12 @@
-//! An unusable configuration stops the start: all errors are reported together, each with its line.
+//! Tests that an unusable configuration stops the start. All errors are reported together, each
+//! with its line.
 
 use mehari_harness::site::Site;
 use mehari_harness::{binary, Server};
 use std::net::TcpListener;
 use std::process::Command;
 
-/// A module with this body, and the 1 that Perl requires.
+/// Returns a module with this body, and the 1 at the end that perl requires.
 fn module(name: &str, body: &str) -> String {
     format!("package {name};\nuse strict;\n{body}\n1;\n")
 }
@@ -44,7 +45,7 @@ fn everything_that_does_not_load_is_told_at_once() {
     assert_eq!(log.count("Site::Late"), 0);
 }
 
-/// Every error of this configuration, with its message.
+/// The message of every error in the configuration below.
 const WRONG: [&str; 6] = [
     "the log /proc/self/no-log cannot be written",
     "the log @ROOT@/gone/access.log of shop.example cannot be written: No such file or directory",
@@ -54,7 +55,7 @@ const WRONG: [&str; 6] = [
     "application @ROOT@/missing.psgi cannot be loaded: ",
 ];
 
-/// A configuration with all these errors, on ports that are in use.
+/// Makes a site with all these errors, on ports that are in use.
 fn wrong_site([secure, plain]: [u16; 2]) -> Site {
     let site = Site::new();
     let root = site.root().display();

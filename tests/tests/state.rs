@@ -1,5 +1,5 @@
-//! The state store: Apache::ASP's sessions in it, from all workers, across kills, reloads and
-//! restarts.
+//! Tests the store of Mehari::State: all workers use Apache::ASP's sessions in it, across kills,
+//! reloads and restarts.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, processes, Redis, Request, Rung, Server, PATIENCE};
@@ -29,7 +29,7 @@ fn server() -> Server {
         .start()
 }
 
-/// The session cookie from a first request.
+/// Sends a first request and returns the session's cookie.
 fn begin(server: &Server) -> String {
     let answer = server.get("/asp/count.asp");
     let text = answer.expect(200);
@@ -47,14 +47,14 @@ fn again(server: &Server, cookie: &str) -> String {
     server.send(&request).expect(200)
 }
 
-/// The session's next page begins with `expected`.
+/// Checks that the session's next page begins with `expected`.
 #[track_caller]
 fn goes_on(server: &Server, cookie: &str, expected: &str) {
     let text = again(server, cookie);
     assert!(text.starts_with(expected), "{text}");
 }
 
-/// The number after `word` in a page.
+/// Returns the number after `word` in a page.
 fn number(text: &str, word: &str) -> u32 {
     let mut words = text.split_whitespace().skip_while(|&each| each != word);
     words.nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
@@ -108,8 +108,8 @@ fn component_made_on_one_rung_is_taken_on_every_other() {
         .ladder()
         .conf(&workers(2))
         .start();
-    // The environment tells a program of the rung cgi where the Perl modules are, if anything does:
-    // see docs/reference/state.md.
+    // On the rung `cgi` a program finds Mehari's modules only if the environment says where they
+    // are: see docs/reference/state.md.
     let rungs = Rung::ALL.into_iter().filter(|&rung| rung != Rung::Cgi);
     let parts: Vec<_> = rungs
         .map(|rung| server.get(&rung.url("part.pl")).expect(200))

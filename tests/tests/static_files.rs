@@ -1,4 +1,4 @@
-//! Static files in the whole program: served from memory without a system call for the disk, and
+//! Tests static files: they are served from memory without a system call for the disk, and are
 //! always current.
 
 use mehari_harness::{
@@ -11,7 +11,7 @@ use std::os::unix::fs::{symlink, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The system calls that name a file or read its status during `what`.
+/// Returns the system calls that name a file or read its status while `what` runs.
 fn looks_at_files(server: &Server, what: impl FnOnce()) -> Vec<String> {
     let calls = "file,fstat,newfstatat,statx,inotify_add_watch";
     trace::calls(server, calls, what)
@@ -48,7 +48,7 @@ fn unchanged_files_are_answered_without_a_look_at_the_disk() {
     let rounds = 200;
     let begun = std::time::Instant::now();
     let looks = looks_at_files(&server, || (0..rounds).for_each(|_| all()));
-    // A recheck once a second in any case, and the slowness of a debug build under strace.
+    // The front looks at a file once a second in any case, and a debug build is slow under strace.
     let seconds = begun.elapsed().as_secs() as usize;
     let most = targets.len() * (12 + seconds);
     assert!(
@@ -64,7 +64,7 @@ fn unchanged_files_are_answered_without_a_look_at_the_disk() {
 
 type Change = fn(&Path, usize);
 
-/// Each turn changes the target of one path; the next request must see it.
+/// Paths, and code that changes what each path leads to. The next request must see the change.
 const CHANGES: [(&str, Change); 8] = [
     ("/written.txt", |root, turn| {
         fs::write(root.join("written.txt"), turn.to_string()).expect("written")
@@ -74,7 +74,7 @@ const CHANGES: [(&str, Change); 8] = [
         fs::rename(root.join("next"), root.join("replaced.txt")).expect("moved")
     }),
     ("/made_again.txt", |root, turn| {
-        // The first time there is none yet.
+        // In the first turn, the file does not exist.
         let _ = fs::remove_file(root.join("made_again.txt"));
         fs::write(root.join("made_again.txt"), turn.to_string()).expect("written")
     }),
@@ -98,7 +98,7 @@ const CHANGES: [(&str, Change); 8] = [
         symlink(&target, root.join("named.txt")).expect("a link")
     }),
     ("/indexed/", |root, turn| {
-        // The first of DirectoryIndex comes and goes.
+        // The first file of DirectoryIndex comes and goes.
         fs::create_dir_all(root.join("indexed")).expect("a folder");
         fs::write(root.join("indexed/index.html"), turn.to_string()).expect("written");
         match turn % 2 {
@@ -106,7 +106,7 @@ const CHANGES: [(&str, Change); 8] = [
             _ => fs::write(root.join("indexed/index.htm"), turn.to_string()).expect("written"),
         }
     }),
-    // Same length and same times as before.
+    // The new file has the same length and time as the old file.
     ("/disguised.txt", |root, turn| {
         let path = root.join("disguised.txt");
         fs::write(&path, format!("{turn:08}")).expect("written");
@@ -202,7 +202,8 @@ fn events_that_are_lost_let_everything_be_looked_at_again() {
     server.signal(Signal::Stop);
     let root = server.site.path("htdocs");
     for turn in 0..most + 100 {
-        // Two names in turn: the kernel does not queue an event equal to the last one.
+        // The names alternate, because the kernel does not queue an event that equals the last
+        // event.
         let name = ["noise", "other_noise"][turn % 2];
         let mode = fs::Permissions::from_mode(0o644);
         fs::set_permissions(root.join(name), mode).expect("its mode");
@@ -260,11 +261,11 @@ fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
         .stream()
         .read_exact(&mut start)
         .expect("the head");
-    // The client reads nothing more: most of the file is still to be sent.
+    // The client reads no more, so most of the file is not sent yet.
     let file = fs::File::options().write(true).open(&path).expect("ours");
     file.set_len(1 << 20).expect("cut");
     let mut rest = Vec::new();
-    // A reset is an end as well.
+    // A reset ends the connection too.
     let _ = connection.stream().read_to_end(&mut rest);
     let got = start.len() + rest.len();
     assert!(got < size, "{got} bytes of a file that had been cut");
@@ -272,8 +273,9 @@ fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
     assert!(eventually(PATIENCE, || server.get("/hot.txt").status == 200));
 }
 
-/// On a directory's first watch the kernel marks every cached name in it. A thread must do that,
-/// above all for a hundred thousand names. `folder`: below the document root, not requested yet.
+/// Checks that a thread puts the first watch on a folder. For the first watch the kernel marks
+/// every cached name in the folder, which takes long for a hundred thousand names. `folder` is
+/// below the document root and was not requested before.
 fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
     let calls = trace::calls(server, "file,inotify_add_watch", || {
         server.get(&format!("/{folder}/{page}")).expect(200);
@@ -288,7 +290,8 @@ fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
         watches.iter().any(|line| line.starts_with(&of_loop)),
         "{watches:#?}"
     );
-    // No event that makes the kernel mark the names of the directories above.
+    // The watches on the folders above must not contain events for which the kernel marks all
+    // names.
     let of_children = ["IN_ATTRIB", "IN_MODIFY", "IN_CLOSE_WRITE"];
     let above = calls
         .iter()
@@ -307,7 +310,8 @@ fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
     assert_first_watch_is_a_threads(&server, "full", "page.html");
 }
 
-/// BBR's pacing probes a path, and a connection within one host has none.
+/// The congestion control BBR sends at a limited rate to measure the network. Within one host there
+/// is no network to measure.
 #[test]
 fn a_large_file_for_a_client_on_this_host_is_not_paced() {
     let control = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
@@ -329,7 +333,7 @@ fn a_large_file_for_a_client_on_this_host_is_not_paced() {
     assert_eq!(told("/large.bin"), 0, "once a connection");
 }
 
-/// More files in one directory than any cache holds.
+/// The folder has more files than any cache holds.
 #[test]
 fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
     const FILES: usize = 100_000;
@@ -344,7 +348,8 @@ fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
         let body = fetch(&mut connection, &format!("/many/{number}.txt"));
         assert_eq!(String::from_utf8_lossy(&body), expected);
     };
-    // Another order than the directory's, and more files than cached routes.
+    // The requests come in another order than that of the folder, and for more files than there are
+    // cached routes.
     for turn in 0..10_000 {
         let number = turn * 7919 % FILES;
         check(number, &number.to_string());

@@ -1,4 +1,4 @@
-//! Nothing passes from one request to another, or from the server to its programs.
+//! Tests that nothing passes from one request to another, or from the server to its programs.
 
 use mehari_harness::crowd::Crowd;
 use mehari_harness::scripts::{let_go, plain, workers, UNTIL_LET_GO};
@@ -7,7 +7,7 @@ use mehari_harness::{
 };
 use std::collections::HashSet;
 
-/// Prints everything that distinguishes a request.
+/// A script that prints everything in which the requests differ.
 const MIRROR: &str = "my $body = do { local $/; <STDIN> } // '';\n\
     print join '|', map { $_ // '-' } @ENV{qw(REQUEST_METHOD QUERY_STRING HTTP_COOKIE HTTP_X_NAME CONTENT_LENGTH)}, $body;";
 
@@ -19,8 +19,8 @@ const MIRROR_APP: &str = "sub { my $env = shift; my $body = '';\n\
 const PSGI: &str =
     "<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/mirror.psgi\n</Location>\n";
 
-/// Every third request has no cookie, every fourth no body: a missing part must not come from
-/// another client's request.
+/// Returns a request and the expected response. Every third request has no cookie, and every fourth
+/// has no body: a missing part must not come from another client's request.
 fn request(url: &str, number: usize) -> (Request, String) {
     let query = format!("q={number}");
     let target = format!("{url}?{query}");
@@ -105,7 +105,7 @@ fn random_numbers_differ_although_a_preload_has_drawn_some() {
         .conf(&workers(4))
         .start();
     for rung in Rung::ALL {
-        // mod_perl's children inherit the parent's seed, which is the trap here.
+        // mod_perl's children inherit the seed of the parent, so they fail this test.
         if against_apache() && Rung::SHARED.contains(&rung) {
             continue;
         }
@@ -116,7 +116,7 @@ fn random_numbers_differ_although_a_preload_has_drawn_some() {
     }
 }
 
-/// Lists the open descriptors of a program that a script runs.
+/// A script that runs a program, which lists its open descriptors.
 const LIST: &str = "exec $^X, '-e', 'opendir my $d, q{/proc/self/fd}; \
     print join q{,}, sort { $a <=> $b } grep { /^[0-9]+$/ && $_ != fileno $d } readdir $d'";
 
@@ -149,7 +149,7 @@ fn programs_inherit_the_three_streams_and_nothing_else() {
     }
 }
 
-/// The files are unlinked on creation: only their open descriptors show them.
+/// The server unlinks these files when it makes them, so only the open descriptors show them.
 #[test]
 fn temporary_files_of_large_bodies_do_not_stay() {
     let server = Server::builder()
@@ -178,7 +178,8 @@ fn temporary_files_of_large_bodies_do_not_stay() {
 
 const LARGE: usize = 3_000_000;
 
-/// Whether any process of the server has a file of the size of this test's bodies open.
+/// Returns whether any process of the server has a file open that is as large as this test's
+/// bodies.
 fn holds_a_large_file(server: &Server) -> bool {
     let family = processes::descendants(server.pid());
     let pids = family.iter().map(|process| process.pid);

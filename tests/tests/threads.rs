@@ -1,5 +1,5 @@
-//! Scripts that start threads (threads.pm): they run on every rung, and a thread's copies of the
-//! server's objects do no harm.
+//! Tests scripts that start threads (threads.pm). They run on every rung, and a thread's copies of
+//! the server's objects do no harm.
 
 use mehari_harness::scripts::{plain, workers, HEADER, UNTIL_LET_GO};
 use mehari_harness::{against_apache, Builder, Request, Rung, Server};
@@ -21,7 +21,8 @@ fn site(scripts: &[(&str, &str)]) -> Builder {
     builder
 }
 
-/// Threads that print, return, share and change their copies; one of them reads the body.
+/// Scripts whose threads print, return values, share variables, change their copies or read the
+/// body.
 const WORKS: &[(&str, &str)] = &[
     ("answers", "my @t = map { my $n = $_; threads->create(sub { $n * 10 }) } 1 .. 4; print join ',', map { $_->join } @t;"),
     ("prints", "print 'a'; threads->create(sub { print 'b' })->join; print 'c'; async { printf '%s', 'd' }->join; print 'e';"),
@@ -142,7 +143,7 @@ fn application_may_start_threads() {
     }
 }
 
-/// `exit` in a thread ends the program, as in perl: on a shared rung the worker is that program.
+/// As in perl, `exit` in a thread ends the program. On a shared rung the worker is the program.
 #[test]
 fn exit_in_a_thread_ends_no_request_but_its_own() {
     let exits = "threads->create(sub { exit 3 })->join; print 'not reached';";

@@ -1,5 +1,5 @@
-//! Traces and metrics in the collectors' formats: `traceparent` created and passed on, and the
-//! metrics page checked by Prometheus' own tool.
+//! Tests traces and metrics: the server makes `traceparent` or passes it on, and the tool of
+//! Prometheus accepts the metrics page.
 
 use mehari_harness::back_end::answer;
 use mehari_harness::{needs, BackEnd, Request, Server};

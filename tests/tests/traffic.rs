@@ -1,5 +1,5 @@
-//! Traffic rules: an excess of requests from a client, an address or to a location is refused, with
-//! a time to retry.
+//! Tests traffic rules: too many requests of a client, of an address or for a location are refused,
+//! with a time after which the client may try again.
 
 use mehari_harness::scripts::{nap, simple};
 use mehari_harness::{Connection, Request, Rung, PATIENCE};

@@ -1,5 +1,5 @@
-//! Upload progress in both old formats and in JSON; slow uploads by slowhttptest while other
-//! requests are served.
+//! Tests the progress of uploads in both old formats and in JSON, and slow uploads by slowhttptest
+//! while other requests are served.
 
 use mehari_harness::scripts::simple;
 use mehari_harness::{eventually, Request, Server, PATIENCE};
@@ -76,8 +76,8 @@ fn slow_clients_of_every_kind_are_ended_and_hold_up_nobody() {
         .site
         .write("htdocs/large.bin", &"x".repeat(3_000_000));
     let url = |path: &str| format!("http://{}{path}", server.address);
-    // Slow header sections, slow bodies, slow reading; another client's request every tenth of a
-    // second.
+    // The modes are slow heads, slow bodies and slow reading. Every tenth of a second another
+    // client sends a request.
     for (mode, path) in [
         (&["-H", "-i", "1"][..], "/large.bin"),
         (&["-B", "-i", "1"], "/registry/echo.pl"),

@@ -1,4 +1,4 @@
-//! `mehari serve PATH` without a configuration: scripts, files and missing paths.
+//! Tests `mehari serve PATH` without a configuration: scripts, files and missing paths.
 
 use mehari_harness::scripts::plain;
 use mehari_harness::{Request, Server};

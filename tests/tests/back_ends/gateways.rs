@@ -1,4 +1,4 @@
-//! SCGI and uwsgi back ends whose bytes this module writes itself.
+//! Tests SCGI and uwsgi back ends. This module reads and writes their bytes itself.
 
 use crate::builder;
 use mehari_harness::Request;
@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 type Variables = BTreeMap<String, String>;
 
-/// A program that answers each connection once, after `read` has read its request.
+/// Starts a program that answers each connection once, after `read` has read the request.
 fn program(
     read: fn(&mut TcpStream) -> (Variables, Vec<u8>),
     answer: fn(&Variables, &[u8]) -> Vec<u8>,

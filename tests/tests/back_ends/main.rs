@@ -1,4 +1,4 @@
-//! Back ends over TLS, SCGI and uwsgi, and the forwarding fields that a back end receives.
+//! Tests back ends over TLS, SCGI and uwsgi, and the forwarding fields that a back end receives.
 
 mod gateways;
 mod misdeeds;
@@ -8,7 +8,7 @@ mod speech;
 use mehari_harness::{Builder, Request, Server};
 use std::io::Write;
 
-/// A server with one Perl worker.
+/// Returns a site with one Perl worker.
 pub fn builder(conf: &str) -> Builder {
     let common = "StartServers 1\nMaxRequestWorkers 1\n";
     Server::builder().conf(common).conf(conf)

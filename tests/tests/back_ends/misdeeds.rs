@@ -1,5 +1,5 @@
-//! Faulty back ends over each protocol: a fault fails its own request and no other, and the log
-//! gives the reason.
+//! Tests faulty back ends over each protocol. A fault fails only the request in which it happens,
+//! and the log gives the reason.
 
 use crate::builder;
 use crate::speech::{record, Program, Speech, Stream, ALL};
@@ -11,16 +11,16 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Refused(u16),
-    /// Status 200, and a detectably incomplete body.
+    /// Status 200, and a body that the client can recognise as incomplete.
     Cut,
-    /// `Cut` or a 502: it depends on how the bytes arrive.
+    /// `Cut` or a 502. How the bytes arrive decides which.
     Failed,
     Whole(&'static str),
 }
 use Then::{Cut, Failed, Refused, Whole};
 
-/// Name, the back end's bytes, whether the protocol's end follows, the expected response, and words
-/// of the log.
+/// The name, the back end's bytes, whether the protocol's end of a response follows, the expected
+/// response, and words in the log.
 type Row = (&'static str, &'static [u8], bool, Then, &'static str);
 
 #[rustfmt::skip]
@@ -48,7 +48,7 @@ const ROWS: &[Row] = &[
     ("lines that end with LF alone", b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", true, Whole("ok"), ""),
 ];
 
-/// A misdeed that no table can express.
+/// A fault that needs code.
 type Deed = fn(Speech, &mut dyn Stream) -> bool;
 
 const ENDLESS: &[(&str, Deed, &str)] = &[
@@ -79,7 +79,7 @@ const ENDLESS: &[(&str, Deed, &str)] = &[
     ),
 ];
 
-/// Bytes of an endless response that the server has read at most.
+/// The number of bytes of an endless response that the back end could write.
 static POURED: AtomicUsize = AtomicUsize::new(0);
 
 fn pour(speech: Speech, stream: &mut dyn Stream, first: &[u8], more: &[u8]) -> bool {
@@ -93,7 +93,7 @@ fn pour(speech: Speech, stream: &mut dyn Stream, first: &[u8], more: &[u8]) -> b
     false
 }
 
-/// The number of the misdeed that a request asks for.
+/// Returns the number of the fault that a request asks for.
 fn asked(request: &[u8]) -> usize {
     let text = String::from_utf8_lossy(request);
     let (_, rest) = text.split_once("/deed/").expect("a deed");
@@ -116,7 +116,8 @@ fn tls() -> Arc<rustls::ServerConfig> {
     Arc::new(config.expect("they belong together"))
 }
 
-/// A back end of each protocol, and a server before them: `/http/deed/NUMBER`.
+/// Starts a back end of each protocol, and a server before them. A request for `/http/deed/NUMBER`
+/// chooses the fault.
 fn behind(
     parameters: &str,
     deed: impl Fn(Speech, usize, &mut dyn Stream) -> bool + Clone + Send + Sync + 'static,
@@ -138,7 +139,8 @@ fn behind(
     (programs, builder(&conf).file("htdocs/well", "well").start())
 }
 
-/// Requests a misdeed on a connection of its own; the next request must be answered in any case.
+/// Requests a fault on a connection of its own, and checks the response. The next request must be
+/// answered in any case.
 fn ask(server: &Server, speech: Speech, number: usize, (name, then, words): (&str, Then, &str)) {
     let name = format!("{name}, by {speech:?}");
     let path = format!("/{}/deed/{number}", speech.scheme());
@@ -212,8 +214,8 @@ fn what_has_no_end_is_let_go_of() {
         programs.iter().all(Program::is_left),
         "every connection is closed"
     );
-    // Socket buffers hold some megabytes of it; the server reads no more than the limit of a header
-    // section.
+    // Socket buffers hold some megabytes. The server itself reads no more than the limit of a
+    // header section.
     let poured = POURED.load(Ordering::Relaxed);
     assert!(poured < 64 << 20, "{poured} bytes were taken");
 }
@@ -232,7 +234,7 @@ fn who_says_nothing_for_ever_costs_the_time_limit() {
     let (_programs, server) = behind("timeout=1", |speech, number, stream| {
         let _ = stream.write_all(&speech.part(SILENT[number].1));
         let _ = stream.flush();
-        // Until the other side closes.
+        // Waits until the other side closes.
         let _ = stream.read(&mut [0]);
         false
     });
@@ -306,7 +308,7 @@ fn records_that_are_no_part_of_an_answer_are_refused() {
     }
 }
 
-/// Time limits apply to the response: other messages do not extend them, however many arrive.
+/// The time limit is for the response: other messages of a back end do not extend it.
 #[test]
 fn a_program_that_says_everything_but_an_answer_is_out_of_time() {
     let padded = [record(7, 1, b"", 255), vec![0; 255]].concat();

@@ -1,5 +1,5 @@
-//! Back ends of `https://`: the certificates that are accepted, the messages about the others, and
-//! no byte in clear text.
+//! Tests back ends of `https://`: certificates that are accepted, messages about refused
+//! certificates, and that no byte is sent in clear text.
 
 use crate::builder;
 use mehari_harness::{Request, Server};
@@ -38,7 +38,7 @@ fn signed(parameters: CertificateParams, authority: &Pair) -> Pair {
     }
 }
 
-/// A TLS back end: another Mehari, whose script prints what it knows of its client.
+/// Starts a TLS back end: another Mehari, whose script prints what it knows of its client.
 fn behind_tls(own: &Pair, authority: &Pair, more: &str) -> Server {
     const SAY: &str = "#!/usr/bin/perl\nread STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;\n\
         print \"Content-type: text/plain\\n\\n$ENV{REQUEST_METHOD} $ENV{HTTPS} $ENV{SSL_CLIENT_S_DN_CN} \", length $body;\n";

@@ -1,4 +1,5 @@
-//! Back ends of each protocol. A back end reads a request and gives the connection to the test.
+//! Provides back ends of each protocol. A back end reads a request and gives the connection to the
+//! test.
 
 use mehari_harness::{eventually, PATIENCE};
 use std::io::{Read, Write};
@@ -36,7 +37,7 @@ impl Speech {
         }
     }
 
-    /// A part of a response in this protocol's framing.
+    /// Returns a part of a response in this protocol's framing.
     pub fn part(self, bytes: &[u8]) -> Vec<u8> {
         match self {
             Speech::Fcgi => bytes
@@ -47,7 +48,7 @@ impl Speech {
         }
     }
 
-    /// The protocol's end of a response, if it has one.
+    /// Returns the bytes that end a response in this protocol, if there are any.
     pub fn end(self) -> Vec<u8> {
         match self {
             Speech::Fcgi => record(3, 1, &[0; 8], 0),
@@ -97,7 +98,7 @@ fn take(stream: &mut dyn Stream, count: usize, into: &mut Vec<u8>) -> Option<Vec
     Some(bytes)
 }
 
-/// A FastCGI record. The announced padding may exceed the real one.
+/// Returns a FastCGI record. The record has no padding, but may announce some.
 pub fn record(kind: u8, id: u16, content: &[u8], padding: u8) -> Vec<u8> {
     let [id_high, id_low] = id.to_be_bytes();
     let [high, low] = u16::try_from(content.len()).expect("it fits").to_be_bytes();
@@ -108,8 +109,8 @@ pub fn record(kind: u8, id: u16, content: &[u8], padding: u8) -> Vec<u8> {
 
 type Deed = dyn Fn(&[u8], &mut dyn Stream) -> bool + Send + Sync;
 
-/// Gives each request to `deed`, whose result says whether the connection continues. Ends with the
-/// test.
+/// A back end that gives each request to `deed`. The result of `deed` says whether the connection
+/// stays open. The back end ends with the test.
 pub struct Program {
     pub address: SocketAddr,
     open: Arc<Mutex<Vec<TcpStream>>>,
@@ -142,7 +143,8 @@ impl Program {
                             let _ = stream.flush();
                         }
                     }
-                    // Unread bytes would reset the connection and discard the response.
+                    // If unread bytes were left, closing the socket would reset the connection and
+                    // discard the response.
                     let _ = plain.shutdown(Shutdown::Write);
                 });
             }
@@ -150,7 +152,7 @@ impl Program {
         Program { address, open }
     }
 
-    /// Whether every connection has been closed.
+    /// Returns whether every connection has been closed.
     pub fn is_left(&self) -> bool {
         let open = self.open.lock().expect("no panic under the lock");
         eventually(PATIENCE, || {

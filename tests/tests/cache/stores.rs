@@ -1,4 +1,4 @@
-//! The stores of the response cache besides memory: a directory, and Redis.
+//! Tests the stores of the response cache other than memory: a folder, and Redis.
 
 use crate::{check, start, target};
 use mehari_harness::{eventually, Redis, Request, Server, PATIENCE};
@@ -22,7 +22,7 @@ fn pages_in_a_folder_outlive_the_server() {
     assert!(eventually(PATIENCE, || files() == 1));
     drop(server);
     let server = start(&conf);
-    // The directory is read on its first use, and the first request waits for that.
+    // The folder is read when it is first used, and the first request waits for this.
     check(&server.send(&request()), 1, "HIT");
     let output = server.control(&["cache", "purge", "//example.test/*"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("forgot 1 page"));
@@ -47,7 +47,7 @@ fn machines_share_pages_in_redis_and_go_on_without_it() {
     let (one, other) = (start(&conf), start(&conf));
     check(&ask(&one, "l", "de"), 1, "MISS");
     check(&ask(&one, "l", "en"), 2, "MISS");
-    // It is written after the response is sent.
+    // The page is written to Redis after the response was sent.
     let socket = redis.socket();
     let keys = |count: &str| {
         let mut said = Command::new("redis-cli");

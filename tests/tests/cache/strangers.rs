@@ -1,4 +1,4 @@
-//! A client's request must not change the responses of other clients.
+//! Tests that a client's request does not change the responses of other clients.
 
 use crate::{check, start, target};
 use mehari_harness::{eventually, Connection, Request, Server, PATIENCE};
@@ -12,7 +12,7 @@ fn ask(server: &Server, page: &str, fields: &[(&str, &str)], run: u32, part: &st
     check(&server.send(&request), run, part);
 }
 
-/// A client that has requested a page like any other.
+/// Opens a connection and sends an ordinary request for a page.
 fn asking(server: &Server, page: &str) -> Connection {
     let mut request = Request::get(page);
     server.address(&mut request);
@@ -46,7 +46,7 @@ fn what_a_client_claims_has_pages_of_its_own() {
         ask(&server, &page, &[claim], 1, "HIT");
         ask(&server, &page, &[], 2, "HIT");
     }
-    // The browser's own fields and the proxy's fields do not make separate pages.
+    // The fields that every browser or proxy sends do not make separate pages.
     let page = target("browser", &[FRESH]);
     let browser = [
         ("User-Agent", "a"),
@@ -103,7 +103,7 @@ fn a_cookie_is_its_own_clients_whatever_the_page_says() {
     assert_eq!(kept.field("Set-Cookie"), None);
 }
 
-/// The requested host name is part of the cache key, and the only host name that the program sees.
+/// The host name of the request is part of the cache key. The program sees no other host name.
 #[test]
 fn pages_are_kept_by_the_name_their_program_sees() {
     let server = start("");
@@ -142,14 +142,14 @@ fn parts_and_conditions_of_one_client_are_not_what_is_kept() {
     let condition = ("If-None-Match", "\"v\"");
     let known = server.send(&Request::get(&page).field(condition.0, condition.1));
     assert_eq!(known.status, 304);
-    // The program ran without the field, for a page that other clients can share.
+    // The program ran without the field Range, and so made a page that other clients can share.
     assert_eq!(server.site.read("htdocs/runs.part"), "-\n-\n");
     let part = Request::get(&page).field("Range", "bytes=0-2");
     assert_eq!(server.send(&part).expect(206), "GET");
     ask(&server, &page, &[("If-Range", "\"v\"")], 2, "HIT");
 }
 
-/// The first run blocks until a file exists; later runs do not.
+/// A script whose first run waits until a file exists. Later runs do not wait.
 const STUCK: &str = r##"#!/usr/bin/perl
 my $root = $ENV{DOCUMENT_ROOT};
 my $first = !-e "$root/began";
@@ -196,7 +196,7 @@ fn a_client_that_goes_leaves_the_page_to_the_next() {
     let answer = waits.read_answer("GET").expect("an answer");
     let part = answer.field("X-Cache").unwrap_or_default();
     let text = answer.expect(200);
-    // Either the first program continued for the waiting client, or another one was started.
+    // Either the first program went on for the waiting client, or another program was started.
     let kept = server.get(page);
     assert_eq!(kept.expect(200), text, "{part}");
     let told = kept.field("X-Cache").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Flow control (RFC 9113 section 5.2): the server sends as much as the client's window grants and
-//! no more, however the client grants it. Each stream of a connection is sent whole.
+//! Tests flow control (RFC 9113 section 5.2). The server sends exactly as much as the client's
+//! window allows, however the client opens the window. Each stream of a connection is sent whole.
 
 use crate::wire::*;
 use crate::{server, TEN};
@@ -16,7 +16,7 @@ fn grant(stream: u32, by: u32) -> Vec<u8> {
 #[test]
 fn a_response_comes_as_the_window_allows() {
     let server = server();
-    // SETTINGS_INITIAL_WINDOW_SIZE
+    // Setting 4 is SETTINGS_INITIAL_WINDOW_SIZE.
     let mut client = Client::greet(&server, &[(4, 4)]);
     client.write(&get(1));
     let first = client.until(DATA).expect("what the window has");
@@ -62,7 +62,7 @@ fn what_goes_beyond_the_window_is_an_error() {
     let mut client = Client::greet(&server, &[]);
     client.write(&open(1));
     let full = frame(DATA, 0, 1, &[0; 16_384]);
-    // The server grants 256 KiB, and a request for a file reads none of its body.
+    // The server's window is 256 KiB, and a request for a file reads nothing of the request's body.
     client.write(&full.repeat(80));
     let outcome = loop {
         match client.outcome() {

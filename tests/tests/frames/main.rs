@@ -1,5 +1,6 @@
-//! HTTP/2 frame by frame (RFC 9113). A client's error ends its stream or its connection with the
-//! right error code; a valid request is answered; excessive use ends with a line in the log.
+//! Tests HTTP/2 frame by frame (RFC 9113). A client's error ends the stream or the connection with
+//! the right error code. A valid request is answered. A flood of frames ends the connection with a
+//! line in the log.
 
 mod flow;
 mod rows;
@@ -80,7 +81,8 @@ fn floods_end_their_connection_and_nobody_elses() {
         let mut client = Client::greet(&server, &[]);
         client.write(bytes);
         let reason = client.until(GOAWAY).map(|frame| frame.number(4));
-        // The bytes may be lost with the connection that the client wrote to.
+        // The server may close while the client still writes. The client may then not receive the
+        // reason.
         assert!(
             matches!(reason, None | Some(ENHANCE_YOUR_CALM)),
             "{name}: {reason:?}"

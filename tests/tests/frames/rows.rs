@@ -1,9 +1,9 @@
-//! A client's frames, and the expected replies.
+//! Lists frames of a client, and the expected replies.
 
 use crate::wire::StreamOutcome::*;
 use crate::wire::*;
 
-/// A GET request with these fields added, or replacing its own.
+/// Returns a GET request with these fields. They replace fields of the same name.
 fn asking(fields: &[(&str, &str)]) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, 1, &block(fields))
 }
@@ -21,8 +21,9 @@ fn without(name: &str) -> Vec<u8> {
     asking(&rest)
 }
 
-/// The library reports PROTOCOL_ERROR where RFC 9113 has a more specific code (FRAME_SIZE_ERROR,
-/// COMPRESSION_ERROR), and ends the connection (section 5.4.2 allows it) for malformed fields.
+/// Returns all rows. In some cases the crate `h2` reports PROTOCOL_ERROR where RFC 9113 has a more
+/// specific code (FRAME_SIZE_ERROR, COMPRESSION_ERROR). For malformed fields the crate ends the
+/// whole connection, which section 5.4.2 allows.
 pub fn rows() -> Vec<(&'static str, Vec<u8>, StreamOutcome)> {
     let ping = |length: usize, stream| frame(PING, 0, stream, &vec![0; length]);
     let window = |stream, by: u32| frame(WINDOW_UPDATE, 0, stream, &by.to_be_bytes());

@@ -1,5 +1,5 @@
-//! The server's memory and descriptors while a client reads nothing: no part of a file, little
-//! program output, one descriptor.
+//! Tests how much memory and how many descriptors the server uses for a client that reads nothing:
+//! no part of a file is in memory, little output of a program is, and one descriptor is open.
 
 use crate::wire::*;
 use mehari_harness::processes::kilobytes;
@@ -7,7 +7,7 @@ use mehari_harness::{eventually, Server, PATIENCE};
 use std::collections::HashMap;
 
 const MIB: usize = 1024 * 1024;
-/// A window that this client never fills.
+/// A window so large that the responses never fill it.
 const WIDE: u32 = 0x7fff_ffff;
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 
@@ -16,7 +16,7 @@ fn ask(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block(&fields))
 }
 
-/// Stream numbers of a client.
+/// Returns the first stream numbers of a client.
 fn streams(count: u32) -> impl Iterator<Item = u32> {
     (0..count).map(|number| 2 * number + 1)
 }
@@ -27,7 +27,7 @@ fn widen(stream: u32) -> Vec<u8> {
 
 const METRICS: &str = "<Location /metrics>\nSetHandler metrics\n</Location>\n";
 
-/// Bytes in the front's memory that clients have not read.
+/// Returns the number of bytes in the front's memory that clients have not read.
 fn unsent(server: &Server) -> usize {
     let page = server.get("/metrics").expect(200);
     let mut lines = page.lines();
@@ -47,7 +47,7 @@ fn heads(client: &mut Client, count: u32) {
     }
 }
 
-/// Reads until every stream has ended; returns the result of each.
+/// Reads until every stream has ended. Returns the body of each stream.
 fn bodies(client: &mut Client, count: u32) -> HashMap<u32, Vec<u8>> {
     let mut come = HashMap::<u32, Vec<u8>>::new();
     let mut ended = 0;
@@ -83,14 +83,14 @@ fn no_part_of_a_file_is_read_for_a_stream_without_a_window() {
     assert_eq!(unsent(&server), 0);
     let grown = resident(&server).saturating_sub(before);
     assert!(grown < 100 * MIB, "2000 streams hold {grown} bytes");
-    // A client that grants a little gets a little.
+    // A client that opens its window a little gets a little.
     clients[0].write(&frame(WINDOW_UPDATE, 0, 1, &1000_u32.to_be_bytes()));
     let piece = clients[0].until(DATA).expect("a piece");
     assert_eq!((piece.stream, piece.payload.len()), (1, 1000));
     assert_eq!(unsent(&server), 0);
 }
 
-/// A directory listing and an error page are held in memory, as program output is.
+/// Listings of folders and error pages are held in memory, as output of programs is.
 #[test]
 fn pages_of_the_server_are_counted_while_they_wait() {
     const STREAMS: u32 = 40;

@@ -1,5 +1,4 @@
-//! HTTP/2 as bytes (RFC 9113 section 4, RFC 7541): frames, valid or not, that the test assembles,
-//! and the replies.
+//! Writes and reads HTTP/2 as bytes (RFC 9113 section 4, RFC 7541). A test can send invalid frames.
 
 use mehari_harness::{Connection, Server, PATIENCE};
 use std::time::Instant;
@@ -55,12 +54,12 @@ pub const GET: &[(&str, &str)] = &[
     (":authority", "x"),
 ];
 
-/// A whole request without a body.
+/// Returns a whole request without a body.
 pub fn get(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block(GET))
 }
 
-/// A request whose body is still to come.
+/// Returns the head of a request whose body will follow.
 pub fn open(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &block(GET))
 }
@@ -81,7 +80,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The number at this offset of the payload.
+    /// Returns the number at this offset of the payload.
     pub fn number(&self, at: usize) -> u32 {
         let bytes = self.payload[at..at + 4].try_into().expect("four bytes");
         u32::from_be_bytes(bytes)
@@ -93,7 +92,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A connection with the preface and these settings sent.
+    /// Opens a connection, and sends the preface and these settings.
     pub fn greet(server: &Server, pairs: &[(u16, u32)]) -> Client {
         let mut connection = server.connect();
         connection.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -106,7 +105,7 @@ impl Client {
         self
     }
 
-    /// The next frame; `None` at the end of the connection.
+    /// Returns the next frame, or `None` at the end of the connection.
     pub fn read(&mut self) -> Option<Frame> {
         loop {
             let bytes = self.connection.unread();
@@ -139,8 +138,8 @@ impl Client {
         }
     }
 
-    /// The final result: the error of a GOAWAY with the end of the connection, or of a stream
-    /// reset, or a response status.
+    /// Reads to the outcome: the error of a GOAWAY before the end of the connection, the error of a
+    /// stream reset, or the status of a response.
     pub fn outcome(&mut self) -> StreamOutcome {
         let began = Instant::now();
         while let Some(frame) = self.read() {
@@ -169,8 +168,8 @@ pub enum StreamOutcome {
     Closed,
 }
 
-/// The status of a block that begins with `:status`: from the static table, or a literal with an
-/// indexed name.
+/// Returns the status of a block that begins with `:status`. The status is in the static table, or
+/// is a literal with an indexed name.
 pub fn status(block: &[u8]) -> u16 {
     const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
     match block[0] {

@@ -1,4 +1,4 @@
-//! Child processes that outlive their request.
+//! Tests child processes that outlive their request.
 
 use crate::guide;
 use mehari_harness::{eventually, Rung, PATIENCE};

@@ -1,4 +1,4 @@
-//! Counters: a worker's memory between requests, on each rung.
+//! Tests counters, which show what a worker remembers between requests on each rung.
 
 use crate::guide;
 use mehari_harness::{against_apache, Rung};
@@ -62,7 +62,7 @@ fn global_counter_survives_in_a_worker_under_registry_and_nowhere_else() {
     }
 }
 
-/// Each name is compiled separately and has its own counter.
+/// Each name of a script is compiled separately and has a counter of its own.
 #[test]
 fn script_by_two_names_is_two_scripts() {
     let site = mehari_harness::Server::builder().fixtures("guide").ladder();
@@ -85,9 +85,9 @@ fn script_by_two_names_is_two_scripts() {
     }
 }
 
-/// The talk's advice: a worker runs a file's top-level code once, when it loads the file, so
-/// per-request code belongs in a sub. PerlRun forgets perl 4 libraries (files `.pl`) after each
-/// request.
+/// This is the advice of the talk. A worker runs the top-level code of a file once, when it loads
+/// the file, so code for each request belongs in a sub. PerlRun forgets perl 4 libraries (files
+/// `.pl`) after each request.
 #[test]
 fn library_is_initialised_by_its_file_once() {
     for rung in Rung::ALL {

@@ -1,5 +1,5 @@
-//! The guide's database programs over SQLite: tables printed row by row, persistent connections,
-//! shared drivers.
+//! Tests the guide's database programs with SQLite: tables printed row by row, persistent
+//! connections, shared drivers.
 
 use crate::memory::sizes_in;
 use crate::ONE_WORKER;
@@ -75,7 +75,7 @@ fn connections_last_from_request_to_request() {
     }
 }
 
-/// Five start-up files, and a worker's private memory under each.
+/// Compares a worker's private memory under five start-up files.
 #[test]
 fn driver_installed_before_the_fork_is_shared() {
     let Some(database) = visitors() else { return };

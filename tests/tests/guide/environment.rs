@@ -1,4 +1,4 @@
-//! The environment of scripts and handlers.
+//! Tests the environment of scripts and handlers.
 
 use crate::guide;
 use mehari_harness::{Request, Rung};
@@ -40,8 +40,8 @@ fn printenv_shows_cgi_variables_on_every_rung() {
     }
 }
 
-/// MOD_PERL tells modules such as CGI.pm that mod_perl's API exists. A process of the script's own
-/// must not have it.
+/// Checks the variable MOD_PERL, which tells modules such as CGI.pm that mod_perl's API exists. A
+/// script in a process of its own has no such API, so it must not have the variable.
 #[track_caller]
 fn promises_api(environment: &str, promised: bool) {
     assert_eq!(

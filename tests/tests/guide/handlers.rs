@@ -1,4 +1,4 @@
-//! Handlers of the guide: their input, their settings and their results.
+//! Tests the guide's handlers: their input, their settings and their results.
 
 use crate::guide;
 use mehari_harness::{Pair, Request, Server};
@@ -79,7 +79,8 @@ fn value_of_a_handler_decides_the_status() {
     server.log.expect("outcome: a word for the log");
 }
 
-/// The guide's handler for its benchmark, preloaded as it says; `$r` is a global variable in it.
+/// The guide uses this handler for its benchmark. It is preloaded as in the guide, and `$r` is a
+/// global variable.
 #[test]
 fn handler_of_the_benchmark_answers_as_under_mod_perl() {
     let mut user = Pair::start(|| {

@@ -1,5 +1,5 @@
-//! Limits of the guide: a worker's size, its process, concurrent requests; and a connection's
-//! notes.
+//! Tests the guide's limits: the size of a worker, the resources of its process, and concurrent
+//! requests. Also tests kept connections.
 
 use crate::ONE_WORKER;
 use mehari_harness::scripts::{nap, plain, simple, APACHE_REGISTRY};

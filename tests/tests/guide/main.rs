@@ -1,6 +1,6 @@
-//! The programs that the references print: the example scripts of the mod_perl guide and of the
-//! other references, on every rung, with their documented answers. `printed` holds the check-off
-//! list; the other modules hold the longer tests.
+//! Tests the programs that the mod_perl guide and the other references print, on every rung,
+//! against their documented responses. The module `printed` holds the list of all programs. The
+//! other modules hold the longer tests.
 
 use mehari_harness::Server;
 
@@ -18,7 +18,7 @@ mod scripts;
 mod start_up;
 mod status_pages;
 
-/// One worker, so that state between requests is visible.
+/// Configuration for one worker, so that state is visible from request to request.
 const ONE_WORKER: &str =
     "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\n";
 fn guide() -> Server {

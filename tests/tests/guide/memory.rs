@@ -1,10 +1,11 @@
-//! The guide's claims about memory: all workers share modules that the server loads before the
-//! fork. The kernel reports the sizes; the tests check only the direction of a change.
+//! Tests the guide's claim that all workers share the memory of modules that the server loads
+//! before the fork. The kernel reports the sizes. The tests check only whether a size is larger or
+//! smaller.
 
 use crate::ONE_WORKER;
 use mehari_harness::{Rung, Server};
 
-/// A worker's shared and private kilobytes after its second request.
+/// Returns a worker's shared and private kilobytes after its second request.
 fn sizes(start_up: &str, target: &str) -> (u64, u64) {
     let server = Server::builder()
         .fixtures("printed")
@@ -17,7 +18,7 @@ fn sizes(start_up: &str, target: &str) -> (u64, u64) {
     sizes_in(&server.get(target).expect(200))
 }
 
-/// The last line of a page: shared, its own.
+/// Returns the numbers in the last line of a page: shared and private kilobytes.
 pub fn sizes_in(page: &str) -> (u64, u64) {
     let last = page.lines().last().unwrap_or_default();
     let mut sizes = last.split_whitespace().map(|size| size.parse());
@@ -37,7 +38,7 @@ fn modules_loaded_before_the_fork_are_shared() {
         shared_with > shared_without,
         "{shared_with} {shared_without}"
     );
-    // The modules take megabytes; half of that leaves room for a request's own changes.
+    // The modules take megabytes. A factor of two leaves room for what a request itself changes.
     assert!(own_with * 2 < own_without, "{own_with} {own_without}");
 }
 
@@ -51,9 +52,9 @@ fn cgi_pm_loaded_before_the_fork_is_shared() {
     assert!(own_compiled < own_without, "{own_compiled} {own_without}");
 }
 
-/// Perl stores the position of the last match with the variable, so the variable's page is no
-/// longer shared. The guide's two processes showed this: each counts separately. On both rungs that
-/// keep modules, a module's variable outlives the request.
+/// perl stores the position of the last match with the variable, so the variable's page is no
+/// longer shared. In the guide, two processes showed this: each counts separately. On both rungs
+/// that keep modules, a module's variable outlives the request.
 #[test]
 fn variable_meant_to_be_read_only_goes_on_changing() {
     for rung in Rung::ALL {

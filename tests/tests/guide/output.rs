@@ -1,4 +1,4 @@
-//! Output: flushes, the output of other programs, redirects. Also uploads.
+//! Tests flushes, the output of other programs, redirects and uploads.
 
 use crate::guide;
 use mehari_harness::{against_apache, Request, Rung};
@@ -67,7 +67,8 @@ const UPLOAD: &str = "--edge\r\n\
 #[test]
 fn uploaded_file_arrives_whole() {
     let server = guide();
-    // One that fits a mailbox, one larger, and one larger than the front's memory limit.
+    // The first file fits a mailbox. The second does not. The third is larger than the front's
+    // limit for bodies in memory.
     for (size, digest) in [
         (5, "594f803b380a41396ed63dca39503542"),
         (50_000, "dfe4d5abf952e250a36e86fa8acb888d"),

@@ -1,4 +1,4 @@
-//! The books' timers and profilers, installed in a server.
+//! Tests the books' timers and profilers in a server.
 
 use crate::ONE_WORKER;
 use mehari_harness::{Rung, Server};
@@ -42,7 +42,7 @@ fn comparison_of_the_wrong_kind_is_explained_in_the_log() {
         .conf("PerlSwitches -w\n")
         .ladder()
         .start();
-    // The pragma warns of a line once in the life of a process.
+    // The pragma warns about a line only once in the life of a process.
     for rung in [Rung::Registry, Rung::PerlRun, Rung::Cgi] {
         server.get(&rung.url("diagnostics.pl")).expect(200);
     }
@@ -52,7 +52,7 @@ fn comparison_of_the_wrong_kind_is_explained_in_the_log() {
         .expect("The indicated string was fed as an argument");
 }
 
-/// As in the book; the defines decide.
+/// The book's configuration. The defined names decide what is loaded.
 const BEHIND_DEFINES: &str = "\
     <IfDefine PERLDPROF>
         PerlModule Apache::DProf

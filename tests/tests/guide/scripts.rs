@@ -1,9 +1,9 @@
-//! Scripts with the same answer on every rung.
+//! Tests scripts that answer the same on every rung.
 
 use crate::{guide, ONE_WORKER};
 use mehari_harness::{against_apache, needs, Request, Rung, Server};
 
-/// A script that answers the same on every rung, the first time and the second.
+/// A script with the same response on every rung, to the first and the second request.
 struct Row {
     request: fn(url: String) -> Request,
     script: &'static str,
@@ -78,7 +78,8 @@ const SAME_EVERYWHERE: &[Row] = &[
 fn answer_the_same(server: &Server, rungs: &[Rung], is_apache: bool) {
     for row in SAME_EVERYWHERE {
         for &rung in rungs {
-            // mod_perl cuts a script at a line that begins with __END__ wherever it stands.
+            // mod_perl cuts a script at every line that begins with __END__, even inside a
+            // here-document.
             if is_apache && Rung::SHARED.contains(&rung) && row.script == "heredoc.pl" {
                 continue;
             }

@@ -1,13 +1,14 @@
-//! Start-up code: scripts compiled before the fork, and handlers that translate paths.
+//! Tests start-up code: scripts that are compiled before the fork, and handlers that translate
+//! paths.
 
 use mehari_harness::{Request, Server};
 
-/// A script that tells which process compiled it: the worker, or the server before the fork.
+/// A script that prints which process has compiled it: the worker, or the zygote before the fork.
 const COMPILED: &str = "use strict;\nour $compiler;\nBEGIN { $compiler = $$ }\nmy $r = shift;\n\
     $r->send_http_header('text/plain');\nprint $compiler == $$ ? 'here' : 'before the fork';\n";
 
-/// The guide's start-up code in `<Perl>` sections: a loader that walks the folder of scripts, a
-/// translation handler.
+/// The guide's start-up code in `<Perl>` sections: code that compiles all scripts of a folder, and
+/// a translation handler.
 const SECTIONS: &str = "\
 PerlModule Apache2::compat
 <Perl>
@@ -54,7 +55,7 @@ fn start_up_code_of_the_guide_compiles_scripts_and_translates_paths() {
     assert_eq!(server.get("/made/up").expect(200), "/made/up");
 }
 
-/// The answers of three virtual hosts for paths without a file.
+/// The responses of three virtual hosts for paths without a file.
 const TRANSLATIONS: &[(&str, &str)] = &[
     ("all.example", "PerlTransHandler Apache::OK\n"),
     (
@@ -74,8 +75,8 @@ const PLACE: &str = "\
 </Location>
 ";
 
-/// A location without a file is reached, whether a translation handler answers for it or the disk
-/// is searched.
+/// A location without a file is served, with and without a translation handler that keeps the
+/// server from searching the disk.
 #[test]
 fn translation_handlers_keep_paths_from_the_disk() {
     let hosts: String = TRANSLATIONS
@@ -99,7 +100,7 @@ fn translation_handlers_keep_paths_from_the_disk() {
     assert_eq!(found, "a page");
 }
 
-/// The talk's two lines over a folder of CGI scripts.
+/// The talk shows two lines of configuration for a folder of CGI scripts.
 #[test]
 fn folder_of_cgi_scripts_runs_under_perlrun() {
     let server = Server::builder()

@@ -1,4 +1,4 @@
-//! The interpreter's status pages, configured as in the guide and the book.
+//! Tests the status pages of Apache2::Status, configured as in the guide and the book.
 
 use crate::ONE_WORKER;
 use mehari_harness::scripts::APACHE_REGISTRY;

@@ -1,16 +1,16 @@
-//! Prose fits 100 columns: documents, and comments of source files.
+//! Tests that prose fits 100 columns: documents, and comments of source files.
 
 use std::path::{Path, PathBuf};
 
 const MOST: usize = 100;
 
-/// Folders with foreign files: builds, programs of other authors, kept inputs.
+/// Folders whose files are not checked: builds, programs of other authors, kept inputs.
 const FOREIGN: &[&str] = &["target", ".git", "build", "fixtures", "corpus", "results"];
 
 /// Files that another program writes.
 const WRITTEN: &[&str] = &["ppport.h", "directives.md", "modperl-behaviours.md"];
 
-/// Documents with tables of figures, whose rows stay wide because a list could not be compared.
+/// Documents with wide tables of figures, whose rows may be longer than 100 columns.
 const WIDE_TABLES: &[&str] = &["README.md", "bench.md", "lua.md", "measured.md"];
 
 #[test]
@@ -76,13 +76,14 @@ fn long_lines<'t>(file: &Path, text: &'t str) -> Vec<(usize, &'t str)> {
     found
 }
 
-/// Whether a line outside of fences is neither indented code nor a row of a wide table.
+/// Returns whether a line outside of fences is prose: neither indented code nor a row of a wide
+/// table.
 fn is_prose_of_document(file: &Path, line: &str) -> bool {
     let may_be_wide = WIDE_TABLES.iter().any(|name| file.ends_with(name));
     !(line.starts_with("    ") || may_be_wide && line.starts_with('|'))
 }
 
-/// Whether a source line is a comment and nothing else.
+/// Returns whether a source line is a comment and nothing else.
 fn is_comment(file: &Path, line: &str) -> bool {
     let starts: &[&str] = match file.extension().and_then(|end| end.to_str()) {
         Some("rs" | "js") => &["// ", "/// ", "//! "],
@@ -93,13 +94,14 @@ fn is_comment(file: &Path, line: &str) -> bool {
     starts.iter().any(|start| line.starts_with(start))
 }
 
-/// Whether the line cannot be broken: behind its mark it is one word, such as a URL.
+/// Returns whether the line cannot be broken, because it is one word after its comment mark, such
+/// as a URL.
 fn is_one_word(line: &str) -> bool {
     line.split_whitespace()
         .any(|word| word.chars().count() > MOST - 20)
 }
 
-/// All files below a folder, without foreign and written ones.
+/// Returns all files below a folder, without those of the lists above.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder of the checkout");
     let mut found = Vec::new();

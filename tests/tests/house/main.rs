@@ -1,5 +1,5 @@
-//! The repository's rules: crates depend only downwards, the top-level modules of a crate form no
-//! cycle, and prose fits 100 columns. See ARCHITECTURE.md.
+//! Tests the rules of the repository: a crate depends only on lower crates, the top-level modules
+//! of a crate form no cycle, names are unique, and prose fits 100 columns. See ARCHITECTURE.md.
 
 mod columns;
 mod modules;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A crate of this repository, and the crates of this repository that it may use.
+/// Each crate of this repository, and the crates of this repository that it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     (
         "mehari",
@@ -156,7 +156,7 @@ fn top_level_modules_of_a_crate_form_no_cycle() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The cycles of a crate, with the uses that form them.
+/// Returns a text with the cycles of a crate and the uses that form them.
 fn cycles(name: &str, graph: &Graph) -> String {
     let mut wrong = String::new();
     for knot in &modules::knots(graph) {
@@ -212,7 +212,7 @@ fn what_is_no_path_of_the_program_ties_nothing() {
     }
 }
 
-/// A crate of three modules: `b` uses `a`, and `a` says `text`.
+/// Makes a crate with three modules: `b` uses `a`, and `text` is the source of `a`.
 fn planted(text: &str) -> Graph {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
@@ -226,7 +226,7 @@ fn planted(text: &str) -> Graph {
     modules::graph(&folder.path().join("lib.rs"))
 }
 
-/// The root source of a package.
+/// Returns the path of a package's root source.
 fn root_of(package: &Value) -> Option<PathBuf> {
     let targets = package["targets"].as_array().expect("targets");
     let is_own = |target: &&Value| target["kind"][0] == "lib" || target["kind"][0] == "bin";
@@ -234,7 +234,7 @@ fn root_of(package: &Value) -> Option<PathBuf> {
     Some(target["src_path"].as_str().expect("a path").into())
 }
 
-/// cargo's metadata of the workspace's crates.
+/// Returns cargo's metadata of the workspace's crates.
 fn packages() -> Vec<Value> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))

@@ -1,17 +1,18 @@
-//! Reads from a crate's sources the uses between its top-level modules, and finds cycles. A path
-//! through a name that the crate's root exports counts as a use of the module behind the name.
+//! Reads the sources of a crate, notes which top-level module uses which, and finds cycles. A path
+//! through a name that the crate's root exports counts as a use of the module that defines the
+//! name.
 
 use super::tokens::tokens;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// For each top-level module the modules it uses, with one source and path as proof.
+/// For each top-level module: the modules that it uses, with one source and path as proof.
 pub type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
 struct Crate {
     modules: BTreeSet<String>,
-    /// The names at the crate's root, and the module behind each.
+    /// The names that the crate's root exports, and the module that defines each.
     exports: BTreeMap<String, String>,
     graph: Graph,
 }
@@ -35,7 +36,7 @@ pub fn graph(root: &Path) -> Graph {
 }
 
 impl Crate {
-    /// The `use` items of the root.
+    /// Reads the `use` items of the root.
     fn read_exports(&mut self, words: &[&str], folder: &Path) {
         for at in (0..words.len()).filter(|&at| words[at] == "use") {
             for path in paths(&words[at + 1..]) {
@@ -54,11 +55,11 @@ impl Crate {
         }
     }
 
-    /// Reads the source of `module` (its names from the root down) and of the modules declared in
-    /// it.
+    /// Reads the source of `module` and of the modules that are declared in it. `module` is the
+    /// list of names from the root down.
     fn read_module(&mut self, folder: &Path, module: &[String]) {
         let Some((file, source)) = source_of(folder, module) else {
-            return; // an inline module: its text is its parent's
+            return; // an inline module: its text is in the parent's file
         };
         let words = tokens(&source);
         let (mut inline, mut depth) = (Vec::new(), 0);
@@ -84,14 +85,14 @@ impl Crate {
         }
     }
 
-    /// Notes the use that a path of `module` is, if it leads to another top-level module. `inline`
-    /// is the number of inline modules around the path.
+    /// Notes a use if a path in `module` leads to another top-level module. `inline` is the number
+    /// of inline modules around the path.
     fn note(&mut self, module: &[String], inline: usize, path: &[&str], file: &Path) {
         let ups = path.iter().take_while(|&&one| one == "super").count();
         let below = match path[0] {
             "crate" => &path[1..],
             _ if ups == module.len() + inline => &path[ups..],
-            _ => return, // it stays inside its own top-level module
+            _ => return, // the path stays inside its own top-level module
         };
         let Some(&first) = below.first() else { return };
         let target = if self.modules.contains(first) {
@@ -107,7 +108,7 @@ impl Crate {
     }
 }
 
-/// The file of a module, and its text.
+/// Returns the file of a module, and the text of the file.
 fn source_of(folder: &Path, module: &[String]) -> Option<(PathBuf, String)> {
     let base = folder.join(module.join("/"));
     let files = [base.with_extension("rs"), base.join("mod.rs")];
@@ -117,7 +118,7 @@ fn source_of(folder: &Path, module: &[String]) -> Option<(PathBuf, String)> {
     Some((shown, text))
 }
 
-/// The modules that a source declares, in files of their own or inline.
+/// Returns the modules that a source declares, in files of their own or inline.
 fn declared(words: &[&str]) -> Vec<String> {
     let declarations = words.windows(3).filter(|three| three[0] == "mod");
     declarations
@@ -126,7 +127,7 @@ fn declared(words: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The names that a source exports to a glob import.
+/// Returns the names that a glob import gets from a source.
 fn public_names(file: &Path) -> Vec<String> {
     let source = fs::read_to_string(file).unwrap_or_default();
     let words = tokens(&source);
@@ -146,15 +147,15 @@ fn public_names(file: &Path) -> Vec<String> {
     names
 }
 
-/// The paths of the tree that starts here: `a::{b, c::d}` is `a::b` and `a::c::d`.
-/// A renamed path ends with the new name.
+/// Returns the paths of the `use` tree that starts here: `a::{b, c::d}` is `a::b` and `a::c::d`. A
+/// renamed path ends with the new name.
 fn paths<'s>(words: &[&'s str]) -> Vec<Vec<&'s str>> {
     let mut found = Vec::new();
     tree(words, &mut Vec::new(), &mut found);
     found
 }
 
-/// Reads one tree below `before`; returns the number of words read.
+/// Reads one tree below the path `before`. Returns the number of words read.
 fn tree<'s>(words: &[&'s str], before: &mut Vec<&'s str>, found: &mut Vec<Vec<&'s str>>) -> usize {
     let (mut at, depth) = (0, before.len());
     loop {
@@ -196,7 +197,8 @@ fn tree<'s>(words: &[&'s str], before: &mut Vec<&'s str>, found: &mut Vec<Vec<&'
     at
 }
 
-/// The sets of modules in which each module reaches every other, largest first.
+/// Returns the sets of modules in which each module reaches every other module, the largest set
+/// first.
 pub fn knots(graph: &Graph) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<String>> = graph
         .keys()

@@ -1,12 +1,13 @@
-//! One word names one concept: a bare word names at most one type of the repository, and each path
-//! in ARCHITECTURE.md leads to a file.
+//! Tests names: a bare word is the name of at most one type of the repository, and each path in
+//! ARCHITECTURE.md leads to a file.
 
 use super::tokens::tokens;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words that do not say what a type is. A type needs the noun of its subject beside such a word.
+/// Bare words: alone, they do not say what a type is. Beside such a word, the name of a type needs
+/// a noun.
 const BARE: &[&str] = &[
     "About", "Asked", "Ended", "Entry", "Exchange", "Found", "Given", "Heard", "Held", "Info",
     "Kept", "Kind", "Known", "Led", "Made", "Outcome", "Part", "Place", "Question", "Said", "Seen",
@@ -99,7 +100,7 @@ fn note_types(file: &Path, source: &str, found: &mut BTreeMap<String, Vec<String
     }
 }
 
-/// The file names and folders between backquotes.
+/// Returns the file names and folders between backquotes.
 fn paths(document: &str) -> Vec<&str> {
     let quoted = document.split('`').skip(1).step_by(2);
     quoted.filter(|text| is_path(text)).collect()
@@ -114,7 +115,7 @@ fn is_path(text: &str) -> bool {
     text.chars().all(is_plain) && (is_file || is_folder)
 }
 
-/// Whether a file of the repository has this path, or a path that ends with it.
+/// Returns whether a file of the repository has this path, or a path that ends with it.
 fn exists(name: &str, all: &[PathBuf]) -> bool {
     top().join(name).exists() || all.iter().any(|file| file.ends_with(name))
 }
@@ -132,7 +133,7 @@ fn text(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// The files below a folder, without those that a build writes.
+/// Returns the files below a folder, without those that a build writes.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {

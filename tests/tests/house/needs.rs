@@ -1,8 +1,9 @@
-//! A list names the packages that the tests need, so that every machine can install them.
+//! Tests that packaging/needs names the packages that the tests need, so that every machine can
+//! install them.
 
 use std::path::{Path, PathBuf};
 
-/// A package in a test's `needs!("...")` that no list names would be missing on every machine.
+/// If no list names a package of a test's `needs!("...")`, no machine installs the package.
 #[test]
 fn packages_that_tests_need_are_named_in_a_list() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -40,7 +41,8 @@ fn read(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// The Rust files below a folder; this one, which names the macro, is left out.
+/// Returns the Rust files below a folder. This file is left out, because it contains the name of
+/// the macro.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder of the checkout");
     let mut found = Vec::new();

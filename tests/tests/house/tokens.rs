@@ -1,6 +1,6 @@
-//! Reduces a Rust source to the words of its paths; drops comments, literals and test-only items.
+//! Splits a Rust source into tokens. Drops comments, literals and items that only tests use.
 
-/// The tokens of `source`: identifiers, `::`, and single characters of punctuation.
+/// Returns the tokens of `source`: identifiers, `::`, and single characters of punctuation.
 pub fn tokens(source: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = source;
@@ -19,8 +19,8 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// The length of the token at the start of `rest`: blanks, comments and literals are one token
-/// each.
+/// Returns the length of the token at the start of `rest`. Blanks, a comment and a literal are one
+/// token each.
 fn token_length(rest: &str, first: char) -> usize {
     let of_word = |text: &str| {
         let is_end = |one: char| !(one.is_alphanumeric() || one == '_');
@@ -47,7 +47,7 @@ fn token_length(rest: &str, first: char) -> usize {
     }
 }
 
-/// `r"..."`, `r#"..."#`, `br"..."`.
+/// Returns the length of a raw string: `r"..."`, `r#"..."#`, `br"..."`.
 fn raw_string(rest: &str) -> Option<usize> {
     let start = rest.strip_prefix('b').unwrap_or(rest).strip_prefix('r')?;
     let body = start.trim_start_matches('#');
@@ -57,7 +57,7 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(rest.len() - text.len() + end + 1 + marks)
 }
 
-/// A string whose quote stands at `at`.
+/// Returns the length of a string whose quote is at `at`.
 fn quoted(rest: &str, at: usize) -> usize {
     let mut is_escaped = false;
     for (index, byte) in rest.bytes().enumerate().skip(at + 1) {
@@ -71,7 +71,7 @@ fn quoted(rest: &str, at: usize) -> usize {
     rest.len()
 }
 
-/// A character literal; for a lifetime only the mark.
+/// Returns the length of a character literal, or 1 for the mark of a lifetime.
 fn character(rest: &str) -> usize {
     let mut inner = rest.chars().skip(1);
     let first = inner.next().unwrap_or('\'');
@@ -84,7 +84,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// Drops the items after `#[cfg(test)]`: up to the semicolon or the closing brace.
+/// Drops each item after `#[cfg(test)]`, up to its semicolon or closing brace.
 fn without_tests<'s>(tokens: &[&'s str]) -> Vec<&'s str> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();
@@ -100,7 +100,7 @@ fn without_tests<'s>(tokens: &[&'s str]) -> Vec<&'s str> {
     kept
 }
 
-/// The position behind the item that starts at `at`.
+/// Returns the position after the item that starts at `at`.
 fn item_end(tokens: &[&str], mut at: usize) -> usize {
     let mut depth = 0usize;
     while let Some(&token) = tokens.get(at) {

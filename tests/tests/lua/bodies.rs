@@ -1,11 +1,12 @@
-//! Edge scripts read small bodies, and programs read the same bodies afterwards.
+//! Tests that edge scripts can read small bodies, and that programs read the same bodies
+//! afterwards.
 
 use super::site;
 use mehari_harness::{Request, Server};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Reports the body in a field; answers a body of "edge" here.
+/// A Lua script that reports the body in a field. If the body is "edge", the script answers itself.
 const BODY: &str = r#"
     local body = lighty.r.req_body
     local text = body.get()
@@ -17,13 +18,13 @@ const BODY: &str = r#"
     lighty.header["X-Seen"] = seen
 "#;
 
-/// Prints the length of the body, and its end.
+/// A program that prints the length of the body, and the last bytes of the body.
 const PROGRAM: &str = r#"#!/usr/bin/perl
 local $/; my $body = <STDIN> // "";
 print "Content-type: text/plain\n\n", length $body, " ", substr $body, -3;
 "#;
 
-/// The longest body held in memory.
+/// The size of the longest body that the front holds in memory.
 const SMALL: usize = 64 * 1024;
 
 fn echo() -> Server {

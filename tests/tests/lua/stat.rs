@@ -1,10 +1,11 @@
-//! File status in edge scripts: from the watched files, and always current.
+//! Tests the file status in edge scripts: it comes from watched files without a system call, and is
+//! always current.
 
 use super::site;
 use mehari_harness::{eventually, trace, Connection, Request, PATIENCE};
 use std::fs;
 
-/// Prints the size of a file, or that it does not exist.
+/// A Lua script that prints the size of a file, or that the file does not exist.
 const SIZE: &str = r#"
     if lighty.env["uri.path"] ~= "/" then return end
     local known = lighty.stat(lighty.env["physical.doc-root"] .. "/data/page.txt")
@@ -25,7 +26,7 @@ fn a_changed_file_is_seen_by_the_next_request_and_an_unchanged_one_is_not_looked
     let page = server.site.path("htdocs/data/page.txt");
     let mut connection = server.connect();
     assert_eq!(ask(&mut connection), "none");
-    // The directory is watched once a thread has read it.
+    // The folder is watched only after a thread has read it.
     let is_watched = || {
         let calls = trace::calls(&server, "file,inotify_add_watch", || {
             server.get("/").expect(200);
@@ -52,6 +53,6 @@ fn a_changed_file_is_seen_by_the_next_request_and_an_unchanged_one_is_not_looked
         }
     });
     let looks = looks.iter().filter(|line| line.contains("page.txt"));
-    // Once a second, and strace is slow.
+    // The front looks at the file once a second in any case, and strace makes the rounds slow.
     assert!(looks.count() < rounds / 5);
 }

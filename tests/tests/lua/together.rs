@@ -1,4 +1,4 @@
-//! Edge scripts together with both protocols, the response cache and compression.
+//! Tests edge scripts together with both protocols, the response cache and compression.
 
 use super::site;
 use mehari_harness::{eventually, Request, Server, PATIENCE};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 const PROTOCOLS: [&str; 2] = ["--http1.1", "--http2-prior-knowledge"];
 
-/// Status, fields and body as curl receives them.
+/// Returns the status, the fields and the body that curl receives.
 fn curl(server: &Server, protocol: &str, path: &str, more: &[&str]) -> String {
     let url = format!("http://{}{path}", server.address);
     let output = Command::new("curl")
@@ -114,7 +114,8 @@ fn kept_pages_are_seen_by_scripts_each_time_and_kept_as_the_program_made_them() 
     assert_eq!(first.field("x-seen").as_deref(), Some("1"));
     let instead = server.send(&Request::get(page).field("X-Instead", "1"));
     assert_eq!(instead.expect(200), "instead ".repeat(200));
-    // The script's replacement does not affect later requests, however they arrive.
+    // What a script has put in the page's place does not affect later requests over either
+    // protocol.
     for (number, path) in [(3, page), (4, "/short.pl?x")] {
         let answer = server.get(path);
         assert_eq!(answer.expect(200), format!("run 1 for x {word}"), "{path}");

@@ -1,9 +1,9 @@
-//! The end of a body: lengths, chunks, and everything that two parsers could read differently (RFC
-//! 9112 sections 6 and 7).
+//! Tests where a body ends: lengths, chunks, and everything that two parsers could read differently
+//! (RFC 9112 sections 6 and 7).
 
 use crate::{hold, Row, Then::*, TEN};
 
-/// A script's address with two fields of a POST, then what the row says.
+/// A POST request to a script with two fields, followed by the bytes of the row.
 macro_rules! post {
     ($rest:literal) => {
         concat!("POST /registry/say HTTP/1.1\r\nHost: x\r\n", $rest).as_bytes()
@@ -222,7 +222,7 @@ fn endless_extensions_and_trailers_are_refused() {
     }
 }
 
-/// A request is parsed alike, wherever it is cut; each piece arrives separately.
+/// A request has the same meaning if it arrives in two pieces, wherever it is cut.
 #[test]
 fn pieces_do_not_matter() {
     let server = crate::server();

@@ -1,5 +1,5 @@
-//! Conditional requests for a file (RFC 9110 section 13): each field alone, and the precedence
-//! between fields.
+//! Tests conditional requests for a file (RFC 9110 section 13): each field alone, and the
+//! precedence between fields.
 
 use mehari_harness::Request;
 
@@ -25,7 +25,7 @@ fn conditions_in_their_order() {
         (&[("If-None-Match", list)], 304),
         (&[("If-None-Match", "*")], 304),
         (&[("If-None-Match", "\"other\"")], 200),
-        // Repeated fields: a list, or two of a field that may occur once.
+        // Repeated fields: a list, or a field that may occur only once.
         (
             &[("If-None-Match", "\"other\""), ("If-None-Match", tag)],
             304,
@@ -67,7 +67,7 @@ fn conditions_in_their_order() {
         (&[("If-Unmodified-Since", date)], 200),
         (&[("If-Unmodified-Since", old)], 412),
         (&[("If-Unmodified-Since", "yesterday")], 200),
-        // The first one of a pair has precedence.
+        // Of each pair, the first field has precedence.
         (
             &[("If-None-Match", "\"other\""), ("If-Modified-Since", date)],
             200,

@@ -1,8 +1,8 @@
-//! Header fields: their syntax (RFC 9112 section 5), Host (section 3.2), Expect and Upgrade.
+//! Tests header fields: their syntax (RFC 9112 section 5), Host (section 3.2), Expect and Upgrade.
 
 use crate::{hold, Row, Then::*, TEN};
 
-/// A GET of the file, and of the script, with these fields besides Host.
+/// A GET request for the file, and one for the script, with Host and these fields.
 macro_rules! ten {
     ($fields:literal) => {
         concat!("GET /ten.txt HTTP/1.1\r\nHost: x\r\n", $fields, "\r\n\r\n").as_bytes()

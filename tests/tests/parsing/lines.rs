@@ -1,4 +1,4 @@
-//! Request lines: method, target, version, and bytes before them (RFC 9112 sections 2 and 3).
+//! Tests request lines: method, target, version, and bytes before them (RFC 9112 sections 2 and 3).
 
 use crate::{hold, Row, Then::*, TEN};
 
@@ -88,7 +88,7 @@ const ROWS: &[Row] = &[
     ("raw Latin-1", b"GET /t\xebn.txt HTTP/1.1\r\nHost: x\r\n\r\n", Refused(400)),
     ("raw UTF-8", b"GET /t\xc3\xabn.txt HTTP/1.1\r\nHost: x\r\n\r\n", Keeps(404, "")),
     ("something behind a file", begin!("GET /ten.txt/more HTTP/1.1"), Keeps(404, "")),
-    // Several at once.
+    // Several requests at once.
     (
         "two in one piece",
         b"GET /ten.txt HTTP/1.1\r\nHost: x\r\n\r\nGET /registry/say?2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",

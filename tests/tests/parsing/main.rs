@@ -1,8 +1,8 @@
-//! Request parsing as tables: the bytes sent, and the expected reply.
+//! Tests the parsing of requests with tables of sent bytes and expected responses.
 //!
-//! The cases come from other servers' suites (lighttpd's request tests, the requirements of RFC
-//! 9110 and 9112, request smuggling); each has one expected answer. `malformed` sends similar
-//! requests to scripts on every rung; the tests here check the connection itself.
+//! The cases come from RFC 9110 and 9112, from lighttpd's tests and from attacks by request
+//! smuggling. Each has one expected response. tests/malformed.rs sends similar requests to scripts
+//! on every rung. The tests here check the connection itself.
 
 mod bodies;
 mod conditions;
@@ -12,15 +12,15 @@ mod ranges;
 
 use mehari_harness::Server;
 
-/// The expected reply. `""` as a text: any.
+/// The expected response. The text `""` stands for any body.
 pub enum Then {
-    /// A refusal with this status, and the end of the connection.
+    /// A refusal with this status, and the connection ends.
     Refused(u16),
-    /// Status and body; the next request on the connection is answered as well.
+    /// The status and the body. The connection stays open for the next request.
     Keeps(u16, &'static str),
-    /// Status and body, and the connection ends.
+    /// The status and the body, and the connection ends.
     Closes(u16, &'static str),
-    /// Several answers, one after the other, and the connection ends.
+    /// Several responses, one after the other, and the connection ends.
     Answers(&'static [(u16, &'static str)]),
 }
 
@@ -29,7 +29,7 @@ pub type Row = (&'static str, &'static [u8], Then);
 const AFTERWARDS: &[u8] = b"GET /ten.txt?afterwards HTTP/1.1\r\nHost: x\r\n\r\n";
 pub const TEN: &str = "0123456789";
 
-/// Prints the request it received.
+/// A script that prints the request that it has received.
 const SAY: &str = r#"#!/usr/bin/perl
 read STDIN, my $body, $ENV{CONTENT_LENGTH} || 0;
 print "Content-type: text/plain\n\n", join '|', map { defined ? $_ : '-' } @ENV{qw(REQUEST_METHOD QUERY_STRING HTTP_HOST HTTP_X_A)}, $body;
@@ -44,7 +44,7 @@ pub fn server() -> Server {
         .start()
 }
 
-/// Sends every row on a connection of its own.
+/// Sends every row on a connection of its own, and checks the responses.
 pub fn hold(rows: &[Row]) {
     let server = server();
     let wrong: Vec<String> = rows

@@ -1,9 +1,9 @@
-//! Ranges of a file of ten bytes (RFC 9110 section 14): satisfiable, ignored and unsatisfiable
-//! ones.
+//! Tests ranges of a file of ten bytes (RFC 9110 section 14): satisfiable, ignored and
+//! unsatisfiable ranges.
 
 use mehari_harness::{Connection, Request};
 
-/// The field, then status, Content-Range and body.
+/// The field Range, and the expected status, Content-Range and body.
 const ROWS: &[(&str, u16, &str, &str)] = &[
     ("bytes=0-3", 206, "bytes 0-3/10", "0123"),
     ("bytes=3-6", 206, "bytes 3-6/10", "3456"),
@@ -26,7 +26,7 @@ const ROWS: &[(&str, u16, &str, &str)] = &[
     ("bytes=99999999999999999999-", 416, "bytes */10", ""),
     ("bytes=-0", 416, "bytes */10", ""),
     ("bytes=20-,30-40", 416, "bytes */10", ""),
-    // Invalid: the whole file, as without a Range field.
+    // Invalid ranges: the response is the whole file, as without a field Range.
     ("bytes=5-3", 200, "", "0123456789"),
     ("bytes=", 200, "", "0123456789"),
     ("bytes=-", 200, "", "0123456789"),
@@ -116,7 +116,8 @@ fn a_range_of_another_version_is_the_whole_file() {
         );
         assert_eq!(answer.status, status, "{version}");
     }
-    // A date is a strong validator only after the second it names (RFC 9110 section 8.8.2.2).
+    // A date is a strong validator only after the second that it names is over (RFC 9110 section
+    // 8.8.2.2).
     let answer = ask(
         &mut connection,
         &[("Range", "bytes=0-3"), ("If-Range", &date)],

@@ -1,4 +1,4 @@
-//! Access control by Perl and the front together.
+//! Tests access control by Perl and the front together.
 
 use super::*;
 
@@ -27,7 +27,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         <Location /group>\nPerlAuthenHandler Auth::authen\nPerlAuthzHandler Auth::group\nRequire group staff\n</Location>\n\
         <Location /open>\nPerlAuthenHandler Auth::authen\n</Location>\n\
         <Location /file>\nAuthUserFile @ROOT@/users\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n";
-    // `secret` by openssl passwd -apr1, for three users.
+    // The hash of `secret`, made by openssl passwd -apr1, for three users.
     let hash = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/";
     let users = format!("ann:{hash}\nbob:{hash}\neve:{hash}\n");
     let server = one_worker(&[("Auth", module)], conf)
@@ -53,7 +53,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/both", eve, 401),
         ("/group", ann, 200),
         ("/group", bob, 403),
-        // An AuthType without Require, as in Apache.
+        // An AuthType without Require has the same effect as in Apache.
         ("/open", "", 500),
         ("/file", "", 401),
         ("/file", wrong, 401),
@@ -81,7 +81,7 @@ sub sub_request {
 }
 sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 }
 "#;
-    // `secret` by openssl passwd -apr1.
+    // The hash of `secret`, made by openssl passwd -apr1.
     let users = "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
     let conf = "PerlModule Lead\n\
         <LocationMatch ^/(own|far|posts|user|denied)>\nSetHandler modperl\nPerlHandler Lead::say\n</LocationMatch>\n\
@@ -119,7 +119,7 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
     }
     let posted = server.send(&Request::post("/redirect?posts", "a body"));
     assert_eq!(posted.status, 403);
-    // A password verified for this client lately is cached.
+    // A password that was verified for this client shortly before is cached.
     let with_password =
         |target: &str| Request::get(target).field("Authorization", "Basic YW5uOnNlY3JldA==");
     assert_eq!(server.send(&with_password("/user")).status, 200);
@@ -128,7 +128,7 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
     }
 }
 
-/// A PerlPreConnectionHandler runs once for a connection, and a refused client stays refused.
+/// A PerlPreConnectionHandler runs once for a connection. A client that it refuses stays refused.
 #[test]
 fn connection_that_is_refused_is_refused_for_each_of_its_requests() {
     let module = r#"

@@ -1,7 +1,7 @@
-//! Access control in every configuration with a Perl handler, on Mehari and on Apache with
+//! Tests access control in many configurations with Perl handlers, on Mehari and on Apache with
 //! mod_perl. The status and the challenge must be equal.
 //!
-//! The query holds the handlers' results, so one location of the site serves many cases.
+//! The query of a request gives the results of the handlers, so one location serves many cases.
 
 use super::*;
 use mehari_harness::{needs, Answer};
@@ -31,7 +31,7 @@ sub push_all {
 sub say { my $r = shift; $r->content_type('text/plain'); $r->print(join ' ', map { $_ // '-' } $r->user, $r->ap_auth_type, @ENV{qw(REMOTE_USER AUTH_TYPE)}); 0 }
 "#;
 
-/// `secret` by openssl passwd -apr1.
+/// A user file. The password is `secret`, hashed by openssl passwd -apr1.
 const USERS: &str =
     "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\nbob:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
 
@@ -63,7 +63,7 @@ impl Sections {
     }
 }
 
-/// A case: its name for a failure report, and the request.
+/// A case: a name for a failure report, and the request.
 type Case = (String, Request);
 
 fn sites() -> (Builder, Builder, Vec<Case>) {
@@ -119,10 +119,10 @@ const HANDLERS: &[(&str, &[&str], &[&str])] = &[
 ];
 const AUTHEN: &[&str] = &["declined", "ok", "user", "named", "refused", "403"];
 const AUTHZ: &[&str] = &["declined", "ok", "403"];
-/// None, ann's, a wrong password.
+/// No credentials, those of ann, and a wrong password.
 const CREDENTIALS: &[&str] = &["", "Basic YW5uOnNlY3JldA==", "Basic YW5uOndyb25n"];
 
-/// Users, and the rules about them.
+/// Adds the cases of users and the rules about users.
 fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
     for kind in KINDS {
         for requirement in REQUIREMENTS {
@@ -140,7 +140,8 @@ fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
     }
 }
 
-/// Adds the cases of client addresses, and of `Satisfy`, which says whether an address suffices.
+/// Adds the cases of client addresses, and of `Satisfy`, which says whether a right address is
+/// enough.
 fn places(sections: &mut Sections, cases: &mut Vec<Case>) {
     const SATISFY: &[&str] = &["", "Satisfy Any", "Satisfy All"];
     const ALLOWED: &[&str] = &[
@@ -200,7 +201,7 @@ fn essence(answer: &Answer) -> String {
         _ => String::new(),
     };
     let challenge = answer.all("www-authenticate").join(", ");
-    // Apache's own challenge where there is no AuthName.
+    // Without an AuthName, Apache sends a challenge of its own.
     let challenge = match challenge.as_str() {
         "Basic realm=\"" => "Basic realm=\"\"",
         whole => whole,
@@ -220,7 +221,7 @@ fn who_is_let_in_is_who_apache_lets_in() {
         let found = essence(&to_us.send(request).expect("an answer"));
         let expected = match to_them.send(request) {
             Ok(answer) => essence(&answer),
-            // It keeps a connection for a limited number of requests.
+            // A server keeps a connection only for a limited number of requests.
             Err(_) => {
                 to_them = theirs.connect();
                 essence(&to_them.send(request).expect("an answer"))
@@ -261,7 +262,8 @@ fn nobody_is_let_in_whom_nobody_has_named() {
         (&pushed, "authen=ok&authz=ok", 500),
         (&pushed, "authen=user&authz=ok", 200),
         (&pushed, "authz=ok", 500),
-        // A request brings verdicts for fewer methods than there are: an unknown verdict refuses.
+        // A request carries the results for some methods only. For another method, the result is
+        // unknown, and the request is refused.
         (&limited, "authen=user&authz=declined", 403),
     ];
     for (path, said, status) in answers {

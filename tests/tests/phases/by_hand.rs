@@ -1,12 +1,12 @@
-//! Access control in connection handlers: `location_merge`, `run_access_checker`,
-//! `run_check_user_id` and `run_auth_checker` apply the location's rules; another request's result
-//! has no influence.
+//! Tests access control in connection handlers: `location_merge`, `run_access_checker`,
+//! `run_check_user_id` and `run_auth_checker` apply the rules of the location. The result of
+//! another request has no influence.
 
 use super::*;
 use mehari_harness::{apache, Connection};
 
-/// Merges the location that the query names, with the credentials that follow it, if any, and
-/// prints each check's result: whether it admits the client.
+/// A handler that applies the location in the query, uses the credentials after the location if
+/// there are any, and prints whether the checks admit the client.
 const MODULE: &str = r#"
 use Apache2::Access ();
 use Apache2::Connection ();
@@ -55,9 +55,9 @@ fn site() -> Builder {
     one_worker(&[("Hand", MODULE)], &conf).file("users", "ann:{SHA}0nofEXcSAJSXFLGvmfBIpBb11vQ=\n")
 }
 
-/// The location, the credentials that a handler sets, those that the client sends, and the result.
-/// Where Apache would check a password that a handler has set, Mehari refuses: it checks only the
-/// client's.
+/// The location, the credentials that a handler sets, the credentials that the client sends,
+/// Apache's result and Mehari's result. Apache also checks a password that a handler has set.
+/// Mehari checks only the client's password, and refuses otherwise.
 const CASES: [(&str, &str, &str, &str, &str); 20] = [
     ("/open", "", "", "in", "in"),
     ("/denied", "", "", "out", "out"),
@@ -78,7 +78,7 @@ const CASES: [(&str, &str, &str, &str, &str); 20] = [
     ("/by-both", "", "ann:wrong", "out", "out"),
     ("/by-both", ",ann,wrong", "ann:right", "out", "out"),
     ("/by-both", ",ann,right", "", "in", "out"),
-    // Apache continues with the earlier settings.
+    // For an unknown location, Apache goes on with the earlier settings.
     ("no-such-place", "", "", "in", "out"),
 ];
 
@@ -104,7 +104,8 @@ fn encoded(text: &str) -> String {
     }
 }
 
-/// The whole check without a request: one request's result does not apply to another.
+/// A connection handler makes all checks without an HTTP request. The result of one check does not
+/// apply to the next.
 #[test]
 fn a_connection_handler_lets_in_whom_the_location_lets_in() {
     let conf =
@@ -147,8 +148,8 @@ fn said(connection: &mut Connection, line: &str) -> String {
     }
 }
 
-/// Two hosts of one connection each have their own PerlPreConnectionHandler: one may admit a client
-/// that the other refuses.
+/// Two hosts on one connection have a PerlPreConnectionHandler each. One host may admit a client
+/// that the other host refuses.
 #[test]
 fn a_connection_let_in_by_one_host_is_not_let_in_by_another() {
     let conf = "<VirtualHost *>\nServerName open.test\nPerlPreConnectionHandler 'sub { 0 }'\n</VirtualHost>\n\

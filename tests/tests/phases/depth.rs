@@ -1,6 +1,6 @@
-//! Requests that lead to themselves: sub-requests, internal redirects, includes, filters and error
-//! documents end where Apache ends them (LimitInternalRecursion). They also end after their client
-//! has left.
+//! Tests requests that lead to themselves by sub-requests, internal redirects, includes, filters
+//! and error documents. They end where Apache ends them (LimitInternalRecursion), and also when
+//! their client has left.
 
 use super::*;
 use mehari_harness::apache;
@@ -57,7 +57,7 @@ fn site() -> Builder {
         .file("scripts/again.pl", leads_on)
 }
 
-/// The path, the status, and the number of runs of its handler or script.
+/// The path, the expected status, and the expected number of runs of the handler or script.
 const LOOPS: [(&str, u16, usize); 7] = [
     ("/within", 200, 11),
     ("/redirect", 500, 11),
@@ -90,7 +90,7 @@ fn runs(server: &Server) -> usize {
     server.log.text().matches("RAN ").count()
 }
 
-/// Apache counts redirects and sub-requests separately; Mehari counts both together.
+/// Apache counts redirects and sub-requests separately. Mehari counts both together.
 #[test]
 fn a_mixture_of_ways_ends_too() {
     let server = site().start();

@@ -1,6 +1,6 @@
-//! Error pages, for each source of the error and each kind of `ErrorDocument`, with Perl handlers
-//! around both. The status, the header fields and the number of runs of each handler equal those of
-//! Apache with mod_perl.
+//! Tests error pages for each source of an error and each kind of `ErrorDocument`, with Perl
+//! handlers around both. The status, the header fields and the number of runs of each handler must
+//! equal those of Apache with mod_perl.
 
 use super::*;
 use mehari_harness::apache;
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::Command;
 
-/// Handlers print that they run, for which request, and their view; a field of the request holds
-/// its name.
+/// A module whose handlers print that they run, for which request, and what they see. A field of
+/// the request holds the name of the case.
 const MODULE: &str = r#"
 use Apache2::Access ();
 sub note {
@@ -36,8 +36,8 @@ sub declines  { -1 }
 
 const SCRIPT: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, join ' ', 'by a script', map { $_ // '-' } @ENV{qw(REQUEST_METHOD REDIRECT_STATUS REDIRECT_URL)};\n";
 
-/// The phase of the handler, and its directive. Phases that run before the location is known cover
-/// the whole server.
+/// The phase of the handler, and the directive. A handler of a phase that runs before the location
+/// is known is for the whole server.
 const PHASES: [(&str, &str); 7] = [
     ("none", ""),
     ("parser", "PerlHeaderParserHandler Pages::parser"),
@@ -48,7 +48,7 @@ const PHASES: [(&str, &str); 7] = [
     ("cleanup", "PerlCleanupHandler Pages::cleanup"),
 ];
 
-/// Values for `ErrorDocument`, below the location of its phase.
+/// The values for `ErrorDocument`. Each has a location below the location of the phase.
 const DOCUMENTS: [(&str, &str); 7] = [
     ("text", "\"a text\""),
     ("static", "page.html"),
@@ -61,7 +61,7 @@ const DOCUMENTS: [(&str, &str); 7] = [
 
 const STATUSES: [u16; 9] = [401, 403, 404, 405, 410, 412, 416, 500, 503];
 
-/// The sources of errors: the path below the location, and the rest of the request.
+/// Returns a request for each source of errors. Its path is below the location.
 fn errors() -> Vec<Request> {
     let get = Request::get;
     vec![
@@ -113,7 +113,7 @@ fn site(server_wide: &str) -> Builder {
                 "Alias {place}/scripts @ROOT@/scripts\n<Location {place}>"
             );
             for status in STATUSES {
-                // Apache does not redirect a browser that must authenticate.
+                // For a 401, Apache does not redirect the browser to another site.
                 if (status, kind) != (401, "elsewhere") {
                     let _ = writeln!(conf, "ErrorDocument {status} {document}");
                 }
@@ -150,7 +150,7 @@ fn site(server_wide: &str) -> Builder {
         .conf(&conf)
 }
 
-/// One request for one page, by its name.
+/// One request for one error page, with the name of the case.
 struct Case {
     name: String,
     request: Request,
@@ -172,7 +172,7 @@ fn cases(phases: &[&str], kinds: &[&str]) -> Vec<Case> {
     cases
 }
 
-/// The client's view: the status, the fields that handlers and gates set, and the body.
+/// Returns what the client gets: the status, the fields that matter, and the body.
 fn seen(answer: &mehari_harness::Answer) -> String {
     let mut fields: Vec<String> = [
         "x-error",
@@ -194,10 +194,10 @@ fn seen(answer: &mehari_harness::Answer) -> String {
     format!("{} {fields:?} {body}", answer.status)
 }
 
-/// By the case's name: the handlers' lines in a certain order, and the status in the access log.
+/// Returns for each case the lines of the handlers, and the status in the access log, sorted.
 ///
-/// A Log or Cleanup handler of Apache's sees the exit status of a program that its process has
-/// waited for; Mehari does not wait.
+/// A Log or Cleanup handler of Apache sees the exit status of a program for which Apache's process
+/// has waited. Mehari does not wait, so such lines are compared without the status.
 fn told(server: &Server) -> BTreeMap<String, Vec<String>> {
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (log, access) = (server.log.text(), server.site.read("logs/case.log"));
@@ -212,14 +212,13 @@ fn told(server: &Server) -> BTreeMap<String, Vec<String>> {
             .or_default()
             .push(what.to_owned());
     }
-    // A connection to Apache without a request.
+    // Apache logs a connection without a request as `-`.
     told.remove("-");
     told.values_mut().for_each(|told| told.sort());
     told
 }
 
-/// Sends all cases to both servers. Each handler has to run as often as Apache's, and not once
-/// more.
+/// Sends all cases to both servers. Each handler must run exactly as often as on Apache.
 fn compare(site: impl Fn() -> Builder, cases: &[Case]) {
     let servers = apache::beside(site);
     let answers = servers.iter().map(|server| {
@@ -309,7 +308,7 @@ fn a_page_of_an_error_is_the_same_over_http2() {
     }
 }
 
-/// The smallest case: a Log handler that does nothing.
+/// This is the smallest case: a Log handler that does nothing.
 #[test]
 fn a_log_handler_leaves_the_page_of_an_error_its_status() {
     let server = one_worker(&[], "PerlLogHandler 'sub { 0 }'\nErrorDocument 404 /404.html\nErrorDocument 401 /404.html\n\

@@ -1,5 +1,5 @@
-//! Answers of the front (back ends, CGI programs, pages with includes) within Perl's phases: they
-//! pass Perl's filters, and Log handlers see them.
+//! Tests responses of the front (back ends, CGI programs, pages with includes) to requests with
+//! Perl handlers: they pass Perl's filters, and Log handlers see them.
 
 use super::*;
 use mehari_harness::BackEnd;
@@ -36,7 +36,7 @@ fn proxied(back_end: &BackEnd, lines: &str) -> String {
     )
 }
 
-/// A back end with a body that comes in two parts, the second when the test says so.
+/// Starts a back end whose body comes in two parts. The second part comes when the test says so.
 fn two_parts(end: &'static [u8]) -> (BackEnd, mpsc::Sender<()>) {
     let (go, may_go) = mpsc::channel();
     let may_go = Mutex::new(may_go);
@@ -115,7 +115,7 @@ fn an_input_filter_that_dies_keeps_the_body_from_the_back_end() {
     server.may_keep_what_it_has();
 }
 
-/// The page's worker waits while the page's parts need a worker.
+/// The worker of the page waits while the included parts need a worker.
 #[test]
 fn a_page_whose_parts_need_perl_is_answered_although_its_worker_waits_for_it() {
     let server = site(

@@ -1,4 +1,5 @@
-//! Handlers: their names, stacks and merging, and handlers installed during a request.
+//! Tests handlers: their names, several handlers of one phase, merging, and handlers that are set
+//! during a request.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Sub-requests and internal redirects that Perl runs within its worker.
+//! Tests sub-requests and internal redirects that Perl runs within its worker.
 
 use super::*;
 
@@ -137,7 +137,8 @@ Options +ExecCGI
     assert_eq!(server.get("/say").expect(200), "[/say ]");
 }
 
-/// The phases before the response, and the handler results that continue.
+/// The table has the phases before the response, and the results with which a handler lets the
+/// request go on.
 #[test]
 fn redirect_from_an_early_phase_is_the_only_answer() {
     let module = r#"

@@ -1,7 +1,7 @@
-//! Perl handlers in the phases of a request: their order, the meaning of their results, and the
-//! phases after the response.
+//! Tests Perl handlers in the phases of a request: their order, the meaning of their results, and
+//! the phases after the response.
 //!
-//! Where mod_perl behaves alike, the expectation was checked against it
+//! Where mod_perl behaves in the same way, the expectation was checked against mod_perl
 //! (`MEHARI_TESTS_AGAINST=apache2`).
 
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
@@ -22,7 +22,7 @@ mod server_life;
 mod streams;
 mod users;
 
-/// A site with one worker, `lib` in @INC and these modules.
+/// Returns a site with one worker, `lib` in @INC and these modules.
 fn one_worker(modules: &[(&str, &str)], conf: &str) -> Builder {
     let mut builder = Server::builder().conf(ONE_WORKER);
     for (name, text) in modules {

@@ -1,8 +1,10 @@
-//! The order of the phases, the meaning of a result in each, and the phases after the response.
+//! Tests the order of the phases, the meaning of a handler's result in each phase, and the phases
+//! after the response.
 
 use super::*;
 
-/// A handler for each phase that writes its name into the request's notes, and one that shows them.
+/// A module with a handler for each phase, which adds the name of the phase to the request's notes,
+/// and a handler that prints these notes.
 const TRAIL: &str = r#"package Trail;
 use strict;
 use warnings;
@@ -89,7 +91,7 @@ fn trail() -> Server {
         .start()
 }
 
-/// The notes of the log and cleanup handlers since the last call.
+/// Returns the notes that the log and cleanup handlers have made since the last call.
 fn noted(server: &Server) -> String {
     let text = server.get("/show").expect(200);
     let (_, notes) = text.split_once(' ').expect("a process and notes");

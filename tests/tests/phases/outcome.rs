@@ -1,5 +1,5 @@
-//! The view of a Log or Cleanup handler after the front has answered instead of Perl, compared with
-//! mod_perl.
+//! Tests what a Log or Cleanup handler sees after the front has answered in place of Perl. The
+//! results are compared with mod_perl's.
 
 use super::*;
 use mehari_harness::apache;
@@ -38,7 +38,7 @@ fn site() -> Builder {
         .file("htdocs/mine/page.txt", BODY)
 }
 
-/// The request, and the expected view of its Log handler: status, status line, bytes, headers.
+/// Returns requests, and what the Log handler must see: status, status line, bytes, header fields.
 fn cases() -> Vec<(Request, &'static str)> {
     let get = Request::get;
     vec![
@@ -57,7 +57,7 @@ fn cases() -> Vec<(Request, &'static str)> {
     ]
 }
 
-/// Everything that a handler leaves to the front goes to it in one piece.
+/// What a handler leaves to the front goes to the front in one record, whose size is limited.
 #[test]
 fn too_much_for_the_front_to_answer_with_costs_its_own_request_only() {
     const MODULE: &str = r#"
@@ -122,7 +122,7 @@ fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
         "{}",
         server.log.text()
     );
-    // The only worker is free again although no client has read the response.
+    // The only worker must be free again although no client has read the response.
     let mut slow = server.connect();
     slow.write(&Request::get("/clean/large.bin").bytes());
     assert_eq!(server.get("/say?then").expect(200), "said");
@@ -134,8 +134,8 @@ fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
     );
 }
 
-/// The client leaves before its request is handed back: there is no outcome to log, and the only
-/// worker continues.
+/// If the client leaves before its request is handed back, there is no outcome to log. The only
+/// worker goes on.
 #[test]
 fn worker_hears_that_nothing_is_answered_where_the_client_has_gone() {
     let module = "sub handler { my $r = shift; my $root = $r->document_root;\n\

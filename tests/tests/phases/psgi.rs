@@ -1,4 +1,4 @@
-//! A PSGI application behind Perl's phases, and in a sub-request.
+//! Tests a PSGI application after other phases of Perl, and in a sub-request.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! A handler's changes to a request before its response handler runs: fields set and removed, the
-//! user, variables, the query, %ENV. The table of phases and rungs is compared with Apache and
-//! mod_perl, cell by cell.
+//! Tests changes that a handler makes to a request before the response handler runs: fields, the
+//! user, variables, the query, %ENV. Each pair of a phase and a rung is compared with Apache and
+//! mod_perl.
 
 use super::*;
 use mehari_harness::apache;
@@ -48,7 +48,8 @@ print "Content-Type: text/plain\n\n", map { "$_=$ENV{$_}\n" } sort grep { /$mine
 
 const NAMES: &str = "HTTP_AUTH_USER HTTP_X_OLD HTTP_X_CHANGED HTTP_COOKIE HTTP_X_KEPT SAID CONFIGURED REMOTE_USER AUTH_TYPE QUERY_STRING";
 
-/// The changing phase, and its directive. The first two stand outside of sections.
+/// The phase in which a handler changes the request, and its directive. The handlers without a
+/// directive here are set outside of sections.
 const PHASES: [(&str, &str); 8] = [
     ("nobody", ""),
     ("read", ""),
@@ -65,8 +66,8 @@ const PHASES: [(&str, &str); 8] = [
 
 const PERL: &str = "SetHandler perl-script\nPerlOptions +ParseHeaders\nPerlHandler ";
 
-/// The reader of the change: its name, its directives, and the corresponding rung of Apache. A rung
-/// that Apache lacks is compared with ModPerl::PerlRun.
+/// The rung that reads the change: its name, its directives, and the directives for Apache. If
+/// Apache lacks the rung, ModPerl::PerlRun takes its place.
 const RUNGS: [(&str, &str, &str); 10] = [
     ("cgi", "SetHandler cgi-script", "cgi"),
     ("registry", "ModPerl::Registry", "registry"),
@@ -114,7 +115,7 @@ fn site() -> Builder {
     one_worker(&[("Said", MODULE)], &conf).file("scripts/show.pl", SCRIPT)
 }
 
-/// The handlers change each field of the request except the last.
+/// Makes a request. The handlers change each of its fields except the last.
 fn request(path: &str) -> Request {
     Request::get(&format!("{path}?q=1"))
         .field("X-Old", "old")
@@ -163,12 +164,12 @@ fn what_handlers_say_reaches_every_rung() {
     assert!(differences.is_empty(), "\n{differences}");
 }
 
-/// Known differences from Apache: the words of a line, the phases, and the rungs if not all of
-/// them.
+/// Known differences from Apache: words of a line, the phases, and the rungs. Without rungs, the
+/// row is for all of them.
 ///
-/// `Connection` is for the connection only. `SetEnvIf` runs before Perl's handlers. If a handler or
-/// `SetEnvIf` sets a variable of `SetEnv`, Apache's table has the name twice: `get` finds the first
-/// value and programs get the last.
+/// Mehari takes `Connection` out, because it is about the connection only. `SetEnvIf` runs before
+/// Perl's handlers. If a handler or `SetEnvIf` sets a variable that `SetEnv` also sets, Apache's
+/// table has the name twice: `get` finds the first value, and programs get the last value.
 const KNOWN: [(&str, &[&str], &[&str]); 5] = [
     ("HTTP_CONNECTION", &ALL, &[]),
     ("IF_SAID", &["read", "trans", "parser"], &[]),
@@ -180,7 +181,7 @@ const ALL: [&str; 8] = [
     "nobody", "read", "trans", "parser", "access", "authen", "type", "fixup",
 ];
 
-/// The lines that only one of the two has.
+/// Returns the lines that only one of the two texts has.
 fn diff(expected: &str, found: &str) -> Vec<String> {
     let only = |one: &str, other: &str, whose| {
         let lines = one
@@ -195,7 +196,7 @@ fn diff(expected: &str, found: &str) -> Vec<String> {
     lines
 }
 
-/// One request's handlers do not affect the next request, nor do a script's changes to %ENV.
+/// The handlers of one request do not affect the next request. Nor do a script's changes to %ENV.
 #[test]
 fn handlers_before_the_response_see_nothing_of_the_request_before() {
     const LOOK: &str = "sub look { my $r = shift; my @seen = (grep({ /COOKIE|IN_ENV/ } keys %ENV), grep { /COOKIE|IN_ENV/ } keys %{$r->subprocess_env}); \
@@ -215,7 +216,7 @@ fn handlers_before_the_response_see_nothing_of_the_request_before() {
     }
 }
 
-/// One request's handlers do not affect the next request.
+/// The handlers of one request do not affect the next request.
 #[test]
 fn what_handlers_say_is_for_their_request_only() {
     let server = site().start();
@@ -233,7 +234,7 @@ fn what_handlers_say_is_for_their_request_only() {
     }
 }
 
-/// The order to a child brings the body, which may be in a file, and the changed request.
+/// A child gets the changed request together with the body, which may be in a file.
 #[test]
 fn what_handlers_say_reaches_children_together_with_the_body() {
     const COUNT: &str = "#!/usr/bin/perl\nlocal $/; my $body = <STDIN>;\n\
@@ -248,7 +249,7 @@ fn what_handlers_say_reaches_children_together_with_the_body() {
     }
 }
 
-/// Apache has no rung for a PSGI application: it must see the same as a script.
+/// Apache cannot run a PSGI application, so the application must see the same as a script.
 #[test]
 fn what_handlers_say_reaches_psgi_applications() {
     let application = format!(
@@ -266,7 +267,7 @@ fn what_handlers_say_reaches_psgi_applications() {
     );
 }
 
-/// Nor for a back end: its request must have the fields that the handlers leave.
+/// The request to a back end must have the fields as the handlers leave them.
 #[test]
 fn what_handlers_say_reaches_back_ends() {
     let conf = "PerlModule Said\nProxyPass /away http://127.0.0.1:@PORT@/handler\n\

@@ -1,4 +1,5 @@
-//! Handlers of the server's life cycle, and Perl code within the configuration.
+//! Tests handlers that belong to the start and end of processes, and Perl code in the
+//! configuration.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Flushed output passes Perl's filters at once.
+//! Tests that flushed output passes Perl's filters at once.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! The user that a PerlAuthenHandler sets: in the access log and in the script. Compared with
-//! mod_perl.
+//! Tests that the access log and the script get the user whom a PerlAuthenHandler sets. The results
+//! are compared with mod_perl's.
 
 use super::*;
 use mehari_harness::apache;
@@ -43,7 +43,7 @@ fn site() -> Builder {
         .file("scripts/page.txt", "a page")
 }
 
-/// The target, the expected status, words of the body, and the line of the log.
+/// The target, the expected status, words in the body, and the line in the log.
 const CASES: [(&str, u16, &str, &str); 9] = [
     (
         "/cgi/who.pl?ann",

@@ -1,4 +1,4 @@
-//! The request to a back end, and the response to the client.
+//! Tests the request to a back end, and the response to the client.
 
 use crate::builder;
 use mehari_harness::back_end::answer;

@@ -1,4 +1,4 @@
-//! Requests that wait for a member of a balancer.
+//! Tests requests that wait for a member of a balancer.
 
 use crate::{balancer, balancer_conf, builder};
 use mehari_harness::back_end::answer;
@@ -7,7 +7,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
-/// A back end that answers each request on command; and the number of its requests.
+/// Starts a back end that answers a request each time the test says so. Also returns the counter of
+/// its requests.
 fn patient() -> (BackEnd, Arc<AtomicUsize>, mpsc::Sender<()>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let (count, (go, may_go)) = (asked.clone(), mpsc::channel::<()>());

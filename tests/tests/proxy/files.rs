@@ -1,4 +1,4 @@
-//! Files that a back end names in its response.
+//! Tests files that a back end names in its response.
 
 use mehari_harness::{BackEnd, Request, Server};
 use std::io::Write;
@@ -61,7 +61,8 @@ fn a_program_has_a_file_sent_from_allowed_folders_only() {
         assert_eq!(ask(query.clone()).status, status, "{query}");
     }
     server.log.expect("names a file outside of XSendFilePath");
-    // If it is off, the field is passed on: it may be for a server in front of Mehari.
+    // If the feature is off, the field is passed on, because it may be for a server in front of
+    // Mehari.
     let answer = server.get("/back/x");
     assert_eq!(answer.expect(200), "junk");
     assert_eq!(answer.field("x-sendfile").as_deref(), Some("/files/x"));

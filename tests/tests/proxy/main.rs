@@ -1,4 +1,5 @@
-//! Back ends over HTTP: requests to them, the choice between them, and bodies in both directions.
+//! Tests back ends over HTTP: requests to them, the choice between them, and bodies in both
+//! directions.
 
 mod asked;
 mod busy;
@@ -9,7 +10,7 @@ mod smuggling;
 
 use mehari_harness::{BackEnd, Builder, Server};
 
-/// A server with one Perl worker.
+/// Returns a site with one Perl worker.
 pub fn builder(conf: &str) -> Builder {
     let common = "StartServers 1\nMaxRequestWorkers 1\n";
     Server::builder().conf(common).conf(conf)
@@ -30,7 +31,7 @@ fn balancer_conf(members: &[&BackEnd], parameters: &str, set: &str) -> String {
     conf + "</Proxy>\nProxyPass / balancer://pool/\n"
 }
 
-/// The members in the output of `mehari status`.
+/// Returns the members in the output of `mehari status`.
 pub fn members(server: &Server) -> Vec<serde_json::Value> {
     let status = server.status();
     status["back_ends"][0]["members"]

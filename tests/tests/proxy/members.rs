@@ -1,4 +1,5 @@
-//! The choice of a member: failed, drained and sticky ones.
+//! Tests the choice of a member: failed members, drained members, and sessions that stay on one
+//! member.
 
 use crate::{balancer, builder, members};
 use mehari_harness::back_end::answer;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 #[test]
 fn a_kept_connection_that_was_closed_meanwhile_loses_no_request() {
-    // Announces a kept connection, and closes it.
+    // The back end announces that it keeps the connection, and closes it.
     let back_end = BackEnd::start(|_, stream| {
         let _ = stream.write_all(&answer("ok"));
         false
@@ -164,7 +165,7 @@ fn back_ends_that_come_and_go_and_reloads_under_load_lose_nothing() {
         let mut turn = 0;
         while !over.load(Ordering::Relaxed) {
             let address = pair[turn].address;
-            // Killed, then started again: the placeholder is dropped at once.
+            // The back end is killed and started again. The placeholder is dropped at once.
             let placeholder = start(None);
             drop(std::mem::replace(&mut pair[turn], placeholder));
             std::thread::sleep(Duration::from_millis(30));

@@ -1,5 +1,5 @@
-//! Bodies on their way: upgraded connections, streamed responses, slow clients, truncated
-//! responses.
+//! Tests how bodies pass the server: upgraded connections, streamed responses, slow clients,
+//! truncated responses.
 
 use crate::builder;
 use mehari_harness::back_end::answer;

@@ -1,5 +1,5 @@
-//! Request smuggling: no byte from a client ends a line of the request to the back end, and each
-//! response goes to its own request.
+//! Tests request smuggling: no byte of a client ends a line of the request to the back end, and
+//! each response goes to its own request.
 
 use crate::builder;
 use mehari_harness::back_end::answer;
@@ -82,8 +82,8 @@ fn what_a_back_end_says_beyond_its_answer_is_nobodys() {
             (_, "/zero") => b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             (_, "/chunks") => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             (_, "/late") => {
-                // After the end, once the client has its response, and not with the next request's
-                // acknowledgement.
+                // The bytes come after the end of the response, when the client has it, and before
+                // the next request.
                 stream.set_nodelay(true).expect("no delay");
                 let _ = stream.write_all(&answer("mine"));
                 let (may_go, said) = &*late.lock().expect("no panic");
@@ -129,7 +129,7 @@ fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let (go, may_go) = mpsc::channel::<()>();
-    // Like a filter: the header section at once, then the body as it arrives.
+    // The back end works like a filter: it sends the head at once, then the body as it arrives.
     let filter = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
         let early = read_head(&mut stream);
@@ -165,7 +165,7 @@ fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
 
 #[test]
 fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
-    // The rest of the body would be the first bytes of the new protocol.
+    // The back end would take the rest of the body as the first bytes of the new protocol.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let hasty = std::thread::spawn(move || {
@@ -173,7 +173,7 @@ fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
         read_head(&mut stream);
         let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
         stream.write_all(head).expect("taken");
-        // Open and unread until the end.
+        // The connection stays open and unread until the end.
         stream
     });
     let server = builder(&format!("ProxyPass / http://{address}/\n")).start();
@@ -185,7 +185,7 @@ fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
     drop(hasty.join().expect("no panic"));
 }
 
-/// Reads a header section, and returns the bytes after it.
+/// Reads a head and returns the bytes after it.
 fn read_head(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -199,7 +199,7 @@ fn read_head(stream: &mut TcpStream) -> Vec<u8> {
     }
 }
 
-/// Echoes up to `left` bytes; returns the number that did not arrive.
+/// Echoes up to `left` bytes. Returns the number of bytes that did not arrive.
 fn echo(stream: &mut TcpStream, mut left: usize) -> usize {
     let mut piece = [0; 64 * 1024];
     while left > 0 {

@@ -1,4 +1,4 @@
-//! A TLS client that examines the server's certificate and decides itself.
+//! Provides a TLS client that accepts every certificate and shows it to the test.
 
 use crate::pair::Pair;
 use mehari_harness::{Server, PATIENCE};
@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// Accepts any certificate: the tests compare it themselves.
+/// A verifier that accepts any certificate, because the tests compare the certificates themselves.
 #[derive(Debug)]
 struct Anyone;
 
@@ -79,12 +79,12 @@ impl Client {
         Client::new(&[&rustls::version::TLS13], None)
     }
 
-    /// Requests a path of `site.example`; returns all bytes, and the connection afterwards.
+    /// Requests a path of `site.example`. Returns all received bytes, and the connection.
     pub fn ask(&self, server: &Server, path: &str) -> std::io::Result<(String, ClientConnection)> {
         self.ask_host(server, "site.example", "site.example", path)
     }
 
-    /// Sends one host name in SNI and another in the request.
+    /// Requests a path with one host name in SNI and another in the request.
     pub fn ask_host(
         &self,
         server: &Server,
@@ -100,12 +100,13 @@ impl Client {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes())?;
         let mut text = String::new();
-        // Without the server's close_notify this is an error, so nothing was truncated.
+        // Without the server's close_notify, reading fails. A success therefore means that nothing
+        // was cut off.
         stream.read_to_string(&mut text)?;
         Ok((text, stream.conn))
     }
 
-    /// The certificate sent to a client without a session.
+    /// Returns the certificate that a client without a session gets.
     pub fn shown(server: &Server) -> Option<CertificateDer<'static>> {
         let (_, connection) = Client::plain().ask(server, "/page.html").ok()?;
         connection

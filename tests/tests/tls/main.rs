@@ -1,4 +1,5 @@
-//! TLS: certificates and their renewal, client certificates, variables for programs, refusals.
+//! Tests TLS: certificates and their renewal, client certificates, variables for programs,
+//! refusals.
 
 mod client;
 mod pair;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 const ENVIRONMENT: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
     print \"$_=$ENV{$_}\\n\" for sort grep /SSL|HTTPS|SCHEME/, keys %ENV;\n";
 
-/// A server on a TLS port with the certificate of `site.example`.
+/// Returns a site on a TLS port with the certificate of `site.example`.
 fn secure(own: &Pair) -> Builder {
     Server::builder()
         .file("tls/site.crt", &own.certificate.pem())
@@ -149,7 +150,7 @@ fn certificate_out_of_its_time_is_told_and_shown_all_the_same() {
     let early = of(|parameters| parameters.not_before = rcgen::date_time_ymd(2090, 1, 1));
     let server = secure(&early).start();
     server.log.expect("tls/site.crt: it is not valid before");
-    // A certificate far from its expiry causes no warning.
+    // A certificate that expires much later causes no warning.
     let server = secure(&Pair::of("site.example")).start();
     assert!(
         !server.log.text().contains("site.crt"),
@@ -167,7 +168,7 @@ fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
     assert_eq!(Client::shown(&server), Some(first.der()));
     let second = Pair::of("site.example");
     server.site.write("tls/site.crt", &second.certificate.pem());
-    // Nothing changes until the key exists too; the reload command reports it at once.
+    // Nothing changes until the matching key exists too. The reload command reports this at once.
     let refused = server.control(&["reload"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
@@ -182,7 +183,7 @@ fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
     assert_eq!(Client::shown(&server), Some(second.der()));
     let (_, connection) = client.ask(&server, "/page.html").expect("a page");
     assert_eq!(connection.handshake_kind(), Some(HandshakeKind::Resumed));
-    // A change of the files renews it without a command.
+    // If the files change, the server loads the new certificate without a command.
     let third = Pair::of("site.example");
     server.site.write("tls/site.crt", &third.certificate.pem());
     server
@@ -337,7 +338,8 @@ fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
         page.ends_with("the other") && shown(&connection) == other.der(),
         "{page}"
     );
-    // No client bypasses one host's rules through another host, not even with a session ticket.
+    // A client must not avoid one host's rules by way of another host, not even with a session
+    // ticket.
     assert!(plain
         .ask_host(&server, "other.example", "other.example", "/page.html")
         .is_err());

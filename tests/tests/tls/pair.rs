@@ -1,4 +1,4 @@
-//! Certificates and keys that the tests generate.
+//! Generates certificates and keys for the tests.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use rustls::pki_types::CertificateDer;

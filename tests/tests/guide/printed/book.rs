@@ -1,4 +1,4 @@
-//! Practical mod_perl, chapter 9.
+//! Lists the programs of Practical mod_perl, chapter 9.
 
 use super::How::{Lacks, NotServed, StopsTheStart};
 use super::Says::{Exactly, InOrder};

@@ -1,4 +1,5 @@
-//! The performance chapter of the mod_perl guide. A place is a line number of the stored text.
+//! Lists the programs of the performance chapter of the mod_perl guide. A place is a line number of
+//! the stored text.
 
 use super::How::{Lacks, NotServed, StopsTheStart};
 use super::Says::{Exactly, Fails, InOrder};

@@ -1,7 +1,7 @@
-//! The check-off list: every complete script, module and piece of configuration of the references,
-//! in the order of the text, with our version and the expected result. The tests below run the
-//! lines with scripts on Mehari, and on Apache with mod_perl where it is installed. For every other
-//! line they check that the named test exists.
+//! Holds the list of every complete script, module and piece of configuration in the references, in
+//! the order of the text. Each line has our version and the expected result. The tests below run
+//! the scripts on Mehari, and on Apache with mod_perl where it is installed. For a line without a
+//! script, they check that the named test exists.
 
 mod book;
 mod guide;
@@ -12,7 +12,7 @@ use mehari_harness::{Builder, Pair, Rung, Server};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// One printed piece: its place, its kind and its test.
+/// One line of the list: the place in the reference, what is printed there, and how it is tested.
 pub struct Line {
     place: &'static str,
     title: &'static str,
@@ -21,13 +21,14 @@ pub struct Line {
 
 enum How {
     Runs(Script),
-    /// A separate test: its file below `tests/`, its function.
+    /// A separate test: its file below `tests/`, and its function.
     Test(&'static str, &'static str),
-    /// A script with a module that Debian does not package: the words of its log line.
+    /// A script that needs a module without a Debian package: the words of the expected log line.
     Lacks(&'static str, &'static str),
-    /// The same for configuration: the server does not start and prints these words.
+    /// Configuration that needs a module without a Debian package: the server does not start and
+    /// prints these words.
     StopsTheStart(&'static str, &'static str),
-    /// Not a program to serve: a description.
+    /// Not a program to serve: a description of what it is.
     NotServed(&'static str),
 }
 
@@ -35,22 +36,23 @@ struct Script {
     fixture: &'static str,
     world: World,
     says: Says,
-    /// Why mod_perl 2 cannot run it or answers otherwise.
+    /// The reason why mod_perl 2 cannot run the script or answers otherwise.
     ours_only: Option<&'static str>,
 }
 
 enum World {
-    /// A CGI program that runs on every rung.
+    /// A CGI program, which runs on every rung.
     Any,
-    /// It calls mod_perl's API, which a process of its own does not have: 500 there.
+    /// A script that calls mod_perl's API. A process of its own has no such API, so the answer is
+    /// 500.
     Api,
 }
 
 enum Says {
     Exactly(&'static str),
-    /// These words, one after another; what is between them varies.
+    /// A page with these words in this order. The text between them varies.
     InOrder(&'static [&'static str]),
-    /// An error, with these words in the log.
+    /// An error page, with these words in the log.
     Fails(&'static str),
 }
 
@@ -115,9 +117,9 @@ fn site() -> Builder {
         .conf(&rungs.concat())
 }
 
-/// `None`: the response was as expected.
+/// Requests a script and checks the response. Returns the fault, or `None` if there is none.
 fn fault(server: &Server, script: &Script, rung: Rung) -> Option<String> {
-    // A process of its own has no memory of earlier requests.
+    // On the rung `cgi` no earlier request can have an effect, so one request is enough.
     let times = if rung == Rung::Cgi { 1 } else { 2 };
     for time in 1..=times {
         let answer = server.get(&rung.url(script.fixture));
@@ -227,7 +229,7 @@ fn configuration_of_a_module_that_no_package_has_stops_the_start() {
     }
 }
 
-/// A line without a test, or a fixture without a line, would be a gap in the list.
+/// The list must be complete: each line has a test, and each fixture has a line.
 #[test]
 fn list_is_whole() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -255,7 +257,7 @@ fn list_is_whole() {
     }
 }
 
-/// Fixtures that a separate test or another fixture uses.
+/// Fixtures without a line, because a separate test or another fixture uses them.
 const CALLED_BY_TESTS: &[&str] = &[
     "cleanup.pl",
     "library.pl",

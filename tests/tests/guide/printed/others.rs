@@ -1,4 +1,5 @@
-//! The talk about the move from CGI to mod_perl, and the article about Apache::ASP's performance.
+//! Lists the programs of the talk about the move from CGI to mod_perl, and of the article about
+//! Apache::ASP's performance.
 
 use super::How::NotServed;
 use super::{line, test, Line};
