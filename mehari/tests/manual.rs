@@ -27,7 +27,7 @@ fn page(folder: &Path, name: &str) -> String {
         .fold(text, |text, (escape, plain)| text.replace(escape, plain))
 }
 
-/// Returns the commands that `mehari --help` lists, and those of `mehari bench`.
+/// Returns the commands that `mehari --help` lists, and the subcommands of `mehari bench`.
 fn commands() -> Vec<String> {
     let help = mehari(&["--help"]);
     let listed = help.lines().filter_map(|line| line.strip_prefix("  "));

@@ -1,5 +1,5 @@
 //! Chooses the first address of a host name, in the resolver's order, that accepts a connection.
-//! `driver::prepared` calls it before the load.
+//! `driver::prepared` calls this module before the load.
 //!
 //! `localhost` often resolves to ::1 and 127.0.0.1, but the server listens on one of the two. The
 //! choice before the load sends the whole load to the address that accepts.

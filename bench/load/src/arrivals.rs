@@ -21,7 +21,7 @@ pub struct Timetable {
     position: f64,
     /// The number of arrivals from one arrival of this thread to the next: the number of threads.
     stride: u64,
-    /// Number of this thread's next arrival, counted over all threads.
+    /// The number of this thread's next arrival, counted over all threads.
     number: u64,
 }
 
@@ -224,11 +224,11 @@ mod tests {
         };
         let moments = seconds(&schedule, 1, 10_000);
         assert_eq!(moments.len(), 2000);
-        // 5 t² arrivals come by t in the first stage.
+        // In the first stage 5 t² arrivals come within t seconds.
         assert!((moments[125] - 5.0).abs() < 1e-6);
         assert!((moments[500] - 10.0).abs() < 1e-6);
         assert!((moments[1000] - 15.0).abs() < 1e-6);
-        // 500 - 5 (30 - t)² of the last 500 come by t.
+        // Of the last 500 arrivals, 500 - 5 (30 - t)² come before second t.
         assert!((moments[1500 + 375] - 25.0).abs() < 1e-6);
         assert!(moments.windows(2).all(|pair| pair[0] < pair[1]));
     }

@@ -62,8 +62,8 @@ impl Control {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Requests answered and failed so far, including the warm-up. The numbers may lack the latest
-    /// events.
+    /// Returns the numbers of requests answered and failed so far, including the warm-up. The
+    /// numbers may lack the latest events.
     pub fn progress(&self) -> (u64, u64) {
         (
             self.shared.completed.load(Ordering::Relaxed),

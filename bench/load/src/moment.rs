@@ -13,7 +13,7 @@ impl Moment {
     pub const ZERO: Moment = Moment(0);
     pub const NEVER: Moment = Moment(u64::MAX);
 
-    /// Nanoseconds from `earlier` to `self`; 0 if `earlier` is later.
+    /// Returns the nanoseconds from `earlier` to `self`; 0 if `earlier` is later.
     pub fn since(self, earlier: Moment) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

@@ -1,4 +1,4 @@
-//! The interface between the driver and the observers of connections and requests.
+//! Defines the interface between the driver and the observers of connections and requests.
 //!
 //! Each thread has one observer. The event loop calls the observer without dynamic dispatch, so
 //! unused callbacks cost nothing. The driver stores no events; the observer decides which to store.

@@ -46,7 +46,7 @@ pub enum Pick {
 #[derive(Clone, Debug)]
 pub enum Schedule {
     /// A fixed number of users. Each user sends the next request after the answer to the previous
-    /// one.
+    /// request.
     Closed { connections: usize },
     /// Arrivals at times set by the clock, regardless of the server's speed.
     Open {

@@ -41,7 +41,7 @@ pub struct Recorder {
     pub sessions_incomplete: u64,
     /// The end of the last measured request.
     pub last_done: Moment,
-    /// The requests that were started, and those that were answered, before `window_end`.
+    /// How many requests started before `window_end`, and how many were answered before it.
     pub begun_in_window: u64,
     pub done_in_window: u64,
     /// The first reason of each failure class in words.

@@ -171,8 +171,8 @@ fn judge_pacing(record: &mut Record, evidence: &Evidence) {
 }
 
 /// Checks whether answers were read in time. A user of a closed loop sends the next request after
-/// reading, so late reading reduces the server's load. The measured times do not include the delay,
-/// and an open loop sends its requests at the same times all the same.
+/// reading, so late reading reduces the server's load. The measured times do not include the delay.
+/// An open loop is not affected.
 fn judge_reading(record: &mut Record, evidence: &Evidence) {
     let late = record.lag.read_late.mean();
     let limit = (0.25 * record.response.mean()).max(50e3);

@@ -174,8 +174,8 @@ impl Versus {
     }
 }
 
-/// Returns the number of blocks that finds a difference of the threshold's size with a probability
-/// of 80 %, at a level of 5 %: 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
+/// Returns how many blocks would find a difference of the threshold's size with a probability of 80
+/// % (at a level of 5 %). The number is 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
 fn blocks_needed(pairs: &[(f64, f64)], threshold: f64) -> u64 {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
     let (_, deviation) = mean_and_deviation(&differences);

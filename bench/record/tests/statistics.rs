@@ -12,8 +12,8 @@ fn close(measured: f64, expected: f64) {
     );
 }
 
-/// Six blocks: A and B of each. The values d = ln(B/A) have mean 0.0532675864 and deviation
-/// 0.0237559692 (python3 `statistics`).
+/// The values of A and B in six blocks. The differences d = ln(B/A) have mean 0.0532675864 and
+/// deviation 0.0237559692 (python3 `statistics`).
 const PAIRS: [(f64, f64); 6] = [
     (1000.0, 1050.0),
     (1010.0, 1071.0),

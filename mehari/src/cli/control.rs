@@ -162,7 +162,8 @@ pub fn print(
     ExitCode::from(if ok { 0 } else { 1 })
 }
 
-/// Returns whether there is a server to ask: `--control` names one, or a server of this user runs.
+/// Returns whether there is a server to ask: `--control` names a server, or a server of this user
+/// runs.
 pub fn has_server(options: &Options) -> bool {
     options.control.is_some() || !find_servers().unwrap_or_default().is_empty()
 }

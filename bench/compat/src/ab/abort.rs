@@ -8,7 +8,7 @@ const POLL_TIMED_OUT: i32 = 70007;
 /// The first of APR's numbers for resolver errors.
 const RESOLVER_ERRORS: i32 = 670_000;
 
-/// Why ab stops: its message and its exit status.
+/// Why ab stops: the message and the exit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abort {
     pub what: String,

@@ -1,5 +1,5 @@
-//! Collects ab's options while `Options::parse` reads the command line, one letter after the other.
-//! At the end it makes ab's checks.
+//! Collects ab's options while `Options::parse` reads the command line, letter by letter. At the
+//! end, makes ab's checks.
 
 use super::options::{Html, Options, Proxy, Tls};
 use super::target::Target;

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 /// When connections or sessions start. The numbers are intervals in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
-    /// Each connection or session starts after the end of the previous one.
+    /// Each connection or session starts after the end of the previous connection or session.
     Sequential,
     Every(f64),
     Uniform(f64, f64),
@@ -118,7 +118,7 @@ pub struct Options {
     pub runtime: f64,
     pub bug_compatible: bool,
     pub notices: Vec<String>,
-    /// The output of `--version` before the run that follows it.
+    /// The text that `--version` prints before the run.
     pub preface: String,
 }
 

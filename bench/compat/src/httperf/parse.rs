@@ -68,7 +68,7 @@ pub fn http_version(text: &str) -> Result<HttpVersion, ParseError> {
     parts.map_or_else(|| wrong(format!("illegal version number {text}")), Ok)
 }
 
-/// Reads `I/N`.
+/// Reads the value `I/N` of `--client`.
 pub fn client(text: &str) -> Result<ClientShare, ParseError> {
     let Some((number, rest)) = leading_integer(text) else {
         return wrong(format!("bad client id (rest: `{text}')"));
@@ -83,7 +83,7 @@ pub fn client(text: &str) -> Result<ClientShare, ParseError> {
 }
 
 /// Reads a rate per second. Zero or less means that each arrival waits for the end of the previous
-/// one.
+/// arrival.
 pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     let rate = seconds(text, "illegal request rate")?;
     Ok(if rate > 0.0 {
@@ -93,7 +93,7 @@ pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     })
 }
 
-/// Reads `[d|u|e|v]T1[,T2...]`: intervals in seconds.
+/// Reads the value `[d|u|e|v]T1[,T2...]` of `--period`: intervals in seconds.
 pub fn period(text: &str) -> Result<Arrival, ParseError> {
     let (kind, rest) = match text.chars().next() {
         Some(first) if !first.is_ascii_digit() => (first, &text[first.len_utf8()..]),

@@ -69,9 +69,9 @@ impl<'o> Requests<'o> {
 }
 
 /// Returns the request line and httperf's header lines in httperf's order, without the blank line.
-/// Like httperf, writes no port into `Host`. httperf has two faults that only `--bug-compatible`
-/// repeats: with `--no-host-hdr` it sends an additional line end, and it sends a line of
-/// `--add-header` without a line end as it is.
+/// Like httperf, writes no port into `Host`. httperf has two faults, which Mehari repeats only with
+/// `--bug-compatible`. With `--no-host-hdr` httperf sends an additional line end. If a line of
+/// `--add-header` has no line end, httperf adds none.
 fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
     let HttpVersion { major, minor } = options.http_version;
     let mut head = format!(

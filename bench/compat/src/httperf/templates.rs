@@ -3,8 +3,8 @@
 use super::options::{Options, Uris, Workload};
 use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
 
-/// The different sessions, and how many sessions the run plays. The run uses the different sessions
-/// in turn.
+/// The different sessions of a run, and how many sessions the run plays. The run uses the different
+/// sessions in turn.
 pub type Templates = (Vec<LoggedSession>, u64);
 
 pub fn templates(options: &Options) -> Result<Templates, String> {

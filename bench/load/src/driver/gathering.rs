@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn does_not_sleep_without_gain_or_when_answers_would_wait_long() {
-        // Slow answers: hardly one of them would come during a sleep.
+        // The answers are slow: hardly an answer would come during a sleep.
         assert_eq!(settled(25_000, 1, 32), 0);
         assert_eq!(settled(2_000_000, 4, 4), 0);
-        // Few users: the answers come from the server's last work, not from a queue.
+        // There are few users: the server has no queue of requests, so it would have to wait.
         assert_eq!(settled(6_000, 1, 11), 0);
         assert_eq!(settled(6_000, 1, 1), 0);
         // The turns are long without a sleep.

@@ -158,8 +158,8 @@ impl<'p, O: Observer> Worker<'p, O> {
             let mut now = self.clock.now();
             self.handle_due(now, &mut buffer);
             if self.supply.is_over(now) {
-                // The clock is read again: `now` is older than the last request, which may wait as
-                // long as the others.
+                // The clock is read again: `now` is older than the start of the last request, and
+                // this request may wait as long as all other requests.
                 let since = *planning_ended.get_or_insert_with(|| self.clock.now());
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
                 let quiet = self.under_way == 0 && self.visits.active == 0;

@@ -241,8 +241,8 @@ impl Both {
 
 impl Observer for Both {
     fn begins(&mut self, origin: SystemTime) {
-        // Both clocks must be read within 5 µs, because the thread may be preempted between the
-        // reads.
+        // The reads of both clocks are repeated until they lie within 5 µs, because the thread may
+        // be preempted between them.
         self.origin = loop {
             let before = monotonic();
             let ahead = origin.duration_since(SystemTime::now()).unwrap_or_default();

@@ -2,8 +2,8 @@
 //!
 //! A loaded machine may delay both sides, so no test uses an absolute time. Each answer carries the
 //! server's own times, which are the truth. Truth and figure differ only by the time that the
-//! answer's bytes take to the client. The tests know this time for each request. The module `quiet`
-//! (ignored by default) adds the bounds of 1 % or 50 µs.
+//! answer's bytes need to reach the client. The tests know this time for each request. The module
+//! `quiet` (ignored by default) adds the bounds of 1 % or 50 µs.
 
 #[path = "../known/mod.rs"]
 mod known;

@@ -43,7 +43,7 @@ pub struct Settings {
     pub ignore_validators: bool,
 }
 
-/// Sends the requests of the archive one after the other, each to both servers at once. Calls
+/// Sends the requests of the archive in their order, each request to both servers at once. Calls
 /// `told` with the number of finished entries and the number of all entries.
 ///
 /// # Errors

@@ -110,7 +110,8 @@ fn remove_left_sockets(folder: &Path) {
         let is_old = age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > NEW));
         let path = file.path();
         if is_old && path.extension().is_some_and(|end| end == "sock") {
-            // A file that is no socket, or a socket in use, stays. Nobody asked for this one.
+            // A file that is no socket, and a socket in use, stays. This is no error, because the
+            // user has not named the file.
             let _ = make_room(&path);
         }
     }

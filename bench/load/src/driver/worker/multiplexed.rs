@@ -226,7 +226,8 @@ impl<O: Observer> Worker<'_, O> {
         self.list(index);
     }
 
-    /// Ends the streams that have waited too long. Returns the earliest deadline of the others.
+    /// Ends the streams that have waited too long. Returns the earliest deadline of the remaining
+    /// streams.
     pub(super) fn time_out_streams(&mut self, index: usize, now: Moment) -> Moment {
         let timeout = self.plan.connection.timeout;
         let mut next = Moment::NEVER;

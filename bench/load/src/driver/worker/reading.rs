@@ -18,7 +18,8 @@ use super::Worker;
 
 /// How many small reads a slow client makes per second.
 const SLOW_READS_A_SECOND: u64 = 50;
-/// For how many nanoseconds without bytes a slow client may read faster afterwards.
+/// After a time without bytes a slow client reads faster, to catch up. It catches up on at most
+/// these nanoseconds.
 const SLOWEST_CATCH_UP: u64 = 100_000_000;
 
 /// The arrival time of bytes (from the kernel's stamp if there is one), and the time of reading
@@ -91,7 +92,8 @@ impl<O: Observer> Worker<'_, O> {
         None
     }
 
-    /// Charges a slow client for the bytes it read. A late timer does not slow the client further.
+    /// Sets the time of a slow client's next read according to the bytes that it has read. A late
+    /// timer does not slow the client further.
     fn charge(&mut self, index: usize, count: usize, now: Moment) {
         let Some(rate) = self.plan.connection.throttle else {
             return;
