@@ -1,5 +1,5 @@
-//! Defines the record of one run. `mehari bench --json` writes it to a file, and other commands
-//! read the file.
+//! Defines the record of one run. `mehari bench -o FILE` saves the record, and other commands read
+//! the file.
 
 use std::collections::BTreeMap;
 

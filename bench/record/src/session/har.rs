@@ -35,7 +35,7 @@ pub struct Creator {
 pub struct Entry {
     #[serde(rename = "startedDateTime", with = "crate::wall_clock")]
     pub started_unix_us: u64,
-    /// The sum of the timings that are not -1.
+    /// The sum of all timings except the values -1.
     pub time: f64,
     pub request: Request,
     pub response: Response,
