@@ -27,6 +27,7 @@ mod httperf;
 mod lua_pool;
 mod manual;
 mod parity;
+mod profile;
 mod record;
 mod records;
 mod reload;
@@ -80,6 +81,12 @@ pub const COMMANDS: &[Command] = &[
         about: "the rung of a script, the reason, and what it costs",
         run: explain::run,
         grammar: explain::ExplainOptions::command,
+    },
+    Command {
+        name: "profile",
+        about: "where Perl's time goes: sample running processes",
+        run: profile::run,
+        grammar: profile::ProfileOptions::command,
     },
     Command {
         name: "drain",

@@ -176,7 +176,8 @@ pub fn message(answer: &Value) -> String {
     )
 }
 
-fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
+/// Sends one line to the server at `named`, or to the only one that runs.
+pub fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
     let mut stream = match named {
         Some(path) => UnixStream::connect(path)
             .map_err(|error| format!("no server answers at {}: {error}", path.display()))?,

@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-compat",
             "mehari-load",
             "mehari-record",
+            "mehari-profile",
         ],
     ),
     (
@@ -84,6 +85,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-fastcgi", &[]),
     ("mehari-text", &[]),
     ("mehari-record", &[]),
+    ("mehari-profile", &[]),
     ("mehari-harness", &[]),
     ("mehari-tests", &["mehari-harness"]),
     (

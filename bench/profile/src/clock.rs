@@ -1,0 +1,217 @@
+//! The processor time of another process, and whether it is on a core at this moment.
+//!
+//! A process that could run and waits for a core stands more often at some places of its code than
+//! at others (after a system call), so its looks must not count as processor time. perf's clock of
+//! a task tells; the kernel's other clocks of other processes stand still between two ticks.
+#![allow(unsafe_code)] // perf_event_open(2)
+
+use rustix::process::{sched_getaffinity, sched_setaffinity, CpuSet};
+use std::fs::File;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
+use std::time::Instant;
+
+/// Keeps the sampler off the core of the process at which it looks next. A sampler that displaces
+/// the process would see it waiting, and more often in some of its code than in other.
+pub struct Aside {
+    /// The cores on which this thread may run.
+    allowed: Vec<usize>,
+    avoided: Option<usize>,
+}
+
+impl Aside {
+    pub fn new() -> Aside {
+        let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+        Aside {
+            allowed: (0..CpuSet::MAX_CPU)
+                .filter(|&core| set.is_set(core))
+                .collect(),
+            avoided: None,
+        }
+    }
+
+    /// Whether there is no other core: then a process never runs during a look.
+    pub fn is_impossible(&self) -> bool {
+        self.allowed.len() < 2
+    }
+
+    pub fn avoid(&mut self, core: Option<usize>) {
+        if core == self.avoided || self.is_impossible() {
+            return;
+        }
+        let mut set = CpuSet::new();
+        for &one in self.allowed.iter().filter(|&&one| Some(one) != core) {
+            set.set(one);
+        }
+        if sched_setaffinity(None, &set).is_ok() {
+            self.avoided = core;
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.avoid(None);
+    }
+}
+
+/// The times of a process since it came under observation.
+pub struct ProcessorClock {
+    counter: Option<OwnedFd>,
+    times: Option<File>,
+    stat: Option<File>,
+    since: Instant,
+    until: Instant,
+    first: ProcessorTimes,
+    last: ProcessorTimes,
+}
+
+/// In nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct ProcessorTimes {
+    cpu: u64,
+    /// Waiting for a core.
+    queue: u64,
+}
+
+impl ProcessorClock {
+    pub fn of(pid: u32) -> ProcessorClock {
+        let mut clock = ProcessorClock {
+            counter: task_clock(pid),
+            times: File::open(format!("/proc/{pid}/schedstat")).ok(),
+            stat: File::open(format!("/proc/{pid}/task/{pid}/stat")).ok(),
+            since: Instant::now(),
+            until: Instant::now(),
+            first: ProcessorTimes::default(),
+            last: ProcessorTimes::default(),
+        };
+        clock.read();
+        clock.first = clock.last;
+        clock
+    }
+
+    /// Keeps the times of this moment. A process that has ended keeps its last ones.
+    pub fn read(&mut self) {
+        if let Some(times) = self.times() {
+            self.until = Instant::now();
+            self.last = times;
+        }
+    }
+
+    fn times(&self) -> Option<ProcessorTimes> {
+        let mut line = [0; 80];
+        let length = self.times.as_ref()?.read_at(&mut line, 0).ok()?;
+        let text = std::str::from_utf8(&line[..length]).ok()?;
+        let mut numbers = text
+            .split_ascii_whitespace()
+            .map_while(|word| word.parse().ok());
+        Some(ProcessorTimes {
+            cpu: numbers.next()?,
+            queue: numbers.next()?,
+        })
+    }
+
+    /// Counts up while the process is on a core: if it differs between two calls, the process was.
+    /// None: the kernel does not tell (perf_event_paranoid, seccomp).
+    pub fn count(&self) -> Option<u64> {
+        let mut count = [0; 8];
+        let length = rustix::io::read(self.counter.as_ref()?, &mut count).ok()?;
+        (length == count.len()).then(|| u64::from_ne_bytes(count))
+    }
+
+    /// The core on which the process runs or ran last: field 39 of proc_pid_stat(5).
+    pub fn core(&self) -> Option<usize> {
+        let mut line = [0; 1024];
+        let length = self.stat.as_ref()?.read_at(&mut line, 0).ok()?;
+        let text = String::from_utf8_lossy(&line[..length]);
+        let after_name = text.rsplit_once(") ")?.1;
+        after_name.split(' ').nth(36)?.parse().ok()
+    }
+
+    /// Seconds on a core.
+    pub fn cpu_seconds(&self) -> f64 {
+        self.last.cpu.saturating_sub(self.first.cpu) as f64 / 1e9
+    }
+
+    /// Seconds for which the process was there.
+    pub fn present_seconds(&self) -> f64 {
+        (self.until - self.since).as_secs_f64()
+    }
+
+    /// Seconds of waiting for one.
+    pub fn queue_seconds(&self) -> f64 {
+        self.last.queue.saturating_sub(self.first.queue) as f64 / 1e9
+    }
+}
+
+/// The beginning of `struct perf_event_attr`, as long as the first kernels had it.
+#[repr(C)]
+#[derive(Default)]
+struct PerfAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    more: u64,
+}
+
+const PERF_TYPE_SOFTWARE: u32 = 1;
+const PERF_COUNT_SW_TASK_CLOCK: u64 = 1;
+/// Not the kernel's part, which needs more rights.
+const USER_ONLY: u64 = 1 << 5 | 1 << 6;
+
+/// perf's clock of a process.
+fn task_clock(pid: u32) -> Option<OwnedFd> {
+    let attributes = PerfAttributes {
+        kind: PERF_TYPE_SOFTWARE,
+        size: size_of::<PerfAttributes>() as u32,
+        config: PERF_COUNT_SW_TASK_CLOCK,
+        flags: USER_ONLY,
+        ..PerfAttributes::default()
+    };
+    const ANY_CORE: libc::c_int = -1;
+    const NO_GROUP: libc::c_int = -1;
+    const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    let (attributes, pid) = (&raw const attributes, pid as libc::pid_t);
+    // SAFETY: the kernel reads `size` bytes of the attributes, which live through the call.
+    let opened = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            attributes,
+            pid,
+            ANY_CORE,
+            NO_GROUP,
+            CLOSE_ON_EXEC,
+        )
+    };
+    let opened = RawFd::try_from(opened).ok().filter(|&opened| opened >= 0)?;
+    // SAFETY: the descriptor is new, and nobody else has it.
+    Some(unsafe { OwnedFd::from_raw_fd(opened) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_time_goes_on_while_this_process_computes() {
+        let mut clock = ProcessorClock::of(std::process::id());
+        let sum: u64 = (0..30_000_000u64).map(std::hint::black_box).sum();
+        clock.read();
+        assert!(clock.cpu_seconds() > 0.0, "{sum}");
+        assert!(clock.present_seconds() > 0.0);
+        assert!(clock.core().is_some());
+    }
+
+    #[test]
+    fn process_that_does_not_exist_has_no_time() {
+        let mut clock = ProcessorClock::of(u32::MAX >> 4);
+        clock.read();
+        assert_eq!((clock.count(), clock.core()), (None, None));
+    }
+}

@@ -1,0 +1,31 @@
+//! A sampling profiler for perl that works from outside the process.
+//!
+//! [`Sampler`] reads the call stacks of Perl processes at a rate, with process_vm_readv(2), and
+//! never stops a process. [`Profile`] is what it saw; [`output`] writes a profile as text. The
+//! places of perl's structures come from perl's own headers ([`layout`]). The command `mehari
+//! profile` chooses the processes.
+#![warn(
+    clippy::missing_errors_doc,
+    clippy::missing_panics_doc,
+    clippy::missing_safety_doc
+)]
+
+mod activity;
+mod builtin;
+mod clock;
+mod error;
+mod foreign;
+mod image;
+pub mod layout;
+mod memory;
+mod names;
+pub mod output;
+mod process;
+mod profile;
+mod sampler;
+mod stack;
+
+pub use error::ProfileError;
+pub use process::PerlProcess;
+pub use profile::{FrameKind, FrameLabel, Observation, Profile, SamplingFacts};
+pub use sampler::{Sampler, SamplingPlan};

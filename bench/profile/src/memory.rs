@@ -1,0 +1,128 @@
+//! Reads another process's memory without stopping it.
+#![allow(unsafe_code)] // process_vm_readv(2)
+
+use std::io;
+
+/// A process whose memory is read. Addresses are the process's own; a wrong one is an error and
+/// harms neither side.
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessMemory {
+    pid: u32,
+}
+
+/// The most parts that one call of the kernel takes.
+const MOST_PARTS: usize = 1024;
+
+/// Addresses below are never mapped. A null pointer fails here, without a call of the kernel.
+const LOWEST: u64 = 4096;
+
+impl ProcessMemory {
+    pub fn of(pid: u32) -> ProcessMemory {
+        ProcessMemory { pid }
+    }
+
+    /// Fills `into` from `address`.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> io::Result<()> {
+        let length = into.len();
+        self.read_parts(&[(address, length)], into)
+    }
+
+    /// Fills `into` from the parts (address and length), one after the other in this order.
+    pub fn read_parts(&self, parts: &[(u64, usize)], into: &mut [u8]) -> io::Result<()> {
+        let mut done = 0;
+        for some in parts.chunks(MOST_PARTS) {
+            let length: usize = some.iter().map(|part| part.1).sum();
+            let room = into.get_mut(done..done + length);
+            let room = room.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+            self.read_some(some, room)?;
+            done += length;
+        }
+        Ok(())
+    }
+
+    pub fn number(&self, address: u64) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.read(address, &mut bytes)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// Reads a text that a zero byte ends, at most `most` bytes of it.
+    pub fn text(&self, address: u64, most: usize) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        while text.len() < most {
+            // A piece ends at a multiple of its size, so it never reaches into an unmapped page.
+            let at = address.saturating_add(text.len() as u64);
+            let mut piece = [0; 64];
+            let piece = &mut piece[..64 - (at % 64) as usize];
+            self.read(at, piece)?;
+            if let Some(end) = piece.iter().position(|&byte| byte == 0) {
+                text.extend_from_slice(&piece[..end]);
+                return Ok(text);
+            }
+            text.extend_from_slice(piece);
+        }
+        text.truncate(most);
+        Ok(text)
+    }
+
+    fn read_some(&self, parts: &[(u64, usize)], into: &mut [u8]) -> io::Result<()> {
+        if parts.iter().any(|part| part.0 < LOWEST) {
+            return Err(io::Error::from_raw_os_error(libc::EFAULT));
+        }
+        let length = into.len();
+        let here = libc::iovec {
+            iov_base: into.as_mut_ptr().cast(),
+            iov_len: length,
+        };
+        let there: Vec<libc::iovec> = parts
+            .iter()
+            .map(|part| libc::iovec {
+                iov_base: part.0 as *mut libc::c_void,
+                iov_len: part.1,
+            })
+            .collect();
+        let pid = self.pid as libc::pid_t;
+        // SAFETY: `here` describes `into`, which lives through the call and is only written up to
+        // its length. The kernel checks the addresses of the other process.
+        let read = unsafe {
+            libc::process_vm_readv(
+                pid,
+                &here,
+                1,
+                there.as_ptr(),
+                there.len() as libc::c_ulong,
+                0,
+            )
+        };
+        match usize::try_from(read) {
+            Ok(read) if read == length => Ok(()),
+            Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+            Err(_) => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_to_its_end_across_pieces() {
+        let mut bytes = vec![b'x'; 200];
+        bytes[150] = 0;
+        let memory = ProcessMemory::of(std::process::id());
+        let text = memory
+            .text(bytes.as_ptr() as u64, 1000)
+            .expect("own memory");
+        assert_eq!(text, &bytes[..150]);
+        let cut = memory.text(bytes.as_ptr() as u64, 70).expect("own memory");
+        assert_eq!(cut.len(), 70);
+    }
+
+    #[test]
+    fn false_address_is_an_error() {
+        let memory = ProcessMemory::of(std::process::id());
+        assert!(memory.number(8).is_err());
+        assert!(memory.number(u64::MAX - 3).is_err());
+    }
+}

@@ -1,0 +1,343 @@
+//! From the addresses of a look to names: subs, files, lines, XS subs.
+//!
+//! perl uses freed memory again, so an address alone names nothing for long. The cache keeps the
+//! bytes behind each address and reads all of them again, in one call of the kernel, for each look.
+
+use crate::process::PerlProcess;
+use crate::profile::{FrameKind, FrameLabel};
+use crate::stack::{int, word, Call, CallKind, CallStack};
+use std::collections::HashMap;
+use std::io;
+use std::rc::Rc;
+
+/// The memory behind an address: the head of an SV and its body, or a statement.
+#[derive(Clone, PartialEq, Eq)]
+struct SeenBytes {
+    parts: [(u64, usize); 2],
+    bytes: Vec<u8>,
+}
+
+/// A statement's place in the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SourcePlace {
+    file: Rc<str>,
+    line: u32,
+}
+
+/// A sub as the cache knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct NamedCode {
+    name: Rc<str>,
+    is_xs: bool,
+}
+
+/// The names of one process.
+#[derive(Default)]
+pub struct NameCache {
+    codes: HashMap<u64, (SeenBytes, NamedCode)>,
+    statements: HashMap<u64, (SeenBytes, SourcePlace)>,
+}
+
+const LONGEST_NAME: usize = 1000;
+const LONGEST_FILE: usize = 4096;
+/// The entries after which a cache starts anew: a process that compiles texts makes new ones.
+const MOST_ENTRIES: usize = 100_000;
+
+impl NameCache {
+    /// Names the frames of a look, the innermost first.
+    pub fn name(
+        &mut self,
+        process: &PerlProcess,
+        stack: &CallStack,
+    ) -> io::Result<Vec<FrameLabel>> {
+        self.forget_changed(process, &stack.calls);
+        stack
+            .calls
+            .iter()
+            .map(|call| self.frame(process, call))
+            .collect()
+    }
+
+    fn frame(&mut self, process: &PerlProcess, call: &Call) -> io::Result<FrameLabel> {
+        let place = self.place(process, call.statement)?;
+        let name = match call.kind {
+            CallKind::Sub => self.code(process, call.code)?.name.to_string(),
+            CallKind::Require => format!("(file {})", place.file),
+            CallKind::EvalText => "(eval of a text)".to_owned(),
+            CallKind::SortBlock => "(sort block)".to_owned(),
+            CallKind::Main => "(main program)".to_owned(),
+        };
+        Ok(FrameLabel {
+            name,
+            file: place.file.to_string(),
+            line: place.line,
+            kind: FrameKind::Perl,
+        })
+    }
+
+    /// The XS sub that runs, if the look found one above the argument stack.
+    pub fn xs_sub(&mut self, process: &PerlProcess, above: &[u64]) -> Option<String> {
+        above.iter().find_map(|&address| {
+            let code = self.callee(process, address)?;
+            let named = self.code(process, code).ok()?;
+            named.is_xs.then(|| named.name.to_string())
+        })
+    }
+
+    /// Drops every entry of these calls whose memory has changed.
+    fn forget_changed(&mut self, process: &PerlProcess, calls: &[Call]) {
+        if self.codes.len() + self.statements.len() > MOST_ENTRIES {
+            *self = NameCache::default();
+        }
+        let codes = calls.iter().filter_map(|call| self.codes.get(&call.code));
+        let statements = calls
+            .iter()
+            .filter_map(|call| self.statements.get(&call.statement));
+        let seen: Vec<&SeenBytes> = codes
+            .map(|it| &it.0)
+            .chain(statements.map(|it| &it.0))
+            .collect();
+        let parts = seen
+            .iter()
+            .flat_map(|it| it.parts)
+            .filter(|part| part.1 > 0);
+        let parts: Vec<(u64, usize)> = parts.collect();
+        let mut bytes = vec![0; parts.iter().map(|part| part.1).sum()];
+        let is_read = process.memory.read_parts(&parts, &mut bytes).is_ok();
+        let mut at = 0;
+        let mut is_same = is_read;
+        for one in seen {
+            let end = at + one.bytes.len();
+            is_same = is_same && bytes.get(at..end) == Some(&one.bytes[..]);
+            at = end;
+        }
+        if !is_same {
+            for call in calls {
+                self.codes.remove(&call.code);
+                self.statements.remove(&call.statement);
+            }
+        }
+    }
+
+    fn place(&mut self, process: &PerlProcess, statement: u64) -> io::Result<SourcePlace> {
+        if let Some((_, place)) = self.statements.get(&statement) {
+            return Ok(place.clone());
+        }
+        let layout = &*process.layout;
+        let bytes = read(process, statement, layout.statement_size)?;
+        let file = match word(&bytes, layout.cop_file) {
+            0 => Vec::new(),
+            at if layout.threads == 1 => process.memory.text(at, LONGEST_FILE)?,
+            glob => glob_name(process, glob)?.1.split_off_prefix(),
+        };
+        let file = String::from_utf8_lossy(&file);
+        let place = SourcePlace {
+            file: short_eval(&file).into(),
+            line: int(&bytes, layout.statement_line) as u32,
+        };
+        let seen = SeenBytes {
+            parts: [(statement, bytes.len()), (0, 0)],
+            bytes,
+        };
+        self.statements.insert(statement, (seen, place.clone()));
+        Ok(place)
+    }
+
+    fn code(&mut self, process: &PerlProcess, code: u64) -> io::Result<NamedCode> {
+        if let Some((_, named)) = self.codes.get(&code) {
+            return Ok(named.clone());
+        }
+        let layout = &*process.layout;
+        let head = read(process, code, layout.sv_size)?;
+        if type_of(process, &head) != layout.sv_code {
+            return Err(io::Error::from_raw_os_error(libc::EFAULT));
+        }
+        let at = word(&head, layout.sv_body);
+        let body = read(process, at, layout.code_size)?;
+        let flags = int(&body, layout.code_flags) as u32 as usize;
+        let is_xs = flags & layout.code_xs != 0;
+        let named = NamedCode {
+            name: self.code_name(process, &body, flags)?.into(),
+            is_xs,
+        };
+        let seen = SeenBytes {
+            parts: [(code, head.len()), (at, body.len())],
+            bytes: [head, body].concat(),
+        };
+        self.codes.insert(code, (seen, named.clone()));
+        Ok(named)
+    }
+
+    /// `Package::name`; of an anonymous sub also the place of its first statement.
+    fn code_name(
+        &mut self,
+        process: &PerlProcess,
+        body: &[u8],
+        flags: usize,
+    ) -> io::Result<String> {
+        let layout = &*process.layout;
+        let at = word(body, layout.code_name);
+        if flags & layout.code_named != 0 {
+            let package = package_name(process, word(body, layout.code_package));
+            return Ok(format!("{package}::{}", key_text(process, at)?));
+        }
+        if at == 0 {
+            return Ok("(sub without a name)".to_owned());
+        }
+        let (package, name) = glob_name(process, at)?;
+        if name.0 == b"__ANON__" && flags & layout.code_xs == 0 {
+            if let Some(place) = self.first_place(process, word(body, layout.code_start)) {
+                let file = place.file.rsplit('/').next().unwrap_or_default();
+                return Ok(format!("{package}::__ANON__[{file}:{}]", place.line));
+            }
+        }
+        Ok(format!("{package}::{}", String::from_utf8_lossy(&name.0)))
+    }
+
+    fn first_place(&mut self, process: &PerlProcess, start: u64) -> Option<SourcePlace> {
+        let op = usize::from(op_type(process, start).ok()?);
+        let layout = &*process.layout;
+        let is_statement = op == layout.op_next_statement || op == layout.op_debug_statement;
+        if is_statement {
+            self.place(process, start).ok()
+        } else {
+            None
+        }
+    }
+
+    /// What perl calls through this value: the code itself, a glob's, or a reference's.
+    fn callee(&self, process: &PerlProcess, value: u64) -> Option<u64> {
+        let layout = &*process.layout;
+        let head = read(process, value, layout.sv_size).ok()?;
+        let kind = type_of(process, &head);
+        let union = word(&head, layout.sv_union);
+        if kind == layout.sv_code {
+            return Some(value);
+        }
+        if kind == layout.sv_glob {
+            return process.memory.number(union + layout.glob_code as u64).ok();
+        }
+        let flags = int(&head, layout.sv_flags) as u32 as usize;
+        (flags & layout.sv_reference != 0).then_some(union)
+    }
+}
+
+/// The type of an op.
+pub fn op_type(process: &PerlProcess, op: u64) -> io::Result<u16> {
+    let layout = &*process.layout;
+    let bytes = read(process, op, layout.op_size)?;
+    let two = [bytes[layout.op_type], bytes[layout.op_type + 1]];
+    Ok(u16::from_ne_bytes(two) & layout.op_type_mask)
+}
+
+/// A glob's name, as bytes.
+struct GlobName(Vec<u8>);
+
+impl GlobName {
+    /// The file of the glob `_<FILE`.
+    fn split_off_prefix(self) -> Vec<u8> {
+        match self.0.strip_prefix(b"_<") {
+            Some(file) => file.to_vec(),
+            None => self.0,
+        }
+    }
+}
+
+/// The package and the name of a glob.
+fn glob_name(process: &PerlProcess, glob: u64) -> io::Result<(String, GlobName)> {
+    let layout = &*process.layout;
+    let head = read(process, glob, layout.sv_size)?;
+    if type_of(process, &head) != layout.sv_glob {
+        return Err(io::Error::from_raw_os_error(libc::EFAULT));
+    }
+    let body = read(process, word(&head, layout.sv_body), layout.glob_size)?;
+    let name = key_text(process, word(&body, layout.glob_name))?;
+    let package = package_name(process, word(&body, layout.glob_package));
+    Ok((package, GlobName(name.into_bytes())))
+}
+
+/// The name of a package's hash; `?` if it has none any more.
+fn package_name(process: &PerlProcess, hash: u64) -> String {
+    read_package_name(process, hash).unwrap_or_else(|_| "?".to_owned())
+}
+
+fn read_package_name(process: &PerlProcess, hash: u64) -> io::Result<String> {
+    let layout = &*process.layout;
+    let nothing = || io::Error::from_raw_os_error(libc::EFAULT);
+    let head = read(process, hash, layout.sv_size)?;
+    let flags = int(&head, layout.sv_flags) as u32 as usize;
+    if type_of(process, &head) != layout.sv_hash || flags & layout.hash_has_aux == 0 {
+        return Err(nothing());
+    }
+    let body = word(&head, layout.sv_body);
+    let aux = if layout.hash_aux_in_body != 0 {
+        body + layout.hash_aux_in_body as u64
+    } else {
+        let maximum = process.memory.number(body + layout.hash_maximum as u64)?;
+        let after = maximum
+            .checked_add(1)
+            .and_then(|count| count.checked_mul(8));
+        let array = word(&head, layout.sv_union);
+        after
+            .and_then(|after| array.checked_add(after))
+            .ok_or_else(nothing)?
+    };
+    let aux = read(process, aux, layout.aux_size)?;
+    let name = word(&aux, layout.aux_name);
+    let name = match int(&aux, layout.aux_name_count) {
+        0 => name,
+        _ => process.memory.number(name)?, // the first of several
+    };
+    key_text(process, name)
+}
+
+/// The text of a hash key (HEK). Text that is not UTF-8 is Latin-1.
+fn key_text(process: &PerlProcess, key: u64) -> io::Result<String> {
+    let layout = &*process.layout;
+    let length = int(&read(process, key + layout.key_length as u64, 4)?, 0);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if length > LONGEST_NAME {
+        return Err(io::Error::from_raw_os_error(libc::EFAULT));
+    }
+    // A zero byte and the flags follow the text.
+    let bytes = read(process, key + layout.key_text as u64, length + 2)?;
+    let text = &bytes[..length];
+    if usize::from(bytes[length + 1]) & layout.key_utf8 != 0 {
+        return Ok(String::from_utf8_lossy(text).into_owned());
+    }
+    Ok(text.iter().map(|&byte| char::from(byte)).collect())
+}
+
+fn type_of(process: &PerlProcess, head: &[u8]) -> usize {
+    let layout = &*process.layout;
+    int(head, layout.sv_flags) as u32 as usize & layout.sv_type_mask
+}
+
+fn read(process: &PerlProcess, address: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    process.memory.read(address, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// `(eval 17)` is `(eval)`: else the same text would be another file each time.
+fn short_eval(file: &str) -> String {
+    let number = file
+        .strip_prefix("(eval ")
+        .and_then(|rest| rest.strip_suffix(')'));
+    match number {
+        Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => "(eval)".to_owned(),
+        _ => file.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_eval;
+
+    #[test]
+    fn evals_of_a_text_share_one_name() {
+        assert_eq!(short_eval("(eval 17)"), "(eval)");
+        assert_eq!(short_eval("(eval a)"), "(eval a)");
+        assert_eq!(short_eval("/x/(eval 17)"), "/x/(eval 17)");
+    }
+}

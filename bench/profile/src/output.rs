@@ -1,0 +1,5 @@
+//! Profiles as text.
+
+mod text;
+
+pub use text::text;

@@ -1,0 +1,163 @@
+//! The report on a terminal: the sampling, then the top by sub and by line.
+
+use crate::profile::{FrameKind, Profile};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// Observations of something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct SampleTally {
+    /// In which it was on a core, and nothing that it called.
+    own_cpu: u64,
+    cpu: u64,
+    own_wall: u64,
+    wall: u64,
+}
+
+/// Writes the report; each table has at most `rows` lines.
+pub fn text(profile: &Profile, rows: usize) -> String {
+    let mut out = String::new();
+    facts(profile, &mut out);
+    if profile.observations.is_empty() {
+        out.push_str("nothing ran: no samples\n");
+        return out;
+    }
+    let subs = tallies(profile, |frame| {
+        let label = &profile.frames[frame as usize];
+        let mark = match label.kind {
+            FrameKind::Perl | FrameKind::Wait => String::new(),
+            kind => format!(" ({})", kind.word()),
+        };
+        Some(format!("{}{mark}", shown(&label.name)))
+    });
+    table(profile, "sub", &subs, rows, &mut out);
+    let lines = tallies(profile, |frame| {
+        let label = &profile.frames[frame as usize];
+        (label.kind == FrameKind::Perl).then(|| format!("{}:{}", shown(&label.file), label.line))
+    });
+    table(profile, "line", &lines, rows, &mut out);
+    out
+}
+
+fn facts(profile: &Profile, out: &mut String) {
+    let facts = &profile.facts;
+    let _ = writeln!(
+        out,
+        "{} samples of {} in {:.1} s at {:.0} Hz ({}): {:.2} s on a core, {:.2} s waiting for one",
+        profile.observations.len(),
+        counted(facts.processes, "process"),
+        facts.seconds,
+        facts.rate,
+        facts.perls.join(", "),
+        facts.cpu_seconds,
+        facts.queue_seconds,
+    );
+    let mut notes = Vec::new();
+    for (count, what) in [
+        (facts.idle, "of idle workers"),
+        (facts.other, "of other requests"),
+        (facts.torn, "discarded: the stack changed during the read"),
+        (facts.unnamed, "discarded: a name had gone"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{count} {what}"));
+        }
+    }
+    if facts.ended > 0 {
+        notes.push(format!(
+            "{} ended",
+            counted(facts.ended as usize, "process")
+        ));
+    }
+    if !notes.is_empty() {
+        let _ = writeln!(out, "besides: {}", notes.join("; "));
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}es"),
+    }
+}
+
+/// Counts the observations by name. Of a stack the innermost frame with a name gets its own time.
+fn tallies(profile: &Profile, name: impl Fn(u32) -> Option<String>) -> Vec<(String, SampleTally)> {
+    let mut tallies: HashMap<String, SampleTally> = HashMap::new();
+    for (stack, (cpu, wall)) in weights(profile) {
+        let mut seen = HashSet::new();
+        for &frame in profile.stacks[stack as usize].iter().rev() {
+            let Some(name) = name(frame) else { continue };
+            let is_own = seen.is_empty();
+            if seen.insert(name.clone()) {
+                let tally = tallies.entry(name).or_default();
+                tally.cpu += cpu;
+                tally.wall += wall;
+                tally.own_cpu += if is_own { cpu } else { 0 };
+                tally.own_wall += if is_own { wall } else { 0 };
+            }
+        }
+    }
+    let mut tallies: Vec<_> = tallies.into_iter().collect();
+    tallies.sort_by(|one, other| {
+        let key = |it: &SampleTally| (it.own_cpu, it.own_wall, it.wall);
+        key(&other.1)
+            .cmp(&key(&one.1))
+            .then_with(|| one.0.cmp(&other.0))
+    });
+    tallies
+}
+
+/// For each stack the observations on a core and all observations.
+fn weights(profile: &Profile) -> HashMap<u32, (u64, u64)> {
+    let mut weights: HashMap<u32, (u64, u64)> = HashMap::new();
+    for seen in &profile.observations {
+        let weight = weights.entry(seen.stack).or_default();
+        weight.0 += u64::from(seen.is_running);
+        weight.1 += 1;
+    }
+    weights
+}
+
+fn table(
+    profile: &Profile,
+    what: &str,
+    all: &[(String, SampleTally)],
+    rows: usize,
+    out: &mut String,
+) {
+    let running = profile.running() as f64;
+    let share = |count: u64| 100.0 * count as f64 / running.max(1.0);
+    let (cpu, wall) = (profile.cpu_weight(), profile.wall_weight());
+    let _ = writeln!(
+        out,
+        "\n{:>7} {:>8} {:>8} {:>8} {:>8}  {what}",
+        "own cpu", "own cpu", "cpu", "own wall", "wall"
+    );
+    for (name, tally) in all.iter().take(rows) {
+        let _ = writeln!(
+            out,
+            "{:>6.1}% {:>8.3} {:>8.3} {:>8.3} {:>8.3}  {name}",
+            share(tally.own_cpu),
+            tally.own_cpu as f64 * cpu,
+            tally.cpu as f64 * cpu,
+            tally.own_wall as f64 * wall,
+            tally.wall as f64 * wall,
+        );
+    }
+    if all.len() > rows {
+        let _ = writeln!(out, "{:>36}  and {} more", "", all.len() - rows);
+    }
+}
+
+/// A name from the process, without characters that a terminal would obey.
+fn shown(name: &str) -> String {
+    let plain = |mark: char| {
+        if mark.is_control() {
+            mark.escape_default().collect()
+        } else {
+            String::from(mark)
+        }
+    };
+    name.chars().map(plain).collect()
+}

@@ -1,0 +1,249 @@
+//! A process with a perl in it: where the interpreter's variables are, and the perl's layout.
+
+use crate::error::ProfileError;
+use crate::foreign;
+use crate::image::{self, MappedImage, ObjectFile};
+use crate::layout::{self, PerlLayout};
+use crate::memory::ProcessMemory;
+use std::io;
+use std::sync::Arc;
+
+/// The addresses of the interpreter's variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterpreterVariables {
+    pub op: u64,
+    pub statement: u64,
+    pub stack_info: u64,
+    pub stack: u64,
+}
+
+/// A process whose interpreter was found.
+#[derive(Clone)]
+pub struct PerlProcess {
+    pub pid: u32,
+    pub layout: Arc<PerlLayout>,
+    pub op_names: Arc<Vec<String>>,
+    /// Whether the process has the server's own modules.
+    pub is_ours: bool,
+    /// Tells this program, at its addresses, from another.
+    first_mapping: String,
+    pub(crate) variables: InterpreterVariables,
+    pub(crate) memory: ProcessMemory,
+}
+
+/// The images of a process that matter.
+struct PerlImages {
+    perl: MappedImage,
+    perl_file: ObjectFile,
+    ours: Option<ObjectFile>,
+}
+
+impl PerlProcess {
+    /// Finds the interpreter of a process.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn open(pid: u32) -> Result<PerlProcess, ProfileError> {
+        let images = images(pid)?;
+        let layout = layout_of(pid, &images)?;
+        let memory = ProcessMemory::of(pid);
+        let variables = variables(pid, &images, &layout, memory)?;
+        Ok(PerlProcess {
+            pid,
+            op_names: Arc::new(op_names(&images, memory)),
+            layout: Arc::new(layout),
+            is_ours: images.ours.is_some(),
+            first_mapping: image::first_mapping(pid).unwrap_or_default(),
+            variables,
+            memory,
+        })
+    }
+
+    /// The same perl in a process that this one forked. None: it is another program.
+    pub fn forked(&self, pid: u32) -> Option<PerlProcess> {
+        if image::first_mapping(pid)? != self.first_mapping {
+            return None;
+        }
+        let mut other = self.clone();
+        other.pid = pid;
+        other.memory = ProcessMemory::of(pid);
+        Some(other)
+    }
+
+    /// The name of an op, such as `match`.
+    pub fn op_name(&self, op: u16) -> Option<&str> {
+        self.op_names.get(usize::from(op)).map(String::as_str)
+    }
+}
+
+/// What an error of the kernel says about a process.
+fn failure(pid: u32, error: &io::Error) -> ProfileError {
+    match error.raw_os_error() {
+        Some(libc::ESRCH | libc::ENOENT) => ProfileError::NoProcess(pid),
+        Some(libc::EPERM | libc::EACCES) => ProfileError::Forbidden(pid),
+        _ => ProfileError::NoInterpreter { pid },
+    }
+}
+
+fn images(pid: u32) -> Result<PerlImages, ProfileError> {
+    let all = MappedImage::of_process(pid).map_err(|error| failure(pid, &error))?;
+    if all.is_empty() {
+        return Err(not_perl(pid));
+    }
+    let mut found = None;
+    let mut ours = None;
+    let mut unreadable = None;
+    let mut stripped = None;
+    for image in all {
+        let file_name = image.name.rsplit('/').next().unwrap_or_default();
+        let may_be_perl = file_name.contains("perl") || found.is_none() && stripped.is_none();
+        if image.name.ends_with("/auto/Mehari/Mehari.so") {
+            ours = image.open().ok();
+        } else if found.is_none() && may_be_perl && !file_name.ends_with(".pl") {
+            match image.open() {
+                Ok(file) if has_interpreter(&image, &file) => found = Some((image, file)),
+                Ok(_) if looks_like_perl(file_name) => stripped = Some(image.name),
+                Ok(_) => {}
+                Err(cause) => unreadable = Some((image.name, cause)),
+            }
+        }
+    }
+    match (found, stripped, unreadable) {
+        (Some((perl, perl_file)), _, _) => Ok(PerlImages {
+            perl,
+            perl_file,
+            ours,
+        }),
+        (None, Some(file), _) => Err(ProfileError::NoSymbol {
+            pid,
+            file,
+            symbol: "PL_curinterp",
+        }),
+        (None, None, Some((file, cause))) => Err(ProfileError::Unreadable {
+            pid,
+            file,
+            cause: cause.to_string(),
+        }),
+        (None, None, None) => Err(not_perl(pid)),
+    }
+}
+
+fn has_interpreter(image: &MappedImage, file: &ObjectFile) -> bool {
+    ["PL_curinterp", "PL_curstackinfo"]
+        .iter()
+        .any(|symbol| image.address(file, symbol).is_some())
+}
+
+/// `perl`, `perl5.36.0`, `libperl.so.5.36`, `debugperl`.
+fn looks_like_perl(file_name: &str) -> bool {
+    let stem = file_name.split(".so").next().unwrap_or_default();
+    let stem =
+        stem.trim_end_matches(|mark: char| mark.is_ascii_digit() || matches!(mark, '.' | '-'));
+    matches!(stem, "perl" | "libperl" | "debugperl")
+}
+
+fn not_perl(pid: u32) -> ProfileError {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let name = match name.trim_end() {
+        "" => "unknown".to_owned(),
+        name => name.escape_default().to_string(),
+    };
+    ProfileError::NotPerl { pid, name }
+}
+
+/// The server's own module has the table of the perl for which it was built. For another process
+/// the table is made with that perl's headers.
+fn layout_of(pid: u32, images: &PerlImages) -> Result<PerlLayout, ProfileError> {
+    let own = images.ours.as_ref().and_then(|file| {
+        let (table, op) = (
+            file.contents(layout::TABLE)?,
+            file.contents(layout::FULL_OP)?,
+        );
+        PerlLayout::parse(&table, &op).ok()
+    });
+    let layout = match own {
+        Some(layout) => Ok(layout),
+        None => foreign::layout(pid, &images.perl.name),
+    };
+    let layout = layout.and_then(|layout| same_version(layout, images));
+    layout.map_err(|reason| ProfileError::NoLayout { pid, reason })
+}
+
+/// Refuses a table of another perl than the one that runs.
+fn same_version(layout: PerlLayout, images: &PerlImages) -> Result<PerlLayout, String> {
+    let byte = |symbol| {
+        let bytes = images.perl_file.contents(symbol)?;
+        bytes.first().map(|&byte| usize::from(byte))
+    };
+    let (Some(major), Some(minor), Some(patch)) = (
+        byte("PL_revision"),
+        byte("PL_version"),
+        byte("PL_subversion"),
+    ) else {
+        return Ok(layout);
+    };
+    if (major, minor, patch) == layout.version_parts() {
+        return Ok(layout);
+    }
+    Err(format!(
+        "it is perl {major}.{minor}.{patch} and the headers found are those of {}",
+        layout.version_text()
+    ))
+}
+
+fn variables(
+    pid: u32,
+    images: &PerlImages,
+    layout: &PerlLayout,
+    memory: ProcessMemory,
+) -> Result<InterpreterVariables, ProfileError> {
+    let address = |symbol: &'static str| {
+        let found = images.perl.address(&images.perl_file, symbol);
+        found.ok_or_else(|| ProfileError::NoSymbol {
+            pid,
+            file: images.perl.name.clone(),
+            symbol,
+        })
+    };
+    if layout.multiplicity == 0 {
+        return Ok(InterpreterVariables {
+            op: address("PL_op")?,
+            statement: address("PL_curcop")?,
+            stack_info: address("PL_curstackinfo")?,
+            stack: address("PL_stack_sp")?,
+        });
+    }
+    let at = memory
+        .number(address("PL_curinterp")?)
+        .map_err(|error| failure(pid, &error))?;
+    if at == 0 {
+        return Err(ProfileError::NoInterpreter { pid });
+    }
+    Ok(InterpreterVariables {
+        op: at + layout.interpreter_op as u64,
+        statement: at + layout.interpreter_statement as u64,
+        stack_info: at + layout.interpreter_stack_info as u64,
+        stack: at + layout.interpreter_stack as u64,
+    })
+}
+
+/// Perls have less than 512 kinds of ops, as the type has nine bits.
+const MOST_OPS: u64 = 512;
+
+/// Reads perl's own table of names. Empty if there is none.
+fn op_names(images: &PerlImages, memory: ProcessMemory) -> Vec<String> {
+    let symbol = "PL_op_name";
+    let size = images
+        .perl_file
+        .contents(symbol)
+        .map_or(0, |bytes| bytes.len() as u64);
+    let Some(table) = images.perl.address(&images.perl_file, symbol) else {
+        return Vec::new();
+    };
+    let count = (size / 8).min(MOST_OPS);
+    let name = |index: u64| memory.text(memory.number(table + 8 * index)?, 40);
+    let names = (0..count).map(|index| name(index).unwrap_or_default());
+    names
+        .map(|name| String::from_utf8_lossy(&name).into_owned())
+        .collect()
+}

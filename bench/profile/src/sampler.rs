@@ -1,0 +1,297 @@
+//! Looks at processes at a rate, for a time.
+
+use crate::activity::{Activity, ActivityWatch};
+use crate::builtin;
+use crate::clock::{Aside, ProcessorClock};
+use crate::error::ProfileError;
+use crate::names::{op_type, NameCache};
+use crate::process::PerlProcess;
+use crate::profile::{FrameKind, FrameLabel, Observation, Profile};
+use crate::stack::{look, CallStack, LookFailure};
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+/// How long and how often to look.
+pub struct SamplingPlan {
+    pub duration: Duration,
+    /// Looks a second at each process.
+    pub rate: f64,
+}
+
+/// Where the processes to look at come from. Called again and again, because workers come and go.
+pub type ProcessFinder<'f> = dyn FnMut() -> Vec<u32> + 'f;
+
+/// A process under observation.
+struct Subject {
+    process: PerlProcess,
+    activity: ActivityWatch,
+    names: NameCache,
+    clock: ProcessorClock,
+    failures: u32,
+    /// When to look next, from the start.
+    due: Duration,
+}
+
+pub struct Sampler {
+    subjects: HashMap<u32, Subject>,
+    /// Processes that are no perl.
+    strangers: HashSet<u32>,
+    profile: Profile,
+    perls: HashSet<String>,
+    /// There is one core, so a process never runs during a look: one that could run counts.
+    is_alone: bool,
+}
+
+/// Tries before a look is given up.
+const TRIES: u32 = 20;
+/// Looks in a row that fail before a process counts as another program.
+const MOST_FAILURES: u32 = 50;
+/// How often the finder is asked.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(20);
+
+impl Sampler {
+    /// Starts with these processes.
+    ///
+    /// # Errors
+    /// One of them cannot be profiled.
+    pub fn new(pids: &[u32]) -> Result<Sampler, ProfileError> {
+        let mut sampler = Sampler {
+            subjects: HashMap::new(),
+            strangers: HashSet::new(),
+            profile: Profile::default(),
+            perls: HashSet::new(),
+            is_alone: false,
+        };
+        for &pid in pids {
+            sampler.add(pid, Duration::ZERO)?;
+        }
+        if sampler.subjects.is_empty() {
+            return Err(ProfileError::Nothing);
+        }
+        Ok(sampler)
+    }
+
+    /// Samples until the time is over, `stop` says so, or every process has ended.
+    pub fn run(
+        mut self,
+        plan: &SamplingPlan,
+        find: &mut ProcessFinder<'_>,
+        stop: &dyn Fn() -> bool,
+    ) -> Profile {
+        let start = Instant::now();
+        let mut random = Irregular(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
+        let mut searched = start;
+        let mut aside = Aside::new();
+        self.is_alone = aside.is_impossible();
+        while let Some((due, pid)) = self.next_due() {
+            if due >= plan.duration || stop() {
+                break;
+            }
+            aside.avoid(
+                self.subjects
+                    .get(&pid)
+                    .and_then(|subject| subject.clock.core()),
+            );
+            std::thread::sleep(due.saturating_sub(start.elapsed()));
+            // Irregular intervals, so that work in step with the clock is not always met or missed.
+            let interval = (0.5 + random.next()) / plan.rate;
+            self.look_at(
+                pid,
+                start.elapsed(),
+                due + Duration::from_secs_f64(interval),
+            );
+            if searched.elapsed() >= SEARCH_INTERVAL {
+                searched = Instant::now();
+                self.follow(find(), start.elapsed());
+            }
+        }
+        self.finish(start.elapsed(), plan.rate)
+    }
+
+    /// The process that is to be looked at next, and when.
+    fn next_due(&self) -> Option<(Duration, u32)> {
+        let all = self
+            .subjects
+            .iter()
+            .map(|(&pid, subject)| (subject.due, pid));
+        all.min()
+    }
+
+    fn add(&mut self, pid: u32, due: Duration) -> Result<(), ProfileError> {
+        let process = match self.fork_of(pid) {
+            Some(process) => process,
+            None => PerlProcess::open(pid)?,
+        };
+        let activity = ActivityWatch::of(pid).map_err(|_| ProfileError::Forbidden(pid))?;
+        self.perls
+            .insert(format!("perl {}", process.layout.version_text()));
+        self.profile.facts.processes += 1;
+        let subject = Subject {
+            process,
+            activity,
+            names: NameCache::default(),
+            clock: ProcessorClock::of(pid),
+            failures: 0,
+            due,
+        };
+        self.subjects.insert(pid, subject);
+        Ok(())
+    }
+
+    /// A process that a known one has forked is known, too, and needs no search.
+    fn fork_of(&self, pid: u32) -> Option<PerlProcess> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
+        let parent = self.subjects.get(&parent.parse().ok()?)?;
+        parent.process.forked(pid)
+    }
+
+    /// Takes up processes that have come. Those that are no perl (a shell that a script started)
+    /// are left alone.
+    fn follow(&mut self, pids: Vec<u32>, now: Duration) {
+        for pid in pids {
+            let is_new = !self.subjects.contains_key(&pid) && !self.strangers.contains(&pid);
+            if is_new && self.add(pid, now).is_err() {
+                self.strangers.insert(pid);
+            }
+        }
+    }
+
+    fn look_at(&mut self, pid: u32, at: Duration, next: Duration) {
+        let Some(subject) = self.subjects.get_mut(&pid) else {
+            return;
+        };
+        subject.due = next.max(at); // looks that were missed are not made up for
+        subject.clock.read();
+        self.profile.facts.looks += 1;
+        match subject.look(&mut self.profile, self.is_alone) {
+            Ok(Seen::Stack(frames, is_running)) => {
+                subject.failures = 0;
+                let stack = self.profile.stack(frames);
+                let at = at.as_micros() as u64;
+                let seen = Observation {
+                    at,
+                    pid,
+                    stack,
+                    is_running,
+                };
+                self.profile.observations.push(seen);
+            }
+            Ok(Seen::Idle) => {
+                subject.failures = 0;
+                self.profile.facts.idle += 1;
+            }
+            Ok(Seen::Nothing) if subject.failures < MOST_FAILURES => subject.failures += 1,
+            Ok(Seen::Nothing) | Err(Vanished) => self.end(pid),
+        }
+    }
+
+    fn end(&mut self, pid: u32) {
+        if let Some(subject) = self.subjects.remove(&pid) {
+            self.profile.facts.ended += 1;
+            self.count_time(&subject);
+        }
+    }
+
+    fn count_time(&mut self, subject: &Subject) {
+        self.profile.facts.cpu_seconds += subject.clock.cpu_seconds();
+        self.profile.facts.queue_seconds += subject.clock.queue_seconds();
+        self.profile.facts.present_seconds += subject.clock.present_seconds();
+    }
+
+    fn finish(mut self, elapsed: Duration, rate: f64) -> Profile {
+        for (_, mut subject) in std::mem::take(&mut self.subjects) {
+            subject.clock.read();
+            self.count_time(&subject);
+        }
+        let facts = &mut self.profile.facts;
+        facts.seconds = elapsed.as_secs_f64();
+        facts.rate = rate;
+        facts.perls = self.perls.into_iter().collect();
+        facts.perls.sort();
+        self.profile
+    }
+}
+
+struct Vanished;
+
+/// What a look at a process gave.
+enum Seen {
+    /// The frames, the outermost first, and whether the process runs.
+    Stack(Vec<FrameLabel>, bool),
+    /// A worker of ours without a request.
+    Idle,
+    /// The look failed and is counted.
+    Nothing,
+}
+
+impl Subject {
+    fn look(&mut self, profile: &mut Profile, is_alone: bool) -> Result<Seen, Vanished> {
+        let before = self.clock.count();
+        let activity = self.activity.now().map_err(|_| Vanished)?;
+        let Some(stack) = self.steady_look()? else {
+            profile.facts.torn += 1;
+            return Ok(Seen::Nothing);
+        };
+        let Ok(mut frames) = self.names.name(&self.process, &stack) else {
+            profile.facts.unnamed += 1;
+            return Ok(Seen::Nothing);
+        };
+        let is_on_core = is_alone || before.is_none() || self.clock.count() > before;
+        let is_waiting = activity != Activity::Running;
+        let runs_no_perl = frames.len() == 1 && frames[0].line == 0;
+        if self.process.is_ours && is_waiting && runs_no_perl {
+            return Ok(Seen::Idle);
+        }
+        frames.reverse();
+        frames.extend(self.leaf(&stack));
+        if let Activity::Waiting(what) = activity {
+            frames.push(plain(format!("wait: {what}"), FrameKind::Wait));
+        }
+        Ok(Seen::Stack(frames, !is_waiting && is_on_core))
+    }
+
+    /// None: the stack changed during each try.
+    fn steady_look(&self) -> Result<Option<CallStack>, Vanished> {
+        for _ in 0..TRIES {
+            match look(&self.process) {
+                Ok(stack) => return Ok(Some(stack)),
+                Err(LookFailure::Torn) => {}
+                Err(LookFailure::Gone) => return Err(Vanished),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The XS sub or the builtin that runs, if it is one that is worth a frame.
+    fn leaf(&mut self, stack: &CallStack) -> Option<FrameLabel> {
+        let op = op_type(&self.process, stack.op).ok()?;
+        if usize::from(op) == self.process.layout.op_call {
+            let name = self.names.xs_sub(&self.process, &stack.above)?;
+            return Some(plain(name, FrameKind::Xs));
+        }
+        let (name, kind) = builtin::frame(self.process.op_name(op)?)?;
+        Some(plain(name, kind))
+    }
+}
+
+fn plain(name: String, kind: FrameKind) -> FrameLabel {
+    FrameLabel {
+        name,
+        file: String::new(),
+        line: 0,
+        kind,
+    }
+}
+
+/// Numbers from 0 to 1 (xorshift).
+struct Irregular(u64);
+
+impl Irregular {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}

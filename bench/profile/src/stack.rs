@@ -1,0 +1,306 @@
+//! One look at the interpreter: the call stack as addresses, read while the process runs.
+//!
+//! The process may change the stack during the look. The look therefore reads the stack's top
+//! before and after everything else, and is torn if the two differ.
+
+use crate::layout::PerlLayout;
+use crate::process::PerlProcess;
+use std::io;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    Sub,
+    Require,
+    EvalText,
+    SortBlock,
+    Main,
+}
+
+/// A frame as addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    pub kind: CallKind,
+    /// The sub's CV. 0: the frame is no sub's.
+    pub code: u64,
+    /// The statement (COP) that the frame executes.
+    pub statement: u64,
+}
+
+/// A consistent look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallStack {
+    /// The innermost call first. The last is the main program.
+    pub calls: Vec<Call>,
+    /// The op that runs. 0: none.
+    pub op: u64,
+    /// What lies above the top of the argument stack: for an XS sub its CV is there.
+    pub above: Vec<u64>,
+}
+
+#[derive(Debug)]
+pub enum LookFailure {
+    /// The stack changed during the look.
+    Torn,
+    /// The process is gone, or is another program now.
+    Gone,
+}
+
+impl From<io::Error> for LookFailure {
+    fn from(error: io::Error) -> LookFailure {
+        match error.raw_os_error() {
+            // An address of a moment ago is not mapped any more.
+            Some(libc::EFAULT) => LookFailure::Torn,
+            _ => LookFailure::Gone,
+        }
+    }
+}
+
+/// A deeper stack is an error of the read.
+const DEEPEST: usize = 100_000;
+/// Stacks in stacks: a sort block in an overloaded operator in a tie ...
+const MOST_STACKS: usize = 64;
+/// The frames at the top that are read a second time.
+const COMPARED: usize = 8;
+/// The words above the argument stack in which an XS sub's CV is searched.
+const ABOVE: usize = 8;
+
+/// The interpreter's variables at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Registers {
+    op: u64,
+    statement: u64,
+    stack_info: u64,
+    stack: u64,
+}
+
+/// One stack of contexts: its description, and its frames from the bottom.
+struct Contexts {
+    info: Vec<u8>,
+    frames: Vec<u8>,
+}
+
+/// Looks once.
+pub fn look(process: &PerlProcess) -> Result<CallStack, LookFailure> {
+    let layout = &*process.layout;
+    let first = registers(process)?;
+    let info = read(process, first.stack_info, layout.si_size)?;
+    let (top, registers, above) = top_of_stack(process, &first, &info)?;
+    let mut stacks = vec![top];
+    loop {
+        let previous = word(&stacks[stacks.len() - 1].info, layout.si_previous);
+        if previous == 0 {
+            break;
+        }
+        if stacks.len() >= MOST_STACKS {
+            return Err(LookFailure::Torn);
+        }
+        stacks.push(lower_stack(process, previous)?);
+    }
+    if stacks.len() > 1 && self::registers(process)?.stack_info != registers.stack_info {
+        return Err(LookFailure::Torn);
+    }
+    Ok(CallStack {
+        calls: calls(layout, &stacks, registers.statement),
+        op: registers.op,
+        above,
+    })
+}
+
+fn read(process: &PerlProcess, address: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    process.memory.read(address, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The addresses of [`Registers`], and the bytes from the first to the last.
+fn span(process: &PerlProcess) -> (u64, usize) {
+    let at = &process.variables;
+    let all = [at.op, at.statement, at.stack_info, at.stack];
+    let first = all.iter().copied().min().unwrap_or(0);
+    let last = all.iter().copied().max().unwrap_or(0);
+    (first, (last - first) as usize + 8)
+}
+
+fn registers(process: &PerlProcess) -> io::Result<Registers> {
+    let (first, length) = span(process);
+    Ok(registers_of(process, &read(process, first, length)?))
+}
+
+fn registers_of(process: &PerlProcess, bytes: &[u8]) -> Registers {
+    let (first, _) = span(process);
+    let at = &process.variables;
+    let value = |address: u64| word(bytes, (address - first) as usize);
+    Registers {
+        op: value(at.op),
+        statement: value(at.statement),
+        stack_info: value(at.stack_info),
+        stack: value(at.stack),
+    }
+}
+
+/// Reads the top stack in one call of the kernel: description, frames, registers, the upper frames
+/// again, description again. `info` is the description of a moment ago, which gives the sizes.
+fn top_of_stack(
+    process: &PerlProcess,
+    before: &Registers,
+    info: &[u8],
+) -> Result<(Contexts, Registers, Vec<u64>), LookFailure> {
+    let layout = &*process.layout;
+    let (base, count) = frames(layout, info)?;
+    let size = layout.context_size;
+    let compared = count.saturating_sub(COMPARED);
+    let (first, span) = span(process);
+    let parts = [
+        (before.stack_info, layout.si_size),
+        (base, count * size),
+        (first, span),
+        (before.stack.wrapping_add(8), 8 * ABOVE),
+        (base + (compared * size) as u64, (count - compared) * size),
+        (before.stack_info, layout.si_size),
+    ];
+    let parts: Vec<(u64, usize)> = parts.into_iter().filter(|part| part.1 > 0).collect();
+    let mut bytes = vec![0; parts.iter().map(|part| part.1).sum()];
+    process.memory.read_parts(&parts, &mut bytes)?;
+    let mut rest = &bytes[..];
+    let mut take = |length: usize| {
+        let (taken, after) = rest.split_at(length);
+        rest = after;
+        taken
+    };
+    let info_then = take(layout.si_size);
+    let upper = take(count * size);
+    let now = registers_of(process, take(span));
+    let above = take(8 * ABOVE);
+    let again = take((count - compared) * size);
+    let info_after = take(layout.si_size);
+    let is_same = now.stack_info == before.stack_info
+        && info_then == info
+        && info_after == info
+        && are_same(layout, &upper[compared * size..], again);
+    if !is_same {
+        return Err(LookFailure::Torn);
+    }
+    let above = if now.stack == before.stack {
+        above
+            .chunks_exact(8)
+            .map(|word| self::word(word, 0))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let contexts = Contexts {
+        info: info.to_vec(),
+        frames: upper.to_vec(),
+    };
+    Ok((contexts, now, above))
+}
+
+/// Compares the parts of frames that say what is called from where.
+fn are_same(layout: &PerlLayout, one: &[u8], other: &[u8]) -> bool {
+    let size = layout.context_size;
+    one.chunks_exact(size)
+        .zip(other.chunks_exact(size))
+        .all(|(one, other)| {
+            one[layout.context_type] == other[layout.context_type]
+                && word(one, layout.context_statement) == word(other, layout.context_statement)
+                && (kind_of(layout, one) != layout.context_sub
+                    || word(one, layout.context_code) == word(other, layout.context_code))
+        })
+}
+
+/// A stack below the top one does not change while the one above it is in use.
+fn lower_stack(process: &PerlProcess, address: u64) -> Result<Contexts, LookFailure> {
+    let layout = &*process.layout;
+    let info = read(process, address, layout.si_size)?;
+    let (base, count) = frames(layout, &info)?;
+    let frames = match count {
+        0 => Vec::new(),
+        _ => read(process, base, count * layout.context_size)?,
+    };
+    Ok(Contexts { info, frames })
+}
+
+/// The address and the number of a stack's frames.
+fn frames(layout: &PerlLayout, info: &[u8]) -> Result<(u64, usize), LookFailure> {
+    let (top, maximum) = (int(info, layout.si_top), int(info, layout.si_maximum));
+    let count = usize::try_from(i64::from(top) + 1).map_err(|_| LookFailure::Torn)?;
+    if top > maximum || count > DEEPEST {
+        return Err(LookFailure::Torn);
+    }
+    Ok((word(info, layout.si_contexts), count))
+}
+
+fn kind_of(layout: &PerlLayout, frame: &[u8]) -> usize {
+    usize::from(frame[layout.context_type]) & layout.context_type_mask
+}
+
+/// Makes calls of frames. Each frame has the statement from which it was called; the innermost
+/// one executes the current statement. A plain block or `eval {}` is part of its sub.
+fn calls(layout: &PerlLayout, stacks: &[Contexts], statement: u64) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut statement = statement;
+    for stack in stacks {
+        let is_sort = int(&stack.info, layout.si_type) as usize == layout.si_sort;
+        for frame in stack.frames.chunks_exact(layout.context_size).rev() {
+            let Some(kind) = call_kind(layout, frame, is_sort) else {
+                continue;
+            };
+            let code = match kind {
+                CallKind::Sub => word(frame, layout.context_code),
+                _ => 0,
+            };
+            calls.push(Call {
+                kind,
+                code,
+                statement,
+            });
+            statement = word(frame, layout.context_statement);
+        }
+    }
+    calls.push(Call {
+        kind: CallKind::Main,
+        code: 0,
+        statement,
+    });
+    calls
+}
+
+fn call_kind(layout: &PerlLayout, frame: &[u8], is_sort: bool) -> Option<CallKind> {
+    let kind = kind_of(layout, frame);
+    if kind == layout.context_sub || kind == layout.context_format {
+        return Some(CallKind::Sub);
+    }
+    if kind == layout.context_null && is_sort {
+        return Some(CallKind::SortBlock);
+    }
+    let is_real = usize::from(frame[layout.context_type]) & layout.context_real != 0;
+    if kind != layout.context_eval || !is_real {
+        return None;
+    }
+    let bits = [
+        frame[layout.context_old_op],
+        frame[layout.context_old_op + 1],
+    ];
+    let op = usize::from(u16::from_ne_bytes(bits) >> 7); // CxOLD_OP_TYPE
+    let is_file = op == layout.op_require || op == layout.op_do_file;
+    Some(if is_file {
+        CallKind::Require
+    } else {
+        CallKind::EvalText
+    })
+}
+
+/// The eight bytes at an offset. 0: they lie outside.
+pub fn word(bytes: &[u8], at: usize) -> u64 {
+    let eight = bytes
+        .get(at..at + 8)
+        .and_then(|eight| eight.try_into().ok());
+    eight.map_or(0, u64::from_ne_bytes)
+}
+
+/// The four bytes at an offset. 0: they lie outside.
+pub fn int(bytes: &[u8], at: usize) -> i32 {
+    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+    four.map_or(0, i32::from_ne_bytes)
+}

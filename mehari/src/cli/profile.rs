@@ -1,0 +1,157 @@
+//! `mehari profile`: samples running Perl processes from outside and says where their time goes.
+
+use super::bench::parse::time;
+use super::{arguments, control};
+use clap::Parser;
+use mehari_profile::{output, Sampler, SamplingPlan};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Parser)]
+#[command(
+    name = "mehari profile",
+    about = "Samples the Perl of a running server, or of any process, and says where its time goes",
+    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n\n\
+                  The processes run on while they are read, and need no module and no restart. Ctrl-C ends the\n\
+                  sampling early and prints the report. For a perl without the server's modules, its headers\n\
+                  (perl.h) and a C compiler are needed once."
+)]
+pub struct ProfileOptions {
+    /// Any process with a perl in it, in place of the server's.
+    #[arg(long, value_name = "PID", conflicts_with_all = ["worker", "control"])]
+    pid: Option<u32>,
+    /// One worker, as `mehari status` numbers it; by default all Perl processes of the server.
+    #[arg(long, value_name = "PID")]
+    worker: Option<u32>,
+    /// How long to sample.
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    duration: Duration,
+    /// Samples a second of each process.
+    #[arg(long, value_name = "HZ", default_value = "99", value_parser = rate)]
+    rate: f64,
+    /// The lines of each table.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    rows: usize,
+    /// The server's control socket; needed only when several servers run.
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if (0.1..=10_000.0).contains(&rate) => Ok(rate),
+        _ => Err("expected samples a second from 0.1 to 10000".to_owned()),
+    }
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options: ProfileOptions = match arguments::parse("mehari profile", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    match report(&options) {
+        Ok(text) => {
+            say!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("mehari profile: {reason}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn report(options: &ProfileOptions) -> Result<String, String> {
+    let found = SampledProcesses::of(options)?;
+    let sampler = match &found {
+        SampledProcesses::One(pid) => Sampler::new(&[*pid]),
+        SampledProcesses::Server { workers, .. } => Sampler::new(workers),
+    };
+    let sampler = sampler.map_err(|error| error.to_string())?;
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, is_over.clone()).map_err(|error| error.to_string())?;
+    }
+    let plan = SamplingPlan {
+        duration: options.duration,
+        rate: options.rate,
+    };
+    let stop = || is_over.load(Ordering::Relaxed);
+    let profile = sampler.run(&plan, &mut || found.now(), &stop);
+    Ok(output::text(&profile, options.rows))
+}
+
+/// The processes to sample.
+enum SampledProcesses {
+    One(u32),
+    /// All that the front has started, and what these have started.
+    Server {
+        front: u32,
+        workers: Vec<u32>,
+    },
+}
+
+impl SampledProcesses {
+    fn of(options: &ProfileOptions) -> Result<SampledProcesses, String> {
+        if let Some(pid) = options.pid {
+            return Ok(SampledProcesses::One(pid));
+        }
+        let status = control::ask(options.control.as_deref(), "status")?;
+        let workers = status["pool"]["workers"].as_array();
+        let workers = workers.into_iter().flatten();
+        let pid = |it: &serde_json::Value| it["pid"].as_u64().and_then(|pid| pid.try_into().ok());
+        let workers: Vec<u32> = workers.filter_map(pid).collect();
+        match options.worker {
+            Some(worker) if workers.contains(&worker) => Ok(SampledProcesses::One(worker)),
+            Some(worker) => Err(format!(
+                "the server has no worker {worker}; it has {}",
+                listed(&workers)
+            )),
+            None if workers.is_empty() => Err("the server has no worker yet".to_owned()),
+            None => Ok(SampledProcesses::Server {
+                front: pid(&status).unwrap_or_default(),
+                workers,
+            }),
+        }
+    }
+
+    fn now(&self) -> Vec<u32> {
+        match self {
+            SampledProcesses::One(_) => Vec::new(),
+            SampledProcesses::Server { front, .. } => descendants(*front),
+        }
+    }
+}
+
+fn listed(workers: &[u32]) -> String {
+    let words: Vec<String> = workers.iter().map(u32::to_string).collect();
+    match words.len() {
+        0 => "none".to_owned(),
+        _ => words.join(", "),
+    }
+}
+
+/// The processes that a process has started, directly or not. A process has them by thread.
+fn descendants(of: u32) -> Vec<u32> {
+    let mut found = vec![of];
+    let mut at = 0;
+    while let Some(&pid) = found.get(at) {
+        at += 1;
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            let children = std::fs::read_to_string(thread.path().join("children"));
+            let children = children.unwrap_or_default();
+            found.extend(
+                children
+                    .split_ascii_whitespace()
+                    .filter_map(|it| it.parse::<u32>().ok()),
+            );
+        }
+    }
+    found.remove(0);
+    found
+}
