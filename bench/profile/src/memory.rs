@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn text_is_read_to_its_end_across_pieces() {
-        let mut bytes = vec![b'x'; 200];
+        let mut bytes = [b'x'; 200];
         bytes[150] = 0;
         let memory = ProcessMemory::of(std::process::id());
         let text = memory
