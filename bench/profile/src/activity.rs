@@ -1,6 +1,7 @@
 //! What a process does at a moment as the kernel knows it: it runs, or it waits for something.
 //!
-//! `/proc/PID/syscall` gives the system call and its arguments; descriptors lead to files and peers.
+//! `/proc/PID/syscall` gives the system call and its arguments. Its descriptors lead to
+//! files and peers.
 
 use crate::memory::ProcessMemory;
 use std::collections::HashMap;

@@ -24,6 +24,7 @@ mod process;
 mod profile;
 mod sampler;
 mod stack;
+mod tree;
 
 pub use error::ProfileError;
 pub use process::PerlProcess;

@@ -128,6 +128,17 @@ impl Profile {
         self.observations.iter().filter(|it| it.is_running).count()
     }
 
+    /// For each stack the observations on a core, and all observations.
+    pub fn weights(&self) -> HashMap<u32, (u64, u64)> {
+        let mut weights: HashMap<u32, (u64, u64)> = HashMap::new();
+        for seen in &self.observations {
+            let weight = weights.entry(seen.stack).or_default();
+            weight.0 += u64::from(seen.is_running);
+            weight.1 += 1;
+        }
+        weights
+    }
+
     /// Seconds of wall clock time that one observation stands for.
     pub fn wall_weight(&self) -> f64 {
         self.facts.present_seconds / self.facts.looks.max(1) as f64

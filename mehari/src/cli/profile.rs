@@ -3,7 +3,7 @@
 use super::bench::parse::time;
 use super::{arguments, control};
 use clap::Parser;
-use mehari_profile::{output, Sampler, SamplingPlan};
+use mehari_profile::{output, Profile, Sampler, SamplingPlan};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use std::time::Duration;
 #[command(
     name = "mehari profile",
     about = "Samples the Perl of a running server, or of any process, and says where its time goes",
-    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n\n\
+    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile -o slow.html\n\n\
                   The processes run on while they are read, and need no module and no restart. Ctrl-C ends the\n\
                   sampling early and prints the report. For a perl without the server's modules, its headers\n\
                   (perl.h) and a C compiler are needed once."
@@ -33,6 +33,15 @@ pub struct ProfileOptions {
     /// Samples a second of each process.
     #[arg(long, value_name = "HZ", default_value = "99", value_parser = rate)]
     rate: f64,
+    /// Write this file: a page with a flame graph (.html), pprof's format (.pb.gz) or text (.txt).
+    #[arg(short, long, value_name = "FILE", value_parser = profile_file)]
+    output: Option<ProfileFile>,
+    /// Print the call tree.
+    #[arg(long, conflicts_with = "dprofpp")]
+    tree: bool,
+    /// Print dprofpp's table.
+    #[arg(long)]
+    dprofpp: bool,
     /// The lines of each table.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     rows: usize,
@@ -53,11 +62,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => options,
         Err(status) => return status,
     };
-    match report(&options) {
-        Ok(text) => {
-            say!("{text}");
-            ExitCode::SUCCESS
-        }
+    match sample(&options).and_then(|profile| give(&options, &profile)) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("mehari profile: {reason}");
             ExitCode::from(1)
@@ -65,7 +71,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn report(options: &ProfileOptions) -> Result<String, String> {
+fn sample(options: &ProfileOptions) -> Result<Profile, String> {
     let found = SampledProcesses::of(options)?;
     let sampler = match &found {
         SampledProcesses::One(pid) => Sampler::new(&[*pid]),
@@ -81,8 +87,71 @@ fn report(options: &ProfileOptions) -> Result<String, String> {
         rate: options.rate,
     };
     let stop = || is_over.load(Ordering::Relaxed);
-    let profile = sampler.run(&plan, &mut || found.now(), &stop);
-    Ok(output::text(&profile, options.rows))
+    eprintln!(
+        "mehari profile: sampling {} for {:?}; Ctrl-C ends it early",
+        found.told(),
+        options.duration
+    );
+    Ok(sampler.run(&plan, &mut || found.now(), &stop))
+}
+
+/// Writes the profile to the file, or the report to standard output.
+fn give(options: &ProfileOptions, profile: &Profile) -> Result<(), String> {
+    let Some(file) = &options.output else {
+        say!("{}", report(options, profile));
+        return Ok(());
+    };
+    let bytes = match file.format {
+        ProfileFormat::Text => Ok(report(options, profile).into_bytes()),
+        ProfileFormat::Page => Ok(output::html(profile).into_bytes()),
+        ProfileFormat::Pprof => output::pprof(profile),
+    };
+    let written = bytes.and_then(|bytes| std::fs::write(&file.path, bytes));
+    written.map_err(|error| format!("{}: {error}", file.path.display()))?;
+    let count = profile.observations.len();
+    sayln!("mehari profile: {count} samples in {}", file.path.display());
+    Ok(())
+}
+
+fn report(options: &ProfileOptions, profile: &Profile) -> String {
+    if options.tree {
+        output::tree(profile)
+    } else if options.dprofpp {
+        output::dprofpp(profile, options.rows)
+    } else {
+        output::text(profile, options.rows)
+    }
+}
+
+/// A file to write, whose name tells the format.
+#[derive(Debug, Clone)]
+struct ProfileFile {
+    path: PathBuf,
+    format: ProfileFormat,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum ProfileFormat {
+    Text,
+    Page,
+    Pprof,
+}
+
+const FORMATS: &[(&str, ProfileFormat)] = &[
+    (".html", ProfileFormat::Page),
+    (".pb.gz", ProfileFormat::Pprof),
+    (".txt", ProfileFormat::Text),
+];
+
+fn profile_file(text: &str) -> Result<ProfileFile, String> {
+    let known = FORMATS.iter().find(|(end, _)| text.ends_with(end));
+    let ends: Vec<&str> = FORMATS.iter().map(|(end, _)| *end).collect();
+    let (_, format) =
+        known.ok_or_else(|| format!("expected a name that ends with {}", ends.join(", ")))?;
+    Ok(ProfileFile {
+        path: text.into(),
+        format: *format,
+    })
 }
 
 /// The processes to sample.
@@ -116,6 +185,15 @@ impl SampledProcesses {
                 front: pid(&status).unwrap_or_default(),
                 workers,
             }),
+        }
+    }
+
+    fn told(&self) -> String {
+        match self {
+            SampledProcesses::One(pid) => format!("process {pid}"),
+            SampledProcesses::Server { front, workers } => {
+                format!("{} workers of the server {front}", workers.len())
+            }
         }
     }
 

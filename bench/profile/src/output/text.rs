@@ -6,12 +6,12 @@ use std::fmt::Write;
 
 /// Observations of something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct SampleTally {
+pub struct SampleTally {
     /// In which it was on a core, and nothing that it called.
-    own_cpu: u64,
-    cpu: u64,
-    own_wall: u64,
-    wall: u64,
+    pub own_cpu: u64,
+    pub cpu: u64,
+    pub own_wall: u64,
+    pub wall: u64,
 }
 
 /// Writes the report; each table has at most `rows` lines.
@@ -22,21 +22,25 @@ pub fn text(profile: &Profile, rows: usize) -> String {
         out.push_str("nothing ran: no samples\n");
         return out;
     }
-    let subs = tallies(profile, |frame| {
-        let label = &profile.frames[frame as usize];
-        let mark = match label.kind {
-            FrameKind::Perl | FrameKind::Wait => String::new(),
-            kind => format!(" ({})", kind.word()),
-        };
-        Some(format!("{}{mark}", shown(&label.name)))
-    });
-    table(profile, "sub", &subs, rows, &mut out);
+    table(profile, "sub", &tallies_by_sub(profile), rows, &mut out);
     let lines = tallies(profile, |frame| {
         let label = &profile.frames[frame as usize];
         (label.kind == FrameKind::Perl).then(|| format!("{}:{}", shown(&label.file), label.line))
     });
     table(profile, "line", &lines, rows, &mut out);
     out
+}
+
+/// The subs with the most time first.
+pub fn tallies_by_sub(profile: &Profile) -> Vec<(String, SampleTally)> {
+    tallies(profile, |frame| {
+        let label = &profile.frames[frame as usize];
+        let mark = match label.kind {
+            FrameKind::Perl | FrameKind::Wait => String::new(),
+            kind => format!(" ({})", kind.word()),
+        };
+        Some(format!("{}{mark}", shown(&label.name)))
+    })
 }
 
 fn facts(profile: &Profile, out: &mut String) {
@@ -84,7 +88,7 @@ fn counted(count: usize, what: &str) -> String {
 /// Counts the observations by name. Of a stack the innermost frame with a name gets its own time.
 fn tallies(profile: &Profile, name: impl Fn(u32) -> Option<String>) -> Vec<(String, SampleTally)> {
     let mut tallies: HashMap<String, SampleTally> = HashMap::new();
-    for (stack, (cpu, wall)) in weights(profile) {
+    for (stack, (cpu, wall)) in profile.weights() {
         let mut seen = HashSet::new();
         for &frame in profile.stacks[stack as usize].iter().rev() {
             let Some(name) = name(frame) else { continue };
@@ -106,17 +110,6 @@ fn tallies(profile: &Profile, name: impl Fn(u32) -> Option<String>) -> Vec<(Stri
             .then_with(|| one.0.cmp(&other.0))
     });
     tallies
-}
-
-/// For each stack the observations on a core and all observations.
-fn weights(profile: &Profile) -> HashMap<u32, (u64, u64)> {
-    let mut weights: HashMap<u32, (u64, u64)> = HashMap::new();
-    for seen in &profile.observations {
-        let weight = weights.entry(seen.stack).or_default();
-        weight.0 += u64::from(seen.is_running);
-        weight.1 += 1;
-    }
-    weights
 }
 
 fn table(
@@ -151,7 +144,7 @@ fn table(
 }
 
 /// A name from the process, without characters that a terminal would obey.
-fn shown(name: &str) -> String {
+pub fn shown(name: &str) -> String {
     let plain = |mark: char| {
         if mark.is_control() {
             mark.escape_default().collect()

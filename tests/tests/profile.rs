@@ -1,0 +1,135 @@
+//! `mehari profile`: every rung's Perl is seen, processes that die are no harm, and what is no
+//! perl is refused in one line.
+
+use mehari_harness::scripts::{is_well, plain, workers};
+use mehari_harness::{binary, Rung, Server};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// Computes for half a second of processor time in a sub named by the query, or ends as it says.
+const WORK: &str = "use POSIX ();
+sub spend { my $until = (times)[0] + 0.5; my $x = 0; while ((times)[0] < $until) { $x += $_ for 1 .. 500 } }
+sub in_cgi { spend() } sub in_fork { spend() } sub in_rewind { spend() }
+sub in_perlrun { spend() } sub in_registry { spend() } sub in_auto { spend() }
+if ($ENV{QUERY_STRING} eq 'die') { kill KILL => $$ }
+my $sub = 'in_' . $ENV{QUERY_STRING};
+no strict 'refs';
+&$sub();
+print 'spent';";
+
+struct Sampling {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Sampling {
+    /// Starts to sample the server for much longer than the test needs.
+    fn start(server: &Server) -> Sampling {
+        let mut command = Command::new(binary::mehari());
+        command
+            .args(["profile", "-d", "5m", "--rate", "200", "--rows", "1000"])
+            .arg("--control")
+            .arg(server.site.path("control"))
+            .env("XDG_CACHE_HOME", server.site.path("cache"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("mehari can be run");
+        let mut errors = BufReader::new(child.stderr.take().expect("it was piped"));
+        let mut line = String::new();
+        errors.read_line(&mut line).expect("a line");
+        assert!(line.starts_with("mehari profile: sampling "), "{line}");
+        Sampling { child, errors }
+    }
+
+    /// Ends the sampling as Ctrl-C does; returns the report.
+    fn stop(mut self) -> String {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::Int).expect("it runs");
+        let mut report = String::new();
+        let mut out = self.child.stdout.take().expect("it was piped");
+        out.read_to_string(&mut report).expect("text");
+        let mut errors = String::new();
+        self.errors.read_to_string(&mut errors).expect("text");
+        assert!(self.child.wait().expect("its end").success(), "{errors}");
+        report
+    }
+}
+
+fn server() -> mehari_harness::Builder {
+    Server::builder()
+        .ladder()
+        .conf(&workers(2))
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .file("scripts/work.pl", &plain(WORK))
+}
+
+fn refusal(words: &[&str]) -> String {
+    let output = Command::new(binary::mehari())
+        .arg("profile")
+        .args(words)
+        .output();
+    let output = output.expect("mehari can be run");
+    assert!(!output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn perl_of_every_rung_is_seen_by_its_sub_and_line() {
+    let server = server().start();
+    let sampling = Sampling::start(&server);
+    for rung in Rung::ALL {
+        let url = format!("{}?{}", rung.url("work.pl"), rung.name());
+        assert_eq!(server.get(&url).expect(200), "spent");
+    }
+    let report = sampling.stop();
+    for rung in Rung::ALL {
+        let sub = format!("::in_{}\n", rung.name());
+        assert!(report.contains(&sub), "{sub}{report}");
+    }
+    assert!(report.contains("/work.pl:4\n"), "{report}");
+}
+
+#[test]
+fn deaths_and_reloads_while_it_samples_harm_nobody() {
+    let server = server().start();
+    let sampling = Sampling::start(&server);
+    for _ in 0..3 {
+        server.get("/registry/work.pl?die").expect(502);
+        server.control(&["reload"]);
+        let answer = server.get("/fork/work.pl?fork");
+        assert_eq!(answer.expect(200), "spent");
+    }
+    let report = sampling.stop();
+    assert!(report.contains(" ended"), "{report}");
+    assert!(report.contains("::in_fork\n"), "{report}");
+    is_well(&server);
+}
+
+#[test]
+fn what_cannot_be_profiled_is_refused_in_one_line() {
+    let server = server().start();
+    let own = std::process::id().to_string();
+    let told = refusal(&["--pid", &own]);
+    assert!(
+        told.contains("is not a perl: it has no perl interpreter"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+    let told = refusal(&["--pid", "99999999"]);
+    assert_eq!(told, "mehari profile: there is no process 99999999\n");
+    let control = server.site.path("control");
+    let control = control.to_str().expect("UTF-8");
+    let told = refusal(&["--worker", "1", "--control", control]);
+    let workers = server.workers();
+    let known = format!("{}, {}", workers[0], workers[1]);
+    assert!(told.contains("has no worker 1; it has "), "{told}");
+    assert!(
+        known.split(", ").all(|pid| told.contains(pid)),
+        "{told} {known}"
+    );
+    let told = refusal(&["--rate", "0"]);
+    assert!(
+        told.contains("expected samples a second from 0.1 to 10000"),
+        "{told}"
+    );
+}
