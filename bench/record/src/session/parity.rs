@@ -1,9 +1,9 @@
 //! Sends the same requests to two servers and reports where their answers differ.
 //!
-//! [`mask`] masks values that differ without a fault: dates, session identifiers, the servers' own
-//! addresses. The report counts the masked values and shows examples. The check visits each server
-//! with a cookie jar of its own. Both servers get each request at the same time, so both answer at
-//! the same time of day.
+//! The module `mask` masks values that differ without a fault: dates, session identifiers, the
+//! servers' own addresses. The report counts the masked values and shows examples. The check visits
+//! each server with a cookie jar of its own. Both servers get each request at the same time, so
+//! both answer at the same time of day.
 
 mod body;
 mod cookies;
