@@ -182,7 +182,7 @@ fn forms_are_read_as_libapreq_reads_them() {
 }
 
 #[test]
-fn forms_that_are_wrong_answer_4xx_and_leave_no_file() {
+fn invalid_forms_are_answered_4xx_and_leave_no_file() {
     let server = builder().start();
     let cut = &UPLOAD[..UPLOAD.len() - 8];
     let long = format!("a={}", "x".repeat(100_000));

@@ -85,7 +85,7 @@ const BAD_ENDS: &[(&str, &str, &[u16], &str)] = &[
 ];
 
 #[test]
-fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
+fn script_that_ends_badly_gets_the_right_status_on_every_rung() {
     let mut builder = Server::builder()
         .file("scripts/hello.pl", &plain("print 'Hello';"))
         .ladder()
@@ -161,7 +161,7 @@ fn field_of_a_handler_with_cr_or_lf_is_refused_with_500_and_a_log_line() {
 }
 
 #[test]
-fn script_that_dies_half_way_never_looks_complete() {
+fn response_of_a_script_that_dies_half_way_never_looks_complete() {
     let big = "print 'x' x 1000 for 1 .. 3000; die qq{half way\\n};";
     let server = Server::builder()
         .file("scripts/big.pl", &plain(big))

@@ -15,7 +15,7 @@ fn start(conf: &str) -> Server {
 }
 
 #[test]
-fn proxy_headers_of_both_versions_say_who_asks() {
+fn proxy_protocol_of_both_versions_gives_the_clients_address() {
     let server = start(
         "RemoteIPProxyProtocol On\nUseCanonicalPhysicalPort On\nRequestReadTimeout header=1\nCustomLog logs/access.log \"%a\"\n",
     );
@@ -67,7 +67,7 @@ fn proxy_headers_of_both_versions_say_who_asks() {
 }
 
 #[test]
-fn header_of_a_believed_proxy_says_who_asks_and_nobody_elses() {
+fn only_the_header_of_a_trusted_proxy_gives_the_clients_address() {
     let ask = |server: &Server| {
         let request =
             Request::get("/registry/ask.pl").field("X-Forwarded-For", "6.6.6.6, 192.0.2.9");

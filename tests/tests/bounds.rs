@@ -35,7 +35,7 @@ fn as_variables(fields: &[(String, String)]) -> String {
 }
 
 #[test]
-fn more_names_of_fields_than_a_worker_keeps_are_still_variables() {
+fn more_field_names_than_a_worker_keeps_still_become_variables() {
     let server = Server::builder()
         .file("scripts/fields.pl", &plain(FIELDS))
         .ladder()
@@ -52,7 +52,7 @@ fn more_names_of_fields_than_a_worker_keeps_are_still_variables() {
 }
 
 #[test]
-fn more_names_of_fields_than_a_worker_keeps_are_still_keys_of_psgi() {
+fn more_field_names_than_a_worker_keeps_still_become_keys_of_psgi() {
     let application = FIELDS.replace("$ENV", "$env->").replace("%ENV", "%$env");
     let application = application.replace("print", "my @said =");
     let server = Server::builder()
@@ -72,7 +72,7 @@ fn more_names_of_fields_than_a_worker_keeps_are_still_keys_of_psgi() {
 }
 
 #[test]
-fn variables_that_are_passed_on_stay_however_many_they_are() {
+fn any_number_of_passed_variables_is_kept() {
     let script = plain("print scalar grep /^PASSED_/, keys %ENV; $ENV{OF_A_REQUEST} = 1;");
     let mut builder = Server::builder()
         .file("scripts/passed.pl", &script)
@@ -103,7 +103,7 @@ package main; tie %ENV, 'Endless'; $| = 1;\n\
 system 'echo $REQUEST_METHOD'; print $ENV{ANY};";
 
 #[test]
-fn child_gets_the_environment_below_a_tie() {
+fn child_gets_the_real_environment_when_env_is_tied() {
     let server = Server::builder()
         .file("scripts/tied.pl", &plain(TIED))
         .file("scripts/method.pl", &plain("print $ENV{REQUEST_METHOD};"))

@@ -159,7 +159,7 @@ fn child_streams_while_it_runs_and_ends_with_its_client() {
 }
 
 #[test]
-fn what_children_say_fills_no_memory_while_their_client_reads_nothing() {
+fn output_of_children_for_a_slow_client_does_not_fill_memory() {
     const SAID: usize = 150_000_000;
     let server = Server::builder()
         .file(
@@ -213,7 +213,7 @@ fn memory_files_of(server: &Server) -> u64 {
 }
 
 #[test]
-fn child_that_lives_on_holds_no_worker() {
+fn child_that_outlives_its_request_holds_no_worker() {
     let waits = until_let_go("ENV{DOCUMENT_ROOT}");
     let server = Server::builder()
         .file("scripts/holds.pl", &plain(&format!("print 'held'; system qq{{({waits}) &}};")))
@@ -253,7 +253,7 @@ fn read_until(connection: &mut Connection, words: &[u8]) -> bool {
 }
 
 #[test]
-fn child_that_never_lets_go_is_given_up_after_the_time_limit() {
+fn child_that_keeps_the_response_open_is_abandoned_after_the_time_limit() {
     let server = Server::builder()
         .file(
             "scripts/holds.pl",
@@ -276,7 +276,7 @@ fn child_that_never_lets_go_is_given_up_after_the_time_limit() {
 }
 
 #[test]
-fn handlers_and_applications_wait_for_no_stranger() {
+fn handlers_and_applications_do_not_wait_for_child_processes() {
     let waits = until_let_go("root");
     let module = format!("package Starts;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\n\
         sub handler {{ my $r = shift; my $root = $r->document_root; system qq{{({waits}) &}}; $r->content_type('text/x'); print 'mine'; return 0 }}\n1;\n");
@@ -298,7 +298,7 @@ fn handlers_and_applications_wait_for_no_stranger() {
 }
 
 #[test]
-fn pipe_left_open_is_ended_where_a_script_has_the_world_of_cgi() {
+fn pipe_that_a_script_leaves_open_is_closed_at_its_end() {
     let script = plain("open P, '|cat'; print P 'piped'; print 'printed ';");
     for rung in ["fork", "perlrun", "registry"] {
         let server = Server::builder()

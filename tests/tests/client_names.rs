@@ -63,7 +63,7 @@ fn from(client: &str, place: &str) -> Request {
 const NO_HOSTS: &str = "no mount namespaces for a hosts file of the test's own";
 
 #[test]
-fn names_of_clients_decide_as_in_apache() {
+fn rules_about_client_names_decide_as_in_apache() {
     needs_machine!(hosts::are_possible(), NO_HOSTS);
     let mut pair = Pair::start(|| site(Others::AreUnknown));
     let mut differences = Vec::new();
@@ -113,7 +113,7 @@ fn names_of_clients_decide_as_in_apache() {
 /// If the resolver fails, the client's name is unknown. A client is refused if the rules would
 /// admit it with one name and refuse it with another.
 #[test]
-fn who_cannot_be_named_is_refused_where_the_name_decides() {
+fn client_without_a_known_name_is_refused_where_the_name_decides() {
     needs_machine!(hosts::are_possible(), NO_HOSTS);
     let server = site(Others::CannotBeAsked).start();
     for (place, known, unknown) in [

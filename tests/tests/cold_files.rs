@@ -54,7 +54,7 @@ fn get(connection: &mut Connection, target: &str) -> Vec<u8> {
 
 /// There are more clients than reads at the same time, and each read takes a while.
 #[test]
-fn reads_that_wait_for_the_disk_hold_nobody_else_up() {
+fn reads_that_wait_for_the_disk_do_not_delay_other_requests() {
     const CLIENTS: usize = 48;
     let server = Server::builder()
         .file("htdocs/hot.txt", "hot")

@@ -9,7 +9,7 @@ const LONG_NAP: &str =
     "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}}; print $f $$; close $f; sleep 1000;";
 
 #[test]
-fn term_and_quit_finish_what_is_under_way() {
+fn term_and_quit_let_running_requests_finish() {
     for signal in [Signal::Term, Signal::Quit] {
         for rung in [Rung::Registry, Rung::Fork, Rung::Cgi] {
             let mut server = simple(4).start();
@@ -193,7 +193,7 @@ fn port_and_web_concurrency_are_defaults() {
 }
 
 #[test]
-fn port_that_is_taken_is_an_error_with_the_address_in_it() {
+fn port_in_use_is_an_error_that_names_the_address() {
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     let address = taken.local_addr().expect("it is bound").to_string();
     let log = Server::builder()

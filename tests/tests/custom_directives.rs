@@ -105,7 +105,7 @@ fn words(conf: &str) -> Builder {
 }
 
 #[test]
-fn every_kind_of_arguments_reaches_its_callback_and_sections_are_joined() {
+fn every_kind_of_arguments_reaches_its_callback_and_sections_are_merged() {
     let server = words("").start();
     assert_eq!(
         server.get("/words").expect(200),
@@ -126,7 +126,7 @@ fn every_kind_of_arguments_reaches_its_callback_and_sections_are_joined() {
 }
 
 #[test]
-fn a_virtual_host_joins_its_server_words_with_the_main_servers() {
+fn virtual_host_merges_its_server_object_with_the_main_servers() {
     let host = "\
 <VirtualHost *:*>
     ServerName other.example

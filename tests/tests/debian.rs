@@ -121,7 +121,7 @@ fn installed(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_configuration_debian_starts_apache_with_has_nothing_unknown() {
+fn debians_configuration_of_apache_has_no_unknown_directive() {
     let conf = Path::new(FOLDER).join("apache2.conf");
     needs!("apache2");
     let site = Site::new();
@@ -135,7 +135,7 @@ fn the_configuration_debian_starts_apache_with_has_nothing_unknown() {
 }
 
 #[test]
-fn every_file_debian_brings_is_honoured_passed_over_or_named() {
+fn every_directive_of_debians_files_is_supported_ignored_or_reported() {
     let folders = ["mods-available", "conf-available", "sites-available"];
     let files: Vec<PathBuf> = folders
         .iter()

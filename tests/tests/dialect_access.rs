@@ -58,7 +58,7 @@ fn two_places() -> Builder {
 }
 
 #[test]
-fn user_of_one_place_is_nobody_at_another() {
+fn user_of_one_location_is_unknown_at_another() {
     let mut pair = Pair::start(two_places);
     for (target, ann, bob) in [
         ("/a/page.html", 200, 401),
@@ -160,7 +160,7 @@ fn perl_places() -> Builder {
 }
 
 #[test]
-fn requirements_hold_as_in_apache_whoever_says_who_the_user_is() {
+fn requirements_decide_as_in_apache_whichever_module_finds_the_user() {
     let mut pair = Pair::start(perl_places);
     let mut differences = Vec::new();
     for kind in ["basic", "own", "file"] {

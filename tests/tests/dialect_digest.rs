@@ -126,7 +126,7 @@ impl Proof {
 type Spoil = fn(&mut Proof);
 
 #[test]
-fn proofs_are_held_against_the_file_as_in_apache() {
+fn digest_responses_are_checked_against_the_file_as_in_apache() {
     let mut pair = Pair::start(|| site("")).mask(&[
         ("nonce=\"[^\"]*\"", "NONCE"),
         ("http://127.0.0.1:[0-9]+", "HERE"),
@@ -273,7 +273,7 @@ fn curl(server: &Server, who: &str, target: &str, more: &[&str]) -> (String, Str
 }
 
 #[test]
-fn curl_comes_in_by_either_algorithm_and_across_a_reload() {
+fn curl_is_admitted_with_either_algorithm_and_after_a_reload() {
     for (words, algorithm) in [
         ("", "MD5"),
         ("<Location />\nAuthDigestAlgorithm SHA-256\n</Location>\n", "SHA-256"),
@@ -296,7 +296,7 @@ fn curl_comes_in_by_either_algorithm_and_across_a_reload() {
 }
 
 #[test]
-fn what_was_overheard_or_is_old_is_stale() {
+fn replayed_or_old_nonce_is_stale() {
     let server = site(
         "<Location /also>\nAuthDigestNcCheck Off\n</Location>\n\
          <Location /members/old>\nAuthDigestQop none\n</Location>\n",

@@ -38,7 +38,7 @@ const THREE_HOSTS: &str = "\
     Alias /scripts @ROOT@/scripts\n";
 
 #[test]
-fn name_decides_and_what_a_host_does_not_say_is_the_main_servers() {
+fn name_chooses_the_host_and_the_host_inherits_the_main_servers_settings() {
     let server = Server::builder()
         .file("one/index.html", "one")
         .file("two/index.html", "two")
@@ -77,7 +77,7 @@ fn name_decides_and_what_a_host_does_not_say_is_the_main_servers() {
 }
 
 #[test]
-fn logs_of_a_host_hold_its_requests_only() {
+fn logs_of_a_host_contain_only_its_requests() {
     let server = Server::builder()
         .file("one/index.html", "one")
         .file("two/index.html", "two")
@@ -95,7 +95,7 @@ fn logs_of_a_host_hold_its_requests_only() {
 }
 
 #[test]
-fn address_decides_before_the_name() {
+fn address_chooses_the_host_before_the_name() {
     let server = Server::builder()
         .file("one/index.html", "one")
         .file("two/index.html", "two")

@@ -10,7 +10,7 @@ fn mehari(words: &[&str]) -> Output {
 }
 
 #[test]
-fn tools_find_out_what_they_ask_an_httpd() {
+fn options_that_tools_use_to_examine_httpd_are_answered() {
     let version = String::from_utf8(mehari(&["-v"]).stdout).expect("text");
     assert!(
         version.starts_with("Server version: Apache/2.4."),

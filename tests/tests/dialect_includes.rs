@@ -165,7 +165,7 @@ fn pages_that_include_themselves_or_change_are_answered() {
 }
 
 #[test]
-fn what_a_page_asks_for_is_refused_where_its_client_would_be() {
+fn included_path_is_refused_where_its_client_would_be_refused() {
     let pages = [
         ("<!--#fsize file=\".hidden\" -->", "none"),
         ("<!--#flastmod virtual=\"/closed/x.txt\" -->", "none"),
@@ -212,7 +212,7 @@ fn what_a_page_asks_for_is_refused_where_its_client_would_be() {
 }
 
 #[test]
-fn page_without_measure_harms_nobody_else() {
+fn enormous_page_does_not_disturb_other_clients() {
     let long = "x".repeat(500_000);
     let grown = format!(
         "<!--#set var=\"a\" value=\"{long}\" --><!--#set var=\"b\" value=\"{}\" -->end",

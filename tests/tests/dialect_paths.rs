@@ -104,7 +104,7 @@ const SPELLINGS: [Spelling; 12] = [
 ];
 
 #[test]
-fn no_spelling_of_a_path_gets_by_a_rule() {
+fn no_spelling_of_a_path_avoids_a_rule() {
     let rules = "<Location /locked>\nRequire all denied\n</Location>\n\
         <LocationMatch ^/matched/>\nRequire all denied\n</LocationMatch>\n\
         <Directory @ROOT@/htdocs/folder>\nRequire all denied\n</Directory>\n\
@@ -162,7 +162,7 @@ fn variables_that_open_and_close_are_set_by_the_decoded_path() {
 }
 
 #[test]
-fn programs_are_told_paths_as_apache_tells_them() {
+fn programs_get_paths_in_the_form_in_which_apache_gives_them() {
     let mut pair = Pair::start(site).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
     let mut differences = Vec::new();
     for target in [
@@ -191,7 +191,7 @@ fn programs_are_told_paths_as_apache_tells_them() {
 
 /// A denied file stays denied, however rules and patterns make its name.
 #[test]
-fn what_rules_make_of_a_path_opens_nothing() {
+fn path_that_a_rule_makes_does_not_open_a_denied_file() {
     let server = Server::builder()
         .file("htdocs/page.html", "page")
         .file("htdocs/sub/page.html", "page below")

@@ -58,7 +58,7 @@ fn password_lets_its_user_in_and_reaches_the_script_and_the_log() {
 }
 
 #[test]
-fn addresses_methods_and_variables_decide_who_may_ask() {
+fn addresses_methods_and_variables_decide_which_requests_are_allowed() {
     let server = Server::builder()
         .file("htdocs/index.html", "in")
         .conf(
@@ -98,7 +98,7 @@ fn addresses_methods_and_variables_decide_who_may_ask() {
 }
 
 #[test]
-fn rules_of_the_server_and_of_folders_lead_where_they_say() {
+fn rules_of_the_server_and_of_folders_lead_to_the_expected_paths() {
     let server = Server::builder()
         .file("htdocs/index.html", "home")
         .file("htdocs/real.html", "real")
@@ -196,7 +196,7 @@ fn headers_and_conditions_change_what_is_sent() {
 }
 
 #[test]
-fn files_of_a_htaccess_hold_whatever_was_asked_for_first() {
+fn htaccess_files_apply_whichever_path_was_requested_first() {
     let server = Server::builder()
         .file("htdocs/a/open.html", "open")
         .file("htdocs/a/secret.html", "secret")
@@ -212,7 +212,7 @@ fn files_of_a_htaccess_hold_whatever_was_asked_for_first() {
 }
 
 #[test]
-fn htaccess_is_read_once_watched_and_costs_nothing_while_it_stays() {
+fn htaccess_is_read_once_and_watched_afterwards() {
     let server = Server::builder()
         .file("htdocs/a/.htaccess", "Header set X-From one\n")
         .file("htdocs/a/b/page.html", "page")
@@ -255,7 +255,7 @@ fn looks_at_htaccess(server: &Server, what: impl FnOnce()) -> Vec<String> {
 }
 
 #[test]
-fn folders_are_listed_and_links_refused_where_options_say() {
+fn folders_are_listed_and_links_refused_as_options_says() {
     let server = Server::builder()
         .file("htdocs/list/one.txt", "1")
         .file("htdocs/list/.hidden", "no")

@@ -37,7 +37,7 @@ fn site() -> Builder {
 }
 
 #[test]
-fn names_mean_what_they_mean_in_apache() {
+fn names_of_files_have_the_same_effects_as_in_apache() {
     let mut pair = Pair::start(site).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
     for (path, status, media_type) in [
         ("/game.pgn", 200, Some("application/x-chess-pgn")),

@@ -63,7 +63,7 @@ fn rung_of<'a>(answer: &'a Value, rung: Rung, script: &str) -> &'a Value {
 }
 
 #[test]
-fn rung_is_that_of_the_configuration_until_a_request_proves_another() {
+fn configured_rung_is_shown_until_a_request_changes_it() {
     let server = server("");
     let before = explain(&server, "asks.pl");
     for (rung, expected) in [
@@ -151,7 +151,7 @@ fn socket_of_a_start_up_file_sends_the_script_to_fork() {
 }
 
 #[test]
-fn broken_and_deadly_scripts_have_an_answer_and_harm_nobody() {
+fn broken_and_deadly_scripts_are_explained_and_do_no_harm() {
     let server = server("");
     let answer = explain(&server, "broken.pl");
     assert_eq!(answer["explanation"]["broken"], 500, "{answer}");
@@ -166,7 +166,7 @@ fn broken_and_deadly_scripts_have_an_answer_and_harm_nobody() {
 /// The command reads a configuration file itself. It also inherits an open pipe, which must not
 /// matter.
 #[test]
-fn without_a_server_the_command_loads_the_configuration_itself() {
+fn explain_with_a_configuration_file_needs_no_server() {
     let server = server("");
     let (conf, file) = (
         server.site.path("httpd.conf"),

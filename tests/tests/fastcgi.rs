@@ -134,7 +134,7 @@ fn a_process_serves_many_requests_on_one_connection_and_is_replaced_when_it_dies
 }
 
 #[test]
-fn a_reload_leaves_programs_that_did_not_change_alone() {
+fn reload_keeps_programs_whose_configuration_did_not_change() {
     let mut server = php("");
     let before = server.get("/pid.php").expect(200);
     assert!(server.control(&["reload"]).status.success());
@@ -144,7 +144,7 @@ fn a_reload_leaves_programs_that_did_not_change_alone() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_named_and_costs_nobody_else() {
+fn program_that_cannot_be_started_is_logged_and_does_not_disturb_others() {
     let server = Server::builder()
         .conf("StartServers 1\nMaxRequestWorkers 1\nFastCgiServer @ROOT@/broken -processes 1\nProxyPass /broken fcgi://@ROOT@/broken\n")
         .file("broken", "not a program")
@@ -199,7 +199,7 @@ fn end(status: u8, protocol: u8) -> Vec<u8> {
 const HEAD: &[u8] = b"Content-Type: text/plain\r\n\r\n";
 
 #[test]
-fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
+fn bytes_that_are_not_fastcgi_are_answered_502_or_leave_an_incomplete_response() {
     let whole = [
         record(6, HEAD),
         record(7, b"one\ntwo"),
@@ -295,7 +295,7 @@ fn a_program_that_is_overloaded_sends_the_request_to_the_next() {
 }
 
 #[test]
-fn a_client_that_goes_is_not_worked_for() {
+fn request_of_a_client_that_has_left_is_abandoned() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let server = Server::builder()

@@ -16,7 +16,7 @@ print "line $_\n" for 1 .. 20000;
 "##;
 
 #[test]
-fn a_script_that_flushes_is_read_at_once_though_it_is_compressed() {
+fn flushed_output_reaches_the_client_at_once_although_it_is_compressed() {
     let server = Server::builder()
         .file("scripts/stream.pl", STREAM)
         .ladder()
@@ -150,7 +150,7 @@ print $body unless $way eq 'quiet' && $ENV{REQUEST_METHOD} eq 'HEAD';
 "##;
 
 #[test]
-fn head_says_no_other_length_than_get() {
+fn head_gives_the_same_length_as_get() {
     let server = Server::builder()
         .file("scripts/sizes.pl", SIZES)
         .ladder()

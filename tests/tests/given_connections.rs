@@ -100,7 +100,7 @@ fn connections_leave_no_descriptor_in_their_worker() {
 /// In this protocol the server sends first. A server that waited for the client's first byte would
 /// wait for ever.
 #[test]
-fn client_that_never_speaks_is_greeted_and_left_when_the_time_is_over() {
+fn silent_client_gets_the_first_line_and_is_closed_after_the_time_limit() {
     let server = speaks("by_socket").conf("Timeout 1\n").start();
     let (mut connection, _) = greeted(&server);
     ends(&mut connection);

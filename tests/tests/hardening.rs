@@ -75,7 +75,7 @@ fn switches_of_the_first_line_are_followed_in_a_process() {
 }
 
 #[test]
-fn what_children_print_late_belongs_to_the_response_of_a_process() {
+fn late_output_of_children_belongs_to_the_response() {
     let server = Server::builder()
         .file("scripts/pipe.pl", &plain("$| = 1; open(P, '|cat'); print P \"piped\";"))
         .file("scripts/late.pl", &plain("$| = 1; print 'early '; if (!fork) { select undef, undef, undef, 0.3; print 'late'; exit }"))
@@ -98,7 +98,7 @@ fn what_children_print_late_belongs_to_the_response_of_a_process() {
 }
 
 #[test]
-fn program_name_is_the_scripts_while_it_is_compiled() {
+fn program_name_is_the_script_while_it_is_compiled() {
     let server = Server::builder()
         .file("scripts/first.pl", &plain("print 'first';"))
         .file(

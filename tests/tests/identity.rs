@@ -129,7 +129,7 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
 }
 
 #[test]
-fn numbers_are_as_good_as_names() {
+fn user_and_group_may_be_given_as_numbers() {
     needs_machine!(is_root(), ROOT_ALONE);
     needs_machine!(is_open_to_others(), CLOSED);
     let server = who(Server::builder())
@@ -142,7 +142,7 @@ fn numbers_are_as_good_as_names() {
 }
 
 #[test]
-fn user_that_is_not_there_is_one_line() {
+fn unknown_user_is_reported_in_one_line() {
     needs_machine!(is_root(), ROOT_ALONE);
     for (conf, told) in [
         (

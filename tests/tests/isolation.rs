@@ -194,7 +194,7 @@ fn visit_and_compare(server: &Server, visits: &[Visit], compared: &[Rung]) {
 
 /// A script's process is rewound many times before its worker gets another script.
 #[test]
-fn rewound_process_answers_like_a_fresh_one_however_often() {
+fn rewound_process_always_answers_like_a_new_one() {
     let server = server();
     let scripts = corpus(&server.site.path("scripts"));
     let once = visits(&scripts, &[Rung::Rewind]);
@@ -203,12 +203,12 @@ fn rewound_process_answers_like_a_fresh_one_however_often() {
 }
 
 #[test]
-fn isolated_rungs_answer_like_a_fresh_process_always() {
+fn isolated_rungs_always_answer_like_a_new_process() {
     answers_equal_those_of_fresh_processes(&Rung::ISOLATED, &Rung::ISOLATED);
 }
 
 #[test]
-fn isolated_rungs_answer_like_a_fresh_process_beside_dirty_workers() {
+fn isolated_rungs_answer_like_a_new_process_beside_changed_workers() {
     answers_equal_those_of_fresh_processes(&Rung::ISOLATED, &Rung::ALL);
 }
 
@@ -218,7 +218,7 @@ fn auto_answers_like_a_fresh_process() {
 }
 
 #[test]
-fn dirty_script_harms_nobody_else_on_any_rung() {
+fn script_that_changes_its_process_harms_no_other_script_on_any_rung() {
     let server = server();
     let folder = server.site.path("scripts");
     let visits = visits(&corpus(&folder), &Rung::ALL);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
-fn killed_worker_costs_its_own_request_only() {
+fn killed_worker_fails_only_its_own_request() {
     let server = simple(4).start();
     for rung in [
         Rung::Registry,
@@ -41,7 +41,7 @@ fn killed_worker_costs_its_own_request_only() {
 /// request that was given to a dead worker goes to the next worker. Several such moves must not
 /// lose the request.
 #[test]
-fn workers_killed_together_lose_nothing_that_none_had_begun() {
+fn workers_killed_together_lose_no_request_that_had_not_begun() {
     let server = simple(6).start();
     server.get("/registry/hello.pl").expect(200);
     assert!(eventually(PATIENCE, || server.workers().len() == 6));
@@ -73,7 +73,7 @@ fn workers_killed_together_lose_nothing_that_none_had_begun() {
 }
 
 #[test]
-fn killed_workers_under_load_fail_only_what_they_were_running() {
+fn killed_workers_under_load_fail_only_their_running_requests() {
     let server = simple(4).start();
     let stop = AtomicBool::new(false);
     let killed = AtomicUsize::new(0);
@@ -118,7 +118,7 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
 }
 
 #[test]
-fn killed_zygote_is_replaced_while_everything_goes_on() {
+fn killed_zygote_is_replaced_and_no_request_fails() {
     let mut server = simple(2).start();
     let descriptors = server.descriptors();
     // A worker that was just forked still has the zygote's name.
@@ -173,7 +173,7 @@ fn worker_retires_after_its_requests_without_failing_one() {
 }
 
 #[test]
-fn script_that_signals_its_own_group_harms_nobody_else() {
+fn script_that_signals_its_own_group_harms_no_other_request() {
     let server = simple(1)
         .file("scripts/group.pl", &plain("$| = 1; print 'before'; $SIG{TERM} = sub { print ' caught'; }; kill 'TERM', -getpgrp; print ' after';"))
         .file("scripts/suicide.pl", &plain("$| = 1; print 'before'; kill 'KILL', -getpgrp; sleep 5;"))
@@ -189,7 +189,7 @@ fn script_that_signals_its_own_group_harms_nobody_else() {
 }
 
 #[test]
-fn nothing_of_a_fork_child_is_left_when_its_time_is_up_or_its_template_or_the_front_is_killed() {
+fn child_ends_with_its_time_limit_its_template_or_the_front() {
     let script = "my $kid = fork; if (!$kid) { sleep 100 } open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/kid.$ENV{QUERY_STRING}}; print $f \"$$ $kid\"; close $f; sleep 100;";
     let mut server = simple(1)
         .file("scripts/kids.pl", &plain(script))

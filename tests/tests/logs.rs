@@ -80,7 +80,7 @@ fn several_logs_have_formats_conditions_and_programs_of_their_own() {
 }
 
 #[test]
-fn program_that_ends_is_started_again_and_its_loss_is_told() {
+fn log_program_that_ends_is_started_again_and_lost_lines_are_reported() {
     let server = Server::builder()
         .file("htdocs/page.txt", "x")
         // The program reads one line and ends.

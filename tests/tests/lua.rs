@@ -166,7 +166,7 @@ fn an_error_of_a_response_script_is_answered_with_its_page() {
 }
 
 #[test]
-fn script_that_fails_costs_its_own_request_and_a_line_that_says_where() {
+fn failing_script_fails_only_its_request_and_the_log_says_where() {
     let server = site(
         "LuaInstructionLimit 100000000\nLuaMemoryLimit 1000000\n\
          <Location /error>\nLuaAttractPhysicalPath lua/error.lua\n</Location>\n\

@@ -278,7 +278,7 @@ fn dot_files_are_not_served() {
 }
 
 #[test]
-fn over_long_parts_get_their_status_and_never_a_hang() {
+fn parts_that_are_too_long_get_their_status_and_never_a_hang() {
     let server = server();
     let url = "/registry/env.pl";
     let long = "x".repeat(200_000);

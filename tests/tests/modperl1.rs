@@ -109,7 +109,7 @@ content f=1 g=two words
 ";
 
 #[test]
-fn modules_of_mod_perl_1_do_what_they_did() {
+fn modules_of_mod_perl_1_work_as_before() {
     let server = site().start();
     let request = Request::form("/api", "f=1&g=two+words")
         .field("X-One", "1")
@@ -140,7 +140,7 @@ fn scripts_run_in_their_own_folder() {
 }
 
 #[test]
-fn exit_leaves_the_script_in_every_spelling() {
+fn every_form_of_exit_ends_the_script_and_not_the_worker() {
     let server = site().start();
     for how in ["function", "method", "plain"] {
         assert_eq!(

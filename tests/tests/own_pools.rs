@@ -165,7 +165,7 @@ fn workers_of_a_host_are_replaced_after_its_own_number_of_requests() {
 }
 
 #[test]
-fn what_does_not_load_names_the_host_and_stops_the_start() {
+fn module_that_does_not_load_stops_the_start_and_the_message_names_the_host() {
     let log = two_versions()
         .file("one/Broken.pm", "package Broken;\ndie 'no licence';\n")
         .conf(&parent("one", "PerlModule Broken"))
@@ -185,7 +185,7 @@ fn what_does_not_load_names_the_host_and_stops_the_start() {
 }
 
 #[test]
-fn reload_is_of_all_hosts_or_of_none() {
+fn reload_replaces_all_hosts_or_none() {
     let server = two_versions()
         .conf(&parent("one", ""))
         .conf(&parent("two", ""))

@@ -34,7 +34,7 @@ fn process_of(server: &Server, name: &str) -> i32 {
 /// worker is replaced, and nothing else happens. The second request must not wait for the first,
 /// which does not end.
 #[test]
-fn request_behind_a_slow_one_goes_to_a_worker_that_comes_later() {
+fn request_after_a_slow_one_goes_to_a_worker_that_starts_later() {
     let server = Server::builder()
         .file("scripts/waits.pl", &plain(WAITS))
         .file("scripts/hello.pl", &plain("print 'Hello';"))

@@ -255,7 +255,7 @@ fn informational_response_comes_before_the_final_one() {
 }
 
 #[test]
-fn app_that_goes_wrong_harms_its_own_request_only() {
+fn failing_application_fails_only_its_own_request() {
     let server = features();
     server.get("/dies").expect(500);
     server.log.expect("the app dies here");
@@ -278,7 +278,7 @@ fn app_that_goes_wrong_harms_its_own_request_only() {
 /// A request reuses the environment hash of the previous request if nothing else refers to the
 /// hash. The application's changes to the hash must not be visible then.
 #[test]
-fn nothing_done_to_an_environment_shows_in_the_next() {
+fn change_of_an_environment_does_not_reach_the_next_request() {
     let text = std::fs::read_to_string(folder().join("keeps.psgi")).expect("the application");
     let server = Server::builder()
         .file("keeps.psgi", &text)
@@ -330,7 +330,7 @@ fn nothing_done_to_an_environment_shows_in_the_next() {
 }
 
 #[test]
-fn a_body_that_came_without_its_length_has_one() {
+fn chunked_body_has_a_content_length() {
     let app = "sub { my $env = shift; read $env->{'psgi.input'}, my $body, 100;\n\
         [200, ['Content-Type' => 'text/plain'], [join ' ', map { $_ // '-' }\n\
         @$env{qw(CONTENT_LENGTH HTTP_TRANSFER_ENCODING)}, $body]] }\n";
@@ -364,7 +364,7 @@ const NAMES: &str = "my $loaded = join ' ', sort keys %ENV;\n\
     sub { [200, ['Content-Type' => 'text/plain'], [\"$loaded|\", join ' ', sort keys %ENV]] }\n";
 
 #[test]
-fn an_application_sees_of_the_servers_environment_what_is_passed_on() {
+fn application_sees_only_the_passed_variables_of_the_servers_environment() {
     let server = |lines: Option<&str>, args: &[&str]| {
         let server = Server::builder().file("app.psgi", NAMES).args(args);
         let server = server
@@ -395,7 +395,7 @@ fn an_application_sees_of_the_servers_environment_what_is_passed_on() {
 
 /// Developers expect variables such as DATABASE_URL, but the server does not pass them on.
 #[test]
-fn an_application_that_dies_for_want_of_a_variable_is_told_of_with_the_option() {
+fn missing_variable_that_ends_an_application_is_logged_with_the_option() {
     let app = "my $url = $ENV{DATABASE_URL} or die qq{DATABASE_URL is not set\n};\nsub { [200, [], [$url]] };\n";
     let builder = || Server::builder().file("app.psgi", app).dir("app.psgi");
     let hint = "`--pass-env DATABASE_URL` or `PerlPassEnv DATABASE_URL`";
@@ -419,7 +419,7 @@ fn version(number: u32) -> String {
 }
 
 #[test]
-fn a_changed_application_goes_live_with_a_generation_that_loads_it() {
+fn changed_application_is_used_from_the_next_generation_on() {
     let app = Server::builder()
         .file("app.psgi", &version(1))
         .dir("app.psgi");
@@ -438,7 +438,7 @@ fn a_changed_application_goes_live_with_a_generation_that_loads_it() {
 }
 
 #[test]
-fn a_watched_application_that_is_half_copied_is_thrown_away() {
+fn watched_application_that_is_half_copied_is_not_used() {
     let server = Server::builder()
         .file("app.psgi", &version(1))
         .dir("app.psgi")

@@ -31,7 +31,7 @@ fn refused_files_leave_a_line_with_the_reason() {
 }
 
 #[test]
-fn document_root_that_is_no_folder_is_told_at_the_start() {
+fn document_root_that_is_no_folder_is_reported_at_the_start() {
     let server = Server::builder()
         .conf("DocumentRoot @ROOT@/not_there\n")
         .start();
@@ -43,7 +43,7 @@ fn document_root_that_is_no_folder_is_told_at_the_start() {
 }
 
 #[test]
-fn body_that_finds_no_room_is_refused_and_the_log_says_where() {
+fn body_without_a_folder_for_its_file_is_refused_and_the_log_names_the_folder() {
     let server = Server::builder()
         .file("tmp/kept", "")
         .file(

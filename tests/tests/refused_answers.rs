@@ -90,7 +90,7 @@ fn status(server: &Server, protocol: &str, path: &str) -> String {
 }
 
 #[test]
-fn answer_that_cannot_be_sent_is_a_500_on_every_rung_and_its_worker_lives() {
+fn response_that_cannot_be_sent_is_a_500_on_every_rung_and_the_worker_goes_on() {
     let server = site();
     let mut paths: Vec<String> = Rung::ALL.map(|rung| rung.url("refused.pl")).into();
     paths.extend(["/handler".into(), "/psgi".into()]);
@@ -132,7 +132,7 @@ fn answer_that_cannot_be_sent_is_a_500_on_every_rung_and_its_worker_lives() {
 
 /// One worker has all these requests in its mailbox.
 #[test]
-fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worker() {
+fn requests_after_a_response_that_cannot_be_sent_run_once_in_the_same_worker() {
     let counts = plain(
         "open my $ran, '>>', \"$ENV{DOCUMENT_ROOT}/ran\" or die $!; syswrite $ran, \"$ENV{QUERY_STRING}\\n\"; print $$;",
     );
@@ -178,7 +178,7 @@ fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worke
 
 /// Responses that handlers hand back to the front are refused in the same way.
 #[test]
-fn what_phase_handlers_hand_back_and_cannot_be_sent_is_a_500_and_their_worker_lives() {
+fn handed_back_response_that_cannot_be_sent_is_a_500_and_the_worker_goes_on() {
     let module = "package Phase;\nuse Apache2::RequestRec ();\nuse Apache2::RequestUtil ();\nuse Apache2::Response ();\nuse Apache2::SubRequest ();\nuse APR::Table ();\n\
         sub handler { my $r = shift; my $args = $r->args // '';\n\
         $r->content_type(qq{text/\\x01plain}) if $args eq 'type';\n\

@@ -95,7 +95,7 @@ fn both_server() -> Server {
 }
 
 #[test]
-fn scripts_keep_what_they_depend_on_under_registry_and_perlrun() {
+fn scripts_find_mod_perls_behaviours_under_registry_and_perlrun() {
     let server = both_server();
     let mut wrong = Vec::new();
     for (number, row) in BOTH.iter().enumerate() {
@@ -195,7 +195,7 @@ fn scripts_of_one_name_in_two_folders_do_not_share_variables() {
 
 /// CGI.pm keeps the request it parsed and its switches in package variables.
 #[test]
-fn what_cgi_pm_knows_of_one_request_is_gone_in_the_next() {
+fn state_of_cgi_pm_is_reset_for_the_next_request() {
     let mut builder = Server::builder().ladder().conf(&workers(1));
     for (name, text) in [
         ("parse", "use CGI qw(:standard); print param('x') || 'none';"),

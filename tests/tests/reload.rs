@@ -162,7 +162,7 @@ fn new_code_is_live_after_hup_and_after_the_reload_command() {
 }
 
 #[test]
-fn generation_that_does_not_load_is_reported_and_thrown_away() {
+fn generation_that_does_not_load_is_reported_and_not_used() {
     let server = server();
     settles_on(&server, "one");
     let before = server.workers();
@@ -196,7 +196,7 @@ fn generation_that_does_not_load_is_reported_and_thrown_away() {
 }
 
 #[test]
-fn configuration_that_does_not_parse_is_reported_and_thrown_away() {
+fn configuration_that_does_not_parse_is_reported_and_not_used() {
     let server = server();
     let good = server.site.read("httpd.conf");
     server

@@ -116,7 +116,7 @@ fn auto_rewinds_what_it_can_and_has_room_for() {
 }
 
 #[test]
-fn script_that_asks_for_its_process_number_gets_another_each_time() {
+fn script_that_reads_its_process_number_gets_a_new_process_each_time() {
     let server = server(&[
         ("dollar.pl", "print $$;"),
         ("english.pl", "use English; print $PROCESS_ID;"),
@@ -183,7 +183,7 @@ const SPOILERS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_cannot_be_put_back_ends_the_process_and_then_the_rung() {
+fn state_that_cannot_be_restored_ends_the_process_and_then_the_rung() {
     let scripts: Vec<_> = SPOILERS.iter().map(|it| (it.0, it.1)).collect();
     let server = server(&scripts);
     let who = get(&server, "who.pl");
@@ -302,7 +302,7 @@ const GENERATORS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn no_random_bytes_come_twice() {
+fn random_bytes_never_repeat() {
     let mut startup = String::from("package Generators;\nour %draw;\n");
     for (name, load, draw) in GENERATORS {
         // Modules that are not installed are skipped. packaging/needs/test lists all modules.

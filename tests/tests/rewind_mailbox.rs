@@ -77,7 +77,7 @@ fn scripts_keep_workers_of_their_own() {
 }
 
 #[test]
-fn requests_that_wait_in_a_mailbox_are_of_any_script_and_rung() {
+fn mailbox_may_hold_requests_of_any_script_and_rung() {
     let server = server(1);
     let (who, other) = (get(&server, "who.pl"), get(&server, "other.pl"));
     std::thread::scope(|scope| {
@@ -115,7 +115,7 @@ fn bodies_reach_the_process_that_has_the_mailbox() {
 }
 
 #[test]
-fn changed_script_is_compiled_anew() {
+fn changed_script_is_compiled_again() {
     let server = server(1);
     for number in 0..3 {
         let text = plain(&format!("print 'number {number}';"));

@@ -61,7 +61,7 @@ fn request_is_run_once_when_its_worker_claims_not_to_have_it() {
 /// If a script falsifies everything in its mailbox and ends before the front reads the mailbox, the
 /// front cannot know that the request has begun. It runs the request once more.
 #[test]
-fn consistent_liar_is_run_twice_at_most() {
+fn script_that_falsifies_its_mailbox_consistently_runs_at_most_twice() {
     let lie =
         "poke($place{word}, peek($place{word}) - (1 << 32)); poke($place{shown}, 0); kill 9, $$;";
     let server = site(lie);
@@ -80,7 +80,7 @@ fn consistent_liar_is_run_twice_at_most() {
 /// The front reads every mailbox from time to time. After that, a script cannot hide that its
 /// request has begun.
 #[test]
-fn request_that_was_seen_to_begin_cannot_be_denied() {
+fn script_cannot_hide_a_request_that_the_front_has_seen_begin() {
     let statuses = survives(
         "select undef, undef, undef, 0.4;\n\
          poke($place{word}, peek($place{word}) - (1 << 32));\n\
@@ -98,7 +98,7 @@ fn request_that_nobody_made_is_not_run() {
 }
 
 #[test]
-fn answer_is_not_read_again_nor_out_of_thin_air() {
+fn no_response_is_read_twice_or_before_it_is_written() {
     for statuses in [
         survives("poke($place{read}, 0);"),
         survives("poke($place{written}, 8);"),
@@ -111,7 +111,7 @@ fn answer_is_not_read_again_nor_out_of_thin_air() {
 }
 
 #[test]
-fn requests_of_others_cannot_be_written_over() {
+fn script_cannot_overwrite_requests_in_its_mailbox() {
     let server = site("print poke($place{slot} + 163840 * $_, 1), ' ' for 0 .. 3;");
     let page = server.get("/registry/scribbles.pl").expect(200);
     assert_eq!(page, "refused refused refused refused scribbled");

@@ -129,7 +129,7 @@ fn script_that_dies_answers_500_and_the_log_says_where() {
 }
 
 #[test]
-fn files_that_are_no_scripts_get_their_own_answer() {
+fn files_that_are_no_scripts_get_the_right_status() {
     let server = Server::builder()
         .file("scripts/plain.pl", &format!("{HEADER}print 'ran';\n"))
         .ladder()

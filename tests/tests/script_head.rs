@@ -26,7 +26,7 @@ const HEADERS: &[HeaderRow] = &[
 ];
 
 #[test]
-fn header_block_of_a_script_becomes_the_header() {
+fn header_block_of_a_script_becomes_the_head_of_the_response() {
     let mut builder = Server::builder()
         .ladder()
         .conf("<Location />\n    Require all granted\n</Location>\n")
@@ -69,7 +69,7 @@ fn header_block_of_a_script_becomes_the_header() {
 /// Cookies and other fields of the script go with the response that replaces the script's own.
 /// Fields about the script's own body do not.
 #[test]
-fn fields_beside_a_local_location_go_with_the_answer() {
+fn fields_beside_a_local_location_go_with_the_new_response() {
     const LEADS: &str = "#!/usr/bin/perl\nprint \"Set-Cookie: a=b\\nX-First: one\\nContent-Type: text/x-none\\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\\n\
                          Set-Cookie: c=d\\nLocation: $ENV{QUERY_STRING}\\n\\n\";\n";
     const SAYS: &str = "#!/usr/bin/perl\nprint \"Set-Cookie: e=f\\nX-Own: mine\\nContent-Type: text/plain\\n\\nanswers\";\n";

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
 #[test]
-fn manager_hears_of_readiness_reloads_life_and_the_end() {
+fn manager_is_notified_of_readiness_reloads_life_and_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("notify");
     let manager = UnixDatagram::bind(&path).expect("a socket");
@@ -86,7 +86,7 @@ fn socket_that_was_open_before_is_served() {
 }
 
 #[test]
-fn descriptor_that_is_no_socket_is_told() {
+fn descriptor_that_is_no_socket_is_reported() {
     for (given, words) in [
         ("8080=77", "descriptor 77, an inherited socket, is not open"),
         ("8080", "expected ADDRESS=DESCRIPTOR"),
@@ -102,7 +102,7 @@ fn descriptor_that_is_no_socket_is_told() {
 
 /// systemd's exposure score of the unit: from 0 (nothing is allowed) to 10.
 #[test]
-fn unit_leaves_little_open() {
+fn unit_has_a_low_exposure_score() {
     needs!("systemd");
     let unit = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -28,7 +28,7 @@ fn trickle(mut connection: Connection, begin: &str, piece: &str, pieces: usize) 
 }
 
 #[test]
-fn client_below_the_rate_is_told_and_one_that_keeps_it_is_served() {
+fn client_below_the_rate_gets_408_and_client_at_the_rate_is_served() {
     let server = server();
     let head = "GET /page HTTP/1.1\r\nHost: x\r\n";
     let post = "POST /registry/length.pl HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n";
@@ -85,7 +85,7 @@ fn finish(mut connection: Connection, begin: &str, piece: &str, pieces: usize) -
 /// slowhttptest runs its four attacks at the same time, each with 200 connections. All other
 /// clients are served meanwhile.
 #[test]
-fn slowhttptest_holds_nobody_up() {
+fn slowhttptest_delays_no_other_client() {
     needs!("slowhttptest");
     let server = Server::builder()
         .file(

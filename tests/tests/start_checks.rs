@@ -12,7 +12,7 @@ fn module(name: &str, body: &str) -> String {
 }
 
 #[test]
-fn everything_that_does_not_load_is_told_at_once() {
+fn all_modules_that_do_not_load_are_reported_together() {
     let broken = module("Site::Broken", "sub handler { my $r = ; }");
     let refused = Server::builder()
         .file("lib/Site/Broken.pm", &broken)
@@ -79,7 +79,7 @@ fn told(site: &Site, words: &[&str]) -> String {
 }
 
 #[test]
-fn everything_this_machine_lacks_is_told_at_once() {
+fn all_problems_of_a_configuration_are_reported_together() {
     let taken = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
     let ports = taken
         .each_ref()
@@ -125,7 +125,7 @@ fn a_check_leaves_nothing_behind_and_runs_no_server_handlers() {
 }
 
 #[test]
-fn interpreter_of_the_site_runs_it_and_one_that_is_none_is_told() {
+fn interpreter_of_the_site_is_used_and_a_wrong_one_is_reported() {
     let script = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\n\", scalar grep { m{/marked\\z} } @INC;\n";
     let conf = "PerlInterpreter @ROOT@/own-perl\n<Location />\nSetHandler perl-script\nOptions +ExecCGI\n</Location>\n";
     let builder = Server::builder()

@@ -102,7 +102,7 @@ print $cache->compute('part', ttl => 600, sub { \"made by $$\" });
 ";
 
 #[test]
-fn component_made_on_one_rung_is_taken_on_every_other() {
+fn cached_value_made_on_one_rung_is_used_on_every_other() {
     let server = Server::builder()
         .file("scripts/part.pl", &plain(PART))
         .ladder()

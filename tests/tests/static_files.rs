@@ -26,7 +26,7 @@ fn fetch(connection: &mut Connection, target: &str) -> Vec<u8> {
 }
 
 #[test]
-fn unchanged_files_are_answered_without_a_look_at_the_disk() {
+fn unchanged_files_are_sent_without_a_system_call_for_the_disk() {
     let large = "0123456789abcdef".repeat(20_000);
     let server = Server::builder()
         .file("htdocs/deep/small.css", "small")
@@ -163,7 +163,7 @@ fn changes_are_seen_at_once_under_load() {
 }
 
 #[test]
-fn without_watches_changes_are_seen_all_the_same_and_the_log_says_so() {
+fn changes_are_seen_without_watches_too_and_the_log_says_so() {
     needs_machine!(
         has_user_namespaces(),
         "no user namespaces: the limit of watches cannot be set for one program"
@@ -189,7 +189,7 @@ fn has_user_namespaces() -> bool {
 }
 
 #[test]
-fn events_that_are_lost_let_everything_be_looked_at_again() {
+fn lost_events_make_the_front_check_all_files_again() {
     let server = site()
         .file("htdocs/lost.txt", "before")
         .file("htdocs/noise", "")
@@ -305,7 +305,7 @@ fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
 }
 
 #[test]
-fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
+fn thread_puts_the_first_watch_on_a_folder() {
     let server = site().file("htdocs/full/page.html", "page").start();
     assert_first_watch_is_a_threads(&server, "full", "page.html");
 }

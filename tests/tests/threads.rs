@@ -67,7 +67,7 @@ fn threads_of_a_script_run_on_every_rung() {
 }
 
 #[test]
-fn request_is_of_the_thread_that_serves_it() {
+fn only_the_thread_that_serves_the_request_may_use_it() {
     let module = r#"
 package Threaded;
 use strict; use warnings; use threads; use Apache2::RequestRec (); use Apache2::RequestIO (); use Apache2::RequestUtil (); use APR::Table ();
@@ -104,7 +104,7 @@ sub handler {
 }
 
 #[test]
-fn thread_that_outlives_its_request_takes_its_worker_with_it() {
+fn worker_with_a_thread_that_outlives_its_request_is_replaced() {
     let left =
         format!("threads->create(sub {{ {UNTIL_LET_GO}; print 'late' }})->detach; print 'left';");
     let server = site(&[("left", &left)]).start();

@@ -10,7 +10,7 @@ const SAY: &str = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\n$ENV{T
 const GOOD: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
 #[test]
-fn request_without_a_trace_is_given_one_where_that_is_wanted() {
+fn request_without_a_trace_gets_one_where_configured() {
     let back_end = BackEnd::start(|heard, stream| {
         let text = heard.field("traceparent").unwrap_or("-").to_string();
         let _ = stream.write_all(&answer(&text));
@@ -49,7 +49,7 @@ fn request_without_a_trace_is_given_one_where_that_is_wanted() {
 }
 
 #[test]
-fn metrics_are_what_prometheus_reads() {
+fn metrics_are_accepted_by_prometheus() {
     let server = Server::builder()
         .file("scripts/say.pl", SAY)
         .ladder()

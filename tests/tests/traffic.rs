@@ -6,7 +6,7 @@ use mehari_harness::{Connection, Request, Rung, PATIENCE};
 use std::time::Duration;
 
 #[test]
-fn place_takes_so_many_requests_at_once_and_others_nothing_of_it() {
+fn location_limits_its_concurrent_requests_and_no_others() {
     let server = simple(4)
         .conf("<Location /registry>\nMaxConcurrentReqs 1 GET\n</Location>\n")
         .start();
@@ -28,7 +28,7 @@ fn place_takes_so_many_requests_at_once_and_others_nothing_of_it() {
 }
 
 #[test]
-fn client_that_is_too_fast_is_held_back_and_then_told_when_to_come_back() {
+fn client_that_is_too_fast_is_delayed_and_then_refused_with_a_time() {
     let server = simple(2)
         .file("htdocs/page.txt", "x")
         .file("htdocs/slow/page.txt", "x")
@@ -65,7 +65,7 @@ fn client_that_is_too_fast_is_held_back_and_then_told_when_to_come_back() {
 }
 
 #[test]
-fn address_has_so_many_connections() {
+fn address_has_a_limit_of_connections() {
     let server = simple(2)
         .file("htdocs/page.txt", "x")
         .conf("MaxConnectionsPerClient 2\n")

@@ -21,7 +21,7 @@ fn start(conf: &str) -> Server {
 }
 
 #[test]
-fn progress_of_an_upload_is_told_in_every_format() {
+fn progress_of_an_upload_is_reported_in_every_format() {
     let server = start("");
     let ask = |path: &str| {
         server
@@ -65,7 +65,7 @@ fn progress_of_an_upload_is_told_in_every_format() {
 }
 
 #[test]
-fn slow_clients_of_every_kind_are_ended_and_hold_up_nobody() {
+fn slow_clients_of_every_kind_are_closed_and_delay_no_other_client() {
     let tool = "/usr/bin/slowhttptest";
     assert!(
         std::path::Path::new(tool).exists(),

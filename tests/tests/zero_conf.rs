@@ -27,7 +27,7 @@ fn tree() -> mehari_harness::Builder {
 }
 
 #[test]
-fn scripts_run_and_other_files_are_files() {
+fn scripts_run_and_other_files_are_sent() {
     let server = tree().start();
     for (target, content_type, body) in [
         ("/", "text/html", "<p>home</p>\n"),
@@ -151,7 +151,7 @@ fn lexical_of_a_file_is_fresh_under_zero_configuration() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said_in_one_line() {
+fn path_that_cannot_be_served_is_reported_in_one_line() {
     for (path, words) in [("tree/missing", "missing"), ("tree/notes.txt", "notes.txt")] {
         let log = Server::builder()
             .file("tree/notes.txt", "x")
@@ -166,7 +166,7 @@ fn what_cannot_be_served_is_said_in_one_line() {
 }
 
 #[test]
-fn problems_of_a_configuration_are_reported_all_at_once() {
+fn problems_of_a_configuration_are_reported_together() {
     let log = Server::builder()
         .conf("MaxRequestWorkerz 3\n<Location /x>\n    SetHandlr modperl\n</Location>\nKeepAlive Perhaps\n")
         .try_start()

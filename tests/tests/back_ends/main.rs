@@ -15,7 +15,7 @@ pub fn builder(conf: &str) -> Builder {
 }
 
 #[test]
-fn forwarded_is_written_where_it_is_asked_for() {
+fn forwarded_is_sent_only_where_it_is_configured() {
     let back_end = mehari_harness::BackEnd::start(|heard, stream| {
         let text = heard.field("forwarded").unwrap_or("-").to_string();
         let _ = stream.write_all(&mehari_harness::back_end::answer(&text));

@@ -178,7 +178,7 @@ fn ask(server: &Server, speech: Speech, number: usize, (name, then, words): (&st
 }
 
 #[test]
-fn what_a_back_end_does_wrong_costs_its_own_request_and_is_told() {
+fn fault_of_a_back_end_fails_only_its_request_and_is_logged() {
     let (_programs, server) = behind("", |speech, number, stream| {
         let (_, said, ends, ..) = ROWS[number];
         let mut bytes = speech.part(said);
@@ -201,7 +201,7 @@ fn what_a_back_end_does_wrong_costs_its_own_request_and_is_told() {
 }
 
 #[test]
-fn what_has_no_end_is_let_go_of() {
+fn endless_response_of_a_back_end_is_abandoned() {
     let (programs, server) = behind("", |speech, number, stream| {
         ENDLESS[number].1(speech, stream)
     });
@@ -221,7 +221,7 @@ fn what_has_no_end_is_let_go_of() {
 }
 
 #[test]
-fn who_says_nothing_for_ever_costs_the_time_limit() {
+fn silent_back_end_is_abandoned_after_the_time_limit() {
     const SILENT: [(&str, &[u8], Then); 3] = [
         ("not a byte", b"", Refused(504)),
         ("half a head", b"HTTP/1.1 200 OK\r\nA: b", Refused(504)),
@@ -249,7 +249,7 @@ fn who_says_nothing_for_ever_costs_the_time_limit() {
 }
 
 #[test]
-fn records_that_are_no_part_of_an_answer_are_refused() {
+fn records_that_do_not_belong_to_the_response_are_refused() {
     const HEAD: &[u8] = b"Content-Type: text/plain\r\n\r\nhalf";
     let end = || record(3, 1, &[0; 8], 0);
     let good = || record(6, 1, HEAD, 0);
@@ -310,7 +310,7 @@ fn records_that_are_no_part_of_an_answer_are_refused() {
 
 /// The time limit is for the response: other messages of a back end do not extend it.
 #[test]
-fn a_program_that_says_everything_but_an_answer_is_out_of_time() {
+fn program_that_sends_everything_but_a_response_exceeds_the_time_limit() {
     let padded = [record(7, 1, b"", 255), vec![0; 255]].concat();
     let deeds: [(&str, Vec<u8>, Vec<u8>); 4] = [
         ("errors", Vec::new(), record(7, 1, b"oh no\n", 0)),
@@ -343,7 +343,7 @@ fn a_program_that_says_everything_but_an_answer_is_out_of_time() {
 }
 
 #[test]
-fn a_back_end_that_does_not_finish_its_handshake_is_out_of_time() {
+fn back_end_that_does_not_finish_its_handshake_exceeds_the_time_limit() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = silent.local_addr().expect("its address");
     let server = builder(&format!(

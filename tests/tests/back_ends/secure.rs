@@ -60,7 +60,7 @@ fn behind_tls(own: &Pair, authority: &Pair, more: &str) -> Server {
 }
 
 #[test]
-fn back_end_behind_tls_is_believed_when_somebody_we_trust_signed_its_name() {
+fn back_end_with_a_certificate_of_a_trusted_authority_is_accepted() {
     let authority = authority();
     let own = signed(parameters("localhost"), &authority);
     let client = signed(parameters("front.example"), &authority);
@@ -104,7 +104,7 @@ fn back_end_behind_tls_is_believed_when_somebody_we_trust_signed_its_name() {
 }
 
 #[test]
-fn certificate_that_is_not_good_is_told_and_answered_502() {
+fn bad_certificate_of_a_back_end_is_logged_and_answered_502() {
     let known = authority();
     let unknown = authority();
     let mut old = parameters("localhost");
@@ -135,7 +135,7 @@ fn certificate_that_is_not_good_is_told_and_answered_502() {
 }
 
 #[test]
-fn configuration_decides_what_is_looked_at() {
+fn configuration_decides_what_is_checked_in_a_certificate() {
     let stranger = authority();
     let own = signed(parameters("other.example"), &stranger);
     let back_end = behind_tls(&own, &stranger, "");
@@ -166,7 +166,7 @@ fn configuration_decides_what_is_looked_at() {
 }
 
 #[test]
-fn plain_back_end_is_never_spoken_with_in_clear_text_where_tls_is_asked_for() {
+fn request_for_a_tls_back_end_is_never_sent_in_clear_text() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     let heard = std::thread::spawn(move || {

@@ -30,7 +30,7 @@ fn pages_in_a_folder_outlive_the_server() {
 }
 
 #[test]
-fn machines_share_pages_in_redis_and_go_on_without_it() {
+fn machines_share_pages_in_redis_and_work_without_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().display();
     let mut redis = Redis::start();

@@ -22,7 +22,7 @@ fn asking(server: &Server, page: &str) -> Connection {
 }
 
 #[test]
-fn what_a_client_claims_has_pages_of_its_own() {
+fn fields_that_a_client_may_forge_make_separate_pages() {
     let server = start("");
     let claims = [
         ("X-Forwarded-Host", "evil.example"),
@@ -72,7 +72,7 @@ fn what_a_client_claims_has_pages_of_its_own() {
 }
 
 #[test]
-fn a_page_that_varies_by_a_field_taken_away_on_the_way_is_not_kept() {
+fn page_that_varies_by_a_removed_field_is_not_cached() {
     let server = start("");
     let page = target("hop", &[FRESH, "Vary: Accept-Language"]);
     let hides = [
@@ -86,7 +86,7 @@ fn a_page_that_varies_by_a_field_taken_away_on_the_way_is_not_kept() {
 }
 
 #[test]
-fn a_cookie_is_its_own_clients_whatever_the_page_says() {
+fn response_with_a_cookie_is_never_sent_to_another_client() {
     let server = start("<Location /registry>\nCacheIgnoreHeaders Set-Cookie\n</Location>\n");
     let lines = [
         "Cache-Control: public, s-maxage=60",
@@ -105,7 +105,7 @@ fn a_cookie_is_its_own_clients_whatever_the_page_says() {
 
 /// The host name of the request is part of the cache key. The program sees no other host name.
 #[test]
-fn pages_are_kept_by_the_name_their_program_sees() {
+fn pages_are_cached_by_the_host_name_that_their_program_sees() {
     let server = start("");
     let script = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\nCache-Control: max-age=60\\n\\n$ENV{HTTP_HOST} $$\";\n";
     server.site.write("scripts/host.pl", script);
@@ -135,7 +135,7 @@ fn pages_are_kept_by_the_name_their_program_sees() {
 }
 
 #[test]
-fn parts_and_conditions_of_one_client_are_not_what_is_kept() {
+fn ranges_and_conditions_of_one_client_do_not_change_the_cached_page() {
     let server = start("");
     let page = target("part", &[FRESH, "ETag: \"v\""]);
     ask(&server, &page, &[("Range", "bytes=0-3")], 1, "");
@@ -160,7 +160,7 @@ print "Content-type: text/plain\nCache-Control: max-age=60\n\n", $first ? 'first
 "##;
 
 #[test]
-fn a_request_that_takes_too_long_is_overtaken() {
+fn waiting_clients_do_not_wait_longer_than_the_limit_for_one_request() {
     let server = start("CacheLockMaxAge 1\n");
     server.site.write("scripts/stuck.pl", STUCK);
     let page = "/fork/stuck.pl";
@@ -183,7 +183,7 @@ fn a_request_that_takes_too_long_is_overtaken() {
 }
 
 #[test]
-fn a_client_that_goes_leaves_the_page_to_the_next() {
+fn next_client_gets_the_page_when_the_first_client_has_left() {
     let server = start("CacheLockMaxAge 60\n");
     server.site.write("scripts/stuck.pl", STUCK);
     let page = "/fork/stuck.pl";

@@ -37,7 +37,7 @@ fn a_response_comes_as_the_window_allows() {
 }
 
 #[test]
-fn a_stream_without_a_window_holds_nobody_and_is_reset_in_time() {
+fn stream_without_a_window_delays_no_other_and_is_reset_in_time() {
     let server = mehari_harness::Server::builder()
         .file("htdocs/ten.txt", TEN)
         .conf("DocumentRoot @ROOT@/htdocs\nTimeout 1\n")
@@ -57,7 +57,7 @@ fn a_stream_without_a_window_holds_nobody_and_is_reset_in_time() {
 }
 
 #[test]
-fn what_goes_beyond_the_window_is_an_error() {
+fn data_beyond_the_window_are_an_error() {
     let server = server();
     let mut client = Client::greet(&server, &[]);
     client.write(&open(1));
@@ -81,7 +81,7 @@ fn what_goes_beyond_the_window_is_an_error() {
 }
 
 #[test]
-fn many_streams_at_once_each_get_all_of_theirs() {
+fn many_concurrent_streams_each_get_their_whole_response() {
     let server = server();
     let mut client = Client::greet(&server, &[(4, 1_000_000)]);
     client.write(&grant(0, 100_000_000));

@@ -58,7 +58,7 @@ fn settings_and_pings_are_answered() {
 }
 
 #[test]
-fn floods_end_their_connection_and_nobody_elses() {
+fn flood_ends_only_its_own_connection() {
     let server = Server::builder()
         .file("htdocs/ten.txt", TEN)
         .conf("DocumentRoot @ROOT@/htdocs\nLogLevel warn\n")

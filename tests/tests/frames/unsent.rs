@@ -126,7 +126,7 @@ fn pages_of_the_server_are_counted_while_they_wait() {
 }
 
 #[test]
-fn a_client_that_grants_much_and_reads_nothing_is_kept_little_for() {
+fn little_is_buffered_for_a_client_with_a_large_window_that_reads_nothing() {
     const STREAMS: u32 = 60;
     let large = "0123456789".repeat(100_000);
     let server = Server::builder()
@@ -153,7 +153,7 @@ fn a_client_that_grants_much_and_reads_nothing_is_kept_little_for() {
 }
 
 #[test]
-fn what_programs_say_to_a_client_that_takes_nothing_fills_one_file() {
+fn output_of_programs_for_a_client_that_reads_nothing_goes_to_one_file() {
     const STREAMS: u32 = 40;
     let server = Server::builder()
         .file(

@@ -176,7 +176,7 @@ fn cycles(name: &str, graph: &Graph) -> String {
 }
 
 #[test]
-fn a_cycle_is_found_however_its_paths_are_written() {
+fn cycle_is_found_in_every_form_of_paths() {
     let paths = [
         "use crate::b::Thing;",
         "use super::b::Thing;",
@@ -197,7 +197,7 @@ fn a_cycle_is_found_however_its_paths_are_written() {
 }
 
 #[test]
-fn what_is_no_path_of_the_program_ties_nothing() {
+fn comments_strings_and_tests_do_not_count_as_uses() {
     let texts = [
         "// use crate::b::Thing;",
         "/* crate::b */",

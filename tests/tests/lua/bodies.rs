@@ -74,7 +74,7 @@ fn a_small_body_is_seen_at_the_edge_and_by_the_program() {
 }
 
 #[test]
-fn the_same_over_both_protocols_whatever_says_where_a_body_ends() {
+fn small_bodies_are_seen_alike_over_both_protocols_and_framings() {
     let server = echo();
     for (protocol, framing, seen) in [
         ("--http1.1", "", "<abcabc> 6 true"),

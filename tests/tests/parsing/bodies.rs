@@ -184,17 +184,17 @@ const CHUNKS: &[Row] = &[
 ];
 
 #[test]
-fn lengths() {
+fn content_lengths_have_the_expected_results() {
     hold(LENGTHS);
 }
 
 #[test]
-fn codings() {
+fn transfer_codings_have_the_expected_results() {
     hold(CODINGS);
 }
 
 #[test]
-fn chunks() {
+fn chunked_bodies_have_the_expected_results() {
     hold(CHUNKS);
 }
 
@@ -224,7 +224,7 @@ fn endless_extensions_and_trailers_are_refused() {
 
 /// A request has the same meaning if it arrives in two pieces, wherever it is cut.
 #[test]
-fn pieces_do_not_matter() {
+fn request_in_two_pieces_has_the_same_meaning() {
     let server = crate::server();
     let whole = chunks!("2;x=1\r\nab\r\n0\r\nX-T: 1\r\n\r\n");
     for at in 1..whole.len() {

@@ -4,7 +4,7 @@
 use mehari_harness::Request;
 
 #[test]
-fn conditions_in_their_order() {
+fn conditions_are_evaluated_in_their_order() {
     let server = crate::server();
     let mut connection = server.connect();
     let whole = connection

@@ -79,12 +79,12 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn header_fields() {
+fn header_fields_have_the_expected_results() {
     hold(ROWS);
 }
 
 #[test]
-fn continuation_is_asked_for_before_the_body_is_read_and_never_twice() {
+fn continue_is_sent_once_before_the_body_is_read() {
     let server = crate::server();
     let mut connection = server.connect();
     connection.write(b"POST /registry/say HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");

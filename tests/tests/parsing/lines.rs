@@ -112,6 +112,6 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn request_lines() {
+fn request_lines_have_the_expected_results() {
     hold(ROWS);
 }

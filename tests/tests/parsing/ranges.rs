@@ -52,7 +52,7 @@ fn ask(connection: &mut Connection, fields: &[(&str, &str)]) -> mehari_harness::
 }
 
 #[test]
-fn single_ranges() {
+fn single_ranges_have_the_expected_results() {
     let server = crate::server();
     let mut connection = server.connect();
     for (range, status, said, text) in ROWS {
@@ -70,7 +70,7 @@ fn single_ranges() {
 }
 
 #[test]
-fn several_ranges_come_in_parts_and_floods_of_them_do_not() {
+fn several_ranges_are_sent_in_parts_and_too_many_are_ignored() {
     let server = crate::server();
     let mut connection = server.connect();
     let answer = ask(&mut connection, &[("Range", "bytes=0-1,4-5")]);
@@ -97,7 +97,7 @@ fn several_ranges_come_in_parts_and_floods_of_them_do_not() {
 }
 
 #[test]
-fn a_range_of_another_version_is_the_whole_file() {
+fn range_of_another_version_gives_the_whole_file() {
     let server = crate::server();
     let mut connection = server.connect();
     let whole = ask(&mut connection, &[]);

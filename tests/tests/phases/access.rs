@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn perl_and_the_front_decide_together_who_may_ask() {
+fn perl_and_the_front_decide_together_which_clients_are_admitted() {
     let module = r#"
 use MIME::Base64 ();
 use Apache2::Access ();
@@ -66,7 +66,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
 }
 
 #[test]
-fn perl_leads_nobody_in_where_the_client_may_not_go() {
+fn redirect_of_perl_does_not_admit_a_client_to_a_denied_path() {
     let module = r#"
 use Apache2::SubRequest ();
 use Apache2::Response ();
@@ -130,7 +130,7 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
 
 /// A PerlPreConnectionHandler runs once for a connection. A client that it refuses stays refused.
 #[test]
-fn connection_that_is_refused_is_refused_for_each_of_its_requests() {
+fn every_request_of_a_refused_connection_is_refused() {
     let module = r#"
 use Apache2::Connection ();
 our $asked = 0;

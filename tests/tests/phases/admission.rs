@@ -210,7 +210,7 @@ fn essence(answer: &Answer) -> String {
 }
 
 #[test]
-fn who_is_let_in_is_who_apache_lets_in() {
+fn same_clients_are_admitted_as_by_apache() {
     needs!("apache2-bin", "libapache2-mod-perl2");
     let (ours, theirs, cases) = sites();
     let (ours, theirs) = (ours.start(), theirs.on_apache().start());
@@ -240,7 +240,7 @@ fn who_is_let_in_is_who_apache_lets_in() {
 }
 
 #[test]
-fn nobody_is_let_in_whom_nobody_has_named() {
+fn client_without_a_user_is_not_admitted_where_a_user_is_required() {
     let both = "PerlAuthenHandler Gate::authen\nPerlAuthzHandler Gate::authz";
     let mut sections = Sections::new();
     let bare = sections.add(&["Require valid-user", both]);

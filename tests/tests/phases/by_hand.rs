@@ -83,7 +83,7 @@ const CASES: [(&str, &str, &str, &str, &str); 20] = [
 ];
 
 #[test]
-fn checks_by_hand_let_in_whom_the_location_lets_in() {
+fn checks_by_hand_admit_the_clients_that_the_location_admits() {
     for (number, server) in apache::beside(site).into_iter().enumerate() {
         for (location, set, sent, theirs, ours) in CASES {
             let mut request = Request::get(&format!("/by-hand?{location}{set}"));
@@ -107,7 +107,7 @@ fn encoded(text: &str) -> String {
 /// A connection handler makes all checks without an HTTP request. The result of one check does not
 /// apply to the next.
 #[test]
-fn a_connection_handler_lets_in_whom_the_location_lets_in() {
+fn connection_handler_admits_the_clients_that_the_location_admits() {
     let conf =
         format!("PerlModule Hand\n{LOCATIONS}PerlProcessConnectionHandler Hand::by_connection\n");
     let server = one_worker(&[("Hand", MODULE)], &conf)
@@ -151,7 +151,7 @@ fn said(connection: &mut Connection, line: &str) -> String {
 /// Two hosts on one connection have a PerlPreConnectionHandler each. One host may admit a client
 /// that the other host refuses.
 #[test]
-fn a_connection_let_in_by_one_host_is_not_let_in_by_another() {
+fn connection_admitted_by_one_host_is_not_admitted_by_another() {
     let conf = "<VirtualHost *>\nServerName open.test\nPerlPreConnectionHandler 'sub { 0 }'\n</VirtualHost>\n\
         <VirtualHost *>\nServerName closed.test\nPerlPreConnectionHandler 'sub { 403 }'\n</VirtualHost>\n";
     let server = one_worker(&[], conf)

@@ -69,7 +69,7 @@ const LOOPS: [(&str, u16, usize); 7] = [
 ];
 
 #[test]
-fn what_leads_to_itself_ends_where_apache_ends_it() {
+fn request_that_leads_to_itself_ends_where_apache_ends_it() {
     for server in apache::beside(site) {
         for (path, status, times) in LOOPS {
             let before = runs(&server);
@@ -92,7 +92,7 @@ fn runs(server: &Server) -> usize {
 
 /// Apache counts redirects and sub-requests separately. Mehari counts both together.
 #[test]
-fn a_mixture_of_ways_ends_too() {
+fn mixture_of_redirects_and_sub_requests_ends_too() {
     let server = site().start();
     server.get("/both").expect(200);
     server.log.expect("more than 10 times");
@@ -101,7 +101,7 @@ fn a_mixture_of_ways_ends_too() {
 }
 
 #[test]
-fn requests_made_for_a_client_that_has_gone_end() {
+fn requests_that_lead_to_themselves_end_after_their_client_has_left() {
     let server = site().start();
     let mut client = server.connect();
     client.write(&Request::get("/endless").bytes());

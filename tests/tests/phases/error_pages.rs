@@ -251,20 +251,20 @@ fn all_kinds() -> Vec<&'static str> {
 }
 
 #[test]
-fn a_page_of_an_error_is_the_same_whichever_phase_covers_it() {
+fn error_page_equals_apaches_with_a_handler_in_any_phase() {
     let phases: Vec<_> = PHASES.iter().map(|(phase, _)| *phase).collect();
     compare(|| site(""), &cases(&phases, &all_kinds()));
 }
 
 #[test]
-fn a_page_of_an_error_is_the_same_where_handlers_cover_the_whole_server() {
+fn error_page_equals_apaches_with_handlers_for_the_whole_server() {
     let all = "PerlPostReadRequestHandler Pages::post_read\nPerlTransHandler Pages::trans\nPerlLogHandler Pages::logs\n";
     compare(|| site(all), &cases(&["none"], &all_kinds()));
 }
 
 /// Both protocols reach the page in the same way.
 #[test]
-fn a_page_of_an_error_is_the_same_over_http2() {
+fn error_page_is_the_same_over_http2() {
     let server = site("").start();
     for case in cases(&["log"], &all_kinds()) {
         let request = &case.request;
@@ -310,7 +310,7 @@ fn a_page_of_an_error_is_the_same_over_http2() {
 
 /// This is the smallest case: a Log handler that does nothing.
 #[test]
-fn a_log_handler_leaves_the_page_of_an_error_its_status() {
+fn log_handler_does_not_change_the_status_of_an_error_page() {
     let server = one_worker(&[], "PerlLogHandler 'sub { 0 }'\nErrorDocument 404 /404.html\nErrorDocument 401 /404.html\n\
         <Location /login>\nAuthType Basic\nAuthName there\nAuthUserFile @ROOT@/htdocs/404.html\nRequire valid-user\n</Location>\n")
         .file("htdocs/404.html", "not here")

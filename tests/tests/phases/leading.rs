@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn requests_lead_on_within_the_worker() {
+fn sub_requests_and_redirects_run_within_the_worker() {
     let module = r#"
 use Apache2::SubRequest ();
 use Apache2::Response ();

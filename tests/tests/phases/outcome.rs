@@ -59,7 +59,7 @@ fn cases() -> Vec<(Request, &'static str)> {
 
 /// What a handler leaves to the front goes to the front in one record, whose size is limited.
 #[test]
-fn too_much_for_the_front_to_answer_with_costs_its_own_request_only() {
+fn too_large_a_hand_back_fails_only_its_own_request() {
     const MODULE: &str = r#"
 sub header   { my $r = shift; $r->err_headers_out->set('X-Long', 'x' x 70_000); return 404 }
 sub document { my $r = shift; $r->custom_response(404, 'y' x 70_000); return 404 }
@@ -111,7 +111,7 @@ fn log_handlers_see_what_the_front_has_answered() {
 }
 
 #[test]
-fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
+fn cleanup_handlers_see_the_answer_and_a_slow_client_holds_no_worker() {
     let server = site()
         .file("htdocs/clean/large.bin", &"x".repeat(8 << 20))
         .start();
@@ -137,7 +137,7 @@ fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
 /// If the client leaves before its request is handed back, there is no outcome to log. The only
 /// worker goes on.
 #[test]
-fn worker_hears_that_nothing_is_answered_where_the_client_has_gone() {
+fn worker_learns_that_its_client_has_left_and_goes_on() {
     let module = "sub handler { my $r = shift; my $root = $r->document_root;\n\
         return 0 unless $r->args;\n\
         open my $note, '>', \"$root/begun\" or die $!;\n\

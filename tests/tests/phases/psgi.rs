@@ -43,7 +43,7 @@ fn site() -> Server {
 }
 
 #[test]
-fn application_knows_what_the_phases_before_it_found_out() {
+fn application_sees_what_earlier_phases_have_set() {
     let server = site();
     for _ in 0..2 {
         assert_eq!(
@@ -58,7 +58,7 @@ fn application_knows_what_the_phases_before_it_found_out() {
 }
 
 #[test]
-fn application_answers_within_another_request() {
+fn application_answers_a_sub_request() {
     let server = site();
     let said = "REMOTE_USER=none AUTH_TYPE=none NOTED=none SITE=one QUERY_STRING=c";
     for (target, within) in [

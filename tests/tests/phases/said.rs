@@ -125,7 +125,7 @@ fn request(path: &str) -> Request {
 }
 
 #[test]
-fn what_handlers_say_reaches_every_rung() {
+fn changes_of_handlers_reach_every_rung() {
     let mut servers = apache::beside(site).into_iter();
     let (ours, apache) = (servers.next().expect("started"), servers.next());
     let heard = |server: &Server, phase, rung| {
@@ -198,7 +198,7 @@ fn diff(expected: &str, found: &str) -> Vec<String> {
 
 /// The handlers of one request do not affect the next request. Nor do a script's changes to %ENV.
 #[test]
-fn handlers_before_the_response_see_nothing_of_the_request_before() {
+fn handlers_before_the_response_see_nothing_of_the_previous_request() {
     const LOOK: &str = "sub look { my $r = shift; my @seen = (grep({ /COOKIE|IN_ENV/ } keys %ENV), grep { /COOKIE|IN_ENV/ } keys %{$r->subprocess_env}); \
                         $r->headers_out->set('X-Seen', \"@seen\"); -1 }";
     let server = one_worker(
@@ -218,7 +218,7 @@ fn handlers_before_the_response_see_nothing_of_the_request_before() {
 
 /// The handlers of one request do not affect the next request.
 #[test]
-fn what_handlers_say_is_for_their_request_only() {
+fn changes_of_handlers_are_for_their_request_only() {
     let server = site().start();
     for (rung, _, _) in RUNGS {
         let before = server
@@ -236,7 +236,7 @@ fn what_handlers_say_is_for_their_request_only() {
 
 /// A child gets the changed request together with the body, which may be in a file.
 #[test]
-fn what_handlers_say_reaches_children_together_with_the_body() {
+fn changes_of_handlers_reach_children_together_with_the_body() {
     const COUNT: &str = "#!/usr/bin/perl\nlocal $/; my $body = <STDIN>;\n\
                          print qq{Content-Type: text/plain\\n\\n}, length $body, qq{ $ENV{HTTP_AUTH_USER} $ENV{REMOTE_USER}};\n";
     let server = site().file("scripts/count.pl", COUNT).start();
@@ -251,7 +251,7 @@ fn what_handlers_say_reaches_children_together_with_the_body() {
 
 /// Apache cannot run a PSGI application, so the application must see the same as a script.
 #[test]
-fn what_handlers_say_reaches_psgi_applications() {
+fn changes_of_handlers_reach_psgi_applications() {
     let application = format!(
         "sub {{ my $e = shift; [200, ['Content-Type', 'text/plain'], [map {{ qq{{$_=}} . ($e->{{$_}} // '-') . qq{{\\n}} }} qw({NAMES})]] }}\n"
     );
@@ -269,7 +269,7 @@ fn what_handlers_say_reaches_psgi_applications() {
 
 /// The request to a back end must have the fields as the handlers leave them.
 #[test]
-fn what_handlers_say_reaches_back_ends() {
+fn changes_of_handlers_reach_back_ends() {
     let conf = "PerlModule Said\nProxyPass /away http://127.0.0.1:@PORT@/handler\n\
          <Location /away>\nPerlFixupHandler Said::say\n</Location>\n";
     let behind = one_worker(

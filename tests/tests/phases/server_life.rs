@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn handlers_of_the_servers_life_run_in_zygote_and_worker() {
+fn handlers_of_process_phases_run_in_zygote_and_worker() {
     let module = r#"
 our @life;
 sub open_logs   { push @life, 'openlogs ' . @_; 0 }
@@ -67,7 +67,7 @@ Apache2::ServerUtil->server->add_config(['<Location /added>', "SetHandler modper
 }
 
 #[test]
-fn what_is_wrong_in_a_perl_section_is_told_with_its_line() {
+fn error_in_a_perl_section_is_reported_with_its_line() {
     let conf = "<Perl>\n$Listen = 'eighty';\n</Perl>\n<Perl>\n\n  die qq{no good};\n</Perl>\n<Perl>\n1 +;\n</Perl>\n";
     let log = one_worker(&[], conf).try_start().err().expect("no start");
     for line in [

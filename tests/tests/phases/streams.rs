@@ -31,7 +31,7 @@ sub handler {
 "#;
 
 #[test]
-fn what_a_handler_flushes_passes_its_filters_at_once() {
+fn flushed_output_of_a_handler_passes_its_filters_at_once() {
     let server = Server::builder()
         .file("lib/Stream.pm", STREAM)
         .conf(

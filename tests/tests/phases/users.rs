@@ -82,7 +82,7 @@ const CASES: [(&str, u16, &str, &str); 9] = [
 ];
 
 #[test]
-fn whom_perl_names_is_who_the_log_and_the_programs_know() {
+fn user_set_by_perl_reaches_the_log_and_the_programs() {
     for server in apache::beside(site) {
         for (target, status, body, line) in CASES {
             let answer = server.get(target);

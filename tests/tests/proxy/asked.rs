@@ -6,7 +6,7 @@ use mehari_harness::{BackEnd, Request};
 use std::io::Write;
 
 #[test]
-fn a_back_end_is_asked_for_its_own_path_and_told_of_the_client() {
+fn back_end_gets_its_own_path_and_the_clients_address() {
     let back_end = BackEnd::start(|heard, stream| {
         let text = format!("{}body {}", heard.head, heard.body.len());
         stream.write_all(&answer(&text)).is_ok()
@@ -160,7 +160,7 @@ fn fields_that_name_the_back_end_are_rewritten_and_its_errors_replaced() {
 }
 
 #[test]
-fn a_request_that_perl_looked_at_first_reaches_the_back_end_with_its_body() {
+fn request_with_perl_handlers_reaches_the_back_end_with_its_body() {
     let back_end = BackEnd::start(|heard, stream| {
         let sum: usize = heard.body.iter().map(|&byte| usize::from(byte)).sum();
         stream

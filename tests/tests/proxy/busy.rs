@@ -60,7 +60,7 @@ fn requests_that_wait_for_a_busy_member_are_served_in_order_and_bounded() {
 }
 
 #[test]
-fn a_request_that_waits_too_long_is_answered_503_and_costs_no_back_end() {
+fn request_that_waits_too_long_is_answered_503_and_reaches_no_back_end() {
     let (back_end, asked, go) = patient();
     let server = balancer(&[&back_end], "max=1", "timeout=1");
     std::thread::scope(|scope| {
@@ -75,7 +75,7 @@ fn a_request_that_waits_too_long_is_answered_503_and_costs_no_back_end() {
 }
 
 #[test]
-fn a_reload_that_shortens_the_wait_is_for_those_who_come_after_it() {
+fn reload_that_shortens_the_wait_applies_to_later_requests() {
     let (back_end, asked, go) = patient();
     let waits = |seconds| balancer_conf(&[&back_end], "max=1", &format!("timeout={seconds}"));
     let server = builder("Include pool.conf\n")

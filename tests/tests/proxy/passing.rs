@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
 #[test]
-fn a_client_can_tell_an_answer_that_was_cut_off() {
+fn client_can_recognise_a_response_that_was_cut_off() {
     const CUT: [(&str, &[u8]); 3] = [
         (
             "no last chunk",
@@ -94,7 +94,7 @@ fn an_upgraded_connection_carries_bytes_both_ways_until_either_side_ends() {
 }
 
 #[test]
-fn what_a_back_end_says_bit_by_bit_goes_on_at_once() {
+fn each_part_of_a_back_ends_response_is_sent_at_once() {
     let (go, may_go) = mpsc::channel::<()>();
     let may_go = Mutex::new(may_go);
     let back_end = BackEnd::start(move |_, stream| {
@@ -117,7 +117,7 @@ fn what_a_back_end_says_bit_by_bit_goes_on_at_once() {
 }
 
 #[test]
-fn a_slow_client_holds_no_back_end_and_one_that_goes_frees_it() {
+fn slow_client_holds_no_back_end_and_a_client_that_leaves_frees_it() {
     const SIZE: usize = 20_000_000;
     let done = Arc::new(AtomicBool::new(false));
     let broken = Arc::new(AtomicBool::new(false));

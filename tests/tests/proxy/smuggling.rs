@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{mpsc, Arc, Mutex};
 
 #[test]
-fn nothing_a_client_sends_ends_a_line_of_the_request_a_back_end_gets() {
+fn no_byte_of_a_client_ends_a_line_of_the_request_to_a_back_end() {
     let heads: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = heads.clone();
     let back_end = BackEnd::start(move |heard, stream| {
@@ -63,7 +63,7 @@ fn nothing_a_client_sends_ends_a_line_of_the_request_a_back_end_gets() {
 }
 
 #[test]
-fn what_a_back_end_says_beyond_its_answer_is_nobodys() {
+fn bytes_after_a_back_ends_response_are_not_sent_to_any_client() {
     // Each back end sends a response and then bytes that could pass for the next one.
     const STOLEN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen";
     let (go, may_go) = mpsc::channel::<()>();
@@ -124,7 +124,7 @@ fn what_a_back_end_says_beyond_its_answer_is_nobodys() {
 }
 
 #[test]
-fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
+fn back_end_that_answers_before_it_reads_still_gets_the_body() {
     const LENGTH: usize = 16 << 20;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -164,7 +164,7 @@ fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
 }
 
 #[test]
-fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
+fn protocol_change_in_the_middle_of_a_request_is_refused() {
     // The back end would take the rest of the body as the first bytes of the new protocol.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");

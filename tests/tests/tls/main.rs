@@ -71,7 +71,7 @@ fn pages_and_programs_are_served_in_both_versions_and_sessions_resume() {
 }
 
 #[test]
-fn variables_but_for_two_are_told_only_where_asked_for() {
+fn variables_except_two_are_set_only_where_configured() {
     let server = secure(&Pair::of("site.example")).start();
     let (told, _) = Client::plain()
         .ask(&server, "/cgi/environment.pl")
@@ -82,7 +82,7 @@ fn variables_but_for_two_are_told_only_where_asked_for() {
 }
 
 #[test]
-fn certificate_of_another_key_is_told_at_the_start_with_both_files() {
+fn certificate_of_another_key_is_reported_at_the_start_with_both_files() {
     let (own, other) = (Pair::of("site.example"), Pair::of("other.example"));
     let builder = secure(&own).file("tls/site.key", &other.key.serialize_pem());
     let log = builder.try_start().err().expect("it does not start").text();
@@ -94,7 +94,7 @@ fn certificate_of_another_key_is_told_at_the_start_with_both_files() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_with_its_file() {
+fn unusable_file_is_reported_by_name() {
     let own = Pair::of("site.example");
     let rows = [
         (
@@ -134,7 +134,7 @@ fn what_cannot_be_used_is_told_with_its_file() {
 }
 
 #[test]
-fn certificate_out_of_its_time_is_told_and_shown_all_the_same() {
+fn expired_certificate_is_reported_and_still_used() {
     let of = |change: fn(&mut CertificateParams)| {
         let key = KeyPair::generate().expect("a key");
         let mut parameters = parameters("site.example");
@@ -160,7 +160,7 @@ fn certificate_out_of_its_time_is_told_and_shown_all_the_same() {
 }
 
 #[test]
-fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
+fn renewed_certificate_is_used_without_a_restart_and_a_bad_one_never() {
     let first = Pair::of("site.example");
     let server = secure(&first).start();
     let client = Client::plain();
@@ -193,7 +193,7 @@ fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
 }
 
 #[test]
-fn clients_show_certificates_and_programs_learn_whose() {
+fn programs_learn_the_certificate_that_a_client_has_sent() {
     let authority = Pair::authority();
     let own = Pair::of("site.example");
     let known = Pair::signed_by("camel.example", &authority);
@@ -259,7 +259,7 @@ fn http2_is_chosen_in_the_handshake_unless_protocols_forbids_it() {
 }
 
 #[test]
-fn plain_http_on_the_tls_port_is_told_so_and_a_silent_client_is_dropped() {
+fn plain_http_on_the_tls_port_gets_an_error_and_a_silent_client_is_closed() {
     let own = Pair::of("site.example");
     let server = secure(&own)
         .conf("RequestReadTimeout handshake=1\n")
@@ -281,7 +281,7 @@ fn plain_http_on_the_tls_port_is_told_so_and_a_silent_client_is_dropped() {
 }
 
 #[test]
-fn browsers_are_told_to_stay_and_what_needs_tls_is_refused_without() {
+fn hsts_is_sent_and_paths_that_require_tls_are_refused_without_it() {
     let own = Pair::of("site.example");
     let conf = "StrictTransportSecurity 31536000 includeSubDomains\n\
                 <Location /page.html>\nSSLRequireSSL\n</Location>\n";
@@ -301,7 +301,7 @@ fn browsers_are_told_to_stay_and_what_needs_tls_is_refused_without() {
 }
 
 #[test]
-fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
+fn each_virtual_host_has_its_certificate_and_its_rules_about_clients() {
     let authority = Pair::authority();
     let (own, other) = (Pair::of("site.example"), Pair::of("other.example"));
     let known = Pair::signed_by("camel.example", &authority);
@@ -358,7 +358,7 @@ fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
 }
 
 #[test]
-fn key_that_only_root_may_read_serves_a_server_that_is_somebody_else_and_outlives_a_reload() {
+fn key_that_only_root_may_read_is_used_by_a_server_of_another_user_and_after_a_reload() {
     needs_machine!(
         rustix::process::geteuid().is_root(),
         "only root can start a server that becomes another user"

@@ -157,7 +157,7 @@ fn stand_in_order(text: &str, words: &[&str]) -> bool {
 }
 
 #[test]
-fn every_printed_script_answers_as_it_should() {
+fn every_printed_script_gives_the_expected_response() {
     let pair = Pair::start(site);
     let mut faults = Vec::new();
     for (place, server) in pair.servers().enumerate() {
@@ -183,7 +183,7 @@ fn every_printed_script_answers_as_it_should() {
 }
 
 #[test]
-fn printed_scripts_have_a_process_of_their_own_where_they_are_promised_one() {
+fn printed_scripts_run_in_a_process_of_their_own_on_isolated_rungs() {
     let folder = Server::builder().fixtures("printed");
     let scripts = folder.folder_of("scripts");
     let rungs = [Rung::Fork, Rung::Auto].map(|rung| rung.section(&scripts));
