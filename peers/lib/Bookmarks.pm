@@ -1,13 +1,13 @@
-# MyBookmarks under Apache and under Mehari, in the six configurations of "Apache::ASP Site Tuning"
-# (Joshua Chamas, 1999). Each changes one setting of the previous one. The application is the
-# package's own copy; both servers get the same text.
+# Configures MyBookmarks under Apache and under Mehari, in the six configurations of "Apache::ASP
+# Site Tuning" (Joshua Chamas, 1999). Each configuration changes one setting of the previous one.
+# The application is the copy in Debian's package. Both servers get the same files.
 package Bookmarks;
 use strict;
 use warnings;
 
 our $APPLICATION = '/usr/share/doc/libapache-asp-perl/html/apps/bookmarks';
 
-# The name, the change, and the article's figure on its machine (for the order of magnitude).
+# The name, the change, and the figure of the article's machine, which shows the order of magnitude.
 our @LADDER = (
     {name => 'first',                  article => 6.5,   set => {htaccess => 1, debug => 1, requests => 50, serialize => 0, state => 'disk'}},
     {name => 'StateDir in RAM',        article => 14.1,  set => {state => 'memory'}},
@@ -18,14 +18,14 @@ our @LADDER = (
     {name => 'StateDB Mehari::State',  ours => 1,        set => {store => 'Mehari::State'}},
 );
 
-# The settings of each rung, including those of the rungs before.
+# Returns the settings of each configuration, including those of the configurations before it.
 sub rungs {
     my %now;
     return map { %now = (%now, %{$_->{set}}); +{%$_, settings => {%now}} } @LADDER;
 }
 
-# folder: the server's own directory. Makes the directories, writable for the server's user, and
-# returns the path of the state.
+# Makes the folders for a server, to which the server's user may write. `folder` is the server's own
+# folder. Returns the path of the folder for the state.
 sub prepare {
     my ($folder, $settings, $memory) = @_;
     my $state = $settings->{state} eq 'memory' ? "$memory/state" : "$folder/state";

@@ -1,5 +1,5 @@
-# One measurement of one contender: starts a fresh server, checks its answer, warms and loads it,
-# reads its processes, stops it.
+# Measures one contender once: starts a new server, checks a response, warms the server up, loads
+# it, reads the figures of its processes, and stops it.
 package Contest;
 use strict;
 use warnings;
@@ -13,15 +13,16 @@ use Wrk;
 
 my $WARM_SECONDS = 1;
 
-# The text that each page must contain, so that no error page can win.
+# The text that each page must contain, so that no error page is measured.
 my $FORM  = qr/\Aa => e{10}\nb => e{10}/;
 my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/,
     text => qr/\Aa text of 102400 bytes.* end\n\z/s, '100k' => qr/\Aa file of 102400 bytes.*end\n\z/s, '10m' => qr/\Aa file of 10485760 bytes.*end\n\z/s,
     map { ("$_-25" => qr/$FORM\z/, "$_-337" => qr/$FORM\nc => .*\nz => e{10}\z/s) } qw(args request cgi));
 
-# contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers,
-# cores, seconds. Returns wrk's result with cpu_us (a request), both_us (with the client's) and
-# private_kib (mean of the workers), or dies.
+# Measures. contest: a result of Matchup::plan. contender: one of its contenders. settings: site,
+# folder, connections, workers, cores, seconds. Returns wrk's result with cpu_us (CPU time for a
+# request), both_us (the same with the client's CPU time) and private_kib (the mean of the workers),
+# or dies.
 sub measure {
     my ($contest, $contender, $settings) = @_;
     remove_tree($settings->{folder});
@@ -50,7 +51,8 @@ sub measure {
     return $result;
 }
 
-# Forms are pages of one script: `cgi-25` is cgi with a query of 25 characters.
+# Returns the script of a page. A form's page names the script and the length of the query: `cgi-25`
+# is the script `cgi` with a query of 25 characters.
 sub script { my ($page) = @_; return $page =~ s/-(?:25|337)\z//r }
 
 sub query {
@@ -64,14 +66,15 @@ sub check {
     my $page   = $contest->{page};
     my $answer = $server->{secure} ? answer_over_tls($url) : HTTP::Tiny->new(timeout => 10)->get($url, {headers => {$contest->{coding} ? ('Accept-Encoding' => $contest->{coding}) : ()}});
     unpacked($server, $answer) if $contest->{coding};
-    # nginx's bare return is compared with both the file and the script.
+    # nginx's `return` is compared with the file and with the script, and always answers the
+    # script's text.
     my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page};
     return if $answer->{status} == 200 && $answer->{content} =~ $proof;
     $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
     return;
 }
 
-# Puts the plain page in the place of the compressed one.
+# Replaces a compressed body by the unpacked body.
 sub unpacked {
     my ($server, $answer) = @_;
     my $coding = $answer->{headers}{'content-encoding'} // 'no coding';
@@ -81,7 +84,7 @@ sub unpacked {
     return;
 }
 
-# HTTP::Tiny needs additional modules for TLS.
+# Requests a page over TLS with curl, because HTTP::Tiny needs additional modules for TLS.
 sub answer_over_tls {
     my ($url) = @_;
     open my $output, '-|', 'curl', '--silent', '--insecure', '--http1.1', '--max-time', '10', '--write-out', '%{http_code}', $url
@@ -91,7 +94,8 @@ sub answer_over_tls {
     return $said =~ s/(\d{3})\z// ? {status => $1, content => $said} : {status => 599, content => $said};
 }
 
-# A server without an access log does less work than the others.
+# Counts the lines of the access log. A server that writes no log would do less work than the
+# others.
 sub lines_of {
     my ($path) = @_;
     open my $file, '<:raw', $path or return 0;

@@ -1,23 +1,24 @@
-# The distance between the machine's cores. A host may place a virtual machine's cores on one chip
-# now and on two a minute later. On two chips all traffic between cores (loopback connections too)
-# costs three times as much, and every server answers half as many requests. So each load notes the
-# distance before and after, and only samples of one distance are combined or compared.
+# Measures the distance between the machine's cores. A host may run a virtual machine's cores on one
+# chip now, and on two chips a minute later. On two chips all traffic between cores, and so on
+# loopback connections, costs three times as much, and every server answers half as many requests.
+# The distance is therefore measured before and after each load, and only samples with the same
+# distance are combined or compared.
 package Distance;
 use strict;
 use warnings;
 use JSON::PP qw(decode_json);
 use Time::HiRes qw(sleep time);
 
-# The binary that measures the distance; the runner sets it.
+# The path of the binary that measures the distance. The runner sets it.
 our $MEHARI;
 
-# A cache line passes within so many nanoseconds between cores that share a cache. From chip to chip
-# it takes twice as long.
+# The limit in nanoseconds for `near`. Between cores that share a cache, a cache line takes less
+# time. Between chips it takes about twice the limit.
 my $NEAR = 130;
 my $LOOK_AGAIN = 2;
 
-# Runs a load and sets {distance} in its result: near, far, moved (it changed meanwhile), or '' if
-# it is unknown.
+# Runs a load and sets {distance} in its result: near, far, moved (the distance has changed during
+# the load), or '' if the distance is unknown.
 sub noted {
     my ($load) = @_;
     my $before = nanoseconds();
@@ -35,7 +36,8 @@ sub word {
     return $before eq $after ? $before : 'moved';
 }
 
-# 0 if the distance is unknown: no binary, or one core.
+# Measures the distance in nanoseconds. Returns 0 if it is unknown, because there is no binary or
+# only one core.
 sub nanoseconds {
     return 0 unless -x ($MEHARI // '');
     open my $told, '-|', $MEHARI, 'bench', 'machine', '--json' or return 0;
@@ -44,7 +46,7 @@ sub nanoseconds {
     return eval { decode_json($text)->{core_crossing_ns}[0] } // 0;
 }
 
-# Returns once the cores are near, or after so many seconds.
+# Waits until the cores are near, but at most this number of seconds.
 sub await_near {
     my ($seconds) = @_;
     my $until = time + $seconds;
@@ -56,8 +58,9 @@ sub await_near {
     return;
 }
 
-# The samples of one contender and of Mehari beside it (undef for Mehari's own), by distance: [word,
-# samples, ours]. Samples during which the cores moved are left out, unless there are no others.
+# Groups samples by distance. Gets the samples of one contender, and those of Mehari beside it
+# (undef if the contender is Mehari). Returns a list of [distance, samples, Mehari's samples].
+# Samples during which the distance has changed are left out, unless there are no others.
 sub groups {
     my ($samples, $ours) = @_;
     my @groups;

@@ -1,13 +1,14 @@
-# Servers in front of back ends, each in the fastest known configuration: HTTP back ends, and PHP by
-# FastCGI.
-# A front is a Peer with rung (the balancing method or the way of keeping connections), back_ends
-# (host:port, ...) or php (the number of processes).
+# Configures servers in front of back ends, each in the fastest known configuration. The back ends
+# are HTTP servers, or PHP processes with FastCGI. A front is a Peer with these options: rung (how
+# it balances or keeps connections), and back_ends (host:port, ...) or php (the number of
+# processes).
 package Fronts;
 use strict;
 use warnings;
 
 package Fronts::Php;
-# php-cgi for a server that does not start it itself. Ends with its object.
+# Starts php-cgi for a server that does not start it itself. The processes end when the object is
+# destroyed.
 sub start {
     my ($class, $folder, $children) = @_;
     my $socket = "$folder/php.sock";

@@ -1,17 +1,18 @@
-# One run of h2load against one address: HTTP/2 with several streams on each of a few connections.
+# Runs h2load against one address: HTTP/2 with several streams on each of a few connections.
 package H2load;
 use strict;
 use warnings;
 use Distance;
 use Processes;
 
-# The streams of one connection keep a server busy, so an eighth of the connections is enough.
+# The divisor of the number of connections. The streams of one connection keep a server busy, so an
+# eighth of the connections is enough.
 my $FEWER = 8;
 
 sub installed { return grep { -x "$_/h2load" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, streams, seconds. Returns the same as Wrk::run, without percentiles: h2load
-# reports none.
+# Gets url, connections, streams and seconds. Returns the same as Wrk::run, but without percentiles,
+# which h2load does not report.
 sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
 
 sub load {

@@ -1,5 +1,5 @@
-# The matchups: each compares one rung of Mehari with the peers that a user would choose for the
-# same purpose.
+# Lists the matchups. A matchup compares one rung of Mehari with the servers that a user would
+# choose for the same purpose.
 package Matchup;
 use strict;
 use warnings;
@@ -29,9 +29,10 @@ my @ALL = (
     {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
     {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},
     {name => 'files',      rung => 'static',   pages => [qw(100k 10m)], peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
-    # Compressed at level 6: once by lighttpd and once by Mehari, but by nginx for each client.
+    # The page is compressed at level 6. lighttpd and Mehari compress it once. nginx compresses it
+    # for each request.
     {name => 'gzip',       rung => 'gzip',     pages => ['text'],       peers => [['Peer::Nginx', 'gzip'], ['Peer::Lighttpd', 'gzip']], coding => 'gzip'},
-    # The same page cached from a program, and from a file.
+    # The same page: from Mehari's cache, where a program has made it, and from a file.
     {name => 'cached',     rung => 'cached',   pages => ['small'],      peers => [['Peer::Mehari', 'static'], ['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
     {name => 'lua',        rung => 'lua',      pages => ['hello'],      peers => [['Peer::Lighttpd', 'lua']]},
     {name => 'tls',        rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1},
@@ -44,9 +45,9 @@ sub pages { my %seen; return grep { !$seen{$_}++ } map { @{$_->{pages}} } @_ }
 
 sub all_pages { return pages(@ALL) }
 
-# The named matchups (all, without a name), once a page: {name, page, keep_alive, secure, streams,
-# coding, contenders}. A contender is {class, rung, ours}, Mehari first. Dies if a name does not
-# exist, or a page that no matchup has.
+# Returns the named matchups, or all of them without a name. Each page makes an entry: {name, page,
+# keep_alive, secure, streams, coding, contenders}. A contender is {class, rung, ours}. Mehari is
+# the first contender. Dies if no matchup has a name or a page.
 sub plan {
     my ($names, $pages) = @_;
     my %known  = map { $_->{name} => $_ } @ALL;

@@ -1,6 +1,6 @@
-# A server to compare with Mehari: its own configuration in its own directory, a free port of
-# 127.0.0.1, start, readiness, stop. A file of Peer/ gives for one server how its program is found,
-# configured and addressed:
+# Starts and stops a server that is compared with Mehari. The server has a folder and a
+# configuration of its own, and a free port of 127.0.0.1. Each file of Peer/ is a subclass for one
+# server, which says how the program is found, configured and addressed. It has these methods:
 #   title, program, version_command, configure, command, path_of(rung, page); where needed
 #   environment, workers, stop_signal.
 package Peer;
@@ -15,8 +15,9 @@ use Processes;
 my $READY_SECONDS = 20;
 my $STOP_SECONDS  = 10;
 
-# folder: an empty directory for this server alone. site: peers/site. workers: how many, if one
-# serves many connections. connections: the number of concurrent clients.
+# Makes a server. folder: an empty folder for this server alone. site: peers/site. workers: the
+# number of workers, if a worker serves many connections. connections: the number of concurrent
+# clients.
 sub new {
     my ($class, %given) = @_;
     return bless {%given, port => free_port()}, $class;
@@ -28,14 +29,14 @@ sub free_port {
     return $socket->sockport;
 }
 
-# The program's path, or undef if it is not installed.
+# Returns the program's path, or undef if the program is not installed.
 sub installed {
     my ($class) = @_;
     my ($path) = grep { -x } map { "$_/" . $class->program } split(/:/, $ENV{PATH} // ''), '/usr/sbin', '/usr/local/sbin';
     return $path;
 }
 
-# The first text in the program's output that looks like a version.
+# Returns the first text in the program's output that looks like a version.
 sub version {
     my ($class) = @_;
     my ($program, @arguments) = $class->version_command;
@@ -75,7 +76,7 @@ sub start {
     return $self;
 }
 
-# A certificate of the server's own, with the key type that is fast for every server.
+# Makes a certificate for the server, with a type of key that is fast on every server.
 sub certificate {
     my ($self) = @_;
     my ($key, $certificate) = map { $self->file($_) } 'key.pem', 'certificate.pem';
@@ -87,7 +88,8 @@ sub certificate {
     return ($certificate, $key);
 }
 
-# Ready as soon as it answers at all; a TLS port answers a plain request with an error.
+# Waits until the server answers. Any answer counts: a TLS port answers a plain request with an
+# error.
 sub wait_until_ready {
     my ($self) = @_;
     my $deadline = time + $READY_SECONDS;
@@ -99,7 +101,7 @@ sub wait_until_ready {
     $self->fail("did not answer within $READY_SECONDS s");
 }
 
-# Ends the run with the server's messages.
+# Dies with the server's messages.
 sub fail {
     my ($self, $what) = @_;
     my $said = join '', map { text_of($self->file($_)) } qw(output error.log);
@@ -116,7 +118,7 @@ sub text_of {
 
 sub tree { my ($self) = @_; return Processes::tree($self->{pid}) }
 
-# The processes that run the user's code: all except the parent.
+# Returns the processes that run the user's code: all except the first process.
 sub workers { my ($self) = @_; my (undef, @workers) = $self->tree; return @workers }
 
 sub stop {

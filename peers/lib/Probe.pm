@@ -1,7 +1,8 @@
-# A client that requests one small page at a fixed pace, and the time of its slowest hundredth.
-# A request's time counts from the moment it was due, so that a stall counts for every request due
-# in it. The client has real-time priority where that is allowed: its own wait for a processor is
-# not the server's.
+# Requests one small page at a fixed pace, and reports the time of the slowest hundredth.
+#
+# The time of a request counts from the moment at which the request was due, so a pause of the
+# server counts for every request that was due in the pause. Where it is allowed, the client has
+# real-time priority, because its own waiting for a processor must not count as the server's.
 package Probe;
 use strict;
 use warnings;
@@ -12,9 +13,9 @@ use Time::HiRes qw(sleep time);
 
 my $PACE = 0.002;
 
-# port, path, proof (a pattern that the end of the answer matches), seconds. Starts at once, in a
-# process of its own. The returned function waits for that process and returns {p50, p99, most
-# (µs)}, or dies.
+# Gets port, path, proof (a pattern that matches the end of the response) and seconds. Starts the
+# client at once, in a process of its own. Returns a function that waits for this process and
+# returns {p50, p99, most (µs)}, or dies.
 sub begin {
     my (%given) = @_;
     my $pid = open(my $said, '-|') // die "cannot fork: $!\n";
@@ -53,8 +54,8 @@ sub ask {
     return sprintf "%d %d %d\n", @times[0.5 * @times, 0.99 * @times, -1];
 }
 
-# Without real-time priority the figures include some of the client's own waiting, so they are
-# higher, never lower.
+# Sets real-time priority. Without it, the figures also contain waiting of the client itself, so
+# they are higher and never lower.
 sub go_first { return system("chrt --fifo --pid 10 $$ >/dev/null 2>&1") == 0 }
 
 1;

@@ -1,5 +1,5 @@
-# The kernel's figures for a server's processes: the process tree, their CPU time, their private
-# memory. Read from /proc; a process that ends between two readings is no longer counted.
+# Reads the kernel's figures for a server's processes from /proc: the process tree, the CPU time,
+# the private memory. A process that ends between two readings is no longer counted.
 package Processes;
 use strict;
 use warnings;
@@ -8,7 +8,7 @@ use POSIX ();
 
 my $TICKS_A_SECOND = POSIX::sysconf(POSIX::_SC_CLK_TCK());
 
-# The process and all its descendants, parents first.
+# Returns the process and all its descendants, parents first.
 sub tree {
     my ($root) = @_;
     my %children;
@@ -24,17 +24,18 @@ sub tree {
     return @tree;
 }
 
-# Seconds of user and system time, including children that were waited for: a program started for
-# one request counts through the process that waited for it.
+# Returns the seconds of user and system time, including those of children for which a process has
+# waited. A program that runs for one request counts in this way.
 sub cpu_seconds {
     my @pids = @_;
     return sum0(map { my @field = stat_fields($_); @field ? sum0(@field[11 .. 14]) : 0 } @pids) / $TICKS_A_SECOND;
 }
 
-# Seconds of user and system time of the programs that this process has run and waited for.
+# Returns the seconds of user and system time of the programs that this process has run and waited
+# for.
 sub waited_for { my (undef, undef, @children) = times; return sum0(@children) }
 
-# The name of its program; '' if the process has ended.
+# Returns the name of the process's program, or '' if the process has ended.
 sub name {
     my ($pid) = @_;
     open my $file, '<', "/proc/$pid/comm" or return '';
@@ -42,8 +43,8 @@ sub name {
     return $name;
 }
 
-# KiB of memory that only this process holds and has written (Private_Dirty); undef if the process
-# has ended or may not be read.
+# Returns the KiB of memory that the process has written and does not share (Private_Dirty), or
+# undef if the process has ended or may not be read.
 sub private_kib {
     my ($pid) = @_;
     open my $rollup, '<', "/proc/$pid/smaps_rollup" or return undef;
@@ -53,8 +54,8 @@ sub private_kib {
     return undef;
 }
 
-# The fields of /proc/PID/stat from the state on (proc(5) numbers it 3). The name before it may
-# contain blanks.
+# Returns the fields of /proc/PID/stat from the state on, which is field 3 in proc(5). The name
+# before the state may contain blanks.
 sub stat_fields {
     my ($pid) = @_;
     open my $stat, '<', "/proc/$pid/stat" or return;

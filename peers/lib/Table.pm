@@ -1,4 +1,4 @@
-# The table of a run: medians of the rounds, and Mehari's ratio to each peer within a round.
+# Makes the table of a run: medians of the rounds, and Mehari's ratio to each peer within a round.
 package Table;
 use strict;
 use warnings;
@@ -19,10 +19,11 @@ my @COLUMNS = (
     ['faults',         sub { $_[0]{faults} }],
 );
 
-# The distance of the cores, and the number of samples at this distance.
+# Returns the distance of the cores, and the number of samples at this distance.
 sub cores { my ($row) = @_; return join ' ', grep { length } $row->{distance}, "x$row->{rounds}" }
 
-# rows: results of row(). Columns are as wide as their content; figures are right-aligned.
+# Returns the text of the table. rows: results of row(). Columns are as wide as their content.
+# Figures are aligned at the right.
 sub text {
     my @rows  = @_;
     my @cells = ([map { $_->[0] } @COLUMNS], map { my $row = $_; [map { $_->[1]->($row) // '-' } @COLUMNS] } @rows);
@@ -36,8 +37,8 @@ sub aligned {
     return sprintf $left ? '%-*s' : '%*s', $width, $cell;
 }
 
-# A row from the rounds of one contender and those of Mehari in the same contest (undef for Mehari's
-# own row), all at one distance of the cores.
+# Makes a row from the rounds of one contender and the rounds of Mehari in the same contest (undef
+# for Mehari's own row). All rounds have the same distance of the cores.
 sub row {
     my ($contest, $title, $distance, $rounds, $ours) = @_;
     my %row = (name => $contest->{name}, page => $contest->{page}, title => $title, distance => $distance, rounds => scalar @$rounds);

@@ -1,20 +1,20 @@
-# One run of wrk against one address: the rate, the times, and the faults.
+# Runs wrk against one address and reports the rate, the times and the faults.
 package Wrk;
 use strict;
 use warnings;
 use Distance;
 use Processes;
 
-# A slow answer is slow, not a fault.
+# The time limit of wrk. It is so long that a slow answer does not count as a fault.
 my $PATIENCE = '30s';
 
 my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (the requested one).
-# Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), client_seconds (wrk's own CPU time),
-# distance, faults}: distance as Distance gives it; faults is a text, '' if there were none.
+# Gets url, connections, seconds, keep_alive, script (a Lua file for wrk) and coding (the value of
+# Accept-Encoding). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), client_seconds
+# (wrk's own CPU time), distance (see Distance), faults (a text, '' if there are none)}.
 sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
 
 sub load {
@@ -44,7 +44,8 @@ sub read_report {
     return \%result;
 }
 
-# The seconds, and the bytes received in them, including those of incomplete answers.
+# Returns the seconds, and the number of bytes that were received in them, including bytes of
+# incomplete answers.
 sub transfer {
     my ($said) = @_;
     my ($seconds, $unit, $size, $scale) = $said =~ /requests in ([\d.]+)(ms|s|m), ([\d.]+)([KMGT]?)B read/ or die "wrk's report is not understood:\n$said";
@@ -53,8 +54,9 @@ sub transfer {
     return ($seconds * $seconds{$unit}, $size * 1024 ** $power{$scale});
 }
 
-# wrk counts an unannounced close as a read error, although it has counted the answer. Some servers
-# close so by habit, so this is reported apart from lost answers.
+# Returns the faults as a text. If a server closes a connection without announcing it, wrk counts a
+# read error although it has counted the answer. Some servers always close in this way, so this is
+# reported apart from lost answers.
 sub faults {
     my ($said) = @_;
     my @faults;

@@ -1,4 +1,4 @@
-# The two pages as a PSGI application.
+# Serves the two pages as a PSGI application.
 use strict;
 use warnings;
 use File::Basename;

@@ -1,4 +1,4 @@
-# Modules that such a site loads before its server forks.
+# Loads the modules that such a site loads before its server forks.
 use strict;
 use warnings;
 use CGI   ();

@@ -1,4 +1,4 @@
-# Measurements with near cores and with far cores are not combined.
+# Tests that measurements with near cores and with far cores are not combined.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# Parses h2load's report: rate, answers, failures.
+# Tests how h2load's report is read: rate, answers, failures.
 use strict;
 use warnings;
 use FindBin;

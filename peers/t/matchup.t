@@ -1,4 +1,5 @@
-# The plan: every matchup compares one rung of Mehari with at least one peer, and names are checked.
+# Tests the plan: every matchup compares one rung of Mehari with at least one peer, and unknown
+# names are refused.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# The paced client against a server that delays a known part of its answers.
+# Tests the probe with a server that delays a known part of its answers.
 use strict;
 use warnings;
 use FindBin;
@@ -8,7 +8,8 @@ use POSIX ();
 use Probe;
 use Test::More;
 
-# Answers so many requests of one connection, some of them after a tenth of a second.
+# Starts a server that answers this number of requests on one connection, some of them after a tenth
+# of a second.
 sub serve {
     my ($answers, $every) = @_;
     my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 0, Listen => 1) or die "no port: $!\n";
@@ -35,8 +36,8 @@ my $fast = probe($port, 0.2)->();
 waitpid $pid, 0;
 ok $fast->{p50} <= $fast->{p99} && $fast->{p99} <= $fast->{most}, 'figures are in order';
 
-# One answer of a hundred takes a tenth of a second, and the fifty requests due in that time are
-# late as well.
+# One answer of a hundred takes a tenth of a second. The fifty requests that are due in this time
+# are late too.
 ($port, $pid) = serve(200, 100);
 my $slow = probe($port, 0.4)->();
 waitpid $pid, 0;

@@ -1,4 +1,4 @@
-# The process tree and its figures, from processes of this test.
+# Tests the process tree and its figures with processes of its own.
 use strict;
 use warnings;
 use FindBin;
@@ -6,8 +6,8 @@ use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Processes;
 
-# A parent that uses CPU time in a child, waits for it, then keeps another child alive until its
-# input ends.
+# The parent runs a child that uses CPU time, waits for this child, and then keeps another child
+# alive until its own input ends.
 pipe my $ready, my $say_ready or die $!;
 pipe my $until, my $end       or die $!;
 my $parent = fork // die $!;

@@ -1,4 +1,4 @@
-# Medians, ratios within a round, and the layout of the table.
+# Tests medians, ratios within a round, and the layout of the table.
 use strict;
 use warnings;
 use FindBin;

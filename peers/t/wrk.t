@@ -1,4 +1,4 @@
-# Parses wrk's output: units, counts, and the errors that are a server's faults.
+# Tests how wrk's output is read: units, counts, and the errors that are faults of the server.
 use strict;
 use warnings;
 use FindBin;

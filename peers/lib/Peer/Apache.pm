@@ -1,5 +1,6 @@
-# Apache 2.4 with mod_perl and mod_cgi. It runs prefork, mod_perl's best MPM, with one child for
-# each open connection and a buffered access log. No child starts or ends during a measurement.
+# Configures Apache 2.4 with mod_perl and mod_cgi. Apache uses the MPM prefork, the best one for
+# mod_perl, with one child for each open connection and a buffered access log. No child starts or
+# ends during a measurement.
 package Peer::Apache;
 use strict;
 use warnings;
@@ -21,14 +22,14 @@ sub command {
     return ($self->installed, '-f', $self->file('httpd.conf'), '-DFOREGROUND');
 }
 
-# The children are all alike; a program of mod_cgi has ended before this looks.
+# All children are workers. The programs of mod_cgi have ended before the processes are counted.
 sub configure {
     my ($self) = @_;
     my $children = $self->{connections} + 4;
     my $modules  = '/usr/lib/apache2/modules';
     my $load = join '', map { "LoadModule ${_}_module $modules/mod_$_.so\n" }
         qw(mpm_prefork authz_core mime dir alias env cgi perl);
-    # Otherwise root's children would run as root, which Apache refuses.
+    # If root starts Apache, its children need another user: Apache refuses to run them as root.
     my $identity = $> == 0 ? "User www-data\nGroup www-data\n" : '';
     $self->write_file('httpd.conf', <<"END");
 Define SITE $self->{site}

@@ -1,5 +1,5 @@
-# Feersum: an event loop in each of a few preforked processes, with the application loaded before
-# the fork. The access log is Plack's, because Feersum has none.
+# Configures Feersum: a few preforked processes with an event loop each. The application is loaded
+# before the fork. The access log is Plack's, because Feersum has none.
 package Peer::Feersum;
 use strict;
 use warnings;

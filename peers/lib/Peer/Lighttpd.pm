@@ -1,5 +1,5 @@
-# lighttpd: one worker a core; a small static file, a compressed one or a script of mod_magnet; the
-# file's status cached for a second; a buffered access log.
+# Configures lighttpd: one worker for each core, the file status cached for a second, and a buffered
+# access log. It serves a small static file, a compressed file or a script of mod_magnet.
 package Peer::Lighttpd;
 use strict;
 use warnings;
@@ -36,7 +36,7 @@ END
     return;
 }
 
-# Compresses each file once, into a directory.
+# Returns configuration with which lighttpd compresses each file once, into a folder.
 sub deflate {
     my ($self) = @_;
     my $folder = $self->file('deflate');

@@ -1,11 +1,11 @@
-# Mehari, with the same scripts as Apache. The configuration is the same too, except for the rungs
-# that Apache does not have.
+# Configures Mehari with the same scripts as Apache. The configuration is the same too, except for
+# the rungs that Apache does not have.
 package Peer::Mehari;
 use strict;
 use warnings;
 use parent 'Peer';
 
-# The binary to measure; the runner sets it once.
+# The path of the binary to measure. The runner sets it once.
 our $BINARY = 'target/release/mehari';
 
 sub title           { my ($self) = @_; return ref $self ? "Mehari $self->{rung}" : 'Mehari' }
@@ -26,7 +26,7 @@ sub command {
     return ($BINARY, 'serve', '-f', $self->file('mehari.conf'), '--listen', ($self->{secure} ? 'https://' : '') . "127.0.0.1:$self->{port}");
 }
 
-# The workers are children of the zygote, which is a child of the front.
+# Returns the workers: children of the zygote, which is a child of the front.
 sub workers {
     my ($self) = @_;
     my %ours = map { $_ => 1 } $self->tree;
@@ -92,8 +92,8 @@ sub tls {
     return "SSLCertificateFile $certificate\nSSLCertificateKeyFile $key\nSSLProtocol TLSv1.3";
 }
 
-# Only for the measurements that use it: Apache does not load an application beside its scripts
-# either.
+# Returns configuration for the PSGI application, but only for measurements that use it. Apache does
+# not load an application beside its scripts either.
 sub application {
     my ($self) = @_;
     return $self->{rung} eq 'psgi' ? "<Location /psgi>\n    SetHandler psgi\n    PSGIApp $self->{site}/app.psgi\n</Location>\n" : '';

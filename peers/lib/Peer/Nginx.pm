@@ -1,5 +1,6 @@
-# nginx: one worker a core, static files and a bare `return 200`, with a buffered access log.
-# `threads`: its threads read the files. `gzip`: text/html is compressed.
+# Configures nginx: one worker for each core, static files and a `return 200`, and a buffered access
+# log. On the rung `threads`, nginx's threads read the files. On the rung `gzip`, nginx compresses
+# text/html.
 package Peer::Nginx;
 use strict;
 use warnings;
@@ -47,8 +48,7 @@ END
     return;
 }
 
-# The parameters of listen, and the TLS lines. Buffers of a TLS record's size let the first byte of
-# a small response arrive sooner.
+# Returns the parameters of `listen`, and the lines for TLS and HTTP/2.
 sub tls {
     my ($self) = @_;
     my ($certificate, $key) = $self->certificate;

@@ -1,6 +1,6 @@
-# Starman: preforked Plack workers, with the application loaded before the fork. A worker serves one
-# connection until it closes. So there are as many workers as connections; with one request a
-# connection a few suffice.
+# Configures Starman: preforked workers, with the application loaded before the fork. A worker
+# serves one connection until the connection closes, so there are as many workers as connections. If
+# each connection has only one request, a few workers are enough.
 package Peer::Starman;
 use strict;
 use warnings;

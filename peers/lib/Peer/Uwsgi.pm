@@ -1,6 +1,6 @@
-# uWSGI with its PSGI plugin and its own HTTP. A worker serves one connection until it closes
-# (http11-socket). So there are as many workers as connections; with one request a connection
-# (http-socket) a few suffice.
+# Configures uWSGI with its PSGI plugin and its own HTTP. A worker serves one connection until the
+# connection closes (http11-socket), so there are as many workers as connections. If each connection
+# has only one request (http-socket), a few workers are enough.
 package Peer::Uwsgi;
 use strict;
 use warnings;

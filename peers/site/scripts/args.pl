@@ -1,4 +1,4 @@
-# A form read by hand, from $r->args.
+# Reads a form by hand, from $r->args.
 use strict;
 use warnings;
 my $r = shift;

@@ -1,4 +1,4 @@
-# A form read by CGI.pm.
+# Reads a form with CGI.pm.
 use strict;
 use warnings;
 use CGI ();

@@ -1,4 +1,4 @@
-# A form read by Apache2::Request, or by hand if that is not installed.
+# Reads a form with Apache2::Request, or by hand if Apache2::Request is not installed.
 use strict;
 use warnings;
 my $r = shift;

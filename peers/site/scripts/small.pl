@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# The small static page, from a program that sets its lifetime.
+# Prints the small static page, with a field that says how long a cache may keep the page.
 use strict;
 use warnings;
 open my $file, '<', "$ENV{DOCUMENT_ROOT}/small.html" or die "small.html: $!\n";

@@ -1,4 +1,4 @@
-# The two pages as a mod_perl handler: the last part of the path names the page.
+# Serves the two pages as a mod_perl handler. The last part of the path names the page.
 package Peers::Handler;
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
-# The heavier page: about a millisecond of the Perl that real sites run. It reads a form field,
-# queries SQLite by a prepared statement, and builds an HTML page with every value escaped. The
-# scripts, the handler and the PSGI application of this directory all call page(), so each server
-# does the same work.
+# Makes the heavier page: about a millisecond of the Perl that real sites run. It reads a form
+# field, queries SQLite with a prepared statement, and builds an HTML page with every value escaped.
+# The scripts, the handler and the PSGI application all call page(), so each server does the same
+# work.
 package Peers::Report;
 use strict;
 use warnings;
@@ -11,7 +11,8 @@ use POSIX ();
 
 my @CITIES = qw(Kairouan Ghardaia Tombouctou Agadez Nouakchott Tozeur Tamanrasset Ghadames);
 
-# The page for a query string such as "city=Agadez". The connection lives as long as its process.
+# Returns the page for a query string such as "city=Agadez". The connection to the database stays
+# open as long as the process runs.
 sub page {
     my ($query_string) = @_;
     my $form = CGI->new($query_string // '');
