@@ -2,6 +2,7 @@
  *
  * The handshakes are those of server/wire (which model-checks them); see wire.h for the layout. */
 #include "mailbox/attached.h"
+#include "mailbox/progress.h"
 #include "process/process.h"
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@ static const mehari_request *opened; /* the frame of the request that was taken 
 /* Our own knowledge of the number of taken requests and of the last request of each slot. A
  * script may overwrite the mailbox. */
 static mehari_taken own_taken, *taken = &own_taken;
-/* A request that the borrower of the mailbox claimed and did not begin. */
+/* A request that another process took from the mailbox and did not begin. */
 static const mehari_request *returned;
 
 void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, int event)
@@ -37,7 +38,6 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
 }
 
 int mehari_mailbox_file(void) { return box_file; }
-uint64_t mehari_mailbox_finished(void) { return atomic_load_explicit(&mehari_box->finished, memory_order_relaxed); }
 _Atomic uint32_t *mehari_mailbox_child(void) { return &mehari_box->child; }
 
 uint32_t mehari_mailbox_offset(void) { return (uint32_t)((const char *)opened - (const char *)mehari_box); }
@@ -58,15 +58,18 @@ void mehari_mailbox_state(uint32_t state)
   atomic_store_explicit(&mehari_box->state, state, memory_order_relaxed);
 }
 
-_Atomic uint32_t *mehari_mailbox_progress(void)
+uint32_t mehari_mailbox_progress(void) { return mehari_progress_read(mehari_box, taken->count); }
+void mehari_mailbox_note(uint32_t progress)
 {
-  return &mehari_box->forked;
+  if (mehari_mailbox_progress() < progress)
+    mehari_progress_note(mehari_box, taken->count, progress);
 }
 
 void mehari_mailbox_open(const mehari_request *claimed)
 {
   mehari_serving = true;
   opened = claimed;
+  atomic_store_explicit(&mehari_box->request_id, claimed->request_id, memory_order_relaxed);
   mehari_mailbox_adopt(claimed, claimed->body_kind == MEHARI_BODY_FILE ? mehari_body_receive(claimed->request_id) : -1);
   mehari_mailbox_map_body();
 }
@@ -75,25 +78,50 @@ mehari_taken *mehari_mailbox_taken(void) { return taken; }
 void mehari_mailbox_keep_taken(mehari_taken *place) { taken = place; }
 void mehari_mailbox_return(const mehari_request *claimed) { returned = claimed; }
 
+/* Each request has a number: its place in the order in which requests are taken, from 1 on. */
+static uint32_t slot_of(uint32_t number) { return (number - 1) % MEHARI_SLOTS; }
+static const mehari_request *frame_of(uint32_t number)
+{
+  return (const mehari_request *)((const char *)mehari_box + MEHARI_SLOTS_OFFSET + (size_t)slot_of(number) * MEHARI_SLOT_SIZE);
+}
+
+/* A request that the front has redirected comes again, with a greater depth. */
+static uint64_t visit_of(const mehari_request *frame) { return frame->request_id ^ (uint64_t)frame->depth << 48; }
+
 const mehari_request *mehari_mailbox_claim(void)
 {
   uint64_t word = atomic_load_explicit(&mehari_box->word, memory_order_acquire);
   while ((uint32_t)word != (uint32_t)(word >> 32)) {
     if (!atomic_compare_exchange_weak_explicit(&mehari_box->word, &word, word + (UINT64_C(1) << 32), memory_order_acq_rel, memory_order_acquire))
       continue;
-    uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
-    const mehari_request *frame = (const mehari_request *)((char *)mehari_box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
-    /* A request that the front has redirected comes again, with a greater depth. */
-    uint64_t visit = frame->request_id ^ (uint64_t)frame->depth << 48;
-    if (!mehari_frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken->count++ || visit == taken->last_of_slot[slot])
+    uint32_t number = (uint32_t)(word >> 32) + 1;
+    const mehari_request *frame = frame_of(number);
+    uint64_t visit = visit_of(frame);
+    if (!mehari_frame_is_sound(frame, MEHARI_SLOT_SIZE) || number != taken->count + 1 || visit == taken->last_of_slot[slot_of(number)])
       _exit(71); /* the request has already run, or the front never made it */
-    taken->last_of_slot[slot] = visit;
-    opened = frame;
-    atomic_store_explicit(&mehari_box->request_id, frame->request_id, memory_order_relaxed);
-    atomic_store_explicit(&mehari_box->forked, 0, memory_order_relaxed);
+    taken->last_of_slot[slot_of(number)] = visit;
+    taken->count = number;
     return frame;
   }
   return NULL;
+}
+
+uint32_t mehari_mailbox_latest(void) { return (uint32_t)(atomic_load(&mehari_box->word) >> 32); }
+
+/* The other process may have died between taking a request and noting it. */
+const mehari_request *mehari_mailbox_recover(void)
+{
+  uint32_t number = mehari_mailbox_latest();
+  if (number - taken->count > 1)
+    _exit(71);
+  taken->count = number;
+  if (mehari_mailbox_progress() == MEHARI_PROGRESS_DONE)
+    return NULL; /* the front may already use the slot for another request */
+  const mehari_request *frame = frame_of(number);
+  if (!mehari_frame_is_sound(frame, MEHARI_SLOT_SIZE))
+    _exit(71);
+  taken->last_of_slot[slot_of(number)] = visit_of(frame);
+  return frame;
 }
 
 bool mehari_mailbox_take(void)

@@ -3,6 +3,7 @@
 #define MEHARI_MAILBOX_H
 
 #include "mehari.h"
+#include "mailbox/progress.h"
 #include "mailbox/wire.h"
 
 typedef struct {
@@ -29,12 +30,20 @@ typedef struct {
   uint32_t count;
   uint64_t last_of_slot[MEHARI_SLOTS];
 } mehari_taken;
-/* Claims the next request for this process; NULL: there is none. */
+/* Takes the next request, which is not opened yet; NULL: there is none. */
 const mehari_request *mehari_mailbox_claim(void);
-/* Opens a claimed request: mehari_now is set. */
+/* Opens a taken request: mehari_now is set. */
 void mehari_mailbox_open(const mehari_request *claimed);
-/* Returns a request that the borrower claimed and did not begin; it is taken next. */
+/* Gives the request back to mehari_mailbox_take, because its script has not begun. */
 void mehari_mailbox_return(const mehari_request *claimed);
+/* The number of taken requests, as the mailbox says. */
+uint32_t mehari_mailbox_latest(void);
+/* After another process had the mailbox: makes the knowledge of taken requests complete. Returns
+ * the request that was taken last; NULL: it is done. */
+const mehari_request *mehari_mailbox_recover(void);
+/* After that process died: tells the front what the process may have left untold, and waits for
+ * the answer of the process's last question. */
+void mehari_mailbox_take_over(void);
 /* From now on the knowledge of taken requests is kept in `place`. */
 void mehari_mailbox_keep_taken(mehari_taken *place);
 mehari_taken *mehari_mailbox_taken(void);
@@ -48,7 +57,6 @@ void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
 /* Reads the rest of that request from a frame in a file, and closes the file. */
 bool mehari_mailbox_adopt_carried(int file);
 int mehari_mailbox_file(void);
-uint64_t mehari_mailbox_finished(void); /* the number of requests whose DONE was written */
 _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
 /* The offset of the slot whose request the worker has taken. */
 uint32_t mehari_mailbox_offset(void);
@@ -59,8 +67,10 @@ void mehari_mailbox_map_body(void);
 bool mehari_mailbox_send_file(int file);
 /* Replaces the body by the output of the input filters. */
 void mehari_mailbox_replace_body(mehari_text body);
-/* 0: nothing sent. 1: the head is sent, or the tap is open. 2: the response is complete. */
-_Atomic uint32_t *mehari_mailbox_progress(void);
+/* MEHARI_PROGRESS_* of the request that was taken last. Records in the ring change it, and
+ * `note` for what is no record. */
+uint32_t mehari_mailbox_progress(void);
+void mehari_mailbox_note(uint32_t progress);
 /* The text of a span. A span outside of the frame is empty. Used many times per request. */
 static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
 {

@@ -2,6 +2,7 @@
  *
  * The handshakes are those of server/wire; see wire.h for the layout. */
 #include "mailbox/attached.h"
+#include "mailbox/progress.h"
 #include <linux/futex.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -75,8 +76,15 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
   }
   /* Dekker's algorithm. The front's side declares sleep and then scans the rings;
    * mehari_ring_publish checks the bell. */
+  mehari_progress_prepare(mehari_box, mehari_mailbox_taken()->count, kind);
   atomic_store(&mehari_box->ring_written, at + whole);
   unpublished = true;
+}
+
+static void ring_bell(void)
+{
+  uint64_t one = 1;
+  (void)!write(mehari_mailbox_memory.bell_event, &one, sizeof one);
 }
 
 void mehari_ring_publish(void)
@@ -86,8 +94,7 @@ void mehari_ring_publish(void)
   unpublished = false;
   if (atomic_load(&mehari_mailbox_memory.bell->front_sleeps) != 1 || atomic_exchange(&mehari_mailbox_memory.bell->front_sleeps, 0) != 1)
     return;
-  uint64_t one = 1;
-  (void)!write(mehari_mailbox_memory.bell_event, &one, sizeof one);
+  ring_bell();
 }
 
 uint32_t mehari_answer_count(void) { return atomic_load(&mehari_box->answered); }
@@ -101,6 +108,13 @@ static void wait_for_answer(uint32_t before)
     if (atomic_load(&mehari_box->answered) == before && mehari_front_is_gone())
       _exit(0);
   }
+}
+
+void mehari_mailbox_take_over(void)
+{
+  ring_bell();
+  if (mehari_question_is_open(mehari_box))
+    wait_for_answer(atomic_load(&mehari_box->question_before));
 }
 
 bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome)
@@ -118,6 +132,7 @@ const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int 
   if (!mehari_serving || mehari_in_child)
     return NULL;
   uint32_t before = mehari_answer_count();
+  mehari_question_note(mehari_box);
   mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
   wait_for_answer(before);
   const mehari_request *frame = (const mehari_request *)((char *)mehari_box + MEHARI_ANSWER_OFFSET);

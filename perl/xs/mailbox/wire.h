@@ -8,10 +8,11 @@
 #define MEHARI_WIRE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 9u
+#define MEHARI_VERSION 10u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -41,12 +42,17 @@ typedef struct {
   _Alignas(64) _Atomic uint32_t worker_waits_for_room;
   /* The worker's state for the status page only: MEHARI_STATE_*, the request, finished requests. */
   _Alignas(64) _Atomic uint32_t state;
-  _Atomic uint32_t forked;
-  _Atomic uint64_t request_id;
-  _Atomic uint64_t finished;
   /* The process that serves for the worker on the rung `fork`; 0: none. Used only by the worker
    * and its template. */
   _Atomic uint32_t child;
+  _Atomic uint64_t request_id;
+  _Atomic uint64_t finished;
+  /* The progress of the request that was taken last (progress.c). Only the processes of the worker
+   * use these words. */
+  _Alignas(64) _Atomic uint64_t progress;
+  _Atomic uint64_t next_progress, next_progress_at;
+  _Atomic uint64_t question_at; /* the ring's position before the last ASK */
+  _Atomic uint32_t question_before; /* the number of answers before it */
   /* The number of answers that the front has ever given, a futex. */
   _Alignas(64) _Atomic uint32_t answered;
 } mehari_mailbox;

@@ -151,16 +151,17 @@ static bool send_order(const template *this, bool to_its_end)
 /* Completes the missing parts of a response after the child's end. */
 static void complete(const char *file, pid_t child, int status)
 {
-  uint32_t progress = atomic_load(mehari_mailbox_progress());
+  uint32_t progress = mehari_mailbox_progress();
+  bool has_head = progress >= MEHARI_PROGRESS_HEAD;
   if (WIFSIGNALED(status))
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status),
-                progress ? " within its response" : "; premature end of script headers");
-  else if (!progress)
+                has_head ? " within its response" : "; premature end of script headers");
+  else if (!has_head)
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d ended with status %d before its response; premature end of script headers", file, (int)child,
                 WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-  if (progress == 0)
+  if (!has_head)
     mehari_output_error(500);
-  else if (progress == 1)
+  else if (progress == MEHARI_PROGRESS_HEAD)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
@@ -186,18 +187,40 @@ static bool wait_for_end(template *this, mehari_ending *ending)
   return got == sizeof *ending;
 }
 
-/* Takes the mailbox back. The child may have served more requests with it than the ordered one. */
-static void take_mailbox_back(const mehari_ending *ending)
+/* Lets a template's child serve the request. False: the template has died, and so has the child. */
+static bool serve_by(template *this, bool to_its_end, mehari_ending *ending)
 {
-  const mehari_request *frame = ending->frame ? mehari_mailbox_frame(ending->frame) : NULL;
-  *mehari_mailbox_taken() = ending->taken;
-  if (ending->claimed)
-    mehari_mailbox_return(frame);
-  else if (frame && ending->frame != mehari_mailbox_offset()) {
+  this->used = ++clock_hand;
+  bool ended = send_order(this, to_its_end) && wait_for_end(this, ending);
+  if (!ended) {
+    mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", this->file);
+    end_child();
+    drop_template(this);
+  } else if (ending->was_lent)
+    *mehari_mailbox_taken() = ending->taken;
+  if (!ended || ending->status)
+    mehari_mailbox_take_over();
+  return ended;
+}
+
+/* Goes on where the child has stopped. The child may have taken more requests than the ordered
+ * one, which has this number. */
+static mehari_forked go_on(uint32_t ordered, const char *file, const mehari_ending *ending)
+{
+  const mehari_request *frame = mehari_mailbox_recover();
+  if (!frame)
+    return MEHARI_FORK_DONE;
+  if (mehari_mailbox_taken()->count != ordered) {
     mehari_mailbox_forget();
+    if (mehari_mailbox_progress() == MEHARI_PROGRESS_NONE) {
+      mehari_mailbox_return(frame);
+      return MEHARI_FORK_DONE;
+    }
     mehari_mailbox_adopt(frame, -1);
     mehari_serving = true;
   }
+  complete(file, ending->child, ending->status);
+  return MEHARI_FORK_SERVED;
 }
 
 mehari_forked mehari_fork_serve(bool to_its_end)
@@ -214,12 +237,11 @@ mehari_forked mehari_fork_serve(bool to_its_end)
     return MEHARI_FORK_SERVED;
   }
   mehari_ending ending = {.status = -1};
-  bool ended = false;
-  uint64_t finished = mehari_mailbox_finished();
+  uint32_t ordered = mehari_mailbox_taken()->count;
   atomic_store(mehari_mailbox_child(), 0);
-  /* A template that died before it started the request has had no effect, so another one serves
-   * the request. */
-  for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
+  /* A process that died before it began the request has had no effect, so another one serves the
+   * request. */
+  for (int attempt = 0; attempt < 2; attempt++) {
     template *this = find_template(file, mehari_mark(&now), mehari_fork_manner(mehari_now.frame));
     if (!this) {
       /* The zygote has died. The next zygote's workers can do this. */
@@ -227,20 +249,10 @@ mehari_forked mehari_fork_serve(bool to_its_end)
       mehari_retire = true;
       return MEHARI_FORK_NOT_BEGUN;
     }
-    this->used = ++clock_hand;
-    ended = send_order(this, to_its_end) && wait_for_end(this, &ending);
-    if (!ended) {
-      mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
-      end_child();
-      drop_template(this);
-      if (mehari_mailbox_finished() != finished)
-        _exit(73); /* the child had the mailbox, so the taken requests are unknown */
-    }
+    if (!serve_by(this, to_its_end, &ending) && mehari_mailbox_latest() != ordered)
+      _exit(73); /* which requests the child has taken with the mailbox is unknown */
+    if (mehari_mailbox_latest() != ordered || mehari_mailbox_progress() != MEHARI_PROGRESS_NONE)
+      break;
   }
-  if (ended)
-    take_mailbox_back(&ending);
-  if (ending.done)
-    return MEHARI_FORK_DONE;
-  complete(file, ending.child, ending.status);
-  return MEHARI_FORK_SERVED;
+  return go_on(ordered, file, &ending);
 }

@@ -32,12 +32,9 @@ typedef struct {
   uint64_t order;
   pid_t child;
   int32_t status; /* as waitpid gives it */
-  bool done; /* the DONE of the child's last request was sent */
-  /* The request of the frame is another script's; the child has claimed it and not begun it. */
-  bool claimed;
-  uint32_t frame; /* the frame of the request that the report is about; 0: no request */
+  bool was_lent; /* the child had the mailbox, so `taken` holds */
   mehari_taken taken;
-} mehari_ending;
+} mehari_ending; /* the mailbox tells how far the request that was taken last has come */
 enum {
   MEHARI_TO_FORK,
   MEHARI_TO_REWIND, /* its child serves one request after another, if possible */

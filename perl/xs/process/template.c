@@ -35,6 +35,16 @@ typedef struct {
   int body, frame;
 } order_files;
 
+/* Reads the next order and leaves it in the socket. */
+static bool peek_order(mehari_order *order, int flags)
+{
+  ssize_t got;
+  do
+    got = recv(orders, order, sizeof *order, MSG_PEEK | flags);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof *order;
+}
+
 static bool receive_order(mehari_order *order, order_files *files)
 {
   int received[2] = {-1, -1}, count = 0;
@@ -57,39 +67,30 @@ static bool receive_order(mehari_order *order, order_files *files)
 
 #define USELESS 3 /* so many children in a row served only one request */
 
-/* The state that survives a rewind, and what the template must know about the request of a child
- * that can no longer report it. */
+#define NOT_NEEDED 74 /* the status of a child whose worker needs this script no more */
+
+/* The state that survives a rewind, and what the template must know about a child that has died.
+ * What the child has done to the request, the mailbox tells (mailbox/progress.c). */
 static struct {
-  _Atomic uint32_t phase;
-  _Atomic uint64_t order;
-  _Atomic uint32_t frame; /* the frame of the request; 0: no request waits for an answer */
-  _Atomic bool done; /* the DONE of the last request was sent */
-  _Atomic bool is_lent;         /* the child has the worker's mailbox */
+  /* The order whose end the worker waits for; 0: none. It is set before the order leaves the
+   * socket, and cleared after the report of its end. */
+  _Atomic uint64_t owed;
+  _Atomic bool is_lent;         /* the child has the worker's mailbox, and `taken` holds */
   _Atomic bool used_descriptor; /* the file below is not for the next request */
   /* The log has the reason for which the script runs as on the rung `fork`. */
   _Atomic bool has_logged_rung;
   mehari_taken taken;
 } *turn;
-enum { WAITS, WORKS, HAS_ANSWERED };
 
-static void forget_turn(void)
-{
-  atomic_store(&turn->phase, WAITS);
-  atomic_store(&turn->frame, 0);
-  atomic_store(&turn->used_descriptor, false);
-}
-
-static bool tell(mehari_ending ending)
-{
-  ending.order = atomic_load(&turn->order);
-  ending.taken = turn->taken;
-  atomic_store(&turn->is_lent, false);
-  return send(orders, &ending, sizeof ending, MSG_NOSIGNAL) == sizeof ending;
-}
-
+/* Reports the end of the order. A child that dies in here is reported twice, and the worker
+ * ignores the second report. */
 static bool tell_end(pid_t child, int status)
 {
-  return tell((mehari_ending){.child = child, .status = status, .done = atomic_load(&turn->done), .frame = atomic_load(&turn->frame)});
+  mehari_ending ending = {.order = atomic_load(&turn->owed), .child = child, .status = status, .was_lent = atomic_load(&turn->is_lent), .taken = turn->taken};
+  if (send(orders, &ending, sizeof ending, MSG_NOSIGNAL) != sizeof ending)
+    return false;
+  atomic_store(&turn->owed, 0);
+  return true;
 }
 
 static bool to_its_end; /* whether the child sends DONE for its request */
@@ -131,39 +132,33 @@ void mehari_template_child_leaves(pTHX)
   atomic_store(&turn->used_descriptor, used_descriptor);
   atomic_store(mehari_mailbox_child(), 0);
   tell_rung();
-  if (to_its_end) {
+  if (to_its_end)
     mehari_mailbox_done(0);
-    atomic_store(&turn->frame, 0);
-    atomic_store(&turn->done, true);
-  } else
+  else
     mehari_ring_publish();
   bool stays = rewinds && !used_descriptor;
-  if ((stays && atomic_load(&turn->is_lent)) || (orders_are_ours() && tell_end(getpid(), 0)))
-    atomic_store(&turn->phase, HAS_ANSWERED);
+  if (!(stays && atomic_load(&turn->is_lent)) && orders_are_ours())
+    tell_end(getpid(), 0);
   if (stays)
     mehari_rewind_end(aTHX);
   _exit(0);
-}
-
-static void begin_work(uint32_t frame)
-{
-  atomic_store(&turn->frame, frame);
-  atomic_store(&turn->done, false);
-  atomic_store(&turn->phase, WORKS);
 }
 
 static void obey(void)
 {
   mehari_order order;
   order_files files;
-  if (getppid() != template_pid || !receive_order(&order, &files))
-    _exit(0);
+  if (getppid() != template_pid || !peek_order(&order, 0))
+    _exit(NOT_NEEDED);
+  atomic_store(&turn->is_lent, false);
+  atomic_store(&turn->owed, order.number);
+  if (!receive_order(&order, &files))
+    _exit(71);
   to_its_end = order.to_its_end;
-  atomic_store(&turn->order, order.number);
   turn->taken = order.taken;
   /* The worker keeps a body's file until the end of the order, so the mailbox is not lent then. */
   atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
-  begin_work(order.frame);
+  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
   if (order.carries_frame && !mehari_mailbox_adopt_carried(files.frame))
     _exit(71);
@@ -190,12 +185,12 @@ static bool take_from_mailbox(const char *file)
     if (!mehari_mailbox_wait())
       break;
   if (!frame || !is_for_us(frame, file)) {
-    if (!tell((mehari_ending){.done = true, .claimed = frame != NULL, .frame = frame ? mehari_mailbox_offset() : 0}))
+    if (!tell_end(getpid(), 0))
       _exit(0);
     return false;
   }
   to_its_end = true;
-  begin_work(mehari_mailbox_offset());
+  mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
   mehari_mailbox_open(frame);
   return true;
 }
@@ -211,9 +206,9 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
   if (rewinds) {
     lead_group();
     mehari_rewind_begin(aTHX);
-    forget_turn();
+    atomic_store(&turn->used_descriptor, false);
   }
-  if (!atomic_load(&turn->is_lent) || !take_from_mailbox(file))
+  if (!atomic_load(&turn->owed) || !atomic_load(&turn->is_lent) || !take_from_mailbox(file))
     obey();
   if (!rewinds)
     lead_group();
@@ -233,9 +228,8 @@ static void refuse_request(void)
     close(files.body);
   if (files.frame >= 0)
     close(files.frame);
-  atomic_store(&turn->order, order.number);
-  atomic_store(&turn->frame, order.frame);
-  turn->taken = order.taken;
+  atomic_store(&turn->is_lent, false);
+  atomic_store(&turn->owed, order.number);
   tell_end(-1, -1);
 }
 
@@ -257,11 +251,25 @@ static void judge_end(const char *file)
   mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", file, as_fork);
 }
 
+/* Reports the end of a child that has not reported the end of its order. */
+static void tell_death(pid_t child, int status)
+{
+  mehari_order next;
+  pid_t expected = child;
+  atomic_compare_exchange_strong(mehari_mailbox_child(), &expected, 0);
+  if (!atomic_load(&turn->owed))
+    return;
+  bool is_still_there = peek_order(&next, MSG_DONTWAIT) && next.number == atomic_load(&turn->owed);
+  if (!is_still_there) /* the next child gets an order that has not left the socket */
+    tell_end(child, status);
+}
+
 /* Keeps a child ready. The child exists before its request, so no request waits for the fork. */
 static void keep_child(pTHX_ mehari_script *script, const char *file)
 {
   int status = -1;
-  forget_turn();
+  atomic_store(&turn->owed, 0);
+  atomic_store(&turn->used_descriptor, false);
   pid_t child = fork();
   if (!child)
     await_request(aTHX_ script, file);
@@ -273,13 +281,9 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
   }
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
-  uint32_t phase = atomic_load(&turn->phase);
-  if (phase == WAITS && !status)
-    _exit(0); /* the worker needs this script's template no more */
-  if (phase == WORKS || atomic_load(&turn->is_lent)) {
-    atomic_store(mehari_mailbox_child(), 0);
-    tell_end(child, status);
-  }
+  if (!atomic_load(&turn->owed) && WIFEXITED(status) && WEXITSTATUS(status) == NOT_NEEDED)
+    _exit(0);
+  tell_death(child, status);
   if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();
   if (rewinds)

@@ -87,7 +87,6 @@ void mehari_out_send_head(void)
   mehari_text lines = {mehari_response.lines, mehari_response.length};
   mehari_ring_put(MEHARI_RECORD_HEAD, mehari_response.status, &lines, 1);
   mehari_out.phase = HEAD_SENT;
-  atomic_store(mehari_mailbox_progress(), 1);
 }
 
 /* Replaces the buffered output by the filters' output. False: a filter died. A printed head is
@@ -259,7 +258,6 @@ static void finish(void)
 {
   complete = true;
   mehari_ring_put(MEHARI_RECORD_END, detached ? MEHARI_END_DETACHED : 0, NULL, 0);
-  atomic_store(mehari_mailbox_progress(), 2);
 }
 
 /* Ends the response with an error. A request has one response, so later output is not sent. */
@@ -282,7 +280,6 @@ void mehari_output_error(int status)
     mehari_text parts[] = {{(char *)&none, sizeof none}};
     mehari_ring_put(MEHARI_RECORD_RESPONSE, status, parts, 1);
   }
-  atomic_store(mehari_mailbox_progress(), 2);
 }
 
 void mehari_output_pass(int status, const char *parts, size_t length)
@@ -296,7 +293,6 @@ void mehari_output_pass(int status, const char *parts, size_t length)
   mehari_out.filled = 0;
   mehari_ring_put(MEHARI_RECORD_PASS, status, &payload, 1);
   mehari_out.phase = HEAD_SENT;
-  atomic_store(mehari_mailbox_progress(), 2);
 }
 
 void mehari_output_leave_to_front(void)
@@ -305,7 +301,7 @@ void mehari_output_leave_to_front(void)
   mehari_output_gathers = false;
   mehari_out.filled = 0;
   mehari_out.phase = HEAD_SENT;
-  atomic_store(mehari_mailbox_progress(), 2);
+  mehari_mailbox_note(MEHARI_PROGRESS_COMPLETE);
 }
 
 static void finish_at_once(size_t skip)
@@ -315,7 +311,6 @@ static void finish_at_once(size_t skip)
   mehari_out.body_bytes = mehari_out.filled - skip;
   complete = true;
   mehari_ring_put(MEHARI_RECORD_RESPONSE, mehari_response.status, parts, 3);
-  atomic_store(mehari_mailbox_progress(), 2);
   mehari_out.filled = 0;
 }
 

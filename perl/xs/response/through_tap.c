@@ -59,7 +59,6 @@ void mehari_output_share(pTHX)
       mehari_out_pass_on();
     if (!mehari_tap_open())
       return;
-    atomic_store(mehari_mailbox_progress(), 1);
     announce_tap(aTHX);
   }
   mehari_output_spill();

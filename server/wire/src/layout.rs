@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -35,6 +35,7 @@ pub struct Mailbox {
     pub ring_read: Line<AtomicU64>,
     pub worker_waits_for_room: Line<AtomicU32>,
     pub scoreboard: Line<Scoreboard>,
+    pub progress: Line<RequestNotes>,
     /// Answers that the front has given since the mailbox was made; a futex.
     pub answered: Line<AtomicU32>,
 }
@@ -43,12 +44,22 @@ pub struct Mailbox {
 #[repr(C)]
 pub struct Scoreboard {
     pub state: AtomicU32,
-    pub forked: AtomicU32,
-    pub request_id: AtomicU64,
-    pub finished: AtomicU64,
     /// The worker's child on the rung `fork`; 0: none. The front reads the field before it kills
     /// the child.
     pub child: AtomicU32,
+    pub request_id: AtomicU64,
+    pub finished: AtomicU64,
+}
+
+/// What the processes of a worker tell each other about the request taken last. The front does not
+/// use these words (`perl/xs/mailbox/progress.c`).
+#[repr(C)]
+pub struct RequestNotes {
+    pub progress: AtomicU64,
+    pub next_progress: AtomicU64,
+    pub next_progress_at: AtomicU64,
+    pub question_at: AtomicU64,
+    pub question_before: AtomicU32,
 }
 
 /// The page that the front and all workers share.

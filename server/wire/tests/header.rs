@@ -44,10 +44,6 @@ fn expectations() -> Vec<(&'static str, usize)> {
             scoreboard + offset_of!(Scoreboard, state),
         ),
         (
-            "offsetof(mehari_mailbox, forked)",
-            scoreboard + offset_of!(Scoreboard, forked),
-        ),
-        (
             "offsetof(mehari_mailbox, request_id)",
             scoreboard + offset_of!(Scoreboard, request_id),
         ),
@@ -58,6 +54,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         (
             "offsetof(mehari_mailbox, child)",
             scoreboard + offset_of!(Scoreboard, child),
+        ),
+        (
+            "offsetof(mehari_mailbox, progress)",
+            offset_of!(Mailbox, progress),
         ),
         (
             "offsetof(mehari_mailbox, answered)",

@@ -32,6 +32,8 @@ pub mod scripts;
 pub mod server;
 mod session;
 pub mod site;
+#[cfg(target_arch = "x86_64")]
+pub mod stepping;
 pub mod trace;
 
 pub use answer::Answer;
