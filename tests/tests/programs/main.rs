@@ -11,4 +11,6 @@ mod fcgid;
 mod gitweb;
 mod mason;
 mod nineties;
+mod packaged;
 mod psgi;
+mod rungs;

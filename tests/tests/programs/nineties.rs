@@ -2,28 +2,19 @@
 //! On each rung that promises a process for each request they answer, byte for byte, as under
 //! Apache's mod_cgi.
 
+use crate::rungs;
 use mehari_harness::{Builder, Pair, Request, Server};
 
-const RUNGS: &[&str] = &["cgi", "fork", "auto"];
-
 fn site() -> Builder {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/nineties");
     Server::builder()
-        .program_site("nineties")
+        .program_site("rungs")
+        .copied(program, ".")
         .folder("htdocs/data")
 }
 
-/// Sends each request to each rung of both servers; reports all differences together.
 fn compare_on_every_rung(requests: &[Request]) {
-    let mut user = Pair::start(site).mask(VARYING);
-    let mut differing = Vec::new();
-    for rung in RUNGS {
-        for request in requests {
-            let mut request = request.clone();
-            request.target = format!("/{rung}{}", request.target);
-            differing.extend(user.compare(&request).err());
-        }
-    }
-    assert!(differing.is_empty(), "{}", differing.join("\n"));
+    rungs::compare_on_every_rung(&mut Pair::start(site).mask(VARYING), requests);
 }
 
 /// Each of the two servers runs as a user of its own; a script that names its own URL is under each
@@ -140,7 +131,7 @@ fn printed_heads_mean_what_they_mean_to_mod_cgi() {
 #[test]
 fn scripts_that_write_their_own_status_line_have_their_way() {
     let server = site().start();
-    for rung in RUNGS {
+    for rung in rungs::RUNGS {
         let counted = server.get(&format!("/{rung}/nph-count.pl"));
         assert_eq!(counted.expect(200), "1\n2\n3\n4\n5\n", "{rung}");
         assert_eq!(counted.field("x-nph").as_deref(), Some("yes"), "{rung}");
