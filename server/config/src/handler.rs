@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Proxied;
 
-/// How a piece of Perl runs. See README.md, "The ladder".
+/// How a piece of Perl runs. See docs/explanation/ladder.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rung {

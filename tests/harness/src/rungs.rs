@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// How a script runs. See README.md, "The ladder".
+/// How a script runs. See docs/explanation/ladder.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rung {
     Cgi,
