@@ -104,7 +104,10 @@ my %known;
 sub own_files {
     %known = %INC;
     my ($ours) = __FILE__ =~ m{\A(.*)/Mehari/Zygote\.pm\z};
-    return grep { defined && !ref && m{\A/} && !_is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } values %INC;
+    # `use lib 'lib'` leaves relative names.
+    my $here = readlink('/proc/self/cwd') // '';
+    my @files = map { m{\A/} ? $_ : "$here/$_" } grep { defined && !ref } values %INC;
+    return grep { -f && !_is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } @files;
 }
 
 sub only_standard_modules {
