@@ -14,7 +14,7 @@ pub enum Engine {
     MariaDb,
 }
 
-/// An empty database; dropping it stops its server.
+/// An empty database. Its server is stopped when the value is dropped.
 pub struct Database {
     engine: Engine,
     folder: tempfile::TempDir,

@@ -1,6 +1,6 @@
 //! Builds the request of a test.
 
-/// A request.
+/// A request: method, target, fields and body.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: String,
