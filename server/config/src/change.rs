@@ -47,6 +47,13 @@ pub enum Change {
     RemoveEncoding(String),
     AddCharset(String, String),
     RemoveCharset(String),
+    /// Suffix without the dot, and the language tag in lower case.
+    AddLanguage(String, String),
+    RemoveLanguage(String),
+    DefaultLanguage(String),
+    LanguagePriority(Vec<String>),
+    ForceLanguagePriority(crate::ForcedLanguages),
+    MultiviewsMatch(crate::SkippedSuffixes),
     /// `AddDefaultCharset`; `None` is Off.
     DefaultCharset(Option<String>),
     ForceType(Option<String>),

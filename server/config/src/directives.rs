@@ -21,6 +21,7 @@ mod includes;
 mod limits;
 mod logs;
 mod lua;
+mod negotiation;
 mod paths;
 mod perl;
 mod phases;
@@ -42,6 +43,7 @@ pub const DIRECTIVES: &[Group] = &[
     remote::GROUP,
     paths::GROUP,
     files::GROUP,
+    negotiation::GROUP,
     access::GROUP,
     digest::GROUP,
     rewriting::GROUP,

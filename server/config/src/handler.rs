@@ -97,6 +97,8 @@ pub enum Handler {
     Psgi(PathBuf),
     /// A back end.
     Proxy(Arc<Proxied>),
+    /// `type-map`: the file describes variants, one of which responds.
+    TypeMap,
     /// A name that an `Action` maps to a program.
     Named(String),
 }
@@ -161,6 +163,7 @@ impl std::fmt::Display for Handler {
             Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
             Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
             Handler::Proxy(proxied) => proxied.fmt(out),
+            Handler::TypeMap => out.write_str("type-map"),
             Handler::Named(name) => write!(out, "the Action of {name}"),
             Handler::Perl {
                 name,
@@ -185,6 +188,7 @@ pub enum HandlerName {
     Psgi,
     /// `proxy:URL`, or a `ProxyPass` of the section.
     Proxy(Arc<Proxied>),
+    TypeMap,
     /// A name that an `Action` maps to a program.
     Named(String),
     /// `None`: removes the `SetHandler` of outer sections.

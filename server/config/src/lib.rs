@@ -41,6 +41,7 @@ mod log_settings;
 mod lua;
 mod map;
 mod media_types;
+mod negotiation;
 mod network;
 pub mod overrides;
 mod pattern;
@@ -90,6 +91,7 @@ pub use log_settings::*;
 pub use lua::{LuaHook, LuaScripts};
 pub use map::{Alias, EncodedSlashes, Mapped, UrlMapping};
 pub use media_types::MediaTypes;
+pub use negotiation::{ForcedLanguages, SkippedSuffixes};
 pub use network::Network;
 pub use overrides::Overrides;
 pub use pattern::{Groups, Pattern};
@@ -111,8 +113,8 @@ pub use scope::{Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use settings::{
     option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links, LuaSettings, Media,
-    OutputSettings, PerlPart, ProgramSettings, RequestLimits, Rewriting, Rules, Settings, TlsRules,
-    Tracking,
+    Negotiation, OutputSettings, PerlPart, ProgramSettings, RequestLimits, Rewriting, Rules,
+    Settings, TlsRules, Tracking,
 };
 pub use site::*;
 pub use team::{Team, TeamMark, WorkerPolicy};

@@ -13,6 +13,8 @@ pub struct UrlMapping {
     pub aliases: Vec<Alias>,
     /// `UserDir`
     pub user_dirs: Option<UserDirs>,
+    /// `CacheNegotiatedDocs`
+    pub caches_negotiated: bool,
     /// `AllowEncodedSlashes`
     pub(crate) encoded_slashes: Option<EncodedSlashes>,
     /// `ProxyPass` outside of sections, in order.
@@ -70,6 +72,7 @@ impl UrlMapping {
             self.document_root.clone_from(&main.document_root);
         }
         self.aliases.extend_from_slice(&main.aliases);
+        self.caches_negotiated |= main.caches_negotiated;
         if self.user_dirs.is_none() {
             self.user_dirs.clone_from(&main.user_dirs);
         }

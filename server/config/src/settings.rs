@@ -10,6 +10,7 @@ use crate::{Handler, ProxySettings, Rung};
 
 mod lua;
 mod media;
+mod negotiation;
 mod perl;
 mod rewriting;
 mod rules;
@@ -17,6 +18,7 @@ mod words;
 
 pub use lua::LuaSettings;
 pub use media::Media;
+pub use negotiation::Negotiation;
 pub(crate) use perl::WorkerRecords;
 pub use perl::{EncodedSettings, PerlPart};
 pub use rewriting::Rewriting;
@@ -47,6 +49,7 @@ pub struct Settings {
     /// Perl's part besides the response.
     pub perl: PerlPart,
     pub media: Media,
+    pub negotiation: Negotiation,
     pub rules: Rules,
     /// The rules refuse every request.
     pub denied: bool,

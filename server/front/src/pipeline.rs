@@ -7,15 +7,16 @@
 //! 2. [`rewrite`] applies the server's rules to the path (Apache's translate phase);
 //! 3. [`route`] finds the file and the handler;
 //! 4. [`access`] decides who may come;
-//! 5. [`fixups`] applies the rules of the place;
-//! 6. [`cache`] asks the response cache;
-//! 7. [`handle`] reads the body, and [`start`] starts the handler;
-//! 8. [`program`] interprets the head that a program sends;
-//! 9. [`filter`] and [`headers`] change the response;
-//! 10. [`respond`] sends the head, and [`response_body`] moves a program's body;
-//! 11. [`log`] writes the access line.
+//! 5. [`negotiate`] chooses among the variants of a resource;
+//! 6. [`fixups`] applies the rules of the place;
+//! 7. [`cache`] asks the response cache;
+//! 8. [`handle`] reads the body, and [`start`] starts the handler;
+//! 9. [`program`] interprets the head that a program sends;
+//! 10. [`filter`] and [`headers`] change the response;
+//! 11. [`respond`] sends the head, and [`response_body`] moves a program's body;
+//! 12. [`log`] writes the access line.
 //!
-//! [`rules`] takes a request through stages 2 to 5, again for each path to which a rule leads.
+//! [`rules`] takes a request through stages 2 to 6, again for each path to which a rule leads.
 //! [`scripts`] run before and behind them, and before the head is sent.
 //!
 //! The codecs keep framing, flow control and what their protocol has of its own.
@@ -32,6 +33,7 @@ mod handle;
 mod headers;
 mod included;
 mod log;
+mod negotiate;
 mod program;
 mod respond;
 mod response_body;

@@ -17,7 +17,7 @@ mod places;
 mod program;
 mod proxied;
 pub mod table;
-mod views;
+pub mod variants;
 mod walk;
 
 pub use locate::{DENIED, HIDDEN};
@@ -29,6 +29,7 @@ use mehari_filewatch::FileWatcher;
 use mehari_http::problem::Problem;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use variants::Variants;
 
 #[derive(Debug)]
 pub struct Route {
@@ -111,6 +112,8 @@ impl Route {
 pub enum RouteOutcome {
     /// A file to be sent unchanged.
     File(FileTarget),
+    /// One of several variants responds, by the request's Accept fields.
+    Negotiated(Variants),
     /// `Route::handler` is a program and may run.
     Program,
     /// `Route::handler` is a back end. The percent-encoded path for it.

@@ -13,6 +13,7 @@ pub mod condition;
 pub mod header_block;
 pub mod host;
 pub mod http1;
+pub mod negotiation;
 pub mod path;
 pub mod problem;
 pub mod range;

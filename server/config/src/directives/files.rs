@@ -89,7 +89,8 @@ pub const GROUP: Group = Group {
             words("CODING SUFFIX...", 2, ANY),
             "The Content-Encoding of files with these suffixes.",
             |target, arguments| {
-                let coding = token(arguments, "a content coding such as gzip")?.to_string();
+                let coding = token(arguments, 0, "a content coding such as gzip")?;
+                let coding = coding.to_ascii_lowercase();
                 each_suffix(target, arguments, 1, |suffix| {
                     Change::AddEncoding(suffix, coding.clone())
                 })
@@ -110,7 +111,8 @@ pub const GROUP: Group = Group {
             words("CHARSET SUFFIX...", 2, ANY),
             "The character set of text files with these suffixes.",
             |target, arguments| {
-                let charset = token(arguments, "a character set such as utf-8")?.to_string();
+                let charset = token(arguments, 0, "a character set such as utf-8")?;
+                let charset = charset.to_ascii_lowercase();
                 each_suffix(target, arguments, 1, |suffix| {
                     Change::AddCharset(suffix, charset.clone())
                 })
@@ -161,7 +163,7 @@ pub const GROUP: Group = Group {
             words("MEDIA/TYPE SUFFIX...", 2, ANY),
             "The Content-Type of files with these suffixes.",
             |target, arguments| {
-                let media_type = media_type(arguments, 0)?.to_string();
+                let media_type = spaced(media_type(arguments, 0)?);
                 each_suffix(target, arguments, 1, |suffix| {
                     Change::AddType(suffix, media_type.clone())
                 })
@@ -200,7 +202,13 @@ pub(super) fn media_type<'a>(arguments: &'a Arguments, index: usize) -> Result<&
     }
 }
 
-fn each_suffix(
+/// A media type with one blank before each parameter, as Apache sends it.
+fn spaced(media_type: &str) -> String {
+    let parts = media_type.split(';').map(str::trim);
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+pub(super) fn each_suffix(
     target: &mut Target,
     arguments: &Arguments,
     from: usize,
@@ -213,13 +221,17 @@ fn each_suffix(
     Ok(())
 }
 
-fn token<'a>(arguments: &'a Arguments, what: &str) -> Result<&'a str, Fault> {
-    let text = arguments.filled(0)?;
+pub(super) fn token<'a>(
+    arguments: &'a Arguments,
+    index: usize,
+    what: &str,
+) -> Result<&'a str, Fault> {
+    let text = arguments.filled(index)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
     if text.chars().all(fits) {
         Ok(text)
     } else {
-        Err(arguments.fault(0, format!("expected {what}, not `{text}`")))
+        Err(arguments.fault(index, format!("expected {what}, not `{text}`")))
     }
 }
 

@@ -15,7 +15,7 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
+            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|type-map|default-handler|None", 1, 1),
             "The handler of every request here. perl-script and modperl without a \
              PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
@@ -33,13 +33,9 @@ pub const GROUP: Group = Group {
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
-            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL SUFFIX...", 2, ANY),
+            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|type-map SUFFIX...", 2, ANY),
             "The handler of files with these suffixes.",
             |target, arguments| {
-                if arguments.text(0)? == "type-map" {
-                    target.environment.ignore("a URL path stands for one file, whatever its language");
-                    return Ok(());
-                }
                 if is_parsed(arguments)? {
                     for index in 1..arguments.words.len() {
                         let suffix = suffix(arguments, index)?;
@@ -112,8 +108,8 @@ pub const GROUP: Group = Group {
             "Options",
             words("[+|-]OPTION...", 1, ANY),
             "ExecCGI allows scripts. FollowSymLinks and SymLinksIfOwnerMatch allow symbolic \
-             links. Indexes allows listings of folders without an index. MultiViews allows names \
-             without their suffix. Includes allows server-side includes; IncludesNOEXEC allows \
+             links. Indexes allows listings of folders without an index. MultiViews chooses a \
+             file for a name without its suffixes. Includes allows server-side includes; IncludesNOEXEC allows \
              them without commands.",
             options,
         )
@@ -155,6 +151,7 @@ pub(super) fn named(
         "modperl",
         "psgi",
         "default-handler",
+        "type-map",
         "lua",
         "server-status",
         "server-info",
@@ -184,6 +181,7 @@ pub(super) fn named(
         "modperl" => HandlerName::Modperl,
         "psgi" => HandlerName::Psgi,
         "default-handler" => HandlerName::File,
+        "type-map" | "application/x-type-map" => HandlerName::TypeMap,
         "server-status" => HandlerName::Report(Report::Status),
         "server-info" => HandlerName::Report(Report::Info),
         "metrics" => HandlerName::Report(Report::Metrics),

@@ -10,8 +10,6 @@ const DATA_FIRST: &str = "connections of every protocol are accepted with their 
 const KERNEL: &str = "the kernel sizes the buffers";
 const BY_ADDRESS: &str = "hosts of one address are always told apart by name";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
-const NOT_NEGOTIATED: &str =
-    "MultiViews takes the first matching file by name, whatever its language";
 const LIMIT_REQUEST_BODY: &str = "LimitRequestBody says how long a body may be";
 const PROXY_TIMEOUT: &str = "ProxyTimeout says how long a program may be silent";
 const BY_PROCESSES: &str = "FcgidMaxProcessesPerClass says how many processes a script has";
@@ -83,10 +81,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("ProxyStatus", "`mehari status` always shows everything"),
         Directive::ignored("ExtendedStatus", "`mehari status` always shows everything"),
         Directive::ignored("MIMEMagicFile", "suffixes decide the media type"),
-        Directive::ignored("AddLanguage", NOT_NEGOTIATED),
-        Directive::ignored("DefaultLanguage", NOT_NEGOTIATED),
-        Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
-        Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("IndexOptions", NOT_LISTED),
         Directive::ignored("IndexIgnore", NOT_LISTED),
         Directive::ignored("IndexOrderDefault", NOT_LISTED),

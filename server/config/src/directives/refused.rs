@@ -253,13 +253,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_mime.c",
-        why: "MultiViews takes the first file of a name",
-        directives: &["MultiviewsMatch", "RemoveLanguage", "ModMimeUsePathInfo"],
-    },
-    Refused {
-        module: "mod_negotiation.c",
-        why: "MultiViews takes the first file of a name",
-        directives: &["CacheNegotiatedDocs"],
+        why: "PATH_INFO never names a type",
+        directives: &["ModMimeUsePathInfo"],
     },
     Refused {
         module: "mod_proxy.c",

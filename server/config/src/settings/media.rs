@@ -10,6 +10,9 @@ pub struct Media {
     pub encodings: Vec<(String, String)>,
     pub charsets: Vec<(String, String)>,
     pub default_charset: Option<String>,
+    /// `AddLanguage`: suffix without the dot, in lower case, and the language tag.
+    pub languages: Vec<(String, String)>,
+    pub default_language: Option<String>,
     pub force_type: Option<String>,
     /// `TypesConfig`, in place of the built-in table.
     pub types: Option<std::sync::Arc<crate::MediaTypes>>,
@@ -29,6 +32,9 @@ impl Media {
             Change::RemoveEncoding(suffix) => forget(&mut self.encodings, suffix),
             Change::AddCharset(suffix, charset) => put(&mut self.charsets, suffix, charset.clone()),
             Change::RemoveCharset(suffix) => forget(&mut self.charsets, suffix),
+            Change::AddLanguage(suffix, tag) => put(&mut self.languages, suffix, tag.clone()),
+            Change::RemoveLanguage(suffix) => forget(&mut self.languages, suffix),
+            Change::DefaultLanguage(tag) => self.default_language = Some(tag.clone()),
             Change::DefaultCharset(charset) => self.default_charset.clone_from(charset),
             Change::ForceType(media_type) => self.force_type.clone_from(media_type),
             Change::TypesConfig(types) => self.types = Some(types.clone()),

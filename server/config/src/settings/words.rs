@@ -17,6 +17,7 @@ impl HandlerWords {
     /// Applies one section's changes, then binds the handler names.
     pub fn apply(&mut self, settings: &mut Settings, changes: &[Change], location: &str) {
         settings.perl.apply(changes, location);
+        settings.negotiation.apply(changes);
         let mut index_begun = false;
         for change in changes {
             match change {
@@ -57,6 +58,7 @@ impl HandlerWords {
             HandlerName::Unset => return None,
             HandlerName::File => Handler::File,
             HandlerName::Report(report) => Handler::Report(*report),
+            HandlerName::TypeMap => Handler::TypeMap,
             HandlerName::CgiScript => Handler::Script(Rung::Cgi),
             HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
             HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),

@@ -1,6 +1,6 @@
-//! Properties by file name: media type, character set, content coding. Every suffix counts, and the
-//! last of each kind wins (Apache's mod_mime). As in Apache, no character set is added by default,
-//! and a name without a known suffix gets no type.
+//! Properties by file name: media type, character set, languages, content codings. Every suffix
+//! counts, and the last type and character set win (Apache's mod_mime). As in Apache, no character
+//! set is added by default, and a name without a known suffix gets no type.
 
 use mehari_config::Settings;
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<Cow<'a, str
             .rev()
             .find_map(|suffix| of_suffix(suffix, settings)),
     }?;
-    let charset = if bare.contains(';') {
+    let charset = if bare.contains("charset=") {
         None
     } else {
         charset(name, bare, settings)
@@ -46,7 +46,10 @@ fn of_suffix<'a>(suffix: &str, settings: &'a Settings) -> Option<&'a str> {
 
 fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<&'a str> {
     let media = &settings.media;
-    let of_suffix = || lookup(&media.charsets, name);
+    let of_suffix = || {
+        let mut suffixes = suffixes(name).rev();
+        suffixes.find_map(|suffix| meaning(&media.charsets, suffix))
+    };
     let by_default = || {
         let takes = media_type == "text/plain" || media_type == "text/html";
         media.default_charset.as_deref().filter(|_| takes)
@@ -58,21 +61,100 @@ fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<
     }
 }
 
-/// `AddEncoding`: the content coding of a suffix.
-pub fn encoding<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
-    if settings.media.encodings.is_empty() {
-        None
-    } else {
-        lookup(&settings.media.encodings, name)
+/// `AddEncoding`: the content codings of all suffixes.
+pub fn encoding(name: &[u8], settings: &Settings) -> Option<String> {
+    let known = &settings.media.encodings;
+    if known.is_empty() {
+        return None;
+    }
+    let codings = suffixes(name).filter_map(|suffix| meaning(known, suffix));
+    joined(&codings.collect::<Vec<_>>())
+}
+
+/// `AddLanguage` and `DefaultLanguage`: the languages of all suffixes, as Content-Language has
+/// them.
+pub fn language(name: &[u8], settings: &Settings) -> Option<String> {
+    let known = &settings.media.languages;
+    let tags = suffixes(name).filter_map(|suffix| meaning(known, suffix));
+    let tags: Vec<&str> = tags.collect();
+    let named = (!tags.is_empty()).then(|| tags.join(","));
+    named.or_else(|| settings.media.default_language.clone())
+}
+
+/// What a file's name says about its content, and which parts of the name say nothing.
+pub struct NameMeaning<'a> {
+    /// Without the character set of a suffix.
+    pub media_type: Option<&'a str>,
+    pub charset: Option<&'a str>,
+    pub languages: Vec<&'a str>,
+    encodings: Vec<&'a str>,
+    /// The first part of the name, and the suffixes that MultiViews does not skip.
+    pub unknown: Vec<&'a [u8]>,
+    /// Whether MultiViews skips any suffix.
+    pub is_known: bool,
+}
+
+impl<'a> NameMeaning<'a> {
+    pub fn of(name: &'a [u8], settings: &'a Settings) -> NameMeaning<'a> {
+        let media = &settings.media;
+        let mut found = NameMeaning {
+            media_type: None,
+            charset: None,
+            languages: Vec::new(),
+            encodings: Vec::new(),
+            unknown: Vec::new(),
+            is_known: false,
+        };
+        let mut parts = name.split(|byte| *byte == b'.');
+        found.unknown.extend(parts.next());
+        for part in parts.filter(|part| !part.is_empty()) {
+            let suffix = std::str::from_utf8(part).unwrap_or_default();
+            let media_type = of_suffix(suffix, settings);
+            let charset = meaning(&media.charsets, suffix);
+            let language = meaning(&media.languages, suffix);
+            let encoding = meaning(&media.encodings, suffix);
+            found.media_type = media_type.or(found.media_type);
+            found.charset = charset.or(found.charset);
+            found.languages.extend(language);
+            found.encodings.extend(encoding);
+            let says = [media_type, charset, language, encoding];
+            if says.iter().any(Option::is_some) || is_skipped(suffix, settings) {
+                found.is_known = true;
+            } else {
+                found.unknown.push(part);
+            }
+        }
+        if found.languages.is_empty() {
+            found.languages.extend(media.default_language.as_deref());
+        }
+        found.media_type = media.force_type.as_deref().or(found.media_type);
+        found
+    }
+
+    pub fn encoding(&self) -> Option<String> {
+        joined(&self.encodings)
     }
 }
 
-fn lookup<'a>(list: &'a [(String, String)], name: &[u8]) -> Option<&'a str> {
-    suffixes(name).rev().find_map(|suffix| {
-        let mut known = list.iter();
-        let found = known.find(|(known, _)| known.eq_ignore_ascii_case(suffix));
-        found.map(|(_, value)| value.as_str())
-    })
+/// `MultiviewsMatch`
+fn is_skipped(suffix: &str, settings: &Settings) -> bool {
+    let skipped = settings.negotiation.skipped;
+    let is_it = |known: &str| known.eq_ignore_ascii_case(suffix);
+    let mut handled = settings.handlers.by_suffix.iter();
+    let mut filtered = settings.output.includes.suffixes.iter();
+    skipped.all
+        || (skipped.of_handlers && handled.any(|(known, _)| is_it(known)))
+        || (skipped.of_filters && filtered.any(|known| is_it(known)))
+}
+
+fn joined(values: &[&str]) -> Option<String> {
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+fn meaning<'a>(list: &'a [(String, String)], suffix: &str) -> Option<&'a str> {
+    let mut known = list.iter();
+    let found = known.find(|(known, _)| known.eq_ignore_ascii_case(suffix));
+    found.map(|(_, value)| value.as_str())
 }
 
 /// The text behind the last dot of the last segment.

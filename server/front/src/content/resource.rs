@@ -69,13 +69,15 @@ impl Identity {
 }
 
 /// A file to load, and what its name and the configuration say about it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Description<'a> {
     pub path: &'a CString,
     /// The content coding for which the file stands in place of another file.
     pub coding: Option<Coding>,
     /// The content coding of the file itself.
     pub own_coding: Option<&'a str>,
+    /// Content-Language
+    pub language: Option<String>,
     /// Whether other codings of the file lie beside it.
     pub varies: bool,
     pub media_type: Option<&'a str>,
@@ -92,6 +94,9 @@ pub struct Resource {
     fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
+    language: Option<String>,
+    /// The coding that the file's name says.
+    own_coding: Option<String>,
     etag: String,
     coded: bool,
     /// The body of a small file, once it was read.
@@ -111,6 +116,7 @@ impl Resource {
             path,
             coding,
             own_coding,
+            language,
             varies,
             media_type,
             is_cold,
@@ -128,6 +134,8 @@ impl Resource {
             fields: OnceCell::new(),
             validators: 0..0,
             media_type: media_type.map(str::to_string),
+            language,
+            own_coding: own_coding.map(str::to_string),
             etag: etag(&identity, coding),
             coded: coding.is_some() || own_coding.is_some(),
             body: OnceCell::new(),
@@ -157,6 +165,9 @@ impl Resource {
         self.validators = 0..lines.len();
         if let Some(media_type) = &self.media_type {
             lines += &format!("Content-Type: {media_type}\r\n");
+        }
+        if let Some(language) = &self.language {
+            lines += &format!("Content-Language: {language}\r\n");
         }
         if let Some(coding) = coding {
             lines += &format!("Content-Encoding: {coding}\r\n");
@@ -221,6 +232,8 @@ impl Resource {
             fields: OnceCell::new(),
             validators: 0..0,
             media_type: self.media_type.clone(),
+            language: self.language.clone(),
+            own_coding: None,
             etag: etag(&self.identity, Some(coding)),
             coded: true,
             body: body.map(OnceCell::from).unwrap_or_default(),
@@ -241,6 +254,15 @@ impl Resource {
     /// Whether the bytes have a content coding.
     pub fn is_coded(&self) -> bool {
         self.coded
+    }
+
+    pub fn language(&self) -> Option<&str> {
+        self.language.as_deref()
+    }
+
+    /// The coding that the file's name says.
+    pub fn own_coding(&self) -> Option<&str> {
+        self.own_coding.as_deref()
     }
 
     pub fn path(&self) -> &[u8] {

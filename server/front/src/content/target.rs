@@ -167,7 +167,8 @@ impl FileTarget {
         let description = Description {
             path,
             coding,
-            own_coding,
+            own_coding: own_coding.as_deref(),
+            language: media::language(self.path.as_bytes(), settings),
             varies: self.has_neighbours(),
             media_type: media_type.as_deref(),
             is_cold: self.cold.take(),

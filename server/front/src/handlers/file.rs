@@ -4,7 +4,7 @@
 //! where filters are configured. `routing` has decided about access to the file.
 
 pub mod coded;
-mod encoding;
+pub mod encoding;
 
 use crate::content::body::FileBody;
 use crate::content::resource::Resource;
@@ -36,9 +36,10 @@ pub fn answer(
     match request.conditions().verdict(&resource.representation()) {
         Verdict::Failed => Ok(bare(412, &resource)),
         Verdict::Unchanged => Ok(bare(304, &resource)),
-        Verdict::Whole => whole(resource, settings, files),
-        Verdict::Ranges(ranges) => partial(resource, ranges, settings, files),
+        Verdict::Whole => whole(resource.clone(), settings, files),
+        Verdict::Ranges(ranges) => partial(resource.clone(), ranges, settings, files),
     }
+    .map(|answer| encoding::with_token(request, &resource, answer))
 }
 
 /// Responds with 405 and the allowed methods.

@@ -207,7 +207,11 @@ fn internal_redirect(request: &Request<'_>) -> InternalRedirect {
 fn worker_settings(route: &Route) -> PerlSettings<'_> {
     let settings = &route.settings;
     let is_asked = match &route.handler {
-        Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
+        Handler::Psgi(_)
+        | Handler::Proxy(_)
+        | Handler::Report(_)
+        | Handler::TypeMap
+        | Handler::Named(_) => false,
         Handler::Script(Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
@@ -236,7 +240,11 @@ fn is_for_perl(route: &Route) -> bool {
     match route.handler {
         Handler::Script(rung) => rung != Rung::Cgi,
         Handler::Perl { .. } | Handler::Psgi(_) => true,
-        Handler::File | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
+        Handler::File
+        | Handler::Proxy(_)
+        | Handler::Report(_)
+        | Handler::TypeMap
+        | Handler::Named(_) => false,
     }
 }
 
@@ -269,12 +277,14 @@ fn task(route: &Route) -> Task<'_> {
             rung: *rung,
             file: &route.file,
         },
-        Handler::File | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => {
-            Task::Script {
-                rung: Rung::Cgi,
-                file: &route.file,
-            }
-        }
+        Handler::File
+        | Handler::Proxy(_)
+        | Handler::Report(_)
+        | Handler::TypeMap
+        | Handler::Named(_) => Task::Script {
+            rung: Rung::Cgi,
+            file: &route.file,
+        },
         Handler::Perl { name, perl_script } => Task::Handler {
             name: name.as_bytes(),
             file: &route.file,

@@ -70,17 +70,90 @@ pub fn begin_page(
             shared,
             request,
             route,
-            resource,
+            Source::File(resource),
             subrequests,
         ))))
     })
+}
+
+/// A page that is not a file of its own, such as an entry of a type map.
+pub struct Text {
+    pub bytes: Vec<u8>,
+    pub media_type: String,
+    /// Further header lines.
+    pub lines: Vec<u8>,
+}
+
+/// Responds with a text, after its elements are processed if its place has includes.
+pub fn begin_text(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    text: Text,
+    subrequests: &'static dyn Subrequests,
+) -> HandlerOutcome {
+    let includes = &route.settings.output.includes;
+    let is_parsed = includes.are_for(&route.file, Some(&text.media_type), || mode(&route.file));
+    if is_parsed && matches!(request.method, b"GET" | b"HEAD") {
+        let source = Source::Text(text);
+        return HandlerOutcome::Backend(Backend::Deferred(later(
+            shared,
+            request,
+            route,
+            source,
+            subrequests,
+        )));
+    }
+    HandlerOutcome::Answer(Answer {
+        status: status(request),
+        lines: text.header_lines(),
+        content: Content::Shared(text.bytes.into()),
+    })
+}
+
+impl Text {
+    fn header_lines(&self) -> Vec<u8> {
+        let line = format!("Content-Type: {}\r\n", self.media_type);
+        [line.as_bytes(), &self.lines].concat()
+    }
+}
+
+/// The origin of a page.
+enum Source {
+    File(Rc<Resource>),
+    Text(Text),
+}
+
+impl Source {
+    /// The parsed page. The error is a status.
+    async fn page(&self, shared: &Shared, settings: &Arc<Settings>) -> Result<Rc<Page>, u16> {
+        match self {
+            Source::File(resource) => read(shared, resource, settings).await,
+            Source::Text(text) => {
+                let legacy = settings.output.includes.legacy;
+                Ok(Rc::new(Page::parse(text.bytes.clone().into(), legacy)))
+            }
+        }
+    }
+
+    fn lines(&self, settings: &Settings) -> Vec<u8> {
+        match self {
+            Source::File(resource) => lines(resource, settings),
+            Source::Text(text) => text.header_lines(),
+        }
+    }
+}
+
+/// An error page keeps the status of its error.
+fn status(request: &Request<'_>) -> u16 {
+    request.error().unwrap_or(200)
 }
 
 fn later(
     shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
-    resource: Rc<Resource>,
+    source: Source,
     subrequests: &'static dyn Subrequests,
 ) -> Deferred {
     let settings = route.settings.clone();
@@ -97,8 +170,8 @@ fn later(
     );
     let document = Document::of(path_of(request.resource), route);
     // These variables are missing in the page too if they exceed the limit.
-    let _ = describe(&mut variables, request, route, &resource);
-    let status = request.redirect.map_or(200, |redirect| redirect.status);
+    let _ = describe(&mut variables, request, route, &source);
+    let status = status(request);
     let render = Render::new(
         shared.clone(),
         OwnedRequest::of(request, Some(fields_for_parts(request))),
@@ -106,12 +179,12 @@ fn later(
         subrequests,
     );
     Box::pin(async move {
-        let page = read(&render.shared, &resource, &settings).await?;
+        let page = source.page(&render.shared, &settings).await?;
         let mut body = Vec::new();
         render.page(&page, &document, &mut body).await?;
         Ok(Answer {
-            status: if status >= 400 { status } else { 200 },
-            lines: lines(&resource, &settings),
+            status,
+            lines: source.lines(&settings),
             content: Content::Bytes(body),
         })
     })
@@ -122,9 +195,11 @@ fn describe(
     variables: &mut Variables,
     request: &Request<'_>,
     route: &Route,
-    resource: &Resource,
+    source: &Source,
 ) -> Result<(), TooLong> {
-    variables.modified = Some(resource.modified());
+    if let Source::File(resource) = source {
+        variables.modified = Some(resource.modified());
+    }
     let name = route.file.rsplit(|byte| *byte == b'/').next();
     variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
     variables.set(
@@ -169,6 +244,9 @@ fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
     let media_type = resource.media_type().unwrap_or("text/html");
     let mut lines = format!("Content-Type: {media_type}\r\n");
+    if let Some(language) = resource.language() {
+        lines.push_str(&format!("Content-Language: {language}\r\n"));
+    }
     if settings.output.includes.by_mode == ByMode::Full && mode(resource.path()) & 0o010 != 0 {
         let modified = httpdate::fmt_http_date(resource.modified());
         lines.push_str(&format!("Last-Modified: {modified}\r\n"));

@@ -23,6 +23,7 @@ pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> 
     let settings = &route.settings;
     let is_open = !settings.is_checked_first()
         && route.intermediate_settings.is_empty()
+        && !matches!(route.outcome, RouteOutcome::Negotiated(_))
         && settings.limits.traffic.is_empty()
         && settings.cache.is_off()
         && !settings.tracking.uploads;
@@ -110,7 +111,7 @@ impl Evaluation<'_> {
     }
 
     /// The route of a request after the rules of its host.
-    pub(super) fn find_route(
+    pub(in crate::pipeline) fn find_route(
         &self,
         rule_state: &Option<Box<RuleState>>,
     ) -> Result<Rc<Route>, Problem> {

@@ -5,6 +5,7 @@ use crate::content::{Answer, FileTarget};
 use crate::handlers::file::coded;
 use crate::handlers::{cgi, perl, proxy, report, ssi, Backend, HandlerOutcome};
 use crate::pipeline::included::Inside;
+use crate::pipeline::negotiate;
 use crate::pipeline::status_page::{file_of_error, file_or_document, refusal};
 use crate::request::rule_state::ClientIdentity;
 use crate::request::{canonical, trace, Fields, Request};
@@ -115,6 +116,9 @@ pub fn start_without_perl(
             let host = site.host(request.virtual_host);
             let location = canonical::absolute(request, &host.names, location.clone());
             Ok(moved(&location, request.query()))
+        }
+        RouteOutcome::Negotiated(variants) => {
+            return negotiate::respond(shared, request, route, variants)
         }
         RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
         RouteOutcome::Refused(problem) => Err(*problem),

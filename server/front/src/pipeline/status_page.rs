@@ -68,7 +68,7 @@ pub fn document_work(
         && !settings.rules.is_checked_first()
         && route.intermediate_settings.is_empty();
     match &route.outcome {
-        RouteOutcome::Program | RouteOutcome::Proxied(_) => elsewhere,
+        RouteOutcome::Program | RouteOutcome::Proxied(_) | RouteOutcome::Negotiated(_) => elsewhere,
         _ if settings.runs_phases() || !is_free => elsewhere,
         RouteOutcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
         RouteOutcome::File(target) => {
@@ -103,9 +103,13 @@ pub fn file_of_error(
     } else {
         Content::File(Box::new(resource.whole(files)?))
     };
+    let mut lines = format!("Content-Type: {media_type}\r\n");
+    if let Some(language) = resource.language() {
+        lines.push_str(&format!("Content-Language: {language}\r\n"));
+    }
     Ok(Answer {
         status,
-        lines: format!("Content-Type: {media_type}\r\n").into(),
+        lines: lines.into(),
         content,
     })
 }
@@ -117,7 +121,7 @@ pub fn file_or_document(
     settings: &Settings,
     answer: Answer,
 ) -> HandlerOutcome {
-    let refused = Some(answer.status).filter(|status| matches!(status, 405 | 416));
+    let refused = Some(answer.status).filter(|status| matches!(status, 300 | 405 | 406 | 416));
     let document = |status| document(shared, Some(settings), request.virtual_host, status);
     refused
         .and_then(document)

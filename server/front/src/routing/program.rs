@@ -3,6 +3,7 @@
 use super::walk::ExistingPath;
 use crate::content::media::{media_type, suffix, suffixes};
 use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site, FCGID};
+use mehari_http::negotiation::TYPE_MAP;
 use mehari_http::problem::Problem;
 use std::fs::File;
 use std::io::Read;
@@ -46,7 +47,8 @@ fn is_executable(found: &ExistingPath) -> bool {
 }
 
 /// `SetHandler`, else `AddHandler`: any suffix of the name counts, and the last known one wins.
-fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
+pub fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
+    const MAP: &Handler = &Handler::TypeMap;
     let by_suffix = || {
         suffixes(file).rev().find_map(|suffix| {
             let mut known = settings.handlers.by_suffix.iter();
@@ -54,7 +56,9 @@ fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
         })
     };
     let set = settings.handlers.set.as_ref();
+    let is_map = || media_type(file, settings).is_some_and(|known| known == TYPE_MAP);
     set.or_else(|| by_suffix().map(|(_, handler)| handler))
+        .or_else(|| is_map().then_some(MAP))
 }
 
 /// Whether the handler runs the file, which must be allowed.

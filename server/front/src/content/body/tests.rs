@@ -12,6 +12,7 @@ async fn a_small_file_that_is_in_the_page_cache_after_all_is_kept() {
         path: &path,
         coding: None,
         own_coding: None,
+        language: None,
         varies: false,
         media_type: None,
         is_cold: true,

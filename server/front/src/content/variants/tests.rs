@@ -11,6 +11,7 @@ fn resource(path: &std::path::Path) -> Rc<Resource> {
         path: &path,
         coding: None,
         own_coding: None,
+        language: None,
         varies: false,
         media_type: Some("text/plain"),
         is_cold: false,

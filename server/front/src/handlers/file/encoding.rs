@@ -1,13 +1,17 @@
-//! Chooses among neighbours with content codings (`style.css.br` beside `style.css`).
+//! Chooses among neighbours with content codings (`style.css.br` beside `style.css`), and names the
+//! coding of a file as the client does.
 
-use crate::content::FileTarget;
+use crate::content::resource::Resource;
+use crate::content::{Answer, FileTarget};
+use crate::request::rule_state::RuleState;
 use crate::request::Request;
 pub use mehari_config::Coding;
-use mehari_http::accept::weight;
+use mehari_http::accept::{items, weight};
 
 /// The neighbour that the client prefers. `None`: the file itself.
 pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
-    if !target.has_neighbours() {
+    let is_forbidden = |state: &RuleState| state.variable(b"no-gzip").is_some();
+    if !target.has_neighbours() || request.rule_state.is_some_and(is_forbidden) {
         return None;
     }
     let accepted = request.field("accept-encoding")?;
@@ -20,4 +24,34 @@ pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
         }
     }
     best.map(|(coding, _)| coding)
+}
+
+/// The name by which the client knows a coding, if it is another one: `gzip` for `x-gzip`, or
+/// `x-gzip` for `gzip`.
+pub fn token(request: &Request<'_>, coding: &str) -> Option<String> {
+    let bare = coding.strip_prefix("x-").unwrap_or(coding);
+    let known = request.field("accept-encoding")?;
+    let names = |wanted: &str| {
+        let mut names = items(known).map(|(name, _)| name);
+        names.any(|name| name.eq_ignore_ascii_case(wanted.as_bytes()))
+    };
+    let token = [bare.to_string(), format!("x-{bare}")];
+    let token = token.into_iter().find(|token| names(token))?;
+    (token != coding).then_some(token)
+}
+
+/// The answer with the client's name of the file's own coding.
+pub fn with_token(request: &Request<'_>, resource: &Resource, answer: Answer) -> Answer {
+    let Some(coding) = resource.own_coding() else {
+        return answer;
+    };
+    let Some(token) = token(request, coding) else {
+        return answer;
+    };
+    let lines = String::from_utf8_lossy(&answer.lines().concat()).replace(
+        &format!("Content-Encoding: {coding}\r\n"),
+        &format!("Content-Encoding: {token}\r\n"),
+    );
+    let status = answer.status;
+    answer.with_head(status, lines.into_bytes())
 }

@@ -4,12 +4,13 @@
 //! `subrequest` those that a worker asks about.
 
 use super::{Decision, Need, UncheckedPassword};
-use crate::request::rule_state::{Checked, RuleState};
+use crate::pipeline::negotiate::Negotiated;
+use crate::request::rule_state::{Checked, Destination, RuleState};
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
-use crate::routing::Route;
+use crate::routing::{Route, RouteOutcome};
 use crate::shared::Shared;
-use mehari_config::{Host, Settings, Site};
+use mehari_config::{Handler, Host, Settings, Site};
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
@@ -38,7 +39,9 @@ pub fn evaluate(
         Ok(route) => route,
         Err(need) => return Ok(Decision::Needs(need)),
     };
-    if !route.settings.is_checked_first() && route.intermediate_settings.is_empty() {
+    let is_negotiated = matches!(route.outcome, RouteOutcome::Negotiated(_));
+    let is_checked = route.settings.is_checked_first() || !route.intermediate_settings.is_empty();
+    if !is_checked && !is_negotiated {
         return Ok(Decision::To(route));
     }
     evaluation.at_place(route, rule_state)
@@ -50,7 +53,16 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
     let mut rule_state = request.rule_state.cloned().map(Box::new);
     let evaluation = Evaluation::new(shared, request, &site);
     let route = evaluation.find_route(&rule_state)?;
-    evaluation.settle(route, &mut rule_state)
+    let route = evaluation.settle(route, &mut rule_state)?;
+    match evaluation.negotiate(&route, &mut rule_state) {
+        Negotiated::At(target, file) => {
+            evaluation.at_variant(target, file, &mut rule_state, |evaluation, rule_state| {
+                let route = evaluation.find_route(rule_state)?;
+                evaluation.settle(route, rule_state)
+            })
+        }
+        _ => Ok(route),
+    }
 }
 
 /// Evaluates the rules for a request that a worker makes within another request. The evaluation
@@ -65,29 +77,7 @@ pub fn evaluate_subrequest(
     let site = shared.site();
     let evaluation = Evaluation::new(shared, request, &site);
     evaluation.set_variables(&evaluation.host.rules.variables, None, rule_state);
-    let route = evaluation.settle(route, rule_state)?;
-    let mut stop = evaluation.check_access(&route, rule_state);
-    if let Some(Decision::Needs(Need::Check(check))) = stop {
-        let UncheckedPassword {
-            user_file,
-            credentials,
-            ..
-        } = check;
-        let state = rule_state.get_or_insert_with(Default::default);
-        state.identity.checked.push(Checked {
-            user_file,
-            credentials,
-            right: false,
-        });
-        stop = evaluation.check_access(&route, rule_state);
-    }
-    let status = match stop {
-        None => 0,
-        Some(Decision::Status(_, status)) => status,
-        Some(Decision::Needs(Need::ReadUsers(_))) => 401,
-        Some(_) => 403,
-    };
-    Ok((route, status))
+    evaluation.evaluate_here(route, rule_state)
 }
 
 impl<'a> Evaluation<'a> {
@@ -102,6 +92,53 @@ impl<'a> Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
+    /// Evaluates the rules of a worker's request at its place, and at that of its variant.
+    fn evaluate_here(
+        &self,
+        route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<(Rc<Route>, u16), Problem> {
+        let route = self.settle(route, rule_state)?;
+        let mut stop = self.check_access(&route, rule_state);
+        if let Some(Decision::Needs(Need::Check(check))) = stop {
+            let UncheckedPassword {
+                user_file,
+                credentials,
+                ..
+            } = check;
+            let state = rule_state.get_or_insert_with(Default::default);
+            state.identity.checked.push(Checked {
+                user_file,
+                credentials,
+                right: false,
+            });
+            stop = self.check_access(&route, rule_state);
+        }
+        let status = match stop {
+            None => 0,
+            Some(Decision::Status(_, status)) => status,
+            Some(Decision::Needs(Need::ReadUsers(_))) => 401,
+            Some(_) => 403,
+        };
+        if status == 0 {
+            let negotiated = self.negotiate(&route, rule_state);
+            if let Negotiated::Nothing(status) = negotiated {
+                let is_map = route.handler == Handler::TypeMap;
+                return Ok((route, if is_map { 0 } else { status }));
+            }
+            if let Negotiated::At(target, file) = negotiated {
+                return self.at_variant(target, file, rule_state, |evaluation, rule_state| {
+                    let variant = evaluation.find_route(rule_state)?;
+                    if leaves_guard(&route.settings, &variant, rule_state) {
+                        return Ok((variant, 403));
+                    }
+                    evaluation.evaluate_here(variant, rule_state)
+                });
+            }
+        }
+        Ok((route, status))
+    }
+
     /// The rules of the place to which the route leads.
     fn at_place(
         &self,
@@ -116,11 +153,50 @@ impl Evaluation<'_> {
         if let Some(refusal) = self.check_access(&route, rule_state) {
             return Ok(refusal);
         }
-        self.fix_up(route, rule_state)
+        match self.negotiate(&route, rule_state) {
+            Negotiated::Here | Negotiated::Nothing(_) => self.fix_up(route, rule_state),
+            Negotiated::Waits(need) => Ok(Decision::Needs(need)),
+            Negotiated::To(target) => Ok(Decision::Led(target)),
+            Negotiated::Endless => Ok(Decision::Status(Some(route.settings.clone()), 506)),
+            Negotiated::At(target, file) => self.at_variant(
+                target,
+                file,
+                rule_state,
+                |evaluation, rule_state| match evaluation.route(rule_state)? {
+                    Ok(variant) if leaves_guard(&route.settings, &variant, rule_state) => {
+                        Ok(Decision::Status(Some(route.settings.clone()), 403))
+                    }
+                    Ok(variant) => evaluation.at_place(variant, rule_state),
+                    Err(need) => Ok(Decision::Needs(need)),
+                },
+            ),
+        }
+    }
+
+    /// Evaluates the request as if it were for a variant: this target, and this file if a rule has
+    /// mapped the path.
+    pub(in crate::pipeline) fn at_variant<T>(
+        &self,
+        target: Vec<u8>,
+        file: Option<Vec<u8>>,
+        rule_state: &mut Option<Box<RuleState>>,
+        with: impl FnOnce(&Evaluation<'_>, &mut Option<Box<RuleState>>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        if let (Some(file), Some(state)) = (file, rule_state.as_deref_mut()) {
+            state.mapping.destination = Some(Destination::File(file));
+        }
+        let request = Request {
+            resource: &target,
+            ..*self.request
+        };
+        with(
+            &Evaluation::new(self.shared, &request, self.site),
+            rule_state,
+        )
     }
 
     /// Returns the route with the settings of this request (`<If>`), and sets its variables.
-    fn settle(
+    pub(in crate::pipeline) fn settle(
         &self,
         mut route: Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
@@ -157,4 +233,19 @@ impl Evaluation<'_> {
     ) {
         self.set_variables(&settings.rules.variables, Some(route), rule_state);
     }
+}
+
+/// Moves the request from a negotiated place to its variant. Returns true if Perl's handlers guard
+/// the place and would not run for the variant, so the request is refused.
+fn leaves_guard(from: &Settings, variant: &Route, rule_state: &mut Option<Box<RuleState>>) -> bool {
+    if from.guards_as(&variant.settings) {
+        return false;
+    }
+    if let Some(state) = rule_state {
+        let fetched = state.mapping.fetched;
+        state.leave_place();
+        // The variant's metadata has been read for this evaluation.
+        state.mapping.fetched = fetched;
+    }
+    from.is_guarded_by_perl()
 }

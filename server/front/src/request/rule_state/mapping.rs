@@ -13,6 +13,8 @@ pub struct MappingState {
     pub rewritten_in_folder: bool,
     /// `RewriteRule [H=]` and `[T=]` of this resource.
     pub forced: Vec<Arc<Forced>>,
+    /// Variants of the resource that access rules refuse to the client.
+    pub refused_variants: Vec<Vec<u8>>,
     /// Whether the path's metadata was read from the disk.
     pub fetched: bool,
 }
@@ -52,6 +54,7 @@ impl MappingState {
     /// Drops the rules' results for the earlier resource.
     pub(super) fn leave_resource(&mut self) {
         self.destination = None;
+        self.refused_variants.clear();
         self.rewritten_in_folder = false;
         self.forced.clear();
     }

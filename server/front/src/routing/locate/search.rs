@@ -3,6 +3,7 @@
 //! `folder` goes on where the path leads to a folder, `without_file` where no file has the path.
 
 mod folder;
+mod negotiated;
 mod without_file;
 
 use crate::content::stat::stat;
@@ -11,7 +12,7 @@ use crate::routing::htaccess::HtaccessTable;
 use crate::routing::links::may_follow;
 use crate::routing::mapping::{map, Mapping};
 use crate::routing::walk::{self, ExistingPath};
-use crate::routing::{program, proxied, ActedFor, Route, RouteOutcome};
+use crate::routing::{program, proxied, variants, ActedFor, Route, RouteOutcome};
 use mehari_config::{Forced, Handler, Host, Settings, Site, VariableSource};
 use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_http::path::Path;
@@ -261,6 +262,15 @@ impl<'s> Search<'s> {
                 let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
                 let target = FileTarget::new(found.name, &found.stat, look);
                 (Handler::File, RouteOutcome::File(target))
+            }
+            Ok(Handler::TypeMap) => {
+                if let Some(recorder) = &self.recorder {
+                    recorder.note_unwatched();
+                }
+                match variants::of_map(&found.file) {
+                    Ok(variants) => (Handler::TypeMap, RouteOutcome::Negotiated(variants)),
+                    Err(problem) => return Ok(self.refused(settings, problem)),
+                }
             }
             Ok(handler @ Handler::Proxy(_)) => {
                 let target = percent::encode_path(&path.merged);

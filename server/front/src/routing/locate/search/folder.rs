@@ -4,7 +4,7 @@ use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
 use crate::routing::mapping::map;
 use crate::routing::walk::ExistingPath;
-use crate::routing::{views, Route, RouteOutcome};
+use crate::routing::{Route, RouteOutcome};
 use mehari_config::{Handler, Settings};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
@@ -25,12 +25,9 @@ impl Search<'_> {
         let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
         if !rest.is_empty() && rest != b"/" {
             if settings.files.multi_views {
-                if let Some(recorder) = &self.recorder {
-                    // Any new name may match.
-                    recorder.note_unwatched();
-                }
-                if let Some(candidate) = views::choose(&found.file, &path, rest) {
-                    return self.continue_with(&settings, candidate);
+                if let Some(variants) = self.views(&settings, &found.file, &path.merged, rest)? {
+                    let rest = rest.to_vec();
+                    return Ok(self.negotiated(settings, path, found.file, rest, variants));
                 }
             }
             let mapped = map(&self.host.mapping, &path.merged).file;
@@ -51,7 +48,7 @@ impl Search<'_> {
         }
         for index in &settings.files.directory_index {
             if let Some(candidate) = index_path(&path, index) {
-                if self.index_exists(&candidate) {
+                if self.index_exists(&candidate) || self.index_is_negotiated(&candidate) {
                     return self.continue_with(&settings, candidate);
                 }
             }

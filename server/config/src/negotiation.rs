@@ -1,0 +1,29 @@
+//! The words of content negotiation: `ForceLanguagePriority` and `MultiviewsMatch`. The directives
+//! read them, and `settings` merges them.
+
+/// `ForceLanguagePriority`: when `LanguagePriority` decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct ForcedLanguages {
+    /// Among variants of the same quality, instead of an answer 300.
+    pub prefer: bool,
+    /// Where no variant has an acceptable language, instead of an answer 406.
+    pub fallback: bool,
+}
+
+impl Default for ForcedLanguages {
+    fn default() -> ForcedLanguages {
+        ForcedLanguages {
+            prefer: true,
+            fallback: false,
+        }
+    }
+}
+
+/// `MultiviewsMatch`: the suffixes that a request need not name, besides those of types, languages,
+/// character sets and codings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SkippedSuffixes {
+    pub all: bool,
+    pub of_handlers: bool,
+    pub of_filters: bool,
+}

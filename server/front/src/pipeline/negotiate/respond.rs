@@ -1,0 +1,96 @@
+//! The server's own responses for a resource with variants.
+
+use super::offer::Offer;
+use super::target;
+use crate::content::{Answer, Content};
+use crate::handlers::{ssi, HandlerOutcome};
+use crate::pipeline::included::Inside;
+use crate::pipeline::status_page::{file_or_document, refusal};
+use crate::request::Request;
+use crate::routing::variants::Variants;
+use crate::routing::Route;
+use crate::shared::Shared;
+use mehari_config::LogLevel;
+use mehari_http::negotiation::{list, Variant};
+use mehari_http::status;
+use mehari_observe::Origin;
+use std::rc::Rc;
+
+/// The server's own response: the list of variants, or the content of a type map's entry.
+pub fn respond(
+    shared: &Rc<Shared>,
+    request: &Request<'_>,
+    route: &Route,
+    variants: &Variants,
+) -> HandlerOutcome {
+    let settings = &route.settings;
+    let Offer { all, choice } = Offer::of(shared, request, request.rule_state, route, variants);
+    let Some(variant) = choice.variant.map(|at| &all[at]) else {
+        log_refusal(shared, request, route);
+        if request.error().is_some() || all.is_empty() {
+            let status = if all.is_empty() { 404 } else { choice.status };
+            return refusal(shared, request, Some(settings), status);
+        }
+        let page = list_page(choice.status, &all);
+        return file_or_document(shared, request, settings, page);
+    };
+    let Some(body) = &variant.body else {
+        return HandlerOutcome::Elsewhere(target(request, route, variant), 200);
+    };
+    if !matches!(request.method, b"GET" | b"HEAD" | b"POST") {
+        return refusal(shared, request, Some(settings), 405);
+    }
+    let mut text = ssi::Text {
+        bytes: body.clone(),
+        media_type: variant.media_type.clone(),
+        lines: Vec::new(),
+    };
+    if !variant.charset.is_empty() {
+        text.media_type += &format!("; charset={}", variant.charset);
+    }
+    if !variant.languages.is_empty() {
+        let line = format!("Content-Language: {}\r\n", variant.languages.join(","));
+        text.lines.extend_from_slice(line.as_bytes());
+    }
+    if let Some(coding) = &variant.encoding {
+        let line = format!("Content-Encoding: {coding}\r\n");
+        text.lines.extend_from_slice(line.as_bytes());
+    }
+    ssi::begin_text(shared, request, route, text, &Inside)
+}
+
+fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {
+    let origin = Origin {
+        pid: None,
+        request: Some(request.id),
+        worker: None,
+    };
+    let text = format!("no acceptable variant: {}", route.file.escape_ascii());
+    shared
+        .journal
+        .error(route.host, LogLevel::Error, origin, &text);
+}
+
+/// Apache's page of a 300 or 406.
+fn list_page(code: u16, variants: &[Variant]) -> Answer {
+    let phrase = status::phrase(code);
+    let why = match code {
+        406 => {
+            "<p>An appropriate representation of the requested resource could not be found on \
+             this server.</p>\n"
+        }
+        _ => "",
+    };
+    let page = format!(
+        "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
+         \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n\
+         <title>{code} {phrase}</title>\n</head><body>\n<h1>{phrase}</h1>\n{why}{}\
+         </body></html>\n",
+        list(variants)
+    );
+    Answer {
+        status: code,
+        lines: b"Content-Type: text/html; charset=iso-8859-1\r\n".to_vec(),
+        content: Content::Bytes(page.into_bytes()),
+    }
+}
