@@ -24,10 +24,11 @@ struct Sampling {
 
 impl Sampling {
     /// Starts to sample the server for much longer than the test needs.
-    fn start(server: &Server) -> Sampling {
+    fn start(server: &Server, more: &[&str]) -> Sampling {
         let mut command = Command::new(binary::mehari());
         command
             .args(["profile", "-d", "5m", "--rate", "200", "--rows", "1000"])
+            .args(more)
             .arg("--control")
             .arg(server.site.path("control"))
             .env("XDG_CACHE_HOME", server.site.path("cache"))
@@ -76,7 +77,7 @@ fn refusal(words: &[&str]) -> String {
 #[test]
 fn perl_of_every_rung_is_seen_by_its_sub_and_line() {
     let server = server().start();
-    let sampling = Sampling::start(&server);
+    let sampling = Sampling::start(&server, &[]);
     for rung in Rung::ALL {
         let url = format!("{}?{}", rung.url("work.pl"), rung.name());
         assert_eq!(server.get(&url).expect(200), "spent");
@@ -90,9 +91,33 @@ fn perl_of_every_rung_is_seen_by_its_sub_and_line() {
 }
 
 #[test]
+fn location_and_url_choose_the_requests() {
+    let server = server().start();
+    for (option, value, taken) in [
+        ("--location", "/registry", "in_registry"),
+        ("--url", "http://127.0.0.1/fork/work.pl", "in_fork"),
+    ] {
+        let sampling = Sampling::start(&server, &[option, value]);
+        for rung in [Rung::Registry, Rung::PerlRun, Rung::Fork] {
+            let url = format!("{}?{}", rung.url("work.pl"), rung.name());
+            assert_eq!(server.get(&url).expect(200), "spent");
+        }
+        let report = sampling.stop();
+        for sub in ["in_registry", "in_perlrun", "in_fork"] {
+            assert_eq!(
+                report.contains(&format!("::{sub}\n")),
+                sub == taken,
+                "{sub} {report}"
+            );
+        }
+        assert!(report.contains(" of other requests"), "{report}");
+    }
+}
+
+#[test]
 fn deaths_and_reloads_while_it_samples_harm_nobody() {
     let server = server().start();
-    let sampling = Sampling::start(&server);
+    let sampling = Sampling::start(&server, &[]);
     for _ in 0..3 {
         server.get("/registry/work.pl?die").expect(502);
         server.control(&["reload"]);

@@ -3,6 +3,7 @@
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// A mapped file of executable code.
@@ -53,6 +54,12 @@ impl MappedImage {
         }
         file.read_to_end(&mut bytes)?;
         Ok(ObjectFile(bytes))
+    }
+
+    /// Tells the file from others: its device and its number there.
+    pub fn file_number(&self) -> Option<(u64, u64)> {
+        let meta = fs::metadata(&self.file).ok()?;
+        Some((meta.dev(), meta.ino()))
     }
 
     /// The address in the process of a symbol.

@@ -14,6 +14,7 @@ mod activity;
 mod builtin;
 mod clock;
 mod error;
+mod filter;
 mod foreign;
 mod image;
 pub mod layout;
@@ -27,6 +28,7 @@ mod stack;
 mod tree;
 
 pub use error::ProfileError;
+pub use filter::RequestFilter;
 pub use process::PerlProcess;
 pub use profile::{FrameKind, FrameLabel, Observation, Profile, SamplingFacts};
 pub use sampler::{Sampler, SamplingPlan};

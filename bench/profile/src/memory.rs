@@ -102,6 +102,20 @@ impl ProcessMemory {
     }
 }
 
+/// The eight bytes at an offset. 0: they lie outside.
+pub fn word(bytes: &[u8], at: usize) -> u64 {
+    let eight = bytes
+        .get(at..at + 8)
+        .and_then(|eight| eight.try_into().ok());
+    eight.map_or(0, u64::from_ne_bytes)
+}
+
+/// The four bytes at an offset. 0: they lie outside.
+pub fn int(bytes: &[u8], at: usize) -> i32 {
+    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+    four.map_or(0, i32::from_ne_bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

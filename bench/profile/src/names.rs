@@ -3,9 +3,10 @@
 //! perl uses freed memory again, so an address alone names nothing for long. The cache keeps the
 //! bytes behind each address and reads all of them again, in one call of the kernel, for each look.
 
+use crate::memory::{int, word};
 use crate::process::PerlProcess;
 use crate::profile::{FrameKind, FrameLabel};
-use crate::stack::{int, word, Call, CallKind, CallStack};
+use crate::stack::{Call, CallKind, CallStack};
 use std::collections::HashMap;
 use std::io;
 use std::rc::Rc;

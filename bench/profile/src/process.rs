@@ -4,7 +4,7 @@ use crate::error::ProfileError;
 use crate::foreign;
 use crate::image::{self, MappedImage, ObjectFile};
 use crate::layout::{self, PerlLayout};
-use crate::memory::ProcessMemory;
+use crate::memory::{int, word, ProcessMemory};
 use std::io;
 use std::sync::Arc;
 
@@ -25,17 +25,42 @@ pub struct PerlProcess {
     pub op_names: Arc<Vec<String>>,
     /// Whether the process has the server's own modules.
     pub is_ours: bool,
+    /// Where our modules keep the current request.
+    request: Option<RequestPlace>,
+    /// Tells this perl from another.
+    perl_file: Option<(u64, u64)>,
     /// Tells this program, at its addresses, from another.
     first_mapping: String,
     pub(crate) variables: InterpreterVariables,
     pub(crate) memory: ProcessMemory,
 }
 
+/// A request's target is not longer than the frame that holds it.
+const LONGEST_TARGET: usize = 1 << 20;
+
+/// The addresses with which the current request is found.
+#[derive(Debug, Clone, Copy)]
+struct RequestPlace {
+    /// Of `mehari_now`.
+    now: u64,
+    /// From the beginning of a frame to the span of its target.
+    target: u64,
+}
+
+impl RequestPlace {
+    fn of((image, file): &(MappedImage, ObjectFile)) -> Option<RequestPlace> {
+        Some(RequestPlace {
+            now: image.address(file, "mehari_now")?,
+            target: word(&file.contents("mehari_target_at")?, 0),
+        })
+    }
+}
+
 /// The images of a process that matter.
 struct PerlImages {
     perl: MappedImage,
     perl_file: ObjectFile,
-    ours: Option<ObjectFile>,
+    ours: Option<(MappedImage, ObjectFile)>,
 }
 
 impl PerlProcess {
@@ -44,15 +69,32 @@ impl PerlProcess {
     /// # Errors
     /// Says what is missing.
     pub fn open(pid: u32) -> Result<PerlProcess, ProfileError> {
+        PerlProcess::open_beside(pid, &[])
+    }
+
+    /// Likewise. If one of `known` runs the same perl, its layout is this one's.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn open_beside(pid: u32, known: &[&PerlProcess]) -> Result<PerlProcess, ProfileError> {
         let images = images(pid)?;
-        let layout = layout_of(pid, &images)?;
+        let file = images.perl.file_number();
+        let same = known
+            .iter()
+            .find(|it| file.is_some() && it.perl_file == file);
+        let layout = match same {
+            Some(same) => same.layout.clone(),
+            None => Arc::new(layout_of(pid, &images)?),
+        };
         let memory = ProcessMemory::of(pid);
         let variables = variables(pid, &images, &layout, memory)?;
         Ok(PerlProcess {
             pid,
             op_names: Arc::new(op_names(&images, memory)),
-            layout: Arc::new(layout),
+            layout,
+            perl_file: file,
             is_ours: images.ours.is_some(),
+            request: images.ours.as_ref().and_then(RequestPlace::of),
             first_mapping: image::first_mapping(pid).unwrap_or_default(),
             variables,
             memory,
@@ -68,6 +110,25 @@ impl PerlProcess {
         other.pid = pid;
         other.memory = ProcessMemory::of(pid);
         Some(other)
+    }
+
+    /// The path and query of the request that the process serves or has served last.
+    pub fn target(&self) -> Option<String> {
+        let place = self.request?;
+        let mut job = [0; 16]; // the beginning of `mehari_job`: frame and base
+        self.memory.read(place.now, &mut job).ok()?;
+        let (frame, base) = (word(&job, 0), word(&job, 8));
+        let mut span = [0; 8];
+        let at = frame.checked_add(place.target)?;
+        self.memory.read(at, &mut span).ok()?;
+        let (offset, length) = (int(&span, 0) as u32, int(&span, 4) as u32 as usize);
+        if length > LONGEST_TARGET {
+            return None;
+        }
+        let mut text = vec![0; length];
+        let at = base.checked_add(u64::from(offset))?;
+        self.memory.read(at, &mut text).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// The name of an op, such as `match`.
@@ -98,7 +159,7 @@ fn images(pid: u32) -> Result<PerlImages, ProfileError> {
         let file_name = image.name.rsplit('/').next().unwrap_or_default();
         let may_be_perl = file_name.contains("perl") || found.is_none() && stripped.is_none();
         if image.name.ends_with("/auto/Mehari/Mehari.so") {
-            ours = image.open().ok();
+            ours = image.open().ok().map(|file| (image, file));
         } else if found.is_none() && may_be_perl && !file_name.ends_with(".pl") {
             match image.open() {
                 Ok(file) if has_interpreter(&image, &file) => found = Some((image, file)),
@@ -154,7 +215,7 @@ fn not_perl(pid: u32) -> ProfileError {
 /// The server's own module has the table of the perl for which it was built. For another process
 /// the table is made with that perl's headers.
 fn layout_of(pid: u32, images: &PerlImages) -> Result<PerlLayout, ProfileError> {
-    let own = images.ours.as_ref().and_then(|file| {
+    let own = images.ours.as_ref().and_then(|(_, file)| {
         let (table, op) = (
             file.contents(layout::TABLE)?,
             file.contents(layout::FULL_OP)?,

@@ -76,8 +76,10 @@ pub struct SamplingFacts {
     pub present_seconds: f64,
     /// Looks at a worker that had no request.
     pub idle: u64,
-    /// Looks at a request that was not asked for.
+    /// Looks at requests that were not asked for.
     pub other: u64,
+    /// How many of these were of a process on a core.
+    pub other_running: u64,
     /// Looks that were given up, because the stack changed during each try.
     pub torn: u64,
     /// Looks whose names had gone before they were read.
@@ -145,9 +147,9 @@ impl Profile {
     }
 
     /// Seconds of processor time that one observation of a running process stands for. Looks at
-    /// idle workers and at other requests have their part of the time, too.
+    /// other requests have their part of the time, too.
     pub fn cpu_weight(&self) -> f64 {
-        let running = self.running() as u64 + self.facts.other;
+        let running = self.running() as u64 + self.facts.other_running;
         match running {
             0 => 0.0,
             running => self.facts.cpu_seconds / running as f64,

@@ -4,6 +4,7 @@ use crate::activity::{Activity, ActivityWatch};
 use crate::builtin;
 use crate::clock::{Aside, ProcessorClock};
 use crate::error::ProfileError;
+use crate::filter::RequestFilter;
 use crate::names::{op_type, NameCache};
 use crate::process::PerlProcess;
 use crate::profile::{FrameKind, FrameLabel, Observation, Profile};
@@ -16,6 +17,8 @@ pub struct SamplingPlan {
     pub duration: Duration,
     /// Looks a second at each process.
     pub rate: f64,
+    /// The requests to look at; None: all, and what is no request.
+    pub only: Option<RequestFilter>,
 }
 
 /// Where the processes to look at come from. Called again and again, because workers come and go.
@@ -38,8 +41,15 @@ pub struct Sampler {
     strangers: HashSet<u32>,
     profile: Profile,
     perls: HashSet<String>,
+    manner: LookManner,
+}
+
+/// What holds for all looks.
+#[derive(Default)]
+struct LookManner {
     /// There is one core, so a process never runs during a look: one that could run counts.
     is_alone: bool,
+    only: Option<RequestFilter>,
 }
 
 /// Tries before a look is given up.
@@ -60,7 +70,7 @@ impl Sampler {
             strangers: HashSet::new(),
             profile: Profile::default(),
             perls: HashSet::new(),
-            is_alone: false,
+            manner: LookManner::default(),
         };
         for &pid in pids {
             sampler.add(pid, Duration::ZERO)?;
@@ -82,7 +92,10 @@ impl Sampler {
         let mut random = Irregular(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
         let mut searched = start;
         let mut aside = Aside::new();
-        self.is_alone = aside.is_impossible();
+        self.manner = LookManner {
+            is_alone: aside.is_impossible(),
+            only: plan.only.clone(),
+        };
         while let Some((due, pid)) = self.next_due() {
             if due >= plan.duration || stop() {
                 break;
@@ -120,7 +133,7 @@ impl Sampler {
     fn add(&mut self, pid: u32, due: Duration) -> Result<(), ProfileError> {
         let process = match self.fork_of(pid) {
             Some(process) => process,
-            None => PerlProcess::open(pid)?,
+            None => PerlProcess::open_beside(pid, &self.known())?,
         };
         let activity = ActivityWatch::of(pid).map_err(|_| ProfileError::Forbidden(pid))?;
         self.perls
@@ -136,6 +149,10 @@ impl Sampler {
         };
         self.subjects.insert(pid, subject);
         Ok(())
+    }
+
+    fn known(&self) -> Vec<&PerlProcess> {
+        self.subjects.values().map(|it| &it.process).collect()
     }
 
     /// A process that a known one has forked is known, too, and needs no search.
@@ -164,7 +181,7 @@ impl Sampler {
         subject.due = next.max(at); // looks that were missed are not made up for
         subject.clock.read();
         self.profile.facts.looks += 1;
-        match subject.look(&mut self.profile, self.is_alone) {
+        match subject.look(&mut self.profile, &self.manner) {
             Ok(Seen::Stack(frames, is_running)) => {
                 subject.failures = 0;
                 let stack = self.profile.stack(frames);
@@ -181,6 +198,7 @@ impl Sampler {
                 subject.failures = 0;
                 self.profile.facts.idle += 1;
             }
+            Ok(Seen::Other) => subject.failures = 0,
             Ok(Seen::Nothing) if subject.failures < MOST_FAILURES => subject.failures += 1,
             Ok(Seen::Nothing) | Err(Vanished) => self.end(pid),
         }
@@ -221,12 +239,14 @@ enum Seen {
     Stack(Vec<FrameLabel>, bool),
     /// A worker of ours without a request.
     Idle,
+    /// A request that was not asked for.
+    Other,
     /// The look failed and is counted.
     Nothing,
 }
 
 impl Subject {
-    fn look(&mut self, profile: &mut Profile, is_alone: bool) -> Result<Seen, Vanished> {
+    fn look(&mut self, profile: &mut Profile, manner: &LookManner) -> Result<Seen, Vanished> {
         let before = self.clock.count();
         let activity = self.activity.now().map_err(|_| Vanished)?;
         let Some(stack) = self.steady_look()? else {
@@ -237,18 +257,30 @@ impl Subject {
             profile.facts.unnamed += 1;
             return Ok(Seen::Nothing);
         };
-        let is_on_core = is_alone || before.is_none() || self.clock.count() > before;
+        let is_on_core = manner.is_alone || before.is_none() || self.clock.count() > before;
         let is_waiting = activity != Activity::Running;
         let runs_no_perl = frames.len() == 1 && frames[0].line == 0;
         if self.process.is_ours && is_waiting && runs_no_perl {
             return Ok(Seen::Idle);
+        }
+        let is_running = !is_waiting && is_on_core;
+        if manner.only.as_ref().is_some_and(|only| !self.serves(only)) {
+            profile.facts.other += 1;
+            profile.facts.other_running += u64::from(is_running);
+            return Ok(Seen::Other);
         }
         frames.reverse();
         frames.extend(self.leaf(&stack));
         if let Activity::Waiting(what) = activity {
             frames.push(plain(format!("wait: {what}"), FrameKind::Wait));
         }
-        Ok(Seen::Stack(frames, !is_waiting && is_on_core))
+        Ok(Seen::Stack(frames, is_running))
+    }
+
+    fn serves(&self, only: &RequestFilter) -> bool {
+        self.process
+            .target()
+            .is_some_and(|target| only.takes(&target))
     }
 
     /// None: the stack changed during each try.

@@ -4,6 +4,7 @@
 //! before and after everything else, and is torn if the two differ.
 
 use crate::layout::PerlLayout;
+use crate::memory::{int, word};
 use crate::process::PerlProcess;
 use std::io;
 
@@ -182,10 +183,7 @@ fn top_of_stack(
         return Err(LookFailure::Torn);
     }
     let above = if now.stack == before.stack {
-        above
-            .chunks_exact(8)
-            .map(|word| self::word(word, 0))
-            .collect()
+        above.chunks_exact(8).map(|eight| word(eight, 0)).collect()
     } else {
         Vec::new()
     };
@@ -289,18 +287,4 @@ fn call_kind(layout: &PerlLayout, frame: &[u8], is_sort: bool) -> Option<CallKin
     } else {
         CallKind::EvalText
     })
-}
-
-/// The eight bytes at an offset. 0: they lie outside.
-pub fn word(bytes: &[u8], at: usize) -> u64 {
-    let eight = bytes
-        .get(at..at + 8)
-        .and_then(|eight| eight.try_into().ok());
-    eight.map_or(0, u64::from_ne_bytes)
-}
-
-/// The four bytes at an offset. 0: they lie outside.
-pub fn int(bytes: &[u8], at: usize) -> i32 {
-    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-    four.map_or(0, i32::from_ne_bytes)
 }

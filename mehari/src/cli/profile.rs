@@ -3,7 +3,7 @@
 use super::bench::parse::time;
 use super::{arguments, control};
 use clap::Parser;
-use mehari_profile::{output, Profile, Sampler, SamplingPlan};
+use mehari_profile::{output, Profile, RequestFilter, Sampler, SamplingPlan};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use std::time::Duration;
 #[command(
     name = "mehari profile",
     about = "Samples the Perl of a running server, or of any process, and says where its time goes",
-    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile -o slow.html\n\n\
+    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile --location /shop -o shop.html\n\n\
                   The processes run on while they are read, and need no module and no restart. Ctrl-C ends the\n\
                   sampling early and prints the report. For a perl without the server's modules, its headers\n\
                   (perl.h) and a C compiler are needed once."
@@ -27,6 +27,12 @@ pub struct ProfileOptions {
     /// One worker, as `mehari status` numbers it; by default all Perl processes of the server.
     #[arg(long, value_name = "PID")]
     worker: Option<u32>,
+    /// Only requests for this path and everything below it.
+    #[arg(long, value_name = "PATH", value_parser = RequestFilter::location, conflicts_with = "pid")]
+    location: Option<RequestFilter>,
+    /// Only requests for this URL or path, with any query unless it names one.
+    #[arg(long, value_name = "URL", value_parser = RequestFilter::url, conflicts_with_all = ["pid", "location"])]
+    url: Option<RequestFilter>,
     /// How long to sample.
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
     duration: Duration,
@@ -85,6 +91,7 @@ fn sample(options: &ProfileOptions) -> Result<Profile, String> {
     let plan = SamplingPlan {
         duration: options.duration,
         rate: options.rate,
+        only: options.location.clone().or(options.url.clone()),
     };
     let stop = || is_over.load(Ordering::Relaxed);
     eprintln!(

@@ -15,6 +15,8 @@ typedef struct {
   int body_file; /* -1: none */
 } mehari_job;
 extern mehari_job mehari_now;
+/* Where a frame has the span of its target. `mehari profile` reads this and mehari_now. */
+extern const uint64_t mehari_target_at;
 extern bool mehari_serving; /* true from taking a request until its DONE */
 extern bool mehari_in_child; /* true in a child that a script forked */
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 mehari_job mehari_now;
+const uint64_t mehari_target_at = offsetof(mehari_request, text) + MEHARI_TEXT_TARGET * sizeof(mehari_span);
 bool mehari_serving, mehari_in_child;
 int mehari_front_socket = -1;
 

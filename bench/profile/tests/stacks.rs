@@ -1,0 +1,68 @@
+//! Deep stacks, every kind of frame, and names that a page must not obey.
+
+use mehari_profile::{output, Profile, Sampler, SamplingPlan};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn sampled(program: &str) -> Profile {
+    let file = format!("{}/tests/perl/{program}", env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new("perl");
+    let mut child = command
+        .arg(file)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("perl runs");
+    let mut output = BufReader::new(child.stdout.take().expect("it was piped"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    let plan = SamplingPlan {
+        duration: Duration::from_millis(500),
+        rate: 100.0,
+        only: None,
+    };
+    let sampler = Sampler::new(&[child.id()]).expect("a perl");
+    let profile = sampler.run(&plan, &mut Vec::new, &|| false);
+    child.kill().expect("it lives");
+    child.wait().expect("its end");
+    profile
+}
+
+#[test]
+fn stack_of_two_hundred_frames_has_every_kind_of_frame() {
+    let profile = sampled("deep.pl");
+    let last = profile.observations.last().expect("a look");
+    let frames = profile.stacks[last.stack as usize].iter();
+    let names: Vec<&str> = frames
+        .map(|&frame| &*profile.frames[frame as usize].name)
+        .collect();
+    let deep = names.iter().filter(|name| **name == "main::deep").count();
+    assert_eq!(deep, 201, "{names:?}");
+    assert_eq!(names[0], "(main program)");
+    let after: Vec<&str> = names[202..].to_vec();
+    assert_eq!(
+        after,
+        [
+            "(eval of a text)",
+            "(sort block)",
+            "main::compared",
+            "main::__ANON__[deep.pl:8]",
+            "main::<img src=x onerror=\"alert(1)\">",
+            "main::größe",
+            "main::wait_here",
+            "CORE::select",
+            "wait: sleep",
+        ]
+    );
+    assert!(!last.is_running);
+}
+
+#[test]
+fn name_with_markup_stays_text_in_the_page() {
+    let page = output::html(&sampled("deep.pl"));
+    assert!(!page.contains("<img"), "{page}");
+    assert!(page.contains("&lt;img src=x"), "{page}");
+    assert!(page.contains("\\u003cimg src=x"), "{page}");
+    assert!(page.contains("default-src 'none'"), "{page}");
+}
