@@ -1,8 +1,8 @@
 //! Digest authentication (RFC 7616, qop=auth): the user that a request names, and the proof.
 //!
-//! The access phase calls it. Nonces carry a mark made with a secret of this process, so reloads do
-//! not invalidate them. `nonce` keeps the used counts; `users` reads htdigest's files off the event
-//! loop.
+//! The front's access phase calls this module. Nonces carry a mark made with a secret of this
+//! process, so reloads do not invalidate them. The module `nonce` keeps the used counts. The module
+//! `users` reads the files of `htdigest` outside the event loop.
 
 mod field;
 mod nonce;
@@ -25,23 +25,25 @@ pub struct Digests {
     pub users: Users,
 }
 
-/// The place's settings and the request's values, which enter the proof.
+/// The settings of the requested place and the values of the request from which a proof is
+/// computed.
 pub struct ProofContext<'a> {
     pub realm: &'a str,
     pub algorithms: &'a [DigestAlgorithm],
-    /// Whether the older form without qop is accepted (RFC 2069).
+    /// Whether proofs of the older form without `qop` (RFC 2069) are accepted.
     pub may_lack_qop: bool,
     pub method: &'a [u8],
 }
 
-/// A correct proof, for the Authentication-Info field.
+/// A correct proof. [`Proved::info`] makes the Authentication-Info field from it.
 pub struct Proved {
     algorithm: DigestAlgorithm,
     secret: String,
 }
 
 impl ProofContext<'_> {
-    /// `None`: the proof is wrong. An unknown user costs the same computation.
+    /// Checks the proof. Returns `None` if the proof is wrong. The check of an unknown user costs
+    /// the same computation.
     pub fn check(&self, given: &DigestCredentials, listed: &UserList) -> Option<Proved> {
         let algorithm = given.algorithm.unwrap_or(DigestAlgorithm::Md5);
         if given.realm != self.realm.as_bytes() || !self.algorithms.contains(&algorithm) {
@@ -62,7 +64,8 @@ impl ProofContext<'_> {
 }
 
 impl Proved {
-    /// The Authentication-Info field: it proves the server to the client and gives the next nonce.
+    /// Returns the value of the Authentication-Info field. The field proves the server to the
+    /// client and may give the client its `next` nonce.
     pub fn info(&self, given: &DigestCredentials, next: Option<&str>) -> Vec<u8> {
         let mut line = b"Authentication-Info: rspauth=\"".to_vec();
         line.extend_from_slice(response(self.algorithm, &self.secret, given, b"").as_bytes());
@@ -87,7 +90,8 @@ impl Proved {
     }
 }
 
-/// The response value of RFC 7616 section 3.4.1; without qop, that of RFC 2069.
+/// Computes the response value of RFC 7616 section 3.4.1, or that of RFC 2069 if the client sent no
+/// `qop`.
 fn response(
     algorithm: DigestAlgorithm,
     secret: &str,
@@ -114,7 +118,7 @@ fn response(
     }
 }
 
-/// The hash of the parts, joined by colons, in hexadecimal.
+/// Hashes the parts, joined by colons. The result is in hexadecimal.
 fn hashed(algorithm: DigestAlgorithm, parts: &[&[u8]]) -> String {
     fn of<D: Digest>(text: &[u8]) -> String {
         hex::lower(&D::digest(text))

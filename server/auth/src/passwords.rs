@@ -1,8 +1,8 @@
-//! Basic authentication: the user of a request, and the check of the password.
+//! Basic authentication: reads the user and the password from a request and checks the password.
 //!
 //! Threads check passwords, a few at a time, because bcrypt is slow on purpose. A correct password
-//! is remembered for a while as a keyed digest, so a user pays for the check once. A wrong password
-//! is not remembered and waits its turn.
+//! is remembered for five minutes as a keyed digest, so the next requests of the user need no
+//! check. A wrong password is not remembered, so each request with it waits for a check.
 
 mod crypt;
 mod file;
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant, SystemTime};
 pub use file::{is_member, plain};
 pub use formats::is_same;
 
-/// How long a correct password needs no further check.
+/// How long a correct password is remembered.
 const LIFE: Duration = Duration::from_secs(300);
-/// How long a change of the user file may go unnoticed.
+/// The longest time until a change of the user file is noticed.
 const LOOK: Duration = Duration::from_secs(1);
-/// The most users that are remembered.
+/// The largest number of users whose passwords are remembered.
 const USERS: usize = 16 * 1024;
 /// The number of passwords that are checked at once.
 const AT_ONCE: usize = 2;
@@ -91,7 +91,7 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// Whether the credentials were correct recently and the file is unchanged since then.
+    /// Returns whether the credentials were correct recently and the file is unchanged since then.
     pub fn are_remembered(&self, file: &Path, credentials: &Credentials) -> bool {
         let digest = self.digest(file, credentials);
         let mut right = self.right.borrow_mut();
@@ -105,7 +105,7 @@ impl Passwords {
         }
     }
 
-    /// Looks the user up and checks the password, on another thread.
+    /// Looks the user up in the file and checks the password on another thread.
     pub async fn check(&self, file: &Path, credentials: &Credentials) -> PasswordCheck {
         if self.waiting.get() >= WAITING {
             return PasswordCheck::Busy;
@@ -115,7 +115,7 @@ impl Passwords {
         let Ok(_turn) = self.turns.acquire().await else {
             return PasswordCheck::Busy;
         };
-        // A request with the same password may have been checked meanwhile.
+        // Another request may have had the same password checked during the wait.
         if self.are_remembered(file, credentials) {
             return PasswordCheck::Right;
         }
@@ -123,7 +123,7 @@ impl Passwords {
         let (path, asked) = (file.to_path_buf(), credentials.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let line = file::password_of(&path, &asked.user)?;
-            // An unknown user takes as long as a known one.
+            // The check of an unknown user takes as long as that of a known user.
             let known = line.as_deref().unwrap_or(formats::NOBODY);
             Ok(formats::matches(known, &asked.password) && line.is_some())
         });
@@ -148,7 +148,8 @@ impl Passwords {
         right.insert(digest, Instant::now());
     }
 
-    /// The digest includes the file's time, so a changed file invalidates it.
+    /// Computes the digest that is remembered. The digest includes the file's modification time, so
+    /// a changed file invalidates the digest.
     fn digest(&self, file: &Path, credentials: &Credentials) -> [u8; 32] {
         let Ok(mut digest) = <Hmac<Sha256> as Mac>::new_from_slice(&self.key) else {
             return [0; 32];
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_read_strictly() {
+    fn malformed_credentials_are_refused() {
         let of = |field: &str| Credentials::of(field.as_bytes());
         let right = of("Basic YW5uOnNlY3JldDp4").expect("right");
         assert_eq!(right.user, b"ann");
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_right_is_remembered_until_the_file_changes() {
+    fn a_correct_password_is_remembered_until_the_file_changes() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("users");
         std::fs::write(&file, "ann:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n").expect("written");

@@ -1,11 +1,11 @@
-//! An address as text, made when a connection is accepted. The text is stored in place, because
-//! most connections need no other memory for it.
+//! A client's or server's address as text. The front makes the text when it accepts a connection.
+//! The text is stored in place, because most connections need no other memory for it.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Deref;
 
-/// Length of the longest address: six groups of four digits and an IPv4 address.
+/// The length of the longest address: six groups of four digits and an IPv4 address.
 const LONGEST: usize = 45;
 
 #[derive(Clone, Copy)]
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_reads_as_the_standard_library_writes_it() {
+    fn an_address_has_the_text_of_the_standard_library() {
         for text in [
             "0.0.0.0",
             "127.0.0.1",

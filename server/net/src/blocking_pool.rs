@@ -1,4 +1,5 @@
-//! Runs blocking work on threads: a fixed number of tasks at a time, the others wait in order.
+//! Runs blocking work on threads. A fixed number of tasks run at a time. The other tasks wait in
+//! order.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ impl BlockingPool {
         }
     }
 
-    /// Runs `work` on a thread when its turn comes. Dropping the future while queued cancels it.
+    /// Runs `work` on a thread when its turn comes. If the future is dropped before that, `work`
+    /// never runs.
     ///
     /// # Errors
     ///
@@ -35,7 +37,8 @@ impl BlockingPool {
         work.await.map_err(io::Error::other)?
     }
 
-    /// Runs `work` on a thread if one is free, and drops it otherwise. Its result is ignored.
+    /// Runs `work` on a thread if a thread is free, and drops `work` otherwise. The result of
+    /// `work` is ignored.
     pub fn run_if_free(&self, work: impl FnOnce() + Send + 'static) {
         let Ok(hand) = self.free.clone().try_acquire_owned() else {
             return;
@@ -56,7 +59,7 @@ mod tests {
     use tokio::task::{spawn_local, yield_now, LocalSet};
 
     #[tokio::test]
-    async fn so_much_is_under_way_at_a_time_and_all_gets_done() {
+    async fn a_fixed_number_of_tasks_run_at_a_time_and_all_are_done() {
         const HANDS: usize = 4;
         const WORKS: usize = 20;
         let hands = Rc::new(BlockingPool::new(HANDS));
@@ -76,7 +79,7 @@ mod tests {
                 })
             });
             let works: Vec<_> = works.collect();
-            yield_now().await; // each has asked
+            yield_now().await; // now each task has called `run`
             for _ in 0..HANDS {
                 begun.recv().await.expect("a work begins");
             }

@@ -1,5 +1,5 @@
-//! Buffers that are used again by later connections. With one connection per request, allocating
-//! new buffers would cost more than reading the request.
+//! Keeps buffers so that later connections use them again. With one connection per request,
+//! allocating new buffers would cost more than reading the request.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
@@ -8,12 +8,12 @@ use std::thread::LocalKey;
 /// Unused values of one kind.
 pub type Pool<T> = RefCell<Vec<T>>;
 
-/// The most values that are kept.
+/// The largest number of values in a pool.
 const KEPT: usize = 256;
 
-/// Takes a value from the pool, if there is one.
+/// Takes a value from the pool. Returns `None` if the pool is empty.
 pub fn take<T>(spares: &'static LocalKey<Pool<T>>) -> Option<T> {
-    // A thread that ends has no pool any more.
+    // A thread that is ending has lost its pool already.
     let taken = spares.try_with(|spares| spares.borrow_mut().pop());
     taken.ok().flatten()
 }
@@ -28,9 +28,9 @@ pub fn give<T>(spares: &'static LocalKey<Pool<T>>, thing: T) {
     });
 }
 
-/// Most heads and small responses fit into this many bytes.
+/// The first capacity of a buffer. Most heads and small responses fit into this many bytes.
 const INITIAL: usize = 2048;
-/// Larger buffers are freed instead of kept.
+/// Buffers with a larger capacity are freed instead of kept.
 const LARGEST: usize = 8 * 1024;
 
 thread_local! {
@@ -42,7 +42,7 @@ thread_local! {
 pub struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// An empty buffer with capacity. The default buffer has none.
+    /// Returns an empty buffer with capacity. The default buffer has no capacity.
     #[inline]
     pub fn with_room() -> Buffer {
         Buffer(take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)))
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_serves_again_unless_it_grew_large() {
+    fn a_buffer_is_used_again_unless_it_grew_large() {
         let mut buffer = Buffer::with_room();
         buffer.extend_from_slice(b"x");
         let place = buffer.as_ptr();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_taken_and_only_so_many_are_kept() {
+    fn take_returns_given_values_and_a_full_pool_drops_further_values() {
         assert_eq!(take(&WORDS), None);
         give(&WORDS, "one".into());
         assert_eq!(take(&WORDS).as_deref(), Some("one"));

@@ -1,6 +1,7 @@
 //! The front's time: a `Date` line made once per second, and a coarse tick for deadlines.
 //!
-//! Only `deadline`'s sweep advances the tick, so arming a deadline costs no system call.
+//! Only the sweep of the module `deadline` advances the tick, so arming a deadline costs no system
+//! call.
 
 use http::HeaderValue;
 use std::cell::{Cell, RefCell};
@@ -9,13 +10,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Clock {
     start: Instant,
     tick: Cell<Duration>,
-    /// The second of the date line.
+    /// The second that the date line names: its beginning and its end.
     second: Cell<(SystemTime, SystemTime)>,
     date: RefCell<[u8; DATE_LINE]>,
     value: RefCell<(u64, HeaderValue)>,
 }
 
-/// `Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n`
+/// The length of a line such as `Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n`.
 const DATE_LINE: usize = 37;
 
 impl Default for Clock {
@@ -35,7 +36,7 @@ impl Clock {
         }
     }
 
-    /// Time since the front's start, as of the last sweep.
+    /// Returns the time from the front's start to the last sweep.
     #[inline]
     pub fn tick(&self) -> Duration {
         self.tick.get()
@@ -45,13 +46,13 @@ impl Clock {
         self.tick.set(self.start.elapsed());
     }
 
-    /// The value of `Date`, for HTTP/2.
+    /// Returns the value of the field `Date`, for HTTP/2.
     pub fn date(&self, now: SystemTime) -> HeaderValue {
         let second = seconds(now);
         let mut known = self.value.borrow_mut();
         if known.0 != second {
             let text = httpdate::fmt_http_date(now);
-            // A date is ASCII. Otherwise the field would be empty.
+            // This cannot fail, because a date is ASCII.
             let value = HeaderValue::try_from(text);
             *known = (second, value.unwrap_or(HeaderValue::from_static("")));
         }
@@ -70,7 +71,7 @@ impl Clock {
     }
 }
 
-/// The second around a time: its beginning and its end.
+/// Returns the beginning and the end of the second in which `time` lies.
 fn second_of(time: SystemTime) -> (SystemTime, SystemTime) {
     let from = UNIX_EPOCH + Duration::from_secs(seconds(time));
     (from, from + Duration::from_secs(1))
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn date_follows_the_second() {
+    fn date_changes_with_each_second() {
         let clock = Clock::new();
         let mut lines = Vec::new();
         for second in [784_111_777, 784_111_777, 784_111_778] {

@@ -1,5 +1,6 @@
-//! Deadlines without timers. Each connection keeps a [`Deadline`], and a sweep every quarter of a
-//! second wakes those that are late. A stop also reaches sleeping connections this way.
+//! Ends connections that wait too long, without a timer for each connection. Each connection keeps
+//! a [`Deadline`]. Every quarter of a second a sweep wakes the connections whose deadline has
+//! passed. A stop of the server wakes waiting connections in the same way.
 
 use crate::clock::Clock;
 use std::cell::{Cell, RefCell};
@@ -7,25 +8,25 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// The interval of the sweep, and so the largest delay of a deadline.
+/// The interval of the sweep, which is also the largest delay of a deadline.
 pub const SWEEP: Duration = Duration::from_millis(250);
 /// The interval of the sweep while no connection is open.
 const RESTING_SWEEP: Duration = Duration::from_secs(4);
 
-/// The phase of a connection: what it waits for.
+/// The phase of a connection, named by what the connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Between requests.
+    /// The next request.
     Idle,
     /// The rest of a head.
     Head,
     /// The rest of a body.
     Body,
-    /// Perl, a file or another program, which has its own limits.
+    /// Perl, a file or another program. Each of these has its own limits.
     Work,
-    /// The client must take bytes.
+    /// The client, which must take bytes.
     Write,
-    /// The client must learn that it was refused.
+    /// The client, which must learn that it was refused.
     Linger,
 }
 
@@ -34,23 +35,24 @@ pub enum Phase {
 pub enum Interrupt {
     /// The phase took too long.
     TimedOut,
-    /// An idle connection must close: a stop, or room for another connection.
+    /// The connection must close when it is idle, because the server stops or needs room for
+    /// another connection.
     Drain,
-    /// The stop's own deadline has passed, and the connection ends whatever it does.
+    /// The server's time limit for stopping has passed. The connection ends at once.
     Abort,
 }
 
-/// The event that one connection waits for, and its deadline.
+/// The phase of one connection, and the end of that phase.
 pub struct Deadline {
     phase: Cell<Phase>,
     /// When the phase is over, on the clock of [`Clock::tick`].
     until: Cell<Duration>,
     since: Cell<Duration>,
     interrupt: Cell<Option<Interrupt>>,
-    /// Whether the connection must close when it is idle. A deadline that passes does not change
-    /// this.
+    /// Whether the connection must close when it is idle. An [`Interrupt::TimedOut`] does not
+    /// change this value.
     leaving: Cell<bool>,
-    /// Its index in the registry.
+    /// The index of this deadline in the registry.
     place: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
@@ -81,7 +83,8 @@ impl Deadline {
         }
     }
 
-    /// The interrupt for the current phase. Without an interrupt, the next one wakes `cx`.
+    /// Returns the interrupt that concerns the current phase. If there is none, the next interrupt
+    /// wakes `cx`.
     #[inline]
     pub fn poll_interrupt(&self, cx: &Context<'_>) -> Option<Interrupt> {
         match self.interrupt.get() {
@@ -113,7 +116,8 @@ impl Deadline {
 pub struct Registry {
     deadlines: RefCell<Vec<Rc<Deadline>>>,
     emptied: tokio::sync::Notify,
-    /// Whether the sweep rests because no connection is open. The clock then stands.
+    /// Whether the sweep rests because no connection is open. The clock stands still during the
+    /// rest.
     is_resting: Cell<bool>,
     entered: tokio::sync::Notify,
 }
@@ -196,7 +200,7 @@ impl Registry {
     }
 }
 
-/// A connection's place in the registry.
+/// An open connection's entry in the registry. Dropping the guard removes the entry.
 pub struct ConnectionGuard {
     deadline: Rc<Deadline>,
     registry: Rc<Registry>,
@@ -229,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draining_outlives_a_deadline_that_passes_meanwhile() {
+    fn a_drain_stays_in_force_after_a_timeout() {
         let clock = Clock::new();
         let registry = Rc::new(Registry::default());
         let guard = registry.enter(&clock);

@@ -1,8 +1,8 @@
-//! Connections before the first byte of HTTP: listening sockets, TLS, the PROXY protocol,
+//! Handles connections before the first byte of HTTP: listening sockets, TLS, the PROXY protocol,
 //! deadlines.
 //!
-//! The front's accept loop and codecs use this crate. It also holds what all connections share: the
-//! clock, the buffer pool and the threads for blocking work.
+//! The front's accept loop and codecs use this crate. The crate also holds what all connections
+//! share: the clock, the buffer pool and the threads for blocking work.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

@@ -1,4 +1,4 @@
-//! The client of a connection, and the address that it reached.
+//! The client of a connection, and the server address that the client reached.
 
 use crate::address::Address;
 use crate::tls::Session;
@@ -11,19 +11,19 @@ pub struct Peer {
     pub remote_addr: Address,
     pub remote_port: u16,
     pub server_addr: Address,
-    /// The server's address. `None`: a local socket.
+    /// The server's address. `None` for a local socket.
     pub server_ip: Option<std::net::IpAddr>,
     pub server_port: u16,
-    /// The TLS session, if the client uses TLS.
+    /// The TLS session. `None` if the client does not use TLS.
     pub tls: Option<Rc<Session>>,
-    /// The connection's number. 0: none.
+    /// The connection's number, or 0 if it has none.
     pub connection: u64,
-    /// Earlier requests of the connection. Only HTTP/1 counts them.
+    /// The number of earlier requests on the connection. Only HTTP/1 counts them.
     pub kept: Cell<u64>,
 }
 
 impl Peer {
-    /// Whether both ends are on this machine.
+    /// Returns whether both ends are on this machine.
     #[inline]
     pub fn is_on_this_host(&self) -> bool {
         self.remote_addr.as_bytes() == self.server_addr.as_bytes()

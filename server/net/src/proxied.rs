@@ -1,6 +1,6 @@
-//! The client behind a proxy: by the PROXY protocol at the start of a connection (HAProxy's
-//! specification, versions 1 and 2), or by mod_remoteip's field in each request. Only configured
-//! proxies are trusted.
+//! Finds the client behind a proxy. The proxy names the client in the PROXY protocol at the start
+//! of a connection (HAProxy's specification, versions 1 and 2), or in the field of mod_remoteip in
+//! each request. Only configured proxies are trusted.
 
 use crate::deadline::ConnectionGuard;
 use crate::Peer;
@@ -14,18 +14,20 @@ use std::task::Poll;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// The least length of both versions, and the greatest length of version 1.
+/// The shortest header of both versions, in bytes. The next constant is the longest header of
+/// version 1.
 const START: usize = 12;
 const LONGEST_LINE: usize = 107;
 const SIGNATURE: &[u8; START] = b"\r\n\r\n\0\r\nQUIT\n";
-/// The longest part with addresses and extensions.
+/// The longest part with addresses and extensions, in bytes.
 const LONGEST_REST: usize = 4096;
 
-/// Reads the header and writes its client into `peer`. Reads nothing behind the header.
+/// Reads the header and writes the client that it names into `peer`. Reads no byte behind the
+/// header.
 ///
 /// # Errors
 ///
-/// The reason for which the connection must be closed.
+/// The reason why the connection must be closed.
 pub async fn read_header(
     socket: &mut TcpStream,
     guard: &ConnectionGuard,
@@ -51,7 +53,7 @@ pub async fn read_header(
 
 type Ends = (SocketAddr, SocketAddr);
 
-/// Reads the header. `None`: the proxy speaks for itself (a health check).
+/// Reads the header. Returns `None` if the header names no client, as in a proxy's health check.
 async fn header(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
     let mut start = [0; START];
     socket.read_exact(&mut start).await?;
@@ -62,10 +64,10 @@ async fn header(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
     }
 }
 
-/// `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n`
+/// Reads a line such as `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n`.
 async fn line(socket: &mut TcpStream, start: &[u8]) -> io::Result<Option<Ends>> {
     let mut line = start.to_vec();
-    // Byte by byte, because the bytes behind the line are the client's.
+    // The line is read byte by byte, because the bytes behind it belong to the client.
     while !line.ends_with(b"\r\n") {
         if line.len() >= LONGEST_LINE || !line.starts_with(b"PROXY ") {
             return Err(malformed());
@@ -75,7 +77,7 @@ async fn line(socket: &mut TcpStream, start: &[u8]) -> io::Result<Option<Ends>> 
     parse_line(&line).ok_or_else(malformed)
 }
 
-/// Decimal digits and nothing else.
+/// Reads a port. Only decimal digits are allowed.
 fn port(text: &str) -> Option<u16> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
@@ -138,7 +140,7 @@ fn parse_binary(version_and_command: u8, family: u8, rest: &[u8]) -> Option<Opti
             let source = SocketAddr::new(address(0)?, port(32)?);
             Some(Some((source, SocketAddr::new(address(16)?, port(34)?))))
         }
-        // Another address family, which names no client.
+        // An address of another family names no client.
         _ => Some(None),
     }
 }
@@ -147,8 +149,9 @@ fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "not a PROXY header")
 }
 
-/// Returns the client that a trusted proxy names. `None`: the other end of the connection is the
-/// client. The field is read from its end, as long as each address is that of a trusted proxy.
+/// Returns the client that a trusted proxy names, or `None` if the other end of the connection is
+/// the client. The field is read from its end, and each address is accepted as long as the address
+/// behind it is a trusted proxy.
 pub fn client<'a>(
     rule: &RemoteAddress,
     peer: &Peer,
@@ -177,7 +180,7 @@ pub fn client<'a>(
     })
 }
 
-/// An address, optionally with a port.
+/// Reads an address, optionally with a port. The port is ignored.
 fn parse_entry(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?;
     let bare = text.trim_start_matches('[').trim_end_matches(']');
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_version_1_are_read_strictly() {
+    fn malformed_lines_of_version_1_are_refused() {
         let ends = parse_line(b"PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n");
         let (source, destination) = ends.flatten().expect("right");
         assert_eq!(
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_is_read_with_what_follows_the_addresses() {
+    fn version_2_is_read_with_extensions_behind_the_addresses() {
         let v4 = [192, 0, 2, 1, 198, 51, 100, 1, 0, 80, 1, 187, 3, 0, 0];
         let (source, destination) = parse_binary(0x21, 0x11, &v4).flatten().expect("right");
         assert_eq!((source.port(), destination.port()), (80, 443));
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn header_is_believed_only_as_far_as_proxies_are() {
+    fn only_addresses_from_trusted_proxies_are_accepted() {
         let rule = RemoteAddress::new("X-Forwarded-For", &["10.0.0.0/8", "127.0.0.1"]);
         let peer = |address: &str| Peer {
             remote_addr: address.parse::<IpAddr>().expect("an address").into(),

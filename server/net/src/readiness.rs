@@ -1,5 +1,5 @@
-//! Descriptors that the event loop watches for readability: listeners, and processes that may end.
-//! Also TCP options that rustix lacks.
+//! Registers descriptors whose readability the event loop watches: listeners, and processes that
+//! may end. Also sets TCP options that rustix lacks.
 #![allow(unsafe_code)] // tokio asks for a promise about the descriptor's life; setsockopt(2)
 
 use rustix::net::sockopt;
@@ -24,8 +24,9 @@ pub fn register(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     }
 }
 
-/// Accepts a connection only after its client has sent something, or after a second. The request is
-/// then read without waiting (tcp(7), `TCP_DEFER_ACCEPT`; Apache's `AcceptFilter http data`).
+/// Makes a listener accept a connection only after the client has sent something, or after a
+/// second. The request can then be read without waiting (tcp(7), `TCP_DEFER_ACCEPT`; Apache's
+/// `AcceptFilter http data`).
 ///
 /// # Errors
 ///
@@ -35,7 +36,7 @@ pub fn defer_accept(listener: &impl AsFd) -> io::Result<()> {
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, SECONDS)
 }
 
-/// Accepts a connection at once, for servers that speak first.
+/// Makes a listener accept connections at once, for protocols in which the server speaks first.
 ///
 /// # Errors
 ///
@@ -82,7 +83,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn what_is_paced_is_so_no_longer_and_nothing_else_changes() {
+    fn send_unpaced_replaces_bbr_and_keeps_other_algorithms() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
         let name = || sockopt::get_tcp_congestion(&client).expect("a name");

@@ -19,7 +19,7 @@ mod lazy_registered;
 mod tls;
 pub use lazy_registered::LazyRegistered;
 
-/// The options of a listener's connections.
+/// The options of the connections that a listener accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListenerOptions {
     /// Connections begin with a TLS handshake.
@@ -55,12 +55,13 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         count: usize,
     ) -> Poll<io::Result<usize>>;
 
-    /// Whether files are sent without being read.
+    /// Returns whether the socket sends files without reading them into memory.
     fn sends_files(&self) -> bool {
         true
     }
 
-    /// Writes bytes that a part of a file follows at once. They may wait and leave together.
+    /// Writes bytes when a part of a file follows at once. The bytes may wait and leave together
+    /// with the file.
     fn poll_write_before_more(
         &mut self,
         cx: &mut Context<'_>,
@@ -69,18 +70,18 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         Pin::new(self).poll_write(cx, bytes)
     }
 
-    /// Makes closing signal an error (TCP: a reset) instead of a normal end. Unsent bytes are lost.
-    /// Local sockets have no such signal.
+    /// Makes the close of the socket signal an error (TCP: a reset) instead of a normal end. Unsent
+    /// bytes are lost. Local sockets have no such signal.
     fn reset_when_closed(&self);
 
-    /// Makes sending immediate, even if the system would pace the connection.
+    /// Makes the system send bytes at once, even if it would pace the connection.
     fn send_unpaced(&self) {}
 
-    /// Tells the client that the data end, if the protocol has a message for this.
+    /// Tells the client that no data follow, if the protocol has a message for this.
     fn send_close_notify(&mut self, _: &mut Context<'_>) {}
 
-    /// Whether the socket is not registered with the reactor yet, so that nothing wakes the task
-    /// when the client sends or closes.
+    /// Returns whether the socket is not yet registered with the reactor. Nothing then wakes the
+    /// task when the client sends or closes.
     fn is_registered_lazily(&self) -> bool {
         false
     }
@@ -95,7 +96,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     }
 }
 
-/// Fails only for a socket without a linger time, which then closes normally.
+/// Sets a linger time of zero. If the socket has no linger time, it closes normally.
 fn reset_when_closed(socket: impl AsFd) {
     let _ = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
@@ -147,7 +148,8 @@ macro_rules! stream {
             }
 
             fn send_unpaced(&self) {
-                // Failure only makes it slower. Local sockets have no such option and need none.
+                // A failure only makes sending slower. Local sockets have no such option and need
+                // none.
                 let _ = send_unpaced(self);
             }
         }
@@ -159,12 +161,12 @@ const BEFORE_MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);
 stream!(TcpStream);
 stream!(UnixStream);
 
-/// The address of clients of a local socket.
+/// The address that stands for the clients of a local socket.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A listener of this thread's event loop.
 pub enum Acceptor {
-    /// With the bound address, unless it is a wildcard.
+    /// A TCP listener, with the bound address unless that is a wildcard.
     Tcp(AsyncFd<OwnedFd>, Option<SocketAddr>, ListenerOptions),
     Unix(AsyncFd<OwnedFd>),
 }
@@ -199,7 +201,7 @@ impl Acceptor {
         }
     }
 
-    /// The facts that are known before a connection is accepted.
+    /// Returns what is known of a connection before it is accepted.
     pub fn expected(&self) -> Peer {
         let bound = match self {
             Acceptor::Tcp(listener, ..) => rustix::net::getsockname(listener.get_ref()).ok(),
@@ -218,7 +220,7 @@ impl Acceptor {
     /// Makes the listener accept connections before their clients send anything.
     pub fn disable_defer_accept(&self) {
         if let Acceptor::Tcp(listener, ..) = self {
-            // On failure the connections are accepted a second later.
+            // If this fails, connections are accepted up to a second later.
             let _ = accept_at_once(listener.get_ref());
         }
     }
@@ -265,14 +267,15 @@ impl Acceptor {
     }
 }
 
-/// The next connection number of the server's life.
+/// Returns the next connection number. Numbers do not repeat during the server's life.
 fn next_connection() -> u64 {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
     LAST.set(LAST.get() + 1);
     LAST.get()
 }
 
-/// Yields between connections, so other tasks run however many clients connect.
+/// Accepts a connection. The function yields between connections, so that other tasks run however
+/// many clients connect.
 async fn accept(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, Option<SocketAddrAny>)> {
     tokio::task::consume_budget().await;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -1,8 +1,8 @@
 //! Measures the cost of `AccessLog::record` for its caller: `cargo run --release -p mehari-observe
 //! --example record_cost [FILE]`.
 //!
-//! The program records in bursts of 64 and lets the writer work between the bursts, as the front
-//! does. It prints the mean and the median burst for both formats.
+//! The program records in bursts of 64 lines. The writer works between the bursts, as in the front.
+//! It prints the mean and the median burst for both formats.
 
 use mehari_config::LogFormat;
 use mehari_observe::{
@@ -53,8 +53,8 @@ const FIELDS: &[(&[u8], &[u8])] = &[
     (b"Referer", b"https://www.example.test/guestbook.pl?page=11"),
 ];
 
-/// Nanoseconds per entry. The pause before the burst gives the writer the time that serving
-/// requests would.
+/// Returns the nanoseconds per entry. The pause before the burst gives the writer as much time as
+/// the front needs for the requests themselves.
 fn burst(log: &AccessLog, turn: u64) -> f64 {
     std::thread::sleep(Duration::from_micros(50));
     let time = SystemTime::now();

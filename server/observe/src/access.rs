@@ -1,8 +1,8 @@
-//! The access log: one line per request. The front's thread formats the line, a thread of the log
-//! writes it.
+//! The access log: one line per request. The front's thread formats the line, and a thread of the
+//! log writes the line.
 //!
-//! The front makes one [`AccessLog`] and calls [`AccessLog::record`] when a response is complete. A
-//! line that the disk is too slow for is dropped and counted. The error log reports the count.
+//! The front makes one [`AccessLog`] and calls [`AccessLog::record`] when a response is complete.
+//! If the disk is too slow, lines are dropped and counted, and the error log reports the count.
 
 use crate::clock::{Clock, Style};
 use crate::error::{ErrorLog, Origin};
@@ -21,7 +21,7 @@ mod json;
 /// How long a recorded line may wait in memory.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// One answered request. The bytes are as the client sent them; the formats escape the bytes.
+/// One answered request. The byte strings are as the client sent them. The formats escape them.
 #[derive(Debug, Clone, Copy)]
 pub struct AccessEntry<'a> {
     /// The client's address without a port.
@@ -32,11 +32,11 @@ pub struct AccessEntry<'a> {
     pub user: Option<&'a [u8]>,
     /// When the request arrived.
     pub time: SystemTime,
-    /// Empty if the request had no readable request line.
+    /// The request method. Empty if the request had no readable request line.
     pub method: &'a [u8],
     /// The request target as sent: path and query.
     pub target: &'a [u8],
-    /// For example `HTTP/1.1`.
+    /// The protocol, for example `HTTP/1.1`.
     pub protocol: &'a [u8],
     pub status: u16,
     /// Bytes of the response body that were sent.
@@ -48,14 +48,14 @@ pub struct AccessEntry<'a> {
     pub worker: Option<u32>,
     /// Microseconds that the request waited for a worker.
     pub queue_us: u64,
-    /// Values for a site's own log formats.
+    /// The values for a site's own log formats.
     pub more: More<'a>,
     /// Microseconds from the request's arrival to the end of its response.
     pub total_us: u64,
 }
 
 impl<'a> AccessEntry<'a> {
-    /// The client's host name if known, otherwise the client's address.
+    /// Returns the client's host name if it is known, otherwise the client's address.
     pub fn client(&self) -> &'a [u8] {
         self.name.unwrap_or(self.remote)
     }
@@ -73,27 +73,27 @@ pub struct More<'a> {
     pub server_name: &'a [u8],
     /// The header fields of the request, in order.
     pub fields: &'a [(&'a [u8], &'a [u8])],
-    /// The header lines of the response, each `Name: value\r\n`.
+    /// The header lines of the response. Each line has the form `Name: value\r\n`.
     pub response: &'a [u8],
     pub environment: &'a [(String, String)],
-    /// Variables that rules have set for this request. They take precedence over `environment`. The
-    /// last variable of a name wins.
+    /// Variables that rules have set for this request. They take precedence over `environment`. If
+    /// a name occurs several times, its last variable wins.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
     pub tls: Option<&'a dyn Lookup>,
     pub file: &'a [u8],
     pub handler: &'a str,
     /// The status before an error document or an internal redirect of a script.
     pub first_status: u16,
-    /// The target that answered, if it differs from the requested target.
+    /// The target that answered, if this target differs from the requested target.
     pub resource: &'a [u8],
-    /// Requests that this connection served before.
+    /// The number of requests that this connection served before.
     pub kept: u64,
     pub ends: Ending,
     pub bytes_in: u64,
     pub bytes_out: u64,
     /// Microseconds from when the worker takes the request to the head of its response.
     pub backend_us: u64,
-    /// The response cache's result; empty if the cache was bypassed.
+    /// The response cache's result. Empty if the cache was bypassed.
     pub cache: &'a str,
 }
 
@@ -107,12 +107,12 @@ pub enum Ending {
     Closed,
 }
 
-/// Variables by name.
+/// Finds variables by their names.
 pub trait Lookup: std::fmt::Debug {
     fn value(&self, name: &str) -> Option<&str>;
 }
 
-/// The access log of the front's thread. Several owners on this thread share the log with `Rc`.
+/// The access log of the front's thread. Several owners on this thread share the log through `Rc`.
 pub struct AccessLog {
     /// `None`: the log is off.
     spool: Option<Spool>,
@@ -122,7 +122,7 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Opens the target for appending, creates it if it is missing, and starts the writer.
+    /// Opens the target for appending, and starts the writer. A missing file is created.
     /// `error_log` gets the counts of lost lines.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl AccessLog {
         })
     }
 
-    /// Appends the entry's line in memory. The call never waits for the disk.
+    /// Appends the entry's line to the memory of the log. The call never waits for the disk.
     pub fn record(&self, entry: &AccessEntry<'_>) {
         let Some(spool) = &self.spool else { return };
         if let Some((wanted, name)) = &self.condition {
@@ -178,7 +178,8 @@ impl AccessLog {
         }
     }
 
-    /// Waits until everything recorded is written. False: the disk took longer than `limit`.
+    /// Waits until all recorded lines are written. Returns false if the disk took longer than
+    /// `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         self.spool.as_ref().is_none_or(|spool| spool.flush(limit))
     }

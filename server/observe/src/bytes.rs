@@ -1,8 +1,8 @@
-//! Checks bytes several at a time. The front reads requests with these functions, and the logs find
-//! the bytes to escape.
+//! Checks several bytes at a time. The front's request readers call these functions, and the logs
+//! find the bytes to escape with them.
 
-/// Whether `fit` holds for all bytes. If `fit` consists of comparisons, the processor compares
-/// sixteen bytes at once.
+/// Returns whether `fit` holds for all bytes. If `fit` consists of comparisons, the processor
+/// compares sixteen bytes at once.
 #[inline]
 pub fn all(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     match bytes.len() {
@@ -12,7 +12,8 @@ pub fn all(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     }
 }
 
-/// The bytes behind the last whole word lie in the last N bytes, which are always checked.
+/// Checks words of N bytes. The bytes behind the last whole word lie within the last N bytes, which
+/// are checked in any case.
 #[inline]
 fn all_words<const N: usize>(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     let (words, _) = bytes.as_chunks::<N>();
@@ -26,7 +27,7 @@ fn fits<const N: usize>(word: &[u8; N], fit: &impl Fn(u8) -> bool) -> bool {
     word.iter().fold(true, |all, &byte| all & fit(byte))
 }
 
-/// How many bytes at the beginning fit. Four table lookups make one branch.
+/// Returns how many bytes at the beginning fit. Only one branch is needed for four bytes.
 #[inline]
 pub fn leading(bytes: &[u8], fit: impl Fn(u8) -> bool) -> usize {
     let (words, _) = bytes.as_chunks::<4>();
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_that_does_not_fit_is_found_wherever_it_is() {
+    fn an_unfit_byte_is_found_at_every_position() {
         let fit = |byte: u8| byte == b'a';
         for length in 0..70 {
             let mut bytes = vec![b'a'; length];

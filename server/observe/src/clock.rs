@@ -1,7 +1,7 @@
-//! The time of day in the formats of the logs.
+//! Gives the time of day in the formats of the logs.
 //!
-//! The formatter of a library or strftime(3) would write the whole text for each line. This clock
-//! keeps the text of the current second and rewrites the microseconds only.
+//! strftime(3) or a library's formatter would write the whole text for each line. This clock keeps
+//! the text of the current second and rewrites the microseconds only.
 #![allow(unsafe_code)]
 
 use crate::escape::{decimal, padded};
@@ -20,10 +20,11 @@ pub enum Style {
 /// Formats times in one style.
 pub struct Clock {
     style: Style,
-    /// The text holds from the first time up to the second.
+    /// `text` is right from the first of these times up to the second.
     second: (SystemTime, SystemTime),
     text: Vec<u8>,
-    /// Where in `text` the six digits of the microseconds begin; `None` for a style without them.
+    /// The position in `text` at which the six digits of the microseconds begin. `None` for a style
+    /// without them.
     fraction: Option<usize>,
 }
 
@@ -104,7 +105,8 @@ impl Clock {
     }
 }
 
-/// The duration since 1970. A clock before 1970 is broken, and the log then says 1970.
+/// Returns the duration since 1970. A time before 1970 comes from a broken clock and counts as
+/// 1970.
 fn since_1970(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
@@ -183,14 +185,14 @@ mod tests {
 
     fn utc(style: Style, at: Duration) -> String {
         let mut clock = Clock::new(style);
-        // The first call fills the cache with another second. The second call must not return that
+        // The first call caches the text of another second. The second call must not return that
         // text.
         clock.text(UNIX_EPOCH);
         String::from_utf8(clock.text(UNIX_EPOCH + at).to_vec()).expect("ASCII")
     }
 
     #[test]
-    fn a_time_reads_as_each_log_writes_it() {
+    fn each_style_formats_a_time_as_its_log_does() {
         let at = Duration::new(1_795_292_701, 123_456_789);
         assert_eq!(utc(Style::Rfc3339, at), "2026-11-21T20:25:01.123456Z");
         let text = utc(Style::Combined, at);
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn microseconds_follow_within_a_second() {
+    fn microseconds_change_within_a_second() {
         let mut clock = Clock::new(Style::Rfc3339);
         let at = UNIX_EPOCH + Duration::from_secs(5);
         clock.text(at + Duration::from_micros(999_999));
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_have_sign_hours_and_minutes() {
+    fn an_offset_has_a_sign_hours_and_minutes() {
         for (seconds, expected) in [
             (0, "+0000"),
             (19_800, "+0530"),

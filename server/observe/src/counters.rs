@@ -1,4 +1,4 @@
-//! Totals since the start, for the status page and the metrics.
+//! Counts totals since the start, for the status page and the metrics.
 //!
 //! The front's thread writes the totals, and any thread reads them. Each number is exact, but the
 //! numbers together are not a snapshot of one instant.
@@ -11,7 +11,7 @@ pub struct Counters {
     requests: AtomicU64,
     in_flight: AtomicU64,
     bytes: AtomicU64,
-    /// Responses by class, from 1xx to 5xx.
+    /// The number of responses of each class, from 1xx to 5xx.
     classes: [AtomicU64; 5],
     pub latency: Latency,
 }
@@ -21,7 +21,8 @@ impl Counters {
         self.in_flight.fetch_add(1, Relaxed);
     }
 
-    /// Counts the end of a response, complete or not. Each `begin` needs exactly one `end`.
+    /// Counts the end of a response, whether the response is complete or not. Each `begin` needs
+    /// exactly one `end`.
     pub fn end(&self, status: u16, bytes: u64, total_us: u64) {
         self.in_flight.fetch_sub(1, Relaxed);
         self.requests.fetch_add(1, Relaxed);
@@ -35,7 +36,7 @@ impl Counters {
         self.latency.record(total_us);
     }
 
-    /// Requests answered.
+    /// Returns the number of answered requests.
     pub fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
     }
@@ -44,12 +45,12 @@ impl Counters {
         self.in_flight.load(Relaxed)
     }
 
-    /// Bytes of response bodies sent.
+    /// Returns the number of bytes sent in response bodies.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
 
-    /// Responses by the first digit of their status, 1 to 5.
+    /// Returns the number of responses for each first digit of the status, 1 to 5.
     pub fn classes(&self) -> [u64; 5] {
         std::array::from_fn(|class| self.classes[class].load(Relaxed))
     }
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_response_counts_once_in_its_class() {
+    fn every_response_is_counted_once_in_its_class() {
         let counters = Counters::default();
         for status in [100, 200, 204, 301, 404, 500, 599, 0, 700] {
             counters.begin();

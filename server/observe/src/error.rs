@@ -2,7 +2,7 @@
 //! message`.
 //!
 //! Any thread may write, and no thread waits for the disk. A message is always one line. Repeated
-//! messages are summarised. [`ErrorLog::log_at_most_every`] serves warnings that recur.
+//! messages are summarised. [`ErrorLog::log_at_most_every`] is for warnings that recur.
 
 use crate::clock::{Clock, Style};
 use crate::escape;
@@ -19,13 +19,13 @@ mod lines;
 
 pub use lines::Lines;
 
-/// A longer message is cut, as Apache does.
+/// The longest message in bytes. A longer message is cut, as in Apache.
 const LONGEST: usize = 8 * 1024;
 
 /// The source of a message. The default is the server itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The process that sent the message; `None` is this process.
+    /// The process that sent the message. `None` means this process.
     pub pid: Option<u32>,
     pub request: Option<u64>,
     /// The worker that ran the request.
@@ -71,8 +71,8 @@ impl ErrorLog {
         })
     }
 
-    /// Whether a message of this level would be written. Callers ask before they format a costly
-    /// message.
+    /// Returns whether a message of this level would be written. Callers ask before they format a
+    /// costly message.
     pub fn takes(&self, level: LogLevel) -> bool {
         self.shared.spool.is_some() && level <= self.shared.level
     }
@@ -82,7 +82,7 @@ impl ErrorLog {
             return;
         }
         let mut text = Text(Vec::with_capacity(160));
-        // `Text` fails only in order to cut a long message.
+        // `Text` returns an error when it cuts a long message. This error needs no handling.
         let _ = write!(text, "{message}");
         self.log_bytes(level, origin, &text.0);
     }
@@ -99,13 +99,14 @@ impl ErrorLog {
         }
         self.write(level, origin, message);
         if level <= LogLevel::Crit {
-            // A message this severe may be the last before the process ends.
+            // The process may end right after a message of this level, so the message is written at
+            // once.
             self.write_out(Duration::from_millis(500));
         }
     }
 
     /// Writes the message unless a message with the same `key` was written less than `pause` ago.
-    /// True: the message was written.
+    /// Returns true if the message was written.
     pub fn log_at_most_every(
         &self,
         pause: Duration,
@@ -136,15 +137,16 @@ impl ErrorLog {
         self.log(LogLevel::Info, Origin::default(), message);
     }
 
-    /// Opens the file again. If this fails, the old file stays in use and its last line says why.
+    /// Opens the file again. If this fails, the old file stays in use and gets a line with the
+    /// reason.
     pub fn reopen(&self) {
         if let Some(spool) = &self.shared.spool {
             spool.reopen();
         }
     }
 
-    /// Waits until everything logged is written, including counts of repeated messages. False: the
-    /// disk took longer than `limit`.
+    /// Waits until all messages are written, including counts of repeated messages. Returns false
+    /// if the disk took longer than `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         self.shared.flood.end_windows();
         self.write_out(limit)
@@ -208,8 +210,8 @@ fn word(level: LogLevel) -> &'static str {
     }
 }
 
-/// The message without its newlines at the end. Perl's messages end with a newline, and the log
-/// adds its own.
+/// Returns the message without its newlines at the end. Perl's messages end with a newline, and the
+/// log adds its own newline.
 fn trimmed(message: &[u8]) -> &[u8] {
     let end = message
         .iter()

@@ -1,9 +1,10 @@
-//! Escapes foreign bytes so that they stay inside their field and on their line.
+//! Escapes bytes from clients and programs, so that the bytes stay inside their field and on their
+//! line.
 
 use crate::bytes::{all, leading};
 use mehari_text::hex;
 
-/// Escapes as Apache's `ap_escape_logitem`: a backslash before `"` and `\`, C's names for the
+/// Escapes like Apache's `ap_escape_logitem`: a backslash before `"` and `\`, C's names for the
 /// common controls, and `\xhh` for all other bytes outside printable ASCII.
 pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
     if all(bytes, plain) {
@@ -12,7 +13,8 @@ pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
     escape_item(into, bytes);
 }
 
-/// The rare path is a function of its own, so that the common path stays short.
+/// Escapes the rest of an item. This rare path is a separate function, so that the common path
+/// stays short.
 #[cold]
 fn escape_item(into: &mut Vec<u8>, bytes: &[u8]) {
     each_run(into, bytes, |into, rest| {
@@ -24,8 +26,8 @@ fn escape_item(into: &mut Vec<u8>, bytes: &[u8]) {
     });
 }
 
-/// Escapes for the error log. `"` stays as it is, as in Apache's `ap_escape_errorlog_item`.
-/// Well-formed UTF-8 stays readable, except control characters.
+/// Escapes a message for the error log. Like in Apache's `ap_escape_errorlog_item`, `"` stays as it
+/// is. Well-formed UTF-8 stays readable, except control characters.
 pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
     each_run(into, bytes, |into, rest| match rest[0] {
         b'"' => {
@@ -124,7 +126,7 @@ pub fn decimal(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(Decimal::new(number).text());
 }
 
-/// Appends an HTTP status. A status has three digits.
+/// Appends an HTTP status, which has three digits.
 pub fn status(into: &mut Vec<u8>, status: u16) {
     let [tens, ones] = PAIRS[usize::from(status % 100)];
     match status {
@@ -133,7 +135,7 @@ pub fn status(into: &mut Vec<u8>, status: u16) {
     }
 }
 
-/// Appends `number` with leading zeros, `width` digits wide. Higher digits are cut.
+/// Appends `number` with leading zeros in `width` digits. Higher digits are dropped.
 pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
     let start = into.len();
     into.resize(start + width, b'0');
@@ -158,12 +160,12 @@ fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8
     }
 }
 
-/// Whether the byte is printable ASCII without a meaning in any format.
+/// Returns whether the byte is printable ASCII and needs no escape in any format.
 const fn plain(byte: u8) -> bool {
     byte >= b' ' && byte <= b'~' && byte != b'"' && byte != b'\\'
 }
 
-/// The results of [`plain`] as a table. One lookup costs less than the comparisons.
+/// The results of [`plain`] as a table. One look into the table costs less than the comparisons.
 const PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -190,8 +192,8 @@ fn control(into: &mut Vec<u8>, byte: u8) {
     into.extend_from_slice(&[b'\\', name]);
 }
 
-/// The length of the well-formed multi-byte character at the start of `bytes`; `None` for C1
-/// controls.
+/// Returns the length of the well-formed multi-byte character at the start of `bytes`. Returns
+/// `None` for control characters (C1) and malformed bytes.
 fn character(bytes: &[u8]) -> Option<usize> {
     let length = match bytes[0] {
         0xc2..=0xdf => 2,

@@ -1,10 +1,12 @@
-//! A histogram of microseconds. Each octave has eight steps, so that a quantile is exact within
-//! 12.5 %.
+//! A histogram of microseconds. Each power of two is divided into eight buckets, so a quantile is
+//! at most 12.5 % too high.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const STEPS: u64 = 8;
-/// Buckets reach up to 2^36 µs, nineteen hours. A longer value counts in the last bucket.
+/// The number of groups of buckets. The first group is for values below 8, and each further group
+/// is for one power of two. The buckets reach up to 2^36 µs (nineteen hours). A longer value counts
+/// in the last bucket.
 const OCTAVES: usize = 34;
 const BUCKETS: usize = OCTAVES * STEPS as usize;
 
@@ -30,8 +32,8 @@ impl Latency {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
     }
 
-    /// The number of microseconds that a share `quantile` (0 to 1) of the values does not exceed;
-    /// `None` without a value.
+    /// Returns a number of microseconds that the share `quantile` (0 to 1) of the values does not
+    /// exceed. Returns `None` if there are no values.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let total = self.count();
         if total == 0 {
@@ -49,8 +51,8 @@ impl Latency {
     }
 }
 
-/// The bucket of a value. Each value below 8 has its own bucket. Above, the leading bit and the
-/// three bits after it choose the bucket.
+/// Returns the bucket of a value. Each value below 8 has its own bucket. For larger values the
+/// leading bit and the three bits after it choose the bucket.
 fn bucket(us: u64) -> usize {
     if us < STEPS {
         return us as usize;
@@ -60,7 +62,7 @@ fn bucket(us: u64) -> usize {
     ((octave * STEPS + step) as usize).min(BUCKETS - 1)
 }
 
-/// The largest value of a bucket in microseconds.
+/// Returns the largest value of a bucket, in microseconds.
 fn highest(bucket: usize) -> u64 {
     let (octave, step) = (bucket as u64 / STEPS, bucket as u64 % STEPS);
     if octave == 0 {
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_holds_its_highest_value_and_not_the_next() {
+    fn a_bucket_ends_with_its_highest_value() {
         for index in 0..BUCKETS - 1 {
             assert_eq!(bucket(highest(index)), index);
             assert_eq!(bucket(highest(index) + 1), index + 1);
@@ -83,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_within_an_eighth() {
+    fn a_quantile_is_at_most_an_eighth_too_high() {
         let latency = Latency::default();
         assert_eq!(latency.quantile(0.5), None);
         for us in 1..=10_000 {

@@ -1,5 +1,5 @@
-//! Writes bytes completely to blocking and non-blocking descriptors. Program pipes and files use
-//! this function.
+//! Writes bytes completely to blocking and non-blocking descriptors. The logs' files and the pipes
+//! to programs use this function.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! A program that reads a log's lines on its standard input (`CustomLog "|program"`).
 //!
-//! The program starts with its log. A program that has ended is started again, at most once a
-//! second. The end of its input tells the program to end. The spool's own thread does all this, so
-//! that its waiting delays no request.
+//! The program starts when its log is opened. A program that has ended is started again, at most
+//! once a second. When the log is closed, the program's input ends, and the program should end too.
+//! The spool's own thread does all this, so no request waits for the program.
 
 use crate::output::write_whole;
 use mehari_config::LogProgram;
@@ -16,7 +16,7 @@ const RESTART: Duration = Duration::from_secs(1);
 /// How long a program may take to end after its input has ended.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// The user and group of programs, if they differ from those of the process that opens the logs.
+/// The user and group of the programs, if they are not those of the process that opens the logs.
 static USER_AND_GROUP: OnceLock<(u32, u32)> = OnceLock::new();
 
 /// Sets the user and group of programs. A server calls this once if it opens its logs as root and
@@ -57,7 +57,7 @@ impl Program {
         self.end();
         self.child = spawn(&self.settings).map_err(failed)?;
         self.started = Instant::now();
-        // A partly taken line is not sent again from its middle.
+        // If the old program took a part of a line, the rest of that line is not sent.
         let rest = &bytes[taken..];
         let begun = taken > 0 && bytes[taken - 1] != b'\n';
         let skipped = if begun {

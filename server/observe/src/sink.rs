@@ -1,4 +1,4 @@
-//! The end of a log's way: a file opened for appending, a program, or stderr.
+//! The target of a log: a file opened for appending, a program, or stderr.
 
 use crate::output::write_whole;
 use crate::program::Program;
@@ -14,7 +14,7 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Opens the target; `None` if the log is off.
+    /// Opens the target. Returns `None` if the log is off.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl Sink {
     ///
     /// # Errors
     ///
-    /// The error of opening the file. The sink then stays as it was.
+    /// The error of opening the file. The sink then keeps the old file.
     pub fn reopen(&mut self) -> io::Result<()> {
         if let Sink::File { path, file } = self {
             *file = append_to(path)?;
@@ -50,7 +50,7 @@ impl Sink {
     /// The number of bytes written before the error, and the error.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
         match self {
-            // The lock keeps the lines of two logs on one stderr whole.
+            // The lock keeps lines whole if two logs share one stderr.
             Sink::Stderr => write_whole(&mut io::stderr().lock(), bytes),
             Sink::File { file, .. } => write_whole(file, bytes),
             Sink::Pipe(program) => program.write(bytes),

@@ -1,9 +1,9 @@
-//! Lines on their way to a slow target. Callers append in memory, and the spool's own thread
-//! writes.
+//! Keeps lines on their way to a slow target. Callers append lines in memory, and the spool's own
+//! thread writes the lines to the target.
 //!
-//! [`Spool::append`] takes one uncontended lock. It makes a system call only in order to wake a
-//! waiting writer. Memory is bounded: at most [`CHUNKS`] chunks wait, and further lines are dropped
-//! and counted.
+//! [`Spool::append`] takes one uncontended lock. The function makes a system call only in order to
+//! wake a waiting writer. Memory is bounded: at most [`CHUNKS`] chunks wait, and further lines are
+//! dropped and counted.
 
 use crate::sink::Sink;
 use std::collections::VecDeque;
@@ -13,19 +13,20 @@ use std::time::{Duration, Instant};
 
 mod writer;
 
-/// Bytes at which a chunk goes to the writer.
+/// The size in bytes at which a chunk goes to the writer.
 pub const CHUNK: usize = 64 * 1024;
-/// Room for the line that crosses [`CHUNK`], so that the chunk seldom grows.
+/// The room in bytes for the line that crosses [`CHUNK`], so that a chunk seldom grows.
 const SLACK: usize = 8 * 1024;
-/// Chunks that may wait for the disk: 4 MiB.
+/// The largest number of chunks that wait for the disk (4 MiB).
 pub const CHUNKS: usize = 64;
 
-/// Gets a report of lost lines and the reason, at most once a second and on the writer's thread.
+/// A function that gets a report of lost lines and the reason. The writer's thread calls it at most
+/// once a second.
 pub type Complaint = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A source of lines that become due by time alone.
+/// A source of lines that become due at a certain time without a call of `append`.
 pub trait Late: Send {
-    /// Appends the lines that are due at `now`, and returns when to ask again.
+    /// Appends the lines that are due at `now`. Returns the time of the next call.
     fn due(&self, now: Instant, into: &mut Vec<u8>) -> Option<Instant>;
 }
 
@@ -47,16 +48,17 @@ struct SpoolState {
     active: Vec<u8>,
     full: VecDeque<Vec<u8>>,
     free: Vec<Vec<u8>>,
-    /// Lines dropped since the writer's last look.
+    /// The number of lines dropped since the writer last read this field.
     dropped: u64,
-    /// Lines appended since the start, and the number of them that are written or lost.
+    /// The number of lines appended since the start. The next field counts those that are written
+    /// or lost.
     appended: u64,
     done: u64,
     sleep: Sleep,
     reopen: bool,
     hurry: bool,
     closed: bool,
-    /// The writer has written everything and ended.
+    /// Whether the writer has written all lines and ended.
     ended: bool,
 }
 
@@ -69,7 +71,7 @@ enum Sleep {
 }
 
 impl Spool {
-    /// Starts the writer's thread. `patience`: how long a line may stay in memory.
+    /// Starts the writer's thread. `patience` is the longest time that a line may stay in memory.
     ///
     /// # Errors
     ///
@@ -131,18 +133,18 @@ impl Spool {
     pub fn reopen(&self) {
         let mut state = self.shared.lock();
         state.reopen = true;
-        // The reopening counts as a line, so that a flush waits for it.
+        // The order to reopen counts as a line, so that a flush waits for the reopening.
         state.appended += 1;
         drop(state);
         self.shared.work.notify_one();
     }
 
-    /// Waits until everything appended so far is written. False: the writing took longer than
+    /// Waits until all lines appended so far are written. Returns false if this takes longer than
     /// `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut state = self.shared.lock();
-        // The flush counts as a line, so that it also waits for lines that are due by time alone.
+        // The flush counts as a line, so that the flush also waits for the lines of `Late`.
         state.appended += 1;
         let goal = state.appended;
         state.hurry = true;
@@ -173,8 +175,8 @@ impl Drop for Spool {
 }
 
 impl SpoolState {
-    /// Queues the active chunk for the writer and makes an empty chunk active. False: the queue is
-    /// full.
+    /// Queues the active chunk for the writer and makes an empty chunk active. Returns false if the
+    /// queue is full.
     fn hand_over(&mut self) -> bool {
         if self.full.len() >= CHUNKS {
             return false;
@@ -190,7 +192,8 @@ impl SpoolState {
 }
 
 impl Shared {
-    /// A panic in another thread leaves at worst half a line, so that the log goes on.
+    /// Locks the state, even after a panic in another thread. Such a panic leaves at worst half a
+    /// line.
     fn lock(&self) -> MutexGuard<'_, SpoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

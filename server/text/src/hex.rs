@@ -1,14 +1,14 @@
-//! Bytes as pairs of hexadecimal digits.
+//! Writes and reads bytes as pairs of hexadecimal digits.
 
 const LOWER: &[u8; 16] = b"0123456789abcdef";
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// `bytes` in lower-case digits.
+/// Returns `bytes` as lower-case digits.
 pub fn lower(bytes: &[u8]) -> String {
     digits(bytes, LOWER)
 }
 
-/// `bytes` in upper-case digits.
+/// Returns `bytes` as upper-case digits.
 pub fn upper(bytes: &[u8]) -> String {
     digits(bytes, UPPER)
 }
@@ -38,14 +38,14 @@ fn push(byte: u8, digits: &[u8; 16], into: &mut Vec<u8>) {
     into.push(digits[usize::from(byte & 15)]);
 }
 
-/// The byte that two digits of either case stand for. `None`: they are no digits.
+/// Returns the byte for two digits of either case, or `None` if a character is not a digit.
 #[inline]
 pub fn byte(high: u8, low: u8) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     Some((digit(high)? * 16 + digit(low)?) as u8)
 }
 
-/// The bytes of a text of digits. `None`: a digit too few, or something else than digits.
+/// Decodes a text of digits. Returns `None` for an odd number of digits or any other character.
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) {
         return None;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_back() {
+    fn every_byte_decodes_to_itself() {
         let bytes: Vec<u8> = (0..=255).collect();
         for text in [lower(&bytes), upper(&bytes)] {
             assert_eq!(decode(text.as_bytes()).as_deref(), Some(&bytes[..]));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pair_of_digits_is_refused() {
+    fn other_text_than_pairs_of_digits_is_refused() {
         for text in ["0", "0g", "g0", "+1", "1 ", "0x"] {
             assert_eq!(decode(text.as_bytes()), None, "{text}");
         }

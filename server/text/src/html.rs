@@ -1,14 +1,14 @@
-//! Text in HTML: the five characters that could be markup become entities.
+//! Escapes text for HTML: the five characters that could be markup become entities.
 
-/// `text` for element content and for attribute values in quotes of either kind.
+/// Escapes `text` for element content and for attribute values in quotes of either kind.
 pub fn escape(text: &str) -> String {
     let mut escaped = Vec::with_capacity(text.len());
     push(text.as_bytes(), "&#39;", &mut escaped);
-    // Only ASCII bytes were replaced, by ASCII.
+    // This cannot fail, because ASCII bytes were replaced by ASCII.
     String::from_utf8(escaped).unwrap_or_default()
 }
 
-/// Appends `text` escaped. `apostrophe` is what `'` becomes: Apache keeps it, lighttpd writes
+/// Appends the escaped `text`. `apostrophe` stands for `'`: Apache keeps `'`, lighttpd writes
 /// `&#x27;`.
 pub fn push(text: &[u8], apostrophe: &str, into: &mut Vec<u8>) {
     for &byte in text {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_markup_is_none() {
+    fn characters_of_markup_become_entities() {
         let escaped = escape("<a href='\u{e4}' title=\"b & c\">");
         assert_eq!(
             escaped,

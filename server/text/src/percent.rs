@@ -1,12 +1,11 @@
-//! Percent-encoding (RFC 3986 section 2.1): `%` and two hexadecimal digits in the place of a byte.
+//! Percent-encoding (RFC 3986 section 2.1): `%` and two hexadecimal digits stand for a byte.
 
 use crate::hex;
 
-/// The bytes that stay as they are.
+/// The bytes that an encoder leaves as they are.
 pub struct ByteSet([bool; 256]);
 
-/// Letters, digits, and what else a path may have: `/`, unreserved marks, sub-delimiters, `:` and
-/// `@`.
+/// The bytes of a path: letters, digits, `/`, unreserved marks, sub-delimiters, `:` and `@`.
 pub const OF_PATHS: &ByteSet = &ByteSet::letters_digits_and(b"/-._~!$&'()*+,;=:@");
 
 impl ByteSet {
@@ -30,7 +29,7 @@ impl ByteSet {
     }
 }
 
-/// `bytes` with all but the kept ones encoded, in upper-case digits, as RFC 3986 has them.
+/// Encodes all bytes that are not in `kept`, in upper-case digits as RFC 3986 recommends.
 pub fn encode(bytes: &[u8], kept: &ByteSet) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(bytes.len());
     for &byte in bytes {
@@ -44,18 +43,18 @@ pub fn encode(bytes: &[u8], kept: &ByteSet) -> Vec<u8> {
     encoded
 }
 
-/// `path` encoded as far as a path needs it.
+/// Encodes the bytes that may not stand in a path.
 pub fn encode_path(path: &[u8]) -> Vec<u8> {
     encode(path, OF_PATHS)
 }
 
-/// Appends the code of one byte in lower-case digits, as Apache's modules write it.
+/// Appends the code of one byte in lower-case digits, as Apache's modules do.
 pub fn push_lower(byte: u8, into: &mut Vec<u8>) {
     into.push(b'%');
     hex::push_lower(byte, into);
 }
 
-/// `text` decoded; a `%` without two digits behind it stays.
+/// Decodes `text`. A `%` without two digits behind it stays.
 pub fn decode_lenient(text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -74,7 +73,7 @@ pub fn decode_lenient(text: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// `text` decoded. `None`: a `%` is without two digits behind it.
+/// Decodes `text`. Returns `None` if a `%` lacks its two digits.
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -90,7 +89,7 @@ pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     Some(decoded)
 }
 
-/// The byte of the code that `text` begins with. `None`: it begins with no code.
+/// Returns the byte of the code at the start of `text`, or `None` if there is no code.
 #[inline]
 pub fn code(text: &[u8]) -> Option<u8> {
     match text {
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_back() {
+    fn every_byte_decodes_to_itself() {
         let bytes: Vec<u8> = (0..=255).collect();
         let encoded = encode(&bytes, OF_PATHS);
         assert!(encoded
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_code_is_refused_or_stays() {
+    fn decode_refuses_a_broken_code_and_decode_lenient_keeps_it() {
         for text in ["%", "a%2", "%zz", "%%41", "%+1"] {
             assert_eq!(decode(text.as_bytes()), None, "{text}");
         }
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_upper_case_but_where_asked() {
+    fn digits_are_upper_case_except_from_push_lower() {
         assert_eq!(encode(b"a/\xe4 b", OF_PATHS), b"a/%E4%20b");
         let mut text = Vec::new();
         push_lower(0xe4, &mut text);

@@ -1,9 +1,9 @@
-//! Strict reader of the field `Authorization: Digest ...`. A repeated or malformed parameter
-//! invalidates the field.
+//! Reads the field `Authorization: Digest ...` strictly. A repeated or malformed parameter makes
+//! the whole field invalid.
 
 use mehari_config::DigestAlgorithm;
 
-/// The most parameters of a field. RFC 7616 defines eleven.
+/// The largest number of parameters in a field. RFC 7616 defines eleven.
 const MOST: usize = 24;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub struct DigestCredentials {
     pub nonce: Vec<u8>,
     pub uri: Vec<u8>,
     pub response: Vec<u8>,
-    /// The named algorithm, MD5 by default.
+    /// The algorithm that the client named. `None` means MD5.
     pub algorithm: Option<DigestAlgorithm>,
-    /// The parameters of `qop=auth`.
+    /// The parameters that come with `qop=auth`.
     pub quality: Option<Quality>,
 }
 
@@ -23,12 +23,12 @@ pub struct DigestCredentials {
 pub struct Quality {
     pub client_nonce: Vec<u8>,
     pub count: u32,
-    /// The count's eight digits as written.
+    /// The eight digits of the count, as the client wrote them.
     pub written_count: Vec<u8>,
 }
 
 impl DigestCredentials {
-    /// `None`: another scheme, or a malformed field.
+    /// Reads the field. Returns `None` if the field is malformed or of another scheme.
     pub fn read(field: &[u8]) -> Option<DigestCredentials> {
         let (scheme, rest) = field.split_at(field.iter().position(|byte| *byte == b' ')?);
         if !scheme.eq_ignore_ascii_case(b"digest") {
@@ -78,7 +78,7 @@ fn quality(take: &mut impl FnMut(&str) -> Option<Vec<u8>>) -> Option<Quality> {
     })
 }
 
-/// The names in lower case, each once, with their unquoted values.
+/// Returns the parameters: lower-case names, none repeated, with their unquoted values.
 fn parameters(mut rest: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     loop {
@@ -102,7 +102,7 @@ fn parameters(mut rest: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     }
 }
 
-/// A token or a quoted string, and the text behind it.
+/// Splits a token or a quoted string off the text. Returns the value and the rest of the text.
 fn value(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let Some(quoted) = text.strip_prefix(b"\"") else {
         let ends = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();

@@ -1,5 +1,5 @@
-//! Nonces. Each carries its creation time and a mark that only this process can make. The used
-//! counts of a nonce are kept, so an overheard proof is useless.
+//! Makes and checks nonces. Each nonce carries its creation time and a mark that only this process
+//! can make. The used counts of a nonce are kept, so an overheard proof is useless.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -9,24 +9,25 @@ use std::time::{Duration, Instant};
 
 use super::field::DigestCredentials;
 
-/// The most nonces whose counts are kept. Beyond it, the older half becomes stale.
+/// The largest number of nonces whose counts are kept. When there are more, the older half of the
+/// nonces becomes stale.
 const KEPT: usize = 16 * 1024;
-/// How many counts of a nonce may arrive out of order, because requests of several connections
-/// overtake each other.
+/// By how much a count may be lower than the highest one. Counts arrive out of order because
+/// requests of several connections overtake each other.
 const WINDOW: u32 = 32;
 /// How long a nonce for one request is valid.
 const ONCE: Duration = Duration::from_secs(60);
-/// The client gets the next nonce when its own expires within this time.
+/// The client gets the next nonce when its present nonce expires within this time.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Microseconds since the server's start, a number, and the mark of both.
+/// The length of a nonce: microseconds since the server's start, a serial number, and the mark.
 const BYTES: usize = 8 + 4 + MARK;
 const MARK: usize = 16;
 
-/// A place's rules for nonces.
+/// The rules for nonces at the requested place.
 #[derive(Debug, Clone, Copy)]
 pub struct Use {
-    /// `None`: for ever. Zero: for one request.
+    /// How long a nonce is valid. `None`: for ever. Zero: for one request.
     pub life: Option<Duration>,
     pub counted: bool,
 }
@@ -34,7 +35,7 @@ pub struct Use {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NonceState {
     Fresh,
-    /// Valid, but the client should get the next nonce.
+    /// The nonce is valid, but the client should get the next nonce.
     Ending,
     Stale,
 }
@@ -48,8 +49,8 @@ pub struct Nonces {
     floor: Cell<Duration>,
 }
 
-/// The highest counts of a nonce, with the requests that used them: one request may be checked
-/// several times.
+/// The highest counts of a nonce, with the requests that used these counts. One request may be
+/// checked several times.
 #[derive(Default)]
 struct Counts {
     made: Duration,
@@ -93,8 +94,8 @@ impl Nonces {
         mac.finalize().into_bytes()[..MARK].try_into().ok()
     }
 
-    /// Checks the nonce of a correct proof. `request` is the number of the request; 0 stands for a
-    /// request within another, which shares its count.
+    /// Checks the nonce of a correct proof. `request` is the number of the request. The number 0
+    /// stands for a subrequest, which shares the count of its main request.
     pub fn check(
         &self,
         given: &DigestCredentials,
@@ -118,7 +119,7 @@ impl Nonces {
         }
     }
 
-    /// Returns false if another request has used this count.
+    /// Notes that this request uses the count. Returns false if another request has used the count.
     fn count(&self, given: &DigestCredentials, made: Duration, request: u64, once: bool) -> bool {
         // The older form has no counts.
         let Some(quality) = given.quality.as_ref().filter(|_| !once) else {
@@ -147,7 +148,8 @@ impl Nonces {
         true
     }
 
-    /// A forgotten nonce must not be accepted again, so it is stale from now on.
+    /// Forgets the older half of the nonces. They become stale, because they must not be accepted
+    /// again.
     fn forget_older_half(&self, used: &mut HashMap<Vec<u8>, Counts>) {
         let mut times: Vec<Duration> = used.values().map(|counts| counts.made).collect();
         times.sort_unstable();
@@ -156,7 +158,8 @@ impl Nonces {
         used.retain(|_, counts| counts.made >= floor);
     }
 
-    /// The creation time. `None`: the nonce is not ours, or not for this realm.
+    /// Returns the creation time. Returns `None` if another process or another realm made the
+    /// nonce.
     fn time_of(&self, nonce: &[u8], realm: &str) -> Option<Duration> {
         let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
         if nonce.len() != 2 * BYTES {
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_taken_once_and_may_overtake_one_another() {
+    fn a_count_is_accepted_once_and_counts_may_arrive_out_of_order() {
         let nonces = Nonces::default();
         let nonce = nonces.make("r");
         for (request, count, expected) in [
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_is_known_by_its_mark_its_realm_and_its_age() {
+    fn a_nonce_with_a_wrong_mark_realm_or_age_is_stale() {
         let nonces = Nonces::default();
         let nonce = nonces.make("r");
         let check =
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_of_one_request_is_good_for_that_one() {
+    fn a_nonce_for_one_request_is_stale_for_the_next_request() {
         let nonces = Nonces::default();
         let nonce = nonces.make("r");
         let once = Use {
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_stale() {
+    fn a_forgotten_nonce_is_stale() {
         let nonces = Nonces::default();
         let first = nonces.made_at(Duration::from_micros(1), "r");
         assert_eq!(

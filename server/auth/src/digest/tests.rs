@@ -1,8 +1,8 @@
-//! The examples of RFC 7616 section 3.9.1, and malformed fields.
+//! Tests the examples of RFC 7616 section 3.9.1, and malformed fields.
 
 use super::*;
 
-/// `Mufasa`, `Circle of Life`.
+/// A user file with the user `Mufasa` and the password `Circle of Life`.
 const EXAMPLE: &str =
     "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", uri=\"/dir/index.html\", \
     algorithm=%, nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", nc=00000001, \
@@ -30,7 +30,7 @@ fn listed(folder: &std::path::Path) -> std::rc::Rc<UserList> {
 }
 
 #[test]
-fn proofs_of_the_standard_are_right_and_nothing_else_is() {
+fn the_standards_proofs_are_accepted_and_changed_proofs_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let listed = listed(folder.path());
     let all = [DigestAlgorithm::Sha256, DigestAlgorithm::Md5];
@@ -89,7 +89,7 @@ fn proofs_of_the_standard_are_right_and_nothing_else_is() {
 }
 
 #[test]
-fn fields_are_read_strictly() {
+fn malformed_fields_are_refused() {
     let good = "username=\"a\\\"b\", realm=\"r\", nonce=\"n\", uri=\"/\", response=\"x\", qop=auth, nc=0000000a, cnonce=\"c\"";
     let read = |text: &str| DigestCredentials::read(format!("Digest {text}").as_bytes());
     let given = read(good).expect("right");

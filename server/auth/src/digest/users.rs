@@ -1,5 +1,6 @@
-//! User files of `htdigest`, with `user:realm:hash` on each line. A file is read whole, off the
-//! event loop, and kept until it changes. The length of a hash tells its algorithm.
+//! Reads the user files of `htdigest`. Each line is `user:realm:hash`, and the length of the hash
+//! tells its algorithm. A file is read outside the event loop, and its content is kept until the
+//! file changes.
 
 use crate::passwords;
 use mehari_config::DigestAlgorithm;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The longest file in bytes.
 const LONGEST: u64 = 16 << 20;
-/// How long a change of the file may go unnoticed.
+/// The longest time until a change of the file is noticed.
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -26,12 +27,13 @@ struct UserFile {
     listed: Rc<UserList>,
 }
 
-/// The users of a file. `None`: the file cannot be read.
+/// The users of a file, with their hashes. `None` if the file cannot be read.
 #[derive(Default)]
 pub struct UserList(Option<HashMap<Vec<u8>, Vec<String>>>);
 
 impl Users {
-    /// The users as of at most a second ago. `None`: the file must be read.
+    /// Returns the users that the file had at most a second ago. Returns `None` if the file must be
+    /// read.
     pub fn known(&self, file: &Path) -> Option<Rc<UserList>> {
         let mut files = self.files.borrow_mut();
         let known = files.get_mut(file)?;
@@ -92,9 +94,9 @@ impl UserList {
         self.0.is_some()
     }
 
-    /// The hash of user, realm and password.
+    /// Returns the hash of user, realm and password.
     pub fn secret(&self, user: &[u8], realm: &str, kind: DigestAlgorithm) -> Option<&str> {
-        // A user name has no colon; otherwise it would be another user's name and realm.
+        // A name with a colon could be another user's name and realm.
         if user.contains(&b':') {
             return None;
         }

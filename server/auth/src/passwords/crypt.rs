@@ -1,5 +1,5 @@
-//! crypt(3): DES, MD5, SHA-256, SHA-512, bcrypt and yescrypt, as the system's library implements
-//! them.
+//! Calls crypt(3) of the system's library, which implements DES, MD5, SHA-256, SHA-512, bcrypt and
+//! yescrypt.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, CStr, CString};
@@ -18,15 +18,16 @@ extern "C" {
     ) -> *mut c_char;
 }
 
-/// The password in the format of `setting`. `None`: the format is unknown.
+/// Hashes the password in the format and with the salt of `setting`. Returns `None` if the format
+/// is unknown.
 pub fn crypt(password: &[u8], setting: &str) -> Option<String> {
     let password = CString::new(password).ok()?;
     let setting = CString::new(setting).ok()?;
     let mut scratch = Box::new(Scratch([0; 32 * 1024]));
     let size = std::mem::size_of::<Scratch>() as c_int;
     // SAFETY: both strings end with NUL and live through the call. The scratch has the size and
-    // alignment that crypt(3) needs and is used by this call only, so threads may call this
-    // function.
+    // alignment that crypt(3) needs and belongs to this call alone, so several threads may call
+    // this function.
     let made = unsafe { crypt_rn(password.as_ptr(), setting.as_ptr(), &mut *scratch, size) };
     if made.is_null() {
         return None;

@@ -1,5 +1,5 @@
-//! User and group files, as `htpasswd` and editors write them. Read off the front's thread, except
-//! group files, which are few.
+//! Reads user and group files as `htpasswd` and editors write them. User files are read outside the
+//! front's thread. Group files are few, so the front's thread reads them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,7 +10,8 @@ use std::path::Path;
 const LONGEST: u64 = 64 << 20;
 const LONGEST_GROUPS: u64 = 1 << 20;
 
-/// Opens a regular file only. A .htaccess could also name a pipe or a device, which may block.
+/// Opens the file if it is a regular file. A .htaccess could also name a pipe or a device, and
+/// reading a pipe or a device may block.
 ///
 /// # Errors
 ///
@@ -28,7 +29,7 @@ pub fn plain(file: &Path) -> io::Result<File> {
     }
 }
 
-/// The text behind `user:`.
+/// Returns the text behind `user:` in the file, or `None` if the file does not list the user.
 pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
     let lines = BufReader::new(plain(file)?.take(LONGEST));
     for line in lines.split(b'\n') {
@@ -46,7 +47,7 @@ pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// Whether the file lists the user in the group.
+/// Returns whether the file lists the user in the group.
 pub fn is_member(file: &Path, user: &[u8], group: &str) -> bool {
     let mut text = Vec::new();
     let read = plain(file).and_then(|file| file.take(LONGEST_GROUPS).read_to_end(&mut text));
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_plain_file_keeps_nobody_waiting() {
+    fn a_pipe_in_place_of_a_group_file_does_not_block() {
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);

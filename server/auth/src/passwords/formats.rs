@@ -1,5 +1,5 @@
-//! The password formats of user files. apr1 and {SHA} are implemented here, because crypt(3) lacks
-//! them.
+//! Checks passwords in the formats of user files. This module implements apr1 and {SHA}, because
+//! crypt(3) lacks these formats.
 
 use super::crypt;
 use base64::Engine;
@@ -10,7 +10,8 @@ use subtle::ConstantTimeEq;
 /// The password that is checked for unknown users. No text matches it.
 pub const NOBODY: &str = "$apr1$nobody..$.....................";
 
-/// Whether the password matches. The check is as slow as the format demands.
+/// Returns whether the password matches the hash `known`. The check is as slow as the format
+/// demands.
 pub fn matches(known: &str, password: &[u8]) -> bool {
     if let Some(encoded) = known.strip_prefix("{SHA}") {
         let digest = Sha1::digest(password);
@@ -30,7 +31,7 @@ pub fn matches(known: &str, password: &[u8]) -> bool {
     crypt::crypt(password, known).is_some_and(|own| is_same(own.as_bytes(), known.as_bytes()))
 }
 
-/// Compares in constant time.
+/// Compares two byte strings in a time that does not depend on their contents.
 pub fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_of_htpasswd_is_read() {
+    fn a_password_matches_in_every_format_of_htpasswd() {
         // Made by `htpasswd -nb` with -m, -B, -s, -d, -2 and -5 for the same password.
         for known in [
             "$apr1$NqkTvRE0$/STroNqJjSB1yzS6wWw.B.",

@@ -1,7 +1,7 @@
 //! A socket that is registered with the reactor only when it has to wait.
 //!
 //! The request of a new connection has usually arrived when the connection is accepted, and its
-//! response fits into the socket's buffer. Such a connection is never registered.
+//! response fits into the socket's buffer. Such a connection needs no registration.
 
 use super::Stream;
 use crate::readiness::send_unpaced;
@@ -36,7 +36,7 @@ impl Watched for UnixStream {
 pub enum LazyRegistered<S> {
     Not(OwnedFd),
     Watched(S),
-    /// The registration failed.
+    /// The registration failed and the socket is closed.
     Lost,
 }
 
@@ -45,7 +45,7 @@ impl<S: Watched> LazyRegistered<S> {
         LazyRegistered::Not(socket)
     }
 
-    /// Registers the socket unless it is registered.
+    /// Returns the registered socket. Registers the socket first if needed.
     fn registered(&mut self) -> io::Result<Pin<&mut S>> {
         if let LazyRegistered::Not(_) = self {
             if let LazyRegistered::Not(socket) = std::mem::replace(self, LazyRegistered::Lost) {
@@ -58,7 +58,7 @@ impl<S: Watched> LazyRegistered<S> {
         }
     }
 
-    /// Tries a call on an unregistered socket. `None`: the call would have to wait.
+    /// Makes a call on an unregistered socket. Returns `None` if the call would have to wait.
     fn try_unregistered<T>(
         &self,
         mut call: impl FnMut(&OwnedFd) -> rustix::io::Result<T>,
@@ -131,7 +131,7 @@ impl<S: Watched> AsyncWrite for LazyRegistered<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(())) // a socket holds nothing back
+        Poll::Ready(Ok(())) // a socket has no buffer of ours to flush
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 impl Stream for TlsStream<TcpStream> {
-    /// Returns false: file bytes must be encrypted, so the server must read them.
+    /// Returns false: the server must read a file's bytes in order to encrypt them.
     fn sends_files(&self) -> bool {
         false
     }
@@ -29,8 +29,8 @@ impl Stream for TlsStream<TcpStream> {
         self.get_ref().0.reset_when_closed();
     }
 
-    /// Sends close_notify, by which the client can tell the end of a response from a cut
-    /// connection. It is sent once without waiting, so a client that does not read causes no delay.
+    /// Sends close_notify. It lets the client tell the end of a response from a cut connection. The
+    /// message is tried once without waiting, so a client that does not read causes no delay.
     fn send_close_notify(&mut self, cx: &mut Context<'_>) {
         let _ = Pin::new(self).poll_shutdown(cx);
     }

@@ -1,5 +1,5 @@
-//! From a fresh connection to an encrypted one: ClientHello, choice of certificate, handshake,
-//! within a time limit.
+//! Turns a new connection into an encrypted connection within a time limit: reads the ClientHello,
+//! chooses the certificate, makes the handshake.
 
 use super::session::Session;
 use crate::deadline::ConnectionGuard;
@@ -18,15 +18,15 @@ use tokio_rustls::LazyConfigAcceptor;
 /// The first byte of a TLS connection: a record with a handshake message.
 const HANDSHAKE: u8 = 22;
 
-/// Why there is no TLS connection.
+/// The reason why there is no TLS session.
 pub enum Refusal {
-    /// The client does not use TLS; the front can send it an error page.
+    /// The client does not use TLS. The front can send an error page on this socket.
     Plain(TcpStream),
     /// The handshake failed or took too long. `None`: the client closed or reset the connection.
     Failed(Option<String>),
 }
 
-/// Makes a TLS session on a new connection. `greeting` returns the TLS configuration and the
+/// Makes a TLS session on a new connection. `settings_of` returns the TLS configuration and the
 /// settings for the name that the client sent.
 ///
 /// # Errors
@@ -52,14 +52,15 @@ pub async fn accept(
     Ok((stream, session))
 }
 
-/// Peeks at the first byte. `None`: the client has closed.
+/// Peeks at the first byte. Returns `None` if the client has closed the connection.
 async fn first_byte(socket: &TcpStream) -> io::Result<Option<u8>> {
     let mut byte = [0];
     let count = socket.peek(&mut byte).await?;
     Ok((count > 0).then_some(byte[0]))
 }
 
-/// Runs one step of the handshake. Any interrupt ends the step, because no request can be lost yet.
+/// Runs one step of the handshake. Every interrupt ends the step, because no request can be lost
+/// yet.
 async fn before_deadline<T>(
     guard: &ConnectionGuard,
     work: impl Future<Output = T>,

@@ -1,4 +1,4 @@
-//! The server's certificates and keys: reading, checking, choosing.
+//! Reads, checks and chooses the server's certificates and keys.
 
 use super::hosts::Trouble;
 use mehari_config::{CertificateFiles, TlsSettings};
@@ -30,7 +30,7 @@ impl Certificates {
         let mut keys = Vec::new();
         for files in &settings.certificates {
             let mut key = pair(files, &chain, provider)?;
-            // An OCSP response is about one certificate: the first.
+            // The configured OCSP response belongs to the first certificate.
             if keys.is_empty() {
                 key.ocsp.clone_from(&staple);
             }
@@ -41,7 +41,7 @@ impl Certificates {
 }
 
 impl ResolvesServerCert for Certificates {
-    /// The first certificate whose key has a signature scheme of the client.
+    /// Returns the first certificate whose key has a signature scheme that the client accepts.
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let schemes = hello.signature_schemes();
         let fits = |key: &&Arc<CertifiedKey>| key.key.choose_scheme(schemes).is_some();
@@ -109,7 +109,7 @@ fn read_key(directive: &'static str, file: &Path) -> Result<PrivateKeyDer<'stati
 fn read_staple(file: &Path) -> Result<Vec<u8>, Trouble> {
     let failed = |reason: String| Trouble::file("SSLStaplingFile", file, reason);
     let bytes = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
-    // OCSPResponse is a SEQUENCE. 64 KiB is far more than any response.
+    // An OCSPResponse is an ASN.1 SEQUENCE (0x30). No real response is longer than 64 KiB.
     if bytes.first() == Some(&0x30) && bytes.len() <= 65_536 {
         Ok(bytes)
     } else {

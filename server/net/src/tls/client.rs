@@ -1,4 +1,4 @@
-//! Verification of clients' certificates: authorities and revocation lists.
+//! Verifies clients' certificates with the configured authorities and revocation lists.
 
 use super::config::read_certificates;
 use super::hosts::Trouble;
@@ -12,7 +12,7 @@ use rustls::RootCertStore;
 use std::path::Path;
 use std::sync::Arc;
 
-/// `None`: no certificate is requested.
+/// Makes the verifier. Returns `None` if clients are not asked for certificates.
 pub fn verifier(
     settings: &TlsSettings,
     provider: Arc<CryptoProvider>,

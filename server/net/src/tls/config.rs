@@ -10,12 +10,12 @@ use rustls::server::ProducesTickets;
 use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 use std::sync::Arc;
 
-/// The one cryptography library.
+/// Returns the cryptography library that all TLS code of Mehari uses.
 pub fn provider() -> CryptoProvider {
     aws_lc_rs::default_provider()
 }
 
-/// Keys for session tickets. The library replaces them every few hours.
+/// Makes the keys for session tickets. The library replaces the keys every few hours.
 pub fn tickets(settings: &TlsSettings) -> Result<Option<Arc<dyn ProducesTickets>>, Trouble> {
     if settings.tickets == Some(false) {
         return Ok(None);
@@ -62,7 +62,7 @@ fn versions(wanted: &[TlsVersion]) -> Vec<&'static SupportedProtocolVersion> {
         TlsVersion::Tls12 => &rustls::version::TLS12,
         TlsVersion::Tls13 => &rustls::version::TLS13,
     };
-    // The best first.
+    // The newest version comes first.
     wanted.iter().rev().map(of).collect()
 }
 

@@ -1,4 +1,5 @@
-//! The TLS settings of a site, by the name that a client requests.
+//! Keeps the TLS settings of a site's hosts. The front asks for the settings of the host that a
+//! client names.
 
 use super::config;
 use mehari_config::{ClientCertificates, Site, TlsSettings};
@@ -42,51 +43,51 @@ impl Trouble {
     }
 }
 
-/// The TLS settings of hosts that agree about them.
-struct Greeting {
+/// The TLS settings that several hosts share.
+struct SharedTls {
     settings: Arc<TlsSettings>,
     config: Arc<ServerConfig>,
     tickets: Option<Arc<dyn ProducesTickets>>,
 }
 
 pub struct Hosts {
-    greetings: Vec<Greeting>,
-    /// By host number: the index of its greeting.
+    shared: Vec<SharedTls>,
+    /// The index into `shared` for each host number.
     places: Vec<usize>,
 }
 
 impl Hosts {
-    /// Reads every file. `before`: the previous settings. Their tickets stay valid where nothing
-    /// about clients' certificates can have changed.
+    /// Reads the TLS files of all hosts. `before` holds the previous settings. Their tickets stay
+    /// valid for hosts that ask for no client certificate before and after.
     ///
     /// # Errors
     ///
     /// The first file that cannot be used.
     pub fn load(site: &Site, before: Option<&Hosts>) -> Result<Hosts, Trouble> {
         let mut hosts = Hosts {
-            greetings: Vec::new(),
+            shared: Vec::new(),
             places: Vec::new(),
         };
         for host in site.all_hosts() {
             let place = if host.tls.certificates.is_empty() {
-                // Otherwise the first host with a certificate is used.
+                // A host without a certificate uses the first host's settings.
                 0
             } else {
                 hosts.place_for(&host.tls, before)?
             };
             hosts.places.push(place);
         }
-        if hosts.greetings.is_empty() {
+        if hosts.shared.is_empty() {
             Err(Trouble::NoCertificate)
         } else {
             Ok(hosts)
         }
     }
 
-    /// The problems of this site's TLS files.
+    /// Returns the problems of this site's TLS files.
     pub fn problems(site: &Site) -> Vec<Trouble> {
         let mut hosts = Hosts {
-            greetings: Vec::new(),
+            shared: Vec::new(),
             places: Vec::new(),
         };
         let with_own = site.all_hosts().map(|host| &host.tls);
@@ -106,31 +107,32 @@ impl Hosts {
         settings: &TlsSettings,
         before: Option<&Hosts>,
     ) -> Result<usize, Trouble> {
-        let known = |greeting: &Greeting| *greeting.settings == *settings;
-        if let Some(place) = self.greetings.iter().position(known) {
+        let known = |shared: &SharedTls| *shared.settings == *settings;
+        if let Some(place) = self.shared.iter().position(known) {
             return Ok(place);
         }
         let tickets = match before.and_then(|before| before.tickets(settings)) {
             Some(tickets) => Some(tickets),
             None => config::tickets(settings)?,
         };
-        self.greetings.push(Greeting {
+        self.shared.push(SharedTls {
             config: config::build(settings, tickets.clone())?,
             settings: Arc::new(settings.clone()),
             tickets,
         });
-        Ok(self.greetings.len() - 1)
+        Ok(self.shared.len() - 1)
     }
 
-    /// The ticket keys for a certificate. A ticket vouches for its client, so where clients send
-    /// certificates no ticket outlives its configuration.
+    /// Returns the ticket keys to keep for hosts with these settings. A ticket also stands for a
+    /// verified client certificate. Where clients send certificates, tickets therefore end with the
+    /// configuration.
     fn tickets(&self, settings: &TlsSettings) -> Option<Arc<dyn ProducesTickets>> {
-        let is_same = |greeting: &&Greeting| {
-            greeting.settings.certificates == settings.certificates
-                && greeting.settings.tickets == settings.tickets
+        let is_same = |shared: &&SharedTls| {
+            shared.settings.certificates == settings.certificates
+                && shared.settings.tickets == settings.tickets
         };
         let asks_nobody = |settings: &TlsSettings| settings.clients() == ClientCertificates::None;
-        let same = self.greetings.iter().find(is_same)?;
+        let same = self.shared.iter().find(is_same)?;
         if asks_nobody(settings) && asks_nobody(&same.settings) {
             same.tickets.clone()
         } else {
@@ -138,10 +140,10 @@ impl Hosts {
         }
     }
 
-    /// The settings of the host with this number.
+    /// Returns the settings of the host with this number.
     pub fn settings_of(&self, host: u32) -> (Arc<ServerConfig>, Arc<TlsSettings>) {
         let place = self.places.get(host as usize).copied().unwrap_or(0);
-        let greeting = &self.greetings[place];
-        (greeting.config.clone(), greeting.settings.clone())
+        let shared = &self.shared[place];
+        (shared.config.clone(), shared.settings.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! The facts of an established TLS connection, made once, for programs and logs.
+//! The facts of an established TLS connection. They are made once and serve programs and logs.
 
 use super::variables;
 use mehari_config::TlsSettings;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct Session {
-    /// The requested name (SNI).
+    /// The host name that the client requested (SNI).
     pub name: Option<String>,
     pub version: &'static str,
     /// OpenSSL's name of the cipher.
@@ -19,7 +19,7 @@ pub struct Session {
     pub bits: u16,
     pub resumed: bool,
     pub http2: bool,
-    /// The client's certificate and its chain. They were verified.
+    /// The client's certificate and its chain, both verified.
     pub client: Vec<CertificateDer<'static>>,
     /// The settings under which the client was accepted.
     pub settings: Arc<TlsSettings>,
@@ -48,8 +48,8 @@ impl Session {
         }
     }
 
-    /// Makes mod_ssl's SSL_* variables of StdEnvVars from the certificate. Called once per
-    /// connection.
+    /// Returns the SSL_* variables that mod_ssl's `StdEnvVars` gives, made from the certificates.
+    /// Called once per connection.
     pub fn variables(&self) -> impl Iterator<Item = Field<'_>> {
         let all = self.variables.get_or_init(|| variables::of(self));
         all.iter()
@@ -74,7 +74,7 @@ impl Lookup for Session {
         match name {
             "HTTPS" => Some("on"),
             "SSL_TLS_SNI" => self.name.as_deref(),
-            // The common variables need no certificate.
+            // The frequently used variables need no certificate.
             "SSL_PROTOCOL" => Some(self.version),
             "SSL_CIPHER" => Some(&self.cipher),
             _ => {
@@ -86,8 +86,8 @@ impl Lookup for Session {
     }
 }
 
-/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is ECDHE-RSA-AES128-GCM-SHA256. Names of TLS 1.3 stay as
-/// they are.
+/// Converts a registered cipher name to OpenSSL's name: `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`
+/// becomes ECDHE-RSA-AES128-GCM-SHA256. Names of TLS 1.3 stay as they are.
 fn openssl_name(registered: &str) -> String {
     if let Some(name) = registered.strip_prefix("TLS13_") {
         return format!("TLS_{name}");

@@ -1,5 +1,6 @@
 //! Warns about certificates that are expired, not valid yet, or about to expire, at the start and
-//! at each reload. They are used all the same, because some clients accept an expired certificate.
+//! at each reload. The server uses these certificates all the same, because some clients accept an
+//! expired certificate.
 
 use super::certificate::read_certificates;
 use mehari_config::Site;
@@ -7,11 +8,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// A certificate that expires within this time gets a warning. Automatic renewals happen a month
-/// before.
+/// A certificate that expires within this time gets a warning. Automatic renewal replaces a
+/// certificate about a month before it expires.
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
-/// A line for each certificate outside of its validity. Unreadable files are reported elsewhere.
+/// Returns a line for each certificate that deserves a warning. Unreadable files are reported
+/// elsewhere.
 pub fn warnings(site: &Site) -> Vec<String> {
     let mut files: Vec<&Path> = site
         .all_hosts()

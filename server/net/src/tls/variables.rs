@@ -1,5 +1,5 @@
-//! The variables of mod_ssl (its documentation, "Environment Variables") for the connection and the
-//! client's certificate.
+//! Makes the variables of mod_ssl (its documentation, "Environment Variables") for the connection
+//! and the client's certificate.
 
 use super::session::Session;
 use rustls::pki_types::CertificateDer;
@@ -10,7 +10,7 @@ use x509_parser::prelude::FromDer;
 use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Name;
 
-/// Parts of a distinguished name: mod_ssl's word and the object identifier.
+/// The parts of a distinguished name: mod_ssl's word and the object identifier of each part.
 const PARTS: [(&str, &str); 14] = [
     ("CN", "2.5.4.3"),
     ("SN", "2.5.4.4"),
@@ -61,7 +61,7 @@ pub fn of(session: &Session) -> Vec<(String, String)> {
     all.0
 }
 
-/// The certificate in PEM, as ExportCertData gives it to programs.
+/// Returns the certificate in PEM, as mod_ssl's `ExportCertData` gives the certificate to programs.
 pub fn pem(certificate: &CertificateDer<'_>) -> String {
     use base64::Engine;
     let text = base64::engine::general_purpose::STANDARD.encode(certificate);
@@ -125,7 +125,8 @@ impl Variables {
         }
     }
 
-    /// The whole name as in RFC 2253, last part first, and each part by itself.
+    /// Adds a variable with the whole name as in RFC 2253, last part first, and a variable for each
+    /// part.
     fn name(&mut self, variable: &str, name: &X509Name<'_>) {
         let mut parts: Vec<String> = Vec::new();
         let mut counts = [0; PARTS.len()];
@@ -161,7 +162,7 @@ impl Variables {
     }
 }
 
-/// Escapes as RFC 2253 section 2.4 demands.
+/// Escapes a value as RFC 2253 section 2.4 demands.
 fn escaped(value: &str) -> String {
     let mut text = String::new();
     let last = value.chars().count().saturating_sub(1);
@@ -177,7 +178,7 @@ fn escaped(value: &str) -> String {
     text
 }
 
-/// `Nov 21 23:36:29 2026 GMT`
+/// Formats a time as `Nov 21 23:36:29 2026 GMT`.
 fn time(time: &ASN1Time) -> String {
     let time = time.to_datetime();
     let month = time.month().to_string();

@@ -1,4 +1,5 @@
-//! Apache's combined format: `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`.
+//! Writes lines in Apache's combined format: `%h %l %u %t "%r" %>s %b "%{Referer}i"
+//! "%{User-Agent}i"`.
 
 use super::AccessEntry;
 use crate::escape::{decimal, log_item, status};
@@ -25,7 +26,8 @@ pub fn write(line: &mut Vec<u8>, entry: &AccessEntry<'_>, time: &[u8]) {
     line.push(b'\n');
 }
 
-/// Appends `%r`. A request without a request line is `-`. An HTTP/0.9 request has no protocol.
+/// Appends the value of `%r`: `-` for a request without a request line, and no protocol for a
+/// request of HTTP/0.9.
 pub fn request_line(line: &mut Vec<u8>, entry: &AccessEntry<'_>) {
     if entry.method.is_empty() {
         line.push(b'-');

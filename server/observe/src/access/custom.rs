@@ -1,4 +1,5 @@
-//! A line in a site's own `LogFormat`. Foreign bytes are escaped as in the combined format.
+//! Writes lines in a site's own `LogFormat`. Bytes from clients are escaped as in the combined
+//! format.
 
 use super::{combined, AccessEntry, Ending};
 use crate::clock::{self, Clock, Style};
@@ -134,7 +135,7 @@ fn path(target: &[u8]) -> &[u8] {
     &target[..end.unwrap_or(target.len())]
 }
 
-/// The query with its `?`.
+/// Returns the query with its `?`.
 fn query(target: &[u8]) -> &[u8] {
     &target[path(target).len()..]
 }

@@ -1,7 +1,8 @@
-//! One JSON object per line. A client's bytes are always inside a string, so that a client cannot
-//! forge a field.
+//! Writes one JSON object per line. A client's bytes are always inside a string, so a client cannot
+//! forge a member of the object.
 //!
-//! A byte outside UTF-8 becomes the four characters `\xhh`. Every line is therefore valid JSON.
+//! A byte that is not part of valid UTF-8 becomes the four characters `\xhh`. Every line is
+//! therefore valid JSON.
 
 use super::AccessEntry;
 use crate::escape::{decimal, json_string};

@@ -22,7 +22,7 @@ fn own_line(format: &str, entry: &AccessEntry<'_>) -> String {
 }
 
 #[test]
-fn own_formats_write_what_apache_writes() {
+fn a_log_format_gives_the_same_line_as_apache() {
     let environment = [("NAME", "value"), ("RULED", "by none")];
     let environment = environment.map(|(name, value)| (name.to_string(), value.to_string()));
     let variables = ["by one", "by another"].map(|value| (b"RULED".to_vec(), value.into()));
@@ -126,7 +126,7 @@ fn json_line(entry: &AccessEntry<'_>) -> serde_json::Value {
 }
 
 #[test]
-fn combined_line_reads_as_apaches() {
+fn combined_line_equals_apaches_line() {
     assert_eq!(
         combined_line(&entry()),
         "127.0.0.1 - - [21/Nov/2026:20:25:01 +0000] \"GET /hello.pl?a=1 HTTP/1.1\" 200 2326 \
@@ -135,7 +135,7 @@ fn combined_line_reads_as_apaches() {
 }
 
 #[test]
-fn combined_line_shows_what_is_missing_as_apache_does() {
+fn combined_line_shows_missing_values_as_apache_does() {
     let bare = AccessEntry {
         user: Some(b""),
         method: b"",

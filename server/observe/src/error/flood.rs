@@ -1,8 +1,8 @@
-//! Keeps a repeated message from filling the log. A few of them are written each second, the others
-//! are counted.
+//! Keeps a repeated message from filling the log. The first few copies within a second are written,
+//! and the other copies are counted.
 //!
-//! The count becomes a line when the second is over. The spool's thread writes this line even if no
-//! further message arrives.
+//! When the second is over, the count is written as one line. The spool's thread writes this line
+//! even if no further message arrives.
 
 use super::{prefix, word, Origin};
 use crate::clock::{Clock, Style};
@@ -16,13 +16,13 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often one message is written within [`WINDOW`].
+/// How many copies of one message are written within [`WINDOW`].
 pub const LIMIT: u64 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Distinct messages that are counted within a window. Further messages are written without a
-/// limit.
+/// The largest number of distinct messages that are counted within a window. Further messages are
+/// written without a limit.
 const MOST: usize = 256;
-/// Bytes of a message that its summary shows.
+/// The number of a message's bytes that its summary shows.
 const SHOWN: usize = 200;
 
 pub struct Guard {
@@ -34,7 +34,7 @@ pub struct Guard {
 struct FloodState {
     seen: HashMap<u64, Repetition>,
     keys: HashMap<String, Instant>,
-    /// Messages of the spool's thread about the log itself.
+    /// The messages that the spool's thread has about the log itself.
     notes: Vec<String>,
 }
 
@@ -45,7 +45,8 @@ struct Repetition {
     shown: Vec<u8>,
 }
 
-/// Starts a spool that writes at once, and also writes the guard's summaries when they are due.
+/// Starts a spool that writes messages at once. The spool also writes the guard's summaries when
+/// they are due.
 pub fn guarded(guard: &Arc<Guard>, sink: Sink) -> io::Result<Spool> {
     let (late, notes) = (guard.clone(), guard.clone());
     let on_stderr = matches!(sink, Sink::Stderr);
@@ -72,7 +73,7 @@ impl Guard {
         }
     }
 
-    /// Counts the message. False: the message came too often within the last second.
+    /// Counts the message. Returns false if the message came too often within the last second.
     pub fn admits(&self, level: LogLevel, message: &[u8], now: Instant) -> bool {
         let mut hasher = DefaultHasher::new();
         (level as u8, message).hash(&mut hasher);
@@ -102,14 +103,14 @@ impl Guard {
         seen.count <= LIMIT
     }
 
-    /// Ends every window, so that all summaries are due now. The server calls this at its end.
+    /// Ends all windows, so that all summaries are due now. The server calls this when it ends.
     pub fn end_windows(&self) {
         for seen in self.lock().seen.values_mut() {
             seen.since = seen.since.checked_sub(WINDOW).unwrap_or(seen.since);
         }
     }
 
-    /// True once within `pause` for each key.
+    /// Returns true once within `pause` for each key.
     pub fn is_due(&self, key: &str, pause: Duration, now: Instant) -> bool {
         let mut state = self.lock();
         let due = state.keys.get(key).is_none_or(|last| now >= *last + pause);

@@ -3,7 +3,7 @@
 use super::{ErrorLog, Origin, LONGEST};
 use mehari_config::LogLevel;
 
-/// Collects bytes, logs each line as soon as it is whole, and holds one line at most.
+/// Collects bytes and logs each line as soon as it is complete. At most one line is held.
 pub struct Lines {
     log: ErrorLog,
     level: LogLevel,
@@ -24,7 +24,7 @@ impl Lines {
         }
     }
 
-    /// Sets the origin of the lines from now on.
+    /// Sets the origin of all later lines.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }
@@ -39,7 +39,7 @@ impl Lines {
         self.add(bytes);
     }
 
-    /// Logs a last line without a newline.
+    /// Logs the last line if it lacks a newline.
     pub fn finish(&mut self) {
         if !self.part.is_empty() {
             self.log.log_bytes(self.level, self.origin, &self.part);

@@ -13,7 +13,7 @@ fn written(folder: &tempfile::TempDir, log: &ErrorLog) -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
-/// The line without its time.
+/// Returns the line without its time.
 fn after_time(line: &str) -> &str {
     line.split_once("] ").expect("a time in brackets").1
 }
@@ -56,7 +56,7 @@ fn messages_below_the_level_are_not_written() {
 }
 
 #[test]
-fn a_flood_of_one_message_is_summarised_and_others_pass() {
+fn a_repeated_message_is_summarised_and_other_messages_are_written() {
     let (folder, log) = open(LogLevel::Info);
     for _ in 0..1000 {
         log.warn("the same again");
@@ -91,7 +91,7 @@ fn summarised(folder: &tempfile::TempDir, log: &ErrorLog) -> Vec<String> {
 }
 
 #[test]
-fn a_flush_says_what_was_counted_so_far() {
+fn a_flush_writes_the_counts_of_repeated_messages() {
     let (folder, log) = open(LogLevel::Info);
     for _ in 0..flood::LIMIT + 5 {
         log.warn("again");
@@ -105,7 +105,7 @@ fn a_flush_says_what_was_counted_so_far() {
 }
 
 #[test]
-fn a_warning_once_a_while_is_written_once() {
+fn log_at_most_every_writes_a_warning_once_within_the_pause() {
     let (folder, log) = open(LogLevel::Info);
     let hour = Duration::from_secs(3600);
     assert!(log.log_at_most_every(hour, "clients", LogLevel::Warn, "MaxClients reached"));
@@ -125,7 +125,7 @@ fn an_overlong_message_is_cut() {
 }
 
 #[test]
-fn program_output_becomes_lines_however_it_arrives() {
+fn program_output_becomes_whole_lines_however_it_is_split() {
     let (folder, log) = open(LogLevel::Info);
     let origin = Origin {
         pid: Some(77),

@@ -7,7 +7,7 @@ fn quiet() -> Complaint {
     Arc::new(|_| {})
 }
 
-/// Makes a pipe in place of a disk: as slow as its reader.
+/// Makes a pipe in place of a disk. The pipe is as slow as its reader.
 fn fifo(folder: &std::path::Path) -> std::path::PathBuf {
     let path = folder.join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
@@ -16,7 +16,7 @@ fn fifo(folder: &std::path::Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_stuck_disk_costs_lines_but_neither_time_nor_memory() {
+fn a_stuck_disk_loses_lines_but_blocks_no_caller_and_bounds_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = fifo(folder.path());
     // The reader opens the pipe for reading and writing, so that opening does not wait for a
@@ -105,7 +105,7 @@ fn a_failing_disk_is_reported_with_its_reason() {
 }
 
 #[test]
-fn dropping_the_spool_writes_what_it_holds() {
+fn dropping_the_spool_writes_all_waiting_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log");
     let sink = Sink::open(&LogTarget::File(path.clone())).expect("opens");

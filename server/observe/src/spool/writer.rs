@@ -4,7 +4,7 @@ use super::{Complaint, Late, Shared, Sink, Sleep, SpoolState, CHUNK, SLACK};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Empty chunks kept for the next burst.
+/// The number of empty chunks kept for later lines.
 const KEEP: usize = 4;
 const COMPLAIN_EVERY: Duration = Duration::from_secs(1);
 
@@ -14,18 +14,18 @@ pub struct Writer {
     patience: Duration,
     late: Option<Box<dyn Late>>,
     complaint: Complaint,
-    /// Lines lost since the last complaint, and the reason.
+    /// The number of lines lost since the last complaint. The next field holds the reason.
     lost: u64,
     why: String,
     complained: Option<Instant>,
-    /// The last write ended inside a line.
+    /// Whether the last write ended inside a line.
     torn: bool,
 }
 
-/// The part that the writer takes out of the lock at a time.
+/// The work that the writer takes under one lock.
 struct Load {
     bytes: Vec<u8>,
-    /// The count of appends up to the end of `bytes`; `None` while further bytes wait.
+    /// The number of lines appended up to the end of `bytes`. `None` while further bytes wait.
     covers: Option<u64>,
     dropped: u64,
     reopen: bool,
@@ -99,8 +99,8 @@ impl Writer {
         }
     }
 
-    /// Waits for a full chunk, for the end of `patience` with a started chunk, or for a caller's
-    /// request.
+    /// Waits for a full chunk, for a caller's request, or until a started chunk is older than
+    /// `patience`.
     fn wait_for_work(&self) -> MutexGuard<'_, SpoolState> {
         let mut state = self.shared.lock();
         let mut since = None;
