@@ -19,7 +19,8 @@ const PROBE: &str = r#"sub probe { no strict 'refs'; no warnings;
   my @here = stat '.'; my @script = stat $ENV{SCRIPT_FILENAME} =~ s{/[^/]*$}{}r;
   join '|', "@names", "@env", "@signals", $code, umask, $here[1] == $script[1] ? 'home' : 'away', map({ defined $_ ? length $_ : 'undef' } $/, $\, $,, $"), $;, $|,
     scalar @ARGV, "@INC[0..1]" =~ /left/ ? 'lib' : '', @is{qw(SigBlk)}, 1e300 + 1.1, POSIX->can('setlocale') ? POSIX::setlocale(0) // '' : 'C', $_ // '', $0 =~ /left/ ? 'renamed' : '',
-    defined &left_sub ? 'sub' : '', $INC{'left.pm'} // '', tell(STDIN), select, alarm 0;
+    defined &left_sub ? 'sub' : '', $INC{'left.pm'} // '', tell(STDIN), select, alarm 0,
+    $~, $^, $=, $:, length $^L, (localtime 0)[2], "@Left::ISA", defined &UNIVERSAL::left, defined &CORE::GLOBAL::sleep, $? , Left->can('left_method') ? 'inherits' : '';
 }
 "#;
 
@@ -75,7 +76,7 @@ const DEEDS: &[&str] = &[
     "our @kept_code = map { my $n = $_; sub { $n } } 1 .. 200;",
     "eval 'sub n_made { 42 } 1' or die; print n_made();",
     "local $@; eval { die { left => 1 } }; our $left_error = $@;",
-    "tie our %left_tied, 'Tied'; sub Tied::TIEHASH { bless [] } sub Tied::FETCH { 'tied' } print $left_tied{x};",
+    "tie our %left_tied, 'Tied'; sub Tied::TIEHASH { bless [], 'Tied' } sub Tied::FETCH { 'tied' } print $left_tied{x};",
     "my $text = 'ab' x 20_000; our $kept_count = () = $text =~ /(a)(b)/g;",
     "my $deep; $deep = sub { no warnings; $_[0] && $deep->($_[0] - 1) }; $deep->(3_000);",
     "our $left_string = 'x' x 3_000_000; substr $left_string, 5, 5, 'y' x 100;",
@@ -88,6 +89,33 @@ const DEEDS: &[&str] = &[
     "*CORE::GLOBAL::time = sub { 0 }; our $n_time = 1;",
     "require overload; overload::constant(integer => sub { $_[1] });",
     "undef &probe_left; delete $main::{left_alias}; our $left_glob = \\*main::STDOUT;",
+    "format LEFT_FORMAT =\n@<<<\n$main::left_formatted\n.\nour $left_formatted = 'x';",
+    "$~ = 'LEFT'; $^ = 'LEFT_TOP'; $= = 10; $^L = 'x'; $: = '-'; $^A = 'left';",
+    "$! = 5; $? = 256; $@ = 'left'; $^T = 0;",
+    "tie our $left_scalar_tied, 'TiedScalar'; sub TiedScalar::TIESCALAR { bless [], 'TiedScalar' } sub TiedScalar::FETCH { our $n_fetched++ } print $left_scalar_tied;",
+    "use overload; BEGIN { overload::constant(float => sub { our $n_float++; $_[1] }) } print 1.5;",
+    "require POSIX; POSIX::sigaction(12, POSIX::SigAction->new(sub { our $left_caught++ })); POSIX::raise(12); print our $left_caught;",
+    "local $SIG{ALRM} = sub { our $left_alarm = 1 }; alarm 50;",
+    "my $id = shmget 0, 4096, 0600; shmwrite $id, 'left', 0, 4; shmread $id, my $read, 0, 4; print $read; shmctl $id, 0, 0;",
+    "require POSIX; POSIX::dup2(1, 2);",
+    "require POSIX; POSIX::dup2(0, 40);",
+    "require POSIX; POSIX::close($_) for 3 .. 60;",
+    "$ENV{TZ} = 'Asia/Tokyo'; require POSIX; POSIX::tzset(); print +(localtime 0)[2];",
+    "sub AUTOLOAD { our $AUTOLOAD; my $left = $AUTOLOAD; no strict 'refs'; *$AUTOLOAD = sub { $left }; goto &$AUTOLOAD } print left_autoloaded();",
+    "require Scalar::Util; our $left_strong = {}; our $left_weak = $left_strong; Scalar::Util::weaken($left_weak); undef $left_strong; print defined $left_weak ? 1 : 0;",
+    "@Left::ISA = ('Kept'); sub Kept::left_method { 'inherited' } print Left->left_method; @Left::ISA = ();",
+    "require mro; mro::set_mro('Left', 'c3'); print mro::get_mro('Left');",
+    "sub UNIVERSAL::left { 'everywhere' } print main->left;",
+    "BEGIN { *CORE::GLOBAL::sleep = sub { our $left_slept = 1 } } print sleep 5;",
+    "use constant LEFT_CONSTANT => 42; { no warnings; *LEFT_CONSTANT = sub () { 43 } } print &LEFT_CONSTANT;",
+    "sub left_prototype ($$) { 1 } require Scalar::Util; &Scalar::Util::set_prototype(\\&left_prototype, '&'); print prototype 'left_prototype';",
+    "our $left_searched = 'a b'; study $left_searched; $left_searched =~ /a/g; print pos $left_searched;",
+    "use lib '/left/lib';",
+    "BEGIN { $^H{left} = 1 } use sort 'stable'; our @left_stable = sort { lc $a cmp lc $b } qw(b A a B); print @left_stable;",
+    "open our $left_memory, '>', \\our $left_buffer; print $left_memory 'x' x 100;",
+    "keys our %left_buckets = 5_000; our @left_times = times; print scalar @left_times;",
+    "our $left_until_end = bless [], 'LeftUntilEnd'; sub LeftUntilEnd::DESTROY { print STDOUT 'destroyed' }",
+    "chroot '.';",
 ];
 
 struct Dice(u64);
