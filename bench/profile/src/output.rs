@@ -1,10 +1,12 @@
 //! Profiles as text, as a page, and in the formats of other tools.
 
+mod firefox;
 mod html;
 mod pprof;
 mod text;
 mod tree;
 
+pub use firefox::firefox;
 pub use html::html;
 pub use pprof::pprof;
 pub use text::text;

@@ -66,3 +66,20 @@ fn name_with_markup_stays_text_in_the_page() {
     assert!(page.contains("\\u003cimg src=x"), "{page}");
     assert!(page.contains("default-src 'none'"), "{page}");
 }
+
+#[test]
+fn formats_of_other_tools_have_every_sample() {
+    let profile = sampled("deep.pl");
+    let json = output::firefox(&profile).expect("JSON");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let samples = &json["threads"][0]["samples"];
+    let stacks = samples["stack"].as_array().expect("a column");
+    assert_eq!(stacks.len(), profile.observations.len());
+    let packed = output::pprof(&profile).expect("bytes");
+    assert_eq!(packed[..2], [0x1f, 0x8b], "gzip");
+    let mut plain = Vec::new();
+    let mut decoder = flate2::read::GzDecoder::new(&packed[..]);
+    std::io::Read::read_to_end(&mut decoder, &mut plain).expect("gzip");
+    let has = |text: &[u8]| plain.windows(text.len()).any(|part| part == text);
+    assert!(has("main::größe".as_bytes()) && has(b"nanoseconds"));
+}

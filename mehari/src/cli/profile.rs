@@ -39,7 +39,8 @@ pub struct ProfileOptions {
     /// Samples a second of each process.
     #[arg(long, value_name = "HZ", default_value = "99", value_parser = rate)]
     rate: f64,
-    /// Write this file: a page with a flame graph (.html), pprof's format (.pb.gz) or text (.txt).
+    /// Write this file: a page with a flame graph (.html), pprof's format (.pb.gz), the Firefox
+    /// Profiler's (.json) or text (.txt).
     #[arg(short, long, value_name = "FILE", value_parser = profile_file)]
     output: Option<ProfileFile>,
     /// Print the call tree.
@@ -112,6 +113,7 @@ fn give(options: &ProfileOptions, profile: &Profile) -> Result<(), String> {
         ProfileFormat::Text => Ok(report(options, profile).into_bytes()),
         ProfileFormat::Page => Ok(output::html(profile).into_bytes()),
         ProfileFormat::Pprof => output::pprof(profile),
+        ProfileFormat::Firefox => output::firefox(profile),
     };
     let written = bytes.and_then(|bytes| std::fs::write(&file.path, bytes));
     written.map_err(|error| format!("{}: {error}", file.path.display()))?;
@@ -142,11 +144,13 @@ enum ProfileFormat {
     Text,
     Page,
     Pprof,
+    Firefox,
 }
 
 const FORMATS: &[(&str, ProfileFormat)] = &[
     (".html", ProfileFormat::Page),
     (".pb.gz", ProfileFormat::Pprof),
+    (".json", ProfileFormat::Firefox),
     (".txt", ProfileFormat::Text),
 ];
 

@@ -10,9 +10,9 @@ use std::io::{self, Write};
 
 /// A message in protobuf's encoding.
 #[derive(Default)]
-struct Message(Vec<u8>);
+struct ProtobufMessage(Vec<u8>);
 
-impl Message {
+impl ProtobufMessage {
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
@@ -33,7 +33,7 @@ impl Message {
     }
 
     fn numbers(&mut self, field: u64, values: impl IntoIterator<Item = u64>) {
-        let mut packed = Message::default();
+        let mut packed = ProtobufMessage::default();
         values.into_iter().for_each(|value| packed.varint(value));
         self.bytes(field, &packed.0);
     }
@@ -65,14 +65,14 @@ impl Texts {
 pub fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
     let mut texts = Texts::default();
     texts.number("");
-    let mut out = Message::default();
+    let mut out = ProtobufMessage::default();
     for kind in ["samples", "cpu", "wall"] {
         let unit = if kind == "samples" {
             "count"
         } else {
             "nanoseconds"
         };
-        let mut value = Message::default();
+        let mut value = ProtobufMessage::default();
         value.number(1, texts.number(kind));
         value.number(2, texts.number(unit));
         out.bytes(1, &value.0);
@@ -86,7 +86,7 @@ pub fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
             FrameKind::Perl | FrameKind::Wait => frame.name.clone(),
             kind => format!("{} ({})", frame.name, kind.word()),
         };
-        let mut function = Message::default();
+        let mut function = ProtobufMessage::default();
         function.number(1, number);
         function.number(2, texts.number(&name));
         function.number(4, texts.number(&frame.file));
@@ -102,8 +102,8 @@ pub fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-fn sample(profile: &Profile, stack: u32, cpu: u64, wall: u64) -> Message {
-    let mut sample = Message::default();
+fn sample(profile: &Profile, stack: u32, cpu: u64, wall: u64) -> ProtobufMessage {
+    let mut sample = ProtobufMessage::default();
     let leaf_first = profile.stacks[stack as usize].iter().rev();
     sample.numbers(1, leaf_first.map(|&frame| u64::from(frame) + 1));
     let cpu_time = cpu as f64 * profile.cpu_weight() * 1e9;
@@ -113,8 +113,8 @@ fn sample(profile: &Profile, stack: u32, cpu: u64, wall: u64) -> Message {
 }
 
 /// A frame: here each has a function of its own.
-fn location(number: u64, line: u32) -> Message {
-    let (mut at, mut location) = (Message::default(), Message::default());
+fn location(number: u64, line: u32) -> ProtobufMessage {
+    let (mut at, mut location) = (ProtobufMessage::default(), ProtobufMessage::default());
     at.number(1, number);
     at.number(2, u64::from(line));
     location.number(1, number);
