@@ -61,27 +61,27 @@ pub struct NeighbourFile<'a> {
 }
 
 /// What a candidate is.
-pub enum Kind {
+pub enum CandidateKind {
     Variant(Box<Variant>),
     /// A type map, which replaces the folder's files.
     Map,
 }
 
 /// Describes a candidate. `None`: a suffix is unknown, or the file has no type.
-pub fn describe(file: &NeighbourFile<'_>, settings: &Settings) -> Option<Kind> {
+pub fn describe(file: &NeighbourFile<'_>, settings: &Settings) -> Option<CandidateKind> {
     let (_, found) = stat(file.path).filter(|(_, found)| is_file(found))?;
     let meaning = NameMeaning::of(file.name, settings);
     if !meaning.is_known || !names_in_order(file.asked, &meaning.unknown) {
         return None;
     }
     if matches!(file.handler, Some(Handler::TypeMap)) {
-        return Some(Kind::Map);
+        return Some(CandidateKind::Map);
     }
     let is_handled = file
         .handler
         .is_some_and(|handler| *handler != Handler::File);
     let bare = match &meaning.media_type {
-        Some(TYPE_MAP) => return Some(Kind::Map),
+        Some(TYPE_MAP) => return Some(CandidateKind::Map),
         Some(known) => known,
         None if is_handled => PROGRAM,
         None => return None,
@@ -102,7 +102,7 @@ pub fn describe(file: &NeighbourFile<'_>, settings: &Settings) -> Option<Kind> {
     if let Some(charset) = meaning.charset {
         variant.charset = charset.to_ascii_lowercase();
     }
-    Some(Kind::Variant(Box::new(variant)))
+    Some(CandidateKind::Variant(Box::new(variant)))
 }
 
 /// Whether the requested name has these parts, in this order.

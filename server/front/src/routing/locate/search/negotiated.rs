@@ -3,7 +3,7 @@
 use super::{Search, NOT_FOUND};
 use crate::routing::links::may_follow;
 use crate::routing::mapping::map;
-use crate::routing::variants::{self, Kind, NeighbourFile, Variants};
+use crate::routing::variants::{self, CandidateKind, NeighbourFile, Variants};
 use crate::routing::{program, Route, RouteOutcome};
 use mehari_config::Settings;
 use mehari_http::path::Path;
@@ -50,13 +50,13 @@ impl Search<'_> {
                 handler: program::configured(&settings, &file),
             };
             match variants::describe(&candidate, &settings) {
-                Some(Kind::Variant(variant)) => {
+                Some(CandidateKind::Variant(variant)) => {
                     if settings.is_guarded() && !settings.guards_as(of) {
                         found.guarded.push(name.clone());
                     }
                     found.all.push(*variant);
                 }
-                Some(Kind::Map) => {
+                Some(CandidateKind::Map) => {
                     let of_map = variants::of_map(&file)?;
                     return Ok(Some(Variants {
                         is_map: false,
