@@ -62,7 +62,7 @@ fn readme_runs_as_printed() {
 fn picture_of_the_readme_is_what_the_commands_print() {
     let mut blocks = block::blocks(&read("README.md"));
     blocks.push(block::picture(&read("docs/terminal.svg")));
-    if let Err(problem) = Session::run("docs/terminal.svg", &blocks) {
+    if let Err(problem) = Session::run(&blocks) {
         panic!("{problem}");
     }
 }
@@ -105,7 +105,7 @@ fn run_pages(start: &str) {
         if !packages.is_empty() && !needs::packages(&packages) {
             continue;
         }
-        if let Err(problem) = Session::run(&page, &block::blocks(&text)) {
+        if let Err(problem) = Session::run(&block::blocks(&text)) {
             wrong.push(format!("{page}, {problem}"));
         }
     }

@@ -23,7 +23,6 @@ const LIMIT: &str = "60";
 const MARK: char = '\u{1}';
 
 pub struct Session {
-    page: String,
     home: tempfile::TempDir,
     /// The folder in which the next command runs.
     here: PathBuf,
@@ -35,8 +34,8 @@ pub struct Session {
 
 impl Session {
     /// Runs a page. The problem says on which line, what was shown, and what came.
-    pub fn run(page: &str, blocks: &[Block]) -> Result<(), String> {
-        let mut session = Session::new(page);
+    pub fn run(blocks: &[Block]) -> Result<(), String> {
+        let mut session = Session::new();
         for block in blocks {
             session
                 .block(block)
@@ -45,7 +44,7 @@ impl Session {
         session.end_servers()
     }
 
-    fn new(page: &str) -> Session {
+    fn new() -> Session {
         let home = tempfile::Builder::new()
             .prefix("mehari-page-")
             .tempdir()
@@ -59,7 +58,6 @@ impl Session {
             .iter()
             .map(|listener| listener.local_addr().expect("it is bound").port());
         Session {
-            page: page.to_owned(),
             here: home.path().to_owned(),
             home,
             status: 0,
@@ -245,7 +243,6 @@ impl Session {
                 "PATH",
                 format!("{}/.bin:{path}:/usr/sbin:/sbin", home.display()),
             )
-            .env("MEHARI_PAGE", &self.page)
             .env("LC_ALL", "C.UTF-8")
             .current_dir(home)
     }
