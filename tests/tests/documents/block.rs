@@ -17,7 +17,7 @@
 
 /// What is to be done with a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum BlockKind {
     Console { figures: bool },
     Server { beside: bool },
     File(String),
@@ -29,7 +29,7 @@ pub enum Kind {
 pub struct Block {
     /// The line of the fence, from 1.
     pub line: usize,
-    pub kind: Kind,
+    pub kind: BlockKind,
     pub text: String,
 }
 
@@ -53,7 +53,7 @@ pub fn picture(svg: &str) -> Block {
     });
     Block {
         line: 1,
-        kind: Kind::Console { figures: true },
+        kind: BlockKind::Console { figures: true },
         text: lines.collect(),
     }
 }
@@ -83,26 +83,26 @@ pub fn problems(page: &str, text: &str) -> Vec<String> {
     found
 }
 
-fn kind(words: &str) -> Result<Kind, String> {
+fn kind(words: &str) -> Result<BlockKind, String> {
     let (language, rest) = words.split_once(' ').unwrap_or((words, ""));
     if let Some(reason) = rest.strip_prefix("illustration: ") {
         let words = reason.split_whitespace().count();
         return if words >= 3 {
-            Ok(Kind::Illustration)
+            Ok(BlockKind::Illustration)
         } else {
             Err(format!("`{reason}` is no reason: say why it cannot run"))
         };
     }
     if let Some(name) = rest.strip_prefix("file=") {
-        return Ok(Kind::File(name.to_owned()));
+        return Ok(BlockKind::File(name.to_owned()));
     }
     match (language, rest) {
-        ("console", "") => Ok(Kind::Console { figures: false }),
-        ("console", "figures") => Ok(Kind::Console { figures: true }),
-        ("console", "server") => Ok(Kind::Server { beside: false }),
-        ("console", "second server") => Ok(Kind::Server { beside: true }),
-        ("apache", "") => Ok(Kind::Configuration),
-        ("perl", "") => Ok(Kind::Perl),
+        ("console", "") => Ok(BlockKind::Console { figures: false }),
+        ("console", "figures") => Ok(BlockKind::Console { figures: true }),
+        ("console", "server") => Ok(BlockKind::Server { beside: false }),
+        ("console", "second server") => Ok(BlockKind::Server { beside: true }),
+        ("apache", "") => Ok(BlockKind::Configuration),
+        ("perl", "") => Ok(BlockKind::Perl),
         _ => Err(format!(
             "`{words}` says nothing of how to test the block (tests/tests/documents/block.rs)"
         )),
@@ -167,7 +167,7 @@ fn hidden_blocks_and_needs_are_read() {
         "<!-- needs: curl jq -->\n<!-- perl file=a.pl\nprint 1;\n-->\n\n```console\n$ ls\n```\n";
     assert_eq!(needs(page), ["curl", "jq"]);
     let found = blocks(page);
-    assert_eq!(found[0].kind, Kind::File("a.pl".into()));
+    assert_eq!(found[0].kind, BlockKind::File("a.pl".into()));
     assert_eq!(found[0].text, "print 1;\n");
-    assert_eq!(found[1].kind, Kind::Console { figures: false });
+    assert_eq!(found[1].kind, BlockKind::Console { figures: false });
 }

@@ -1,6 +1,6 @@
 //! Runs the blocks of one page, as a reader would type them, in a folder that is the reader's home.
 
-use super::block::{Block, Kind};
+use super::block::{Block, BlockKind};
 use super::expected::{is_shown, without_figures};
 use super::transcript::{commands, differs, is_printed, lines, replace_numbers, INTERRUPT};
 use mehari_harness::binary::{mehari, workspace};
@@ -68,16 +68,16 @@ impl Session {
 
     fn block(&mut self, block: &Block) -> Result<(), String> {
         match &block.kind {
-            Kind::Console { figures } => self.console(&block.text, *figures),
-            Kind::Server { beside } => {
+            BlockKind::Console { figures } => self.console(&block.text, *figures),
+            BlockKind::Server { beside } => {
                 if !beside {
                     self.end_servers()?;
                 }
                 self.serve(&block.text)
             }
-            Kind::File(name) => self.write(name, &block.text),
-            Kind::Perl => self.compile(&block.text),
-            Kind::Configuration | Kind::Illustration => Ok(()),
+            BlockKind::File(name) => self.write(name, &block.text),
+            BlockKind::Perl => self.compile(&block.text),
+            BlockKind::Configuration | BlockKind::Illustration => Ok(()),
         }
     }
 
