@@ -13,7 +13,7 @@ fn random() -> Random {
 }
 
 #[test]
-fn parsers_bear_broken_input() {
+fn parsers_survive_malformed_input() {
     let mut random = random();
     for target in targets::ALL {
         if let Err(input) = target.run(Duration::from_millis(400), &mut random) {
@@ -24,7 +24,7 @@ fn parsers_bear_broken_input() {
 }
 
 #[test]
-fn server_bears_broken_clients() {
+fn the_server_survives_malformed_clients() {
     if let Err((why, input)) = live::run(Duration::from_secs(3), &mut random()) {
         panic!("{why}: {}", corpus::keep("live", &input).display());
     }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_are_read_whatever_their_case_and_quotes() {
+    fn directives_are_read_in_any_case_and_with_quotes() {
         let seconds = |number| Some(Duration::from_secs(number));
         let rows: [(&str, Control); 9] = [
             (

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_comes_back_as_it_was() {
+    fn a_decoded_page_equals_the_encoded_page() {
         let file = encode(b"key", &page());
         let (back, read) = decode(&file, 7).expect("a page");
         assert_eq!(back, b"key");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_no_page() {
+    fn a_damaged_file_is_refused() {
         let file = encode(b"key", &page());
         for length in 0..file.len() {
             assert!(decode(&file[..length], 1).is_none(), "{length}");

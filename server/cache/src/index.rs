@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_what_is_there_and_lets_the_oldest_go() {
+    fn the_index_finds_keys_and_drops_the_least_recently_used() {
         let mut index = Index::default();
         index.put(b"a", filed("a1", 100));
         index.put(b"a", filed("a2", 100));

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ages_from_fresh_to_gone() {
+    fn a_page_ages_from_fresh_to_useless() {
         let page = page();
         let rows = [
             (0, "", Freshness::Fresh),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_304_changes_its_header_but_not_what_is_said_of_its_bytes() {
+    fn a_304_changes_the_header_except_fields_about_the_body() {
         let lines = page().update_header(b"x: 2\r\nContent-Type: text/html\r\nExpires: later\r\n");
         let expected = "ETag: \"a\"\r\nContent-Type: text/plain\r\nx: 2\r\nExpires: later\r\n";
         assert_eq!(String::from_utf8_lossy(&lines), expected);

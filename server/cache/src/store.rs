@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_vary_stand_side_by_side() {
+    fn variants_of_a_page_are_stored_together() {
         let store = Store::default();
         store.bound(1 << 20);
         let (de, en): ([Field; 1], [Field; 1]) = ([(b"l", b"de")], [(b"L", b"en")]);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_sent_counts_against_the_bound() {
+    fn request_fields_in_vary_count_towards_the_limit() {
         let store = Store::default();
         store.bound(100_000);
         for number in 0..100 {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_longest_ago_gives_way() {
+    fn the_least_recently_used_page_is_dropped() {
         let store = Store::default();
         store.bound(10_000);
         static BODY: [u8; 1000] = [0; 1000];
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_with_more_behind_them_are_found() {
+    fn keys_of_finds_keys_with_a_suffix() {
         let store = Store::default();
         store.bound(10_000);
         for key in [&b"a"[..], b"a\0x", b"a\0", b"ab", b"a\x01", b"b\0x"] {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_known_for_a_while() {
+    fn a_refused_key_is_remembered_for_a_while() {
         let store = Store::default();
         store.bound(10_000);
         let now = SystemTime::now();

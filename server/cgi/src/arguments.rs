@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_from_an_indexed_query_only() {
+    fn only_an_indexed_query_has_words() {
         let cases: [(&str, &[&str]); 9] = [
             ("", &[]),
             ("a=b", &[]),

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_attribute_has_a_name_and_a_place() {
+    fn every_attribute_has_a_name_and_an_index() {
         for number in 0..COUNT as u8 {
             assert!(NAMES
                 .iter()

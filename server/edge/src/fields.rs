@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_in_any_case_and_replaced() {
+    fn names_are_found_and_replaced_in_any_case() {
         let mut fields = Fields::default();
         fields.push(b"Accept", b"text/html");
         fields.push(b"X-One", b"1");

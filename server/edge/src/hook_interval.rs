@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_instructions_are_looked_at_seldom_and_slow_ones_often() {
+    fn the_hook_runs_seldom_for_quick_instructions_and_often_for_slow_instructions() {
         let mut pace = Pace::new(Tempo::new(100));
         assert_eq!(pace.charge(100), 100);
         pace.last = Some(Instant::now() - SLICE * 2);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_is_over_after_its_time() {
+    fn a_slice_ends_after_its_time() {
         let mut pace = Pace::new(Tempo::new(1));
         pace.charge(1);
         assert!(!pace.is_over());

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_come_back_and_half_a_pair_does_not() {
+    fn pairs_are_read_back_and_half_a_pair_is_refused() {
         let mut bytes = Vec::new();
         let long = vec![b'v'; 70_000];
         push_pair(b"SHORT", b"", &mut bytes);

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_longer_than_a_record_is_several_and_an_end() {
+    fn a_long_stream_becomes_several_records_and_an_end() {
         let mut bytes = Vec::new();
         push_stream(PARAMS, &vec![b'x'; 200_000], &mut bytes);
         let (mut at, mut lengths) = (0, Vec::new());
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_records_of_an_answer_to_our_request_are_taken() {
+    fn is_answer_holds_only_for_records_of_our_request() {
         const MANAGEMENT: [u8; 3] = [9, 10, 11];
         let is_answer = |kind, id: u16| {
             let [high, low] = id.to_be_bytes();

@@ -38,7 +38,7 @@ fn furnish(root: &Path) {
 type Change = fn(&Path);
 
 #[test]
-fn validity_ends_with_what_it_depends_on() {
+fn a_change_of_a_dependency_invalidates_the_route() {
     let cases: [(&str, &str, Change); 15] = [
         ("written", "deep/real/file", |root| {
             fs::write(root.join("deep/real/file"), "TEXT").expect("written")
@@ -109,7 +109,7 @@ fn validity_ends_with_what_it_depends_on() {
 }
 
 #[test]
-fn file_written_by_another_name_is_invalidated() {
+fn a_file_written_through_a_hard_link_is_invalidated() {
     let folder = tempfile::tempdir().expect("a folder");
     let elsewhere = tempfile::tempdir().expect("another");
     furnish(folder.path());
@@ -139,7 +139,7 @@ fn neighbours_do_not_invalidate_each_other() {
 
 /// The end of a folder that a process holds open causes no event, so its place is checked.
 #[test]
-fn folder_that_is_made_again_is_watched_again() {
+fn a_recreated_folder_is_watched_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("place");
     fs::create_dir(&place).expect("a folder");
@@ -158,7 +158,7 @@ fn folder_that_is_made_again_is_watched_again() {
 }
 
 #[test]
-fn clearing_invalidates_all_and_paths_that_lead_nowhere_take_no_room() {
+fn clearing_invalidates_all_and_missing_paths_take_no_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     furnish(folder.path());
     let watcher = watcher();
@@ -185,7 +185,7 @@ fn clearing_invalidates_all_and_paths_that_lead_nowhere_take_no_room() {
 
 /// One folder with far more files than there are kept routes.
 #[test]
-fn names_that_no_route_stands_on_are_forgotten() {
+fn names_without_a_dependent_route_are_forgotten() {
     let folder = tempfile::tempdir().expect("a folder");
     furnish(folder.path());
     let watcher = watcher();
@@ -204,7 +204,7 @@ fn names_that_no_route_stands_on_are_forgotten() {
 }
 
 #[test]
-fn one_file_stands_on_itself_and_its_way_alone() {
+fn a_single_file_depends_only_on_itself_and_its_path() {
     let changes: [(&str, bool, Change); 9] = [
         ("written", true, |root| {
             fs::write(root.join("deep/real/file"), "TEXT").expect("written")
@@ -255,7 +255,7 @@ fn one_file_stands_on_itself_and_its_way_alone() {
 }
 
 #[test]
-fn what_others_can_change_is_not_believed() {
+fn a_file_of_proc_is_not_watched() {
     let watcher = watcher();
     let recorder = DependencyRecorder::new(&watcher);
     assert!(recorder.stat(b"/proc/self/status").is_some());

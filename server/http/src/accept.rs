@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_follow_the_field() {
+    fn each_coding_has_the_weight_that_the_field_gives() {
         let cases = [
             ("gzip", "gzip", 1000),
             ("x-gzip", "gzip", 1000),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_what_the_client_prefers_among_what_is_offered() {
+    fn best_returns_the_clients_favourite_of_the_offered_codings() {
         let cases = [
             ("gzip, br", Some(Coding::Brotli)),
             ("gzip, zstd", Some(Coding::Gzip)),

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_cut_merged_and_refused() {
+    fn ranges_are_bounded_merged_or_refused() {
         type Spans = &'static [(u64, u64)];
         let cases: [(&str, Option<Spans>); 19] = [
             ("bytes=0-0", Some(&[(0, 0)])),

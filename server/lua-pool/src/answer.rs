@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_printed_head_is_told_from_a_page() {
+    fn a_printed_head_is_distinguished_from_a_page() {
         for (text, is_head) in [
             ("Content-Type: text/plain\r\n\r\nx", true),
             ("Status: 404\nX-A: b\n\n", true),

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_records_are_read_back() {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes, 7);
         let long = vec![b'x'; 150_000];
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_record_is_an_error_and_no_record_an_end() {
+    fn half_a_record_is_an_error_and_no_record_is_the_end() {
         assert!(read(&mut &b""[..]).expect("an end").is_none());
         for bytes in [
             &b"\x01"[..],

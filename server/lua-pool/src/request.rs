@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_body_arrive() {
+    fn a_request_has_its_variables_and_body() {
         let long = vec![b'v'; 200];
         let mut pairs = b"\x0b\x05SCRIPT_NAME/x.lu\x14\x02HTTP_ACCEPT_LANGUAGEen".to_vec();
         pairs.extend_from_slice(b"\x04\x80\0\0\xc8LONG");

@@ -22,7 +22,7 @@ pub fn schedule(process: u32) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_process_and_what_it_starts_wait_for_their_turn() {
+    fn a_process_and_its_children_get_the_batch_policy() {
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()

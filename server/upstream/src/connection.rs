@@ -1,6 +1,6 @@
 //! A connection to a back end: its socket, bytes read ahead, and its timer.
 
-use crate::trust::Greeting;
+use crate::trust::BackEndTls;
 use crate::{Fault, Socket};
 use bytes::BufMut;
 use mehari_config::BackEndAddress;
@@ -151,12 +151,12 @@ pub struct Connecting(Pin<Box<dyn Future<Output = Result<Connection, Fault>>>>);
 impl Connecting {
     pub fn new(
         address: BackEndAddress,
-        greeting: Result<Option<Greeting>, Fault>,
+        tls: Result<Option<BackEndTls>, Fault>,
         limit: Duration,
     ) -> Connecting {
         Connecting(Box::pin(async move {
-            let greeting = greeting?;
-            let socket = Socket::connect(&address, greeting.as_ref());
+            let tls = tls?;
+            let socket = Socket::connect(&address, tls.as_ref());
             match tokio::time::timeout(limit, socket).await {
                 Ok(socket) => socket.map(Connection::new),
                 Err(_) => Err(Fault::ConnectTimedOut),

@@ -87,8 +87,8 @@ fn judge(group: &Rc<Group>, member: &Member, health: &HealthCheck, verdict: Resu
 async fn probe(member: &Member, health: &HealthCheck) -> Result<(), String> {
     let settings = member.settings();
     let address = member.address.borrow().clone();
-    let greeting = member.greeting().map_err(|fault| fault.to_string())?;
-    let mut socket = Socket::connect(&address, greeting.as_ref())
+    let tls = member.tls().map_err(|fault| fault.to_string())?;
+    let mut socket = Socket::connect(&address, tls.as_ref())
         .await
         .map_err(|error| error.to_string())?;
     if health.uri.is_empty() || settings.speech != Speech::Http {

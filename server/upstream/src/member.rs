@@ -1,7 +1,7 @@
 //! One back end: its limits, its recent failures, and its idle connections.
 
 use crate::connection::Connection;
-use crate::trust::{Greeting, Trust};
+use crate::trust::{BackEndTls, Trust};
 use crate::Fault;
 use mehari_config::{BackEnd, BackEndAddress, Standing};
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ pub struct Member {
     /// The real address. That of a program's socket is not in the configuration.
     pub(crate) address: RefCell<BackEndAddress>,
     /// Its TLS settings.
-    greeting: RefCell<Option<Greeting>>,
+    tls: RefCell<Option<BackEndTls>>,
     pub(crate) in_flight: Cell<usize>,
     idle: RefCell<Vec<Connection>>,
     /// Failures since the last response.
@@ -55,7 +55,7 @@ impl Member {
             name,
             address: RefCell::new(settings.address.clone()),
             settings: RefCell::new(Rc::new(settings)),
-            greeting: RefCell::default(),
+            tls: RefCell::default(),
             in_flight: Cell::new(0),
             idle: RefCell::default(),
             failures: Cell::new(0),
@@ -79,10 +79,10 @@ impl Member {
 
     /// The TLS settings for a connection. `None`: clear text, which an `https://` member never
     /// uses.
-    pub(crate) fn greeting(&self) -> Result<Option<Greeting>, Fault> {
-        match &*self.greeting.borrow() {
+    pub(crate) fn tls(&self) -> Result<Option<BackEndTls>, Fault> {
+        match &*self.tls.borrow() {
             None if self.settings.borrow().secure => Err(Fault::Untrusted("nothing says by whom")),
-            greeting => Ok(greeting.clone()),
+            tls => Ok(tls.clone()),
         }
     }
 
@@ -93,9 +93,8 @@ impl Member {
         }
         // The certificate of an old connection may no longer be trusted.
         self.close_idle();
-        let greeting = trust.as_ref();
-        self.greeting
-            .replace(greeting.and_then(|trust| trust.greeting(&settings)));
+        let tls = trust.as_ref();
+        self.tls.replace(tls.and_then(|trust| trust.tls(&settings)));
     }
 
     /// Takes a new configuration of the same back end and keeps its state.
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_fail_together_are_one_failure_and_pauses_grow_up_to_the_limit() {
+    fn simultaneous_failures_count_once_and_pauses_grow_up_to_the_limit() {
         let member = member(|settings| settings.retry = Duration::from_millis(300));
         let mut pauses = Vec::new();
         for _ in 0..4 {
@@ -266,14 +265,14 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_is_always_to_be_tried_is_never_left_alone() {
+    fn a_member_with_retry_zero_is_never_avoided() {
         let member = member(|settings| settings.retry = Duration::ZERO);
         assert_eq!(member.note_failure(), None);
         assert!(member.is_up(Instant::now()));
     }
 
     #[test]
-    fn only_one_request_finds_out_whether_a_member_is_back() {
+    fn only_one_request_tests_a_failed_member() {
         let member = member(|_| {});
         member.note_failure();
         member.down_until.set(Instant::now());
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_was_unwell_from_the_start_starts_slowly() {
+    fn a_member_that_was_unwell_at_first_starts_slowly() {
         let member = member(|settings| settings.slow_start = Duration::from_secs(10));
         member.unwell.set(true);
         member.note_health();
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_came_back_gets_its_share_little_by_little() {
+    fn a_returned_member_gets_its_share_gradually() {
         let member = member(|settings| {
             settings.weight = 2.0;
             settings.slow_start = Duration::from_secs(10);

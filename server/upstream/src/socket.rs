@@ -2,7 +2,7 @@
 
 mod delegate;
 
-use crate::trust::{self, Greeting};
+use crate::trust::{self, BackEndTls};
 use crate::Fault;
 use delegate::delegate;
 use mehari_config::BackEndAddress;
@@ -27,22 +27,22 @@ pub enum Plain {
 }
 
 impl Socket {
-    /// With a greeting the connection uses TLS, and the other side must authenticate.
+    /// With a tls the connection uses TLS, and the other side must authenticate.
     ///
     /// # Errors
     ///
     /// [`Fault`] if the back end cannot be reached or does not authenticate.
     pub async fn connect(
         address: &BackEndAddress,
-        greeting: Option<&Greeting>,
+        tls: Option<&BackEndTls>,
     ) -> Result<Socket, Fault> {
         let plain = Plain::connect(address).await;
         let plain = plain.map_err(|error| Fault::Unreachable(error.kind()))?;
-        let Some(greeting) = greeting else {
+        let Some(tls) = tls else {
             return Ok(Socket::Plain(plain));
         };
-        let connector = TlsConnector::from(greeting.config.clone());
-        let met = connector.connect(greeting.name.clone(), plain).await;
+        let connector = TlsConnector::from(tls.config.clone());
+        let met = connector.connect(tls.name.clone(), plain).await;
         met.map(|stream| Socket::Tls(Box::new(stream)))
             .map_err(|error| trust::fault(&error))
     }

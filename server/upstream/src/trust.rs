@@ -1,7 +1,7 @@
 //! TLS to back ends: trusted authorities, and the certificate for back ends that request one.
 //!
 //! Made from the configuration at the start and at each reload. Each `https://` member has a
-//! [`Greeting`].
+//! [`BackEndTls`].
 
 use crate::Fault;
 use mehari_config::{BackEnd, ProxyTls};
@@ -22,7 +22,7 @@ pub struct Trust(Arc<ClientConfig>);
 
 /// The TLS settings for one back end, with the name that its certificate must have.
 #[derive(Clone)]
-pub struct Greeting {
+pub struct BackEndTls {
     pub config: Arc<ClientConfig>,
     pub name: ServerName<'static>,
 }
@@ -56,9 +56,9 @@ impl Trust {
     }
 
     /// `None`: the URL has no name for a certificate.
-    pub fn greeting(&self, member: &BackEnd) -> Option<Greeting> {
+    pub fn tls(&self, member: &BackEnd) -> Option<BackEndTls> {
         let name = ServerName::try_from(member.host_name().to_string()).ok()?;
-        Some(Greeting {
+        Some(BackEndTls {
             config: self.0.clone(),
             name,
         })

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_wrap_without_carrying_into_each_other() {
+    fn each_half_wraps_without_a_carry_into_the_other() {
         let full = word(u32::MAX, 7);
         assert_eq!(after_submit(full), word(0, 7));
         assert_eq!(after_take_back(word(0, 7)), Some(word(u32::MAX, 7)));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_or_taken_back_from_an_empty_mailbox() {
+    fn an_empty_mailbox_has_nothing_to_take_or_take_back() {
         assert_eq!(after_take(word(5, 5)), None);
         assert_eq!(after_take_back(word(5, 5)), None);
     }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_past_what_was_written_is_corrupt() {
+    fn a_record_longer_than_the_written_bytes_is_corrupt() {
         let ring = ring_with(0, 5000, b"");
         assert_eq!(
             unsafe { read(ring.as_ptr(), 0, 64, &mut Vec::new()) },

@@ -19,7 +19,7 @@ fn change(word: &AtomicU64, next: impl Fn(u64) -> Option<u64>) -> bool {
 
 /// A submitted request is either run by the worker or taken back by the front, exactly once.
 #[test]
-fn a_request_is_taken_or_taken_back_never_both() {
+fn a_request_is_either_taken_or_taken_back() {
     loom::model(|| {
         let word = Arc::new(AtomicU64::new(0));
         change(&word, |word| Some(after_submit(word)));
@@ -39,7 +39,7 @@ fn a_request_is_taken_or_taken_back_never_both() {
 /// The front publishes a request and then reads the sleep flag. The worker sets the sleep flag and
 /// then looks for work. At least one side sees the other.
 #[test]
-fn a_worker_never_sleeps_beside_a_published_request() {
+fn a_worker_never_sleeps_while_a_request_is_published() {
     loom::model(|| {
         let word = Arc::new(AtomicU64::new(0));
         let sleeps = Arc::new(AtomicU32::new(0));
@@ -63,7 +63,7 @@ fn a_worker_never_sleeps_beside_a_published_request() {
 /// The worker writes a record and then reads the front's sleep flag. The front sets its sleep flag
 /// and then looks for records.
 #[test]
-fn a_front_never_parks_beside_a_written_record() {
+fn the_front_never_parks_while_a_record_is_written() {
     loom::model(|| {
         let written = Arc::new(AtomicU64::new(0));
         let front_sleeps = Arc::new(AtomicU32::new(0));

@@ -192,7 +192,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn header_and_layout_are_equal() {
+fn the_c_header_and_the_rust_layout_are_equal() {
     let expectations = expectations();
     let mut program = String::from(
         "#include <stddef.h>\n#include <stdio.h>\n#include \"wire.h\"\nint main(void) {\n",

@@ -65,7 +65,7 @@ impl Numbers {
 }
 
 #[test]
-fn sound_worker_is_never_called_corrupt() {
+fn a_sound_worker_is_never_reported_as_corrupt() {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut mailbox = Mailbox::create().expect("a memory file");
     let worker = Worker::of(&mailbox);
@@ -107,7 +107,7 @@ fn sound_worker_is_never_called_corrupt() {
 
 /// The front accepts an arbitrary word only if no request is counted twice, lost or invented.
 #[test]
-fn word_written_over_is_believed_only_where_it_could_be() {
+fn an_overwritten_word_is_accepted_only_if_it_is_possible() {
     let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
     for _ in 0..5_000 {
         let mailbox = Mailbox::create().expect("a memory file");
@@ -139,7 +139,7 @@ fn word_written_over_is_believed_only_where_it_could_be() {
 }
 
 #[test]
-fn record_is_never_read_a_second_time() {
+fn a_record_is_never_read_twice() {
     for (place, value) in [(READ, 0), (WRITTEN, 16), (WRITTEN, 0), (READ, 1 << 40)] {
         let mailbox = Mailbox::create().expect("a memory file");
         let worker = Worker::of(&mailbox);
@@ -160,7 +160,7 @@ fn record_is_never_read_a_second_time() {
 /// With random positions and bytes, each record lies within the written bytes, and the reading
 /// ends.
 #[test]
-fn reading_comes_to_an_end_whatever_the_ring_says() {
+fn reading_ends_for_any_content_of_the_ring() {
     let mut numbers = Numbers(0x1234_5678_9abc_def1);
     for _ in 0..300 {
         let mailbox = Mailbox::create().expect("a memory file");

@@ -34,7 +34,7 @@ fn arrival() -> Arrival {
 }
 
 #[test]
-fn the_age_at_arrival_counts_the_way_of_the_response() {
+fn the_age_at_arrival_includes_the_delay() {
     for (lines, age) in [
         ("Cache-Control: max-age=60", 3),
         ("Cache-Control: max-age=60 / Age: 10", 13),
@@ -53,7 +53,7 @@ fn the_age_at_arrival_counts_the_way_of_the_response() {
 }
 
 #[test]
-fn what_may_not_be_kept_is_refused_with_its_reason() {
+fn a_refused_response_has_its_reason() {
     let login: RequestFields = &[("Authorization", "Basic x")];
     let cookie: RequestFields = &[("Cookie", "a=b")];
     let reload: RequestFields = &[("Cache-Control", "no-store")];
@@ -105,7 +105,7 @@ fn what_may_not_be_kept_is_refused_with_its_reason() {
 }
 
 #[test]
-fn lifetimes_follow_what_is_said_first() {
+fn the_most_specific_lifetime_counts() {
     let login: RequestFields = &[("Authorization", "Basic x")];
     let rows: [(RequestFields, &str, u64); 10] = [
         (&[], "Cache-Control: max-age=60", 60),
@@ -134,7 +134,7 @@ fn lifetimes_follow_what_is_said_first() {
 }
 
 #[test]
-fn a_site_may_know_better() {
+fn a_sites_settings_overrule_the_response() {
     let rules = CacheRules {
         ignore_no_last_mod: true,
         default_expire: Duration::from_secs(5),
@@ -162,7 +162,7 @@ fn a_site_may_know_better() {
 }
 
 #[test]
-fn requests_that_differ_where_it_varies_do_not_fit() {
+fn a_request_that_differs_in_a_vary_field_does_not_fit() {
     let asked = [("Accept-Language", "de, en"), ("X", "1")];
     let lines = "Cache-Control: max-age=9 / Vary: accept-language, X-Other";
     let terms = judge(&asked, false, 200, lines).expect("kept");

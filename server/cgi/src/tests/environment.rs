@@ -4,7 +4,7 @@ use super::*;
 use std::io::{Seek, SeekFrom, Write};
 
 #[tokio::test]
-async fn the_environment_is_exactly_the_list() {
+async fn the_environment_has_exactly_the_documented_variables() {
     let rig = Rig::new();
     let script = rig.perl(
         "env.cgi",
@@ -124,7 +124,7 @@ async fn a_body_in_a_file_reaches_stdin_from_its_start() {
 }
 
 #[tokio::test]
-async fn a_program_that_reads_no_body_answers_all_the_same() {
+async fn a_program_that_does_not_read_the_body_can_answer() {
     let rig = Rig::new();
     let script = rig.shell("deaf.cgi", "echo; echo heard nothing\n");
     let body = pattern(60_000);
@@ -138,7 +138,7 @@ async fn a_program_that_reads_no_body_answers_all_the_same() {
 }
 
 #[tokio::test]
-async fn it_runs_in_its_folder_with_three_descriptors_and_its_own_group() {
+async fn a_program_runs_in_its_folder_with_three_descriptors_and_its_own_group() {
     let rig = Rig::new();
     // The program must not see this listener or any other descriptor of ours.
     let _listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_program_without_a_head_is_a_fault_with_its_name() {
+async fn a_program_without_a_head_is_named_in_the_log() {
     let rig = Rig::new();
     for (name, text) in [
         ("silent.cgi", "exit 0\n"),
@@ -24,7 +24,7 @@ async fn a_program_without_a_head_is_a_fault_with_its_name() {
 }
 
 #[tokio::test]
-async fn a_malformed_head_is_refused_and_the_program_stopped() {
+async fn a_malformed_head_is_refused_and_the_program_is_stopped() {
     let rig = Rig::new();
     for (name, text, why) in [
         ("text.cgi", "hello\\n\\n", "got `hello`"),
@@ -68,7 +68,7 @@ async fn an_endless_head_is_refused() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_killed_half_way_leaves_no_whole_response() {
+async fn a_program_that_is_killed_half_way_gives_an_incomplete_response() {
     let rig = Rig::new();
     let script = rig.shell("half.cgi", "echo; echo part; kill -KILL $$\n");
     let response = rig.get(&script).await.expect("a head");
@@ -79,7 +79,7 @@ async fn a_program_that_is_killed_half_way_leaves_no_whole_response() {
 }
 
 #[tokio::test]
-async fn a_bad_exit_after_a_whole_response_is_only_noted() {
+async fn a_failed_exit_after_a_whole_response_is_only_logged() {
     let rig = Rig::new();
     let script = rig.shell("exit.cgi", "echo; echo whole; exit 7\n");
     let response = rig.get(&script).await.expect("a response");
@@ -126,7 +126,7 @@ async fn a_program_that_sleeps_for_ever_times_out_with_its_whole_group() {
 }
 
 #[tokio::test]
-async fn a_program_that_says_nothing_times_out_before_its_head() {
+async fn a_program_without_output_times_out() {
     let rig = Rig::new();
     let script = rig.shell("mute.cgi", "exec sleep 600\n");
     let request = Request {
@@ -152,7 +152,7 @@ async fn a_client_that_leaves_stops_the_whole_group() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_server_kills_what_runs() {
+async fn the_end_of_the_server_kills_running_programs() {
     let rig = Rig::new();
     let script = rig.shell("ends.cgi", STUBBORN);
     let mut exchange = rig.start(&script, Request::default()).expect("starts");
@@ -189,7 +189,7 @@ fn a_runtime_that_ends_leaves_no_program_behind() {
 }
 
 #[tokio::test]
-async fn a_client_that_wants_no_more_lets_the_program_finish() {
+async fn a_program_finishes_after_its_response_is_discarded() {
     let rig = Rig::new();
     let mark = rig.path("mark");
     let script = rig.perl(
@@ -207,7 +207,7 @@ async fn a_client_that_wants_no_more_lets_the_program_finish() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_keeps_stdout_keeps_the_response_no_longer_than_the_time_limit() {
+async fn a_daemon_that_holds_stdout_delays_the_response_up_to_the_time_limit() {
     let rig = Rig::new();
     let pid = rig.path("pid");
     let script = rig.perl(
@@ -255,7 +255,7 @@ async fn a_program_that_closes_stdout_answers_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_is_no_program_is_refused_at_once() {
+async fn a_file_that_is_not_a_program_is_refused_at_once() {
     let rig = Rig::new();
     let plain = rig.file("plain.cgi", "#!/bin/sh\necho\n", 0o644);
     for (path, status) in [
@@ -269,7 +269,7 @@ async fn what_is_no_program_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn what_the_system_cannot_run_is_explained() {
+async fn a_failed_start_is_explained_in_the_log() {
     let rig = Rig::new();
     for (name, text, why) in [
         (

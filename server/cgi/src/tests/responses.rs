@@ -60,7 +60,7 @@ fn resident_kib() -> usize {
 }
 
 #[tokio::test]
-async fn the_program_waits_while_nobody_reads() {
+async fn the_program_waits_while_its_output_is_not_read() {
     let rig = Rig::new();
     let done = rig.path("done");
     let script = rig.perl(
@@ -86,7 +86,7 @@ async fn the_program_waits_while_nobody_reads() {
 }
 
 #[tokio::test]
-async fn a_local_location_is_the_callers_to_follow() {
+async fn a_local_location_is_returned_to_the_caller() {
     let rig = Rig::new();
     let mark = rig.path("mark");
     let script = rig.perl(
@@ -207,7 +207,7 @@ async fn programs_beyond_the_limit_wait_their_turn() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_too_long_is_given_up() {
+async fn a_request_that_waits_too_long_for_its_turn_is_refused() {
     let rig = Rig::with(Limits {
         processes: 1,
         queue: 1,

@@ -27,7 +27,7 @@ fn a_script_answers_with_fields_and_pieces() {
 }
 
 #[test]
-fn return_codes_say_what_becomes_of_the_request() {
+fn the_return_code_decides_about_the_request() {
     let mut bench = Bench::new();
     for (code, expected) in [
         ("", ScriptDecision::GoOn),
@@ -56,7 +56,7 @@ fn return_codes_say_what_becomes_of_the_request() {
 }
 
 #[test]
-fn old_and_new_names_are_the_same_things() {
+fn old_and_new_names_give_the_same_values() {
     let mut bench = Bench::new();
     for (text, expected) in [
         ("lighty.env['uri.path']", "/a b"),
@@ -135,7 +135,7 @@ fn errors_name_file_and_line() {
 }
 
 #[test]
-fn a_changed_file_is_noticed_and_an_unchanged_one_is_not_read_again() {
+fn a_changed_file_is_compiled_again_after_a_second() {
     let mut bench = Bench::new();
     assert_eq!(bench.text(&expression("1")), "1");
     std::fs::write(bench.file("script.lua"), expression("22")).expect("written");

@@ -5,7 +5,7 @@ use mehari_edge::{Attribute, ScriptDecision, Step};
 use std::time::Duration;
 
 #[test]
-fn what_a_script_leaves_is_gone_for_the_next() {
+fn a_scripts_changes_are_gone_for_the_next_script() {
     let mut bench = Bench::new();
     for leaving in [
         "left = 1",
@@ -29,7 +29,7 @@ fn what_a_script_leaves_is_gone_for_the_next() {
 }
 
 #[test]
-fn a_script_has_no_way_out() {
+fn a_script_reaches_no_dangerous_function() {
     let mut bench = Bench::new();
     for name in [
         "io",
@@ -63,7 +63,7 @@ fn a_script_has_no_way_out() {
 }
 
 #[test]
-fn runs_at_the_same_time_do_not_see_each_other() {
+fn simultaneous_runs_do_not_affect_each_other() {
     let mut bench = Bench::new();
     let source = "mine = lighty.env['uri.path']
         local s = 0 for i = 1, 60000 do s = s + i end
@@ -116,7 +116,7 @@ fn counters_outlive_requests() {
 /// Each script runs on one request, and then other scripts run, possibly with the same coroutine
 /// and environment.
 #[test]
-fn an_environment_that_is_used_again_is_as_new() {
+fn a_reused_environment_is_like_a_new_one() {
     let mut bench = Bench::new();
     let source = "
         local seen = {}
@@ -183,7 +183,7 @@ fn an_environment_that_is_used_again_is_as_new() {
 
 /// Scripts that do not use the table of globals, each run again by itself.
 #[test]
-fn a_global_is_gone_for_the_next_run_however_it_was_set() {
+fn a_global_is_gone_for_the_next_run() {
     let mut bench = Bench::new();
     for leaving in [
         "left = 1",
@@ -228,7 +228,7 @@ fn a_global_is_gone_for_the_next_run_however_it_was_set() {
 
 /// Values borrowed from the request of one run are absent in the next run.
 #[test]
-fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
+fn each_run_sees_the_values_of_its_own_request() {
     use mehari_edge::{Source, Visit};
     use std::borrow::Cow;
     struct FixedSource(&'static str);

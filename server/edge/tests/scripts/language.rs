@@ -3,7 +3,7 @@
 use crate::bench::{expression, Bench};
 
 #[test]
-fn tools_encode_and_decode() {
+fn codec_functions_encode_and_decode() {
     let mut bench = Bench::new();
     for (text, expected) in [
         ("md('md5', 'abc')", "900150983CD24FB0D6963F7D28E17F72"),

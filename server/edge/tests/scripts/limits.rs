@@ -29,7 +29,7 @@ fn a_loop_is_interrupted_and_ends_with_503() {
 }
 
 #[test]
-fn memory_is_bounded_and_given_back() {
+fn memory_is_bounded_and_freed_for_the_next_script() {
     let mut bench = Bench::new();
     for source in [
         "local s = 'x' while true do s = s .. s end",
@@ -78,7 +78,7 @@ fn garbage_is_collected_before_a_script_is_refused() {
 }
 
 #[test]
-fn moving_many_bytes_is_interrupted_too() {
+fn a_script_that_moves_many_bytes_is_interrupted() {
     let mut bench = Bench::new();
     let (done, _, steps) =
         bench.run("local s = ('x'):rep(5e5) for i = 1, 100 do local t = s .. i end");
@@ -87,7 +87,7 @@ fn moving_many_bytes_is_interrupted_too() {
 }
 
 #[test]
-fn coroutines_of_a_script_work_across_interruptions() {
+fn a_scripts_own_coroutines_survive_interruptions() {
     let mut bench = Bench::new();
     let source = "
         local function slow(n) local s = 0 for i = 1, n do s = s + i end return s end
@@ -107,7 +107,7 @@ fn coroutines_of_a_script_work_across_interruptions() {
 }
 
 #[test]
-fn a_pattern_that_takes_for_ever_is_refused() {
+fn an_endless_pattern_match_is_refused() {
     let mut bench = Bench::new();
     let (status, text) = bench.failure("\n(('a'):rep(3000)):find(('.-'):rep(10) .. 'b')");
     assert_eq!(
@@ -141,7 +141,7 @@ fn slow_instructions_end_a_slice_sooner() {
 }
 
 #[test]
-fn tricks_around_the_limits_cost_their_own_request_only() {
+fn a_script_that_evades_the_limits_fails_alone() {
     let mut bench = Bench::new();
     for (source, status) in [
         ("error(setmetatable({}, { __tostring = function() while true do end end }))", 500),
@@ -174,7 +174,7 @@ fn tricks_around_the_limits_cost_their_own_request_only() {
 }
 
 #[test]
-fn where_the_stack_is_full_instructions_count_as_well() {
+fn instructions_count_even_with_a_full_stack() {
     let mut bench = Bench::new();
     // The local variables decide where in a call the stack ends.
     for locals in ["a", "a, b", "a, b, c"] {
@@ -196,7 +196,7 @@ fn where_the_stack_is_full_instructions_count_as_well() {
 }
 
 #[test]
-fn lines_of_a_header_are_the_servers_to_end() {
+fn a_script_cannot_put_a_line_end_into_a_header() {
     let mut bench = Bench::new();
     for (name, value) in [
         ("X-A", "a\\r\\nX-B: b"),

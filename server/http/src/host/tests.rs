@@ -29,7 +29,7 @@ fn is_name_by_definition(name: &[u8]) -> bool {
 }
 
 #[test]
-fn one_pass_says_what_the_definition_says() {
+fn name_agrees_with_its_definition_for_all_short_texts() {
     let alphabet = b"a_-.10:\xff";
     let mut names: Vec<Vec<u8>> = vec![Vec::new()];
     let mut checked = 0;
@@ -51,7 +51,7 @@ fn one_pass_says_what_the_definition_says() {
 }
 
 #[test]
-fn addresses_are_those_of_ipv4() {
+fn name_agrees_with_its_definition_for_addresses_and_names() {
     for name in [
         "127.0.0.1",
         "1.2.3.4.",

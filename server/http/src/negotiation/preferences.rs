@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn negotiate_says_what_the_server_may_do() {
+    fn negotiate_decides_what_the_server_may_do() {
         for (line, transparent, may_choose, rvsa) in [
             ("trans", true, false, false),
             ("vlist, 1.0", true, true, true),

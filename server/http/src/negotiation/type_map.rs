@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_map_is_refused_or_ends() {
+    fn a_broken_map_is_refused_or_cut_short() {
         assert_eq!(read(b"no colon\n", b"m"), Err(NO_COLON));
         assert_eq!(read(b"URI:\n", b"m"), Err(NO_VALUE));
         let cut = b"URI: a\nContent-Type: a/b\n\nURI: b\nContent-Length: x\n";

@@ -37,7 +37,7 @@ fn paths_decode_once() {
 }
 
 #[test]
-fn paths_that_leave_the_tree_or_hide_bytes_are_refused() {
+fn paths_above_the_root_and_paths_with_ambiguous_bytes_are_refused() {
     let cases = [
         "",
         "a",
@@ -82,7 +82,7 @@ fn paths_that_leave_the_tree_or_hide_bytes_are_refused() {
 }
 
 #[test]
-fn slashes_that_stay_encoded_hide_no_dots() {
+fn slashes_that_stay_encoded_conceal_no_dot_segment() {
     use EncodedSlashes::Kept;
     let kept = Path::decode_as(b"/x/../a%2fb/c", Kept).expect("decodes");
     assert_eq!(kept.merged, b"/a%2fb/c");
@@ -91,7 +91,7 @@ fn slashes_that_stay_encoded_hide_no_dots() {
 }
 
 #[test]
-fn paths_that_are_put_together_stay_below_their_root() {
+fn resolved_removes_dot_segments_and_refuses_paths_above_the_root() {
     for (path, expected) in [
         ("/a/./b", Some("/a/b")),
         ("/a/../b", Some("/b")),
@@ -112,7 +112,7 @@ fn paths_that_are_put_together_stay_below_their_root() {
 }
 
 #[test]
-fn leavings_are_hidden() {
+fn backups_and_dot_files_are_hidden() {
     for raw in [
         "/.git/config",
         "/a/.htaccess",

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_give_their_pairs_and_nothing_else_whatever_they_hold() {
+    fn sound_pages_give_their_pairs_and_broken_pages_no_panic() {
         let mut page = vec![0; PAGE];
         let mut end = PAGE;
         let strings: [&[u8]; 4] = [b"red", b"/real.html", b"blue", b"/b.html"];

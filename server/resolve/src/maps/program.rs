@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_answers_line_by_line_and_is_replaced_when_it_ends() {
+    fn one_process_answers_all_lookups_until_it_is_replaced() {
         let programs = Programs::default();
         let script = "while read key; do case $key in none) echo NULL;; quit) exit;; *) echo $key-$$;; esac; done";
         let first = ask(&programs, script, "a")

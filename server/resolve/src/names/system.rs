@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_be_a_name_is_one() {
+    fn only_valid_host_names_are_accepted() {
         let long = format!("{}.example", "x".repeat(64));
         let longer = vec!["label"; 50].join(".");
         for (text, expected) in [
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn root_has_a_home_and_nobody_else_of_that_kind() {
+    fn root_has_a_home_and_an_unknown_user_has_none() {
         assert!(home_of("root").is_some_and(|home| home.starts_with('/')));
         assert_eq!(home_of("no such user"), None);
     }

@@ -28,7 +28,7 @@ fn name(text: &str) -> Answer {
 }
 
 #[test]
-fn an_answer_is_asked_for_once() {
+fn a_remembered_answer_is_not_asked_again() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let names = Names::with(
         |_| {
@@ -62,7 +62,7 @@ fn slow(_: &Query) -> Answer {
 }
 
 #[test]
-fn who_takes_too_long_has_failed_and_what_comes_later_is_kept() {
+fn a_late_answer_fails_its_request_and_is_kept_for_the_next() {
     let names = Names::with(slow, Duration::from_millis(20));
     within(async {
         // More queries than run at once. No request waits longer than the limit.
@@ -99,7 +99,7 @@ fn slow_for_names(query: &Query) -> Answer {
 }
 
 #[test]
-fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
+fn a_slow_name_does_not_delay_lookups_of_another_kind() {
     let names = Names::with(slow_for_names, LONG);
     let one = Query::NameOf(address(1));
     within(async {
@@ -154,7 +154,7 @@ async fn join_all<F: std::future::Future>(all: impl Iterator<Item = F>) -> Vec<F
 }
 
 #[test]
-fn failures_are_kept_within_bounds_too() {
+fn remembered_failures_are_bounded() {
     let names = Names::with(|_| Answer::Failed, LONG);
     for number in 0..=super::ANSWERS as u32 {
         let query = Query::NameOf(IpAddr::from(number.to_be_bytes()));

@@ -32,7 +32,7 @@ fn shares(method: Method, members: &[Rc<Member>], count: usize) -> Vec<f64> {
 }
 
 #[test]
-fn every_method_without_load_follows_the_load_factors() {
+fn every_method_follows_the_load_factors_when_idle() {
     for method in [Method::Random, Method::RoundRobin, Method::Carp] {
         for weights in [&[1.0, 1.0, 1.0][..], &[1.0; 5], &[1.0; 8], &[1.0, 2.0, 5.0]] {
             let total: f64 = weights.iter().sum();
@@ -52,7 +52,7 @@ fn every_method_without_load_follows_the_load_factors() {
 }
 
 #[test]
-fn taking_a_member_away_moves_its_own_keys_and_no_others() {
+fn removing_a_member_moves_only_its_own_keys() {
     let all = members(&[1.0; 5]);
     let (now, dice) = (Instant::now(), Dice::new(7));
     let five: Vec<&Rc<Member>> = all.iter().collect();
@@ -65,7 +65,7 @@ fn taking_a_member_away_moves_its_own_keys_and_no_others() {
 }
 
 #[test]
-fn the_shortest_queue_is_the_one_with_the_fewest_requests_for_its_load_factor() {
+fn the_shortest_queue_is_relative_to_the_load_factor() {
     let all = members(&[1.0, 2.0, 1.0]);
     for (in_flight, expected) in [([3, 3, 2], 1), ([0, 2, 1], 0), ([4, 9, 3], 2)] {
         for (member, count) in all.iter().zip(in_flight) {
@@ -82,7 +82,7 @@ fn the_shortest_queue_is_the_one_with_the_fewest_requests_for_its_load_factor() 
 }
 
 #[test]
-fn equal_queues_have_no_favourite() {
+fn equal_queues_are_chosen_equally_often() {
     let shares = shares(Method::Sqf, &members(&[1.0; 4]), 40_000);
     assert!(
         shares.iter().all(|share| (share - 0.25).abs() < 0.02),
@@ -91,7 +91,7 @@ fn equal_queues_have_no_favourite() {
 }
 
 #[test]
-fn least_time_weighs_what_is_in_flight_with_what_it_takes() {
+fn least_time_multiplies_running_requests_by_response_time() {
     let all = members(&[1.0, 1.0]);
     all[0].answered(Duration::from_millis(10));
     all[1].answered(Duration::from_millis(23));

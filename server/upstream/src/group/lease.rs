@@ -50,7 +50,7 @@ impl Lease {
             .set(self.member.connections.get() + 1);
         let limit = self.member.settings().connect_timeout.min(patience);
         let address = self.member.address.borrow().clone();
-        Connecting::new(address, self.member.greeting(), limit)
+        Connecting::new(address, self.member.tls(), limit)
     }
 
     /// When the lease began.

@@ -15,7 +15,7 @@ fn decode(input: &[u8], step: usize) -> Result<(Vec<u8>, usize, bool), u16> {
 }
 
 #[test]
-fn bodies_read_the_same_in_pieces_of_any_size() {
+fn a_body_decodes_equally_in_pieces_of_any_size() {
     let cases: [(&[u8], &[u8], usize); 5] = [
         (b"0\r\n\r\n", b"", 0),
         (b"5\r\nhello\r\n0\r\n\r\n", b"hello", 0),
@@ -41,7 +41,7 @@ fn bodies_read_the_same_in_pieces_of_any_size() {
 }
 
 #[test]
-fn bodies_that_are_not_strict_are_refused() {
+fn malformed_bodies_are_refused() {
     let cases: [(&[u8], u16); 20] = [
         (b"\r\n", 400),
         (b"+5\r\nhello\r\n", 400),

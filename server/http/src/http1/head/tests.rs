@@ -13,7 +13,7 @@ fn parse(head: &mut Head, host: &str) -> bool {
 }
 
 #[test]
-fn a_host_that_was_not_accepted_is_checked_each_time() {
+fn a_refused_host_is_checked_again_each_time() {
     let mut head = Head::default();
     assert!(!parse(&mut head, ""));
     for _ in 0..2 {
