@@ -237,3 +237,22 @@ fn script_that_cannot_be_read_to_its_end_answers_500_and_is_not_kept() {
         assert_eq!(answer.expect(200), "whole", "{}", server.log.text());
     }
 }
+
+/// The rungs with a process for each request run any program, as mod_cgi does.
+#[test]
+fn program_in_another_language_runs_as_under_mod_cgi() {
+    let shell = "#!/bin/sh\nprintf 'Content-type: text/plain\\n\\nshell %s' \"$QUERY_STRING\"\n";
+    let server = Server::builder()
+        .file("scripts/page.cgi", shell)
+        .ladder()
+        .start();
+    fs::copy("/usr/bin/true", server.site.path("scripts/compiled.cgi")).expect("our own folder");
+    for rung in [Rung::Cgi, Rung::Fork, Rung::Rewind, Rung::Auto] {
+        let answer = server.get(&format!("{}?{}", rung.url("page.cgi"), rung.name()));
+        assert_eq!(answer.expect(200), format!("shell {}", rung.name()));
+        // The program prints nothing, so it is not a CGI program. It ran nevertheless.
+        server.get(&rung.url("compiled.cgi")).expect(500);
+        let said = server.log.expect("compiled.cgi");
+        assert!(!said.contains("Unrecognized character"), "{said}");
+    }
+}

@@ -27,6 +27,7 @@ pub fn choose(
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
         Some(Handler::Named(_)) => Err(NO_ACTION),
         Some(Handler::File) if is_source(found) => Err(SOURCE),
+        Some(Handler::Script(rung)) => Ok(Handler::Script(possible_rung(*rung, found))),
         Some(handler) => Ok(handler.clone()),
         None => match site.by_name {
             Some(rung) => by_name(rung, found),
@@ -89,18 +90,24 @@ fn has_script_suffix(suffix: &str) -> bool {
     suffix.eq_ignore_ascii_case("pl") || suffix.eq_ignore_ascii_case("cgi")
 }
 
+/// The rung of a file for which `rung` is configured. The rungs with a process of its own for each
+/// request run any CGI program: a program in another language than Perl gets the rung `cgi`. The
+/// other rungs compile every file as Perl, as mod_perl does.
+fn possible_rung(rung: Rung, found: &ExistingPath) -> Rung {
+    let isolates = matches!(rung, Rung::Fork | Rung::Rewind | Rung::Auto);
+    if isolates && is_executable(found) && interpreter(&found.file) == Interpreter::Other {
+        return Rung::Cgi;
+    }
+    rung
+}
+
 /// Recognises scripts without any configuration, by suffix or by mode and first line.
 fn by_name(rung: Rung, found: &ExistingPath) -> Result<Handler, Problem> {
-    let executable = is_executable(found);
-    let interpreter = interpreter(&found.file);
     if has_script_suffix(suffix(&found.file).unwrap_or_default()) {
-        return Ok(Handler::Script(match interpreter {
-            Interpreter::Other if executable => Rung::Cgi,
-            _ => rung,
-        }));
+        return Ok(Handler::Script(possible_rung(rung, found)));
     }
-    match interpreter {
-        Interpreter::Perl if executable => Ok(Handler::Script(rung)),
+    match interpreter(&found.file) {
+        Interpreter::Perl if is_executable(found) => Ok(Handler::Script(rung)),
         Interpreter::Perl => Err(SOURCE),
         _ => Ok(Handler::File),
     }
@@ -113,14 +120,14 @@ enum Interpreter {
     Other,
 }
 
-/// The interpreter of a `#!` line.
+/// The interpreter of a `#!` line. A compiled program counts as one in another language.
 fn interpreter(file: &[u8]) -> Interpreter {
     let mut start = [0; 128];
     let path = std::ffi::OsStr::from_bytes(file);
     let count = File::open(path).and_then(|mut file| file.read(&mut start));
     match &start[..count.unwrap_or(0)] {
         line if Settings::is_perl_shebang(line) => Interpreter::Perl,
-        line if line.starts_with(b"#!") => Interpreter::Other,
+        line if line.starts_with(b"#!") || line.starts_with(b"\x7fELF") => Interpreter::Other,
         _ => Interpreter::None,
     }
 }
