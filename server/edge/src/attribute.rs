@@ -52,7 +52,7 @@ pub const NAMES: &[(&str, Attribute, bool)] = &[
 ];
 
 impl Attribute {
-    /// The attribute of a name, and whether a script may set it.
+    /// Returns the attribute of this name, and whether a script may set the attribute.
     pub fn named(name: &[u8]) -> Option<(Attribute, bool)> {
         let mut names = NAMES.iter();
         let known = names.find(|(known, ..)| known.as_bytes() == name);

@@ -1,4 +1,4 @@
-//! The request of the running slice, and the state that all requests share.
+//! Holds the request of the running slice, and the state that all requests share.
 #![allow(unsafe_code)] // functions that Lua calls get a raw pointer to the request
 
 use crate::refusal::Refusal;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::mem::transmute;
 use std::rc::Rc;
 
-/// The request of a slice. One function at a time may use it.
+/// The request of the running slice. Only one function at a time may use the request.
 #[derive(Clone, Copy)]
 pub struct Lent {
     pub visit: *mut Visit,
@@ -19,17 +19,17 @@ pub struct Current {
     /// `None` between slices.
     lent: Cell<Option<Lent>>,
     pub world: Rc<dyn World>,
-    /// `lighty.status`: numbers that outlive requests.
+    /// The numbers of `lighty.status`, which outlive requests.
     pub counters: RefCell<BTreeMap<Vec<u8>, i64>>,
     end: Cell<End>,
 }
 
-/// How the last run ended.
+/// The end of the last run.
 #[derive(Clone, Copy, Default)]
 pub struct End {
     /// The number that the script returned.
     pub code: Option<i64>,
-    /// The objects given to the script are in their initial state again.
+    /// Whether the objects given to the script are in their initial state again.
     pub is_clean: bool,
 }
 
@@ -43,7 +43,7 @@ impl Current {
         }
     }
 
-    /// Runs a slice on a visit.
+    /// Runs a slice of a script on a visit.
     pub fn with_visit<R>(
         &self,
         visit: &mut Visit,
@@ -65,7 +65,8 @@ impl Current {
         self.lent.get()
     }
 
-    /// Calls `what` with the request; `None` outside of slices. `what` must not call a script.
+    /// Calls `what` with the request. Returns `None` outside of slices. `what` must not call a
+    /// script.
     pub fn with<R>(&self, what: impl FnOnce(&mut Visit, Option<&dyn Source>) -> R) -> Option<R> {
         // SAFETY: `with_visit` holds the only other references and waits. Nothing that `what` calls
         // comes here again.
@@ -83,7 +84,7 @@ impl Current {
 }
 
 impl Visit {
-    /// Calls `what`, by which a script adds `bytes` bytes to the visit.
+    /// Calls `what`, which adds `bytes` bytes to the visit for the script.
     ///
     /// # Errors
     ///

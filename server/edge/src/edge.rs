@@ -1,4 +1,4 @@
-//! Starts scripts and steps them to their end.
+//! Starts scripts and runs each script slice by slice to its end.
 
 use crate::current::Current;
 use crate::faces;
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub instructions: u64,
-    /// Bytes: Lua's memory and the body that the script wants sent.
+    /// The largest number of bytes for Lua's memory and the body that the script wants sent.
     pub memory: usize,
 }
 
@@ -41,14 +41,14 @@ pub enum Step {
     Done(Result<ScriptDecision, Failure>),
 }
 
-/// An interpreter with its compiled scripts: one per thread.
+/// An interpreter with its compiled scripts. Each thread has its own.
 pub struct Edge(Rc<Core>);
 
 struct Core {
     interpreter: Rc<Interpreter>,
     scripts: Scripts,
     current: Rc<Current>,
-    /// Makes the function that runs a script's function in an environment of its own.
+    /// The Lua function that turns a script into its runner (see `faces/world.lua`).
     make: Function,
 }
 
@@ -73,8 +73,8 @@ impl Edge {
         Edge::with(Interpreter::limited(), world)
     }
 
-    /// Makes an interpreter for scripts that have a process for themselves. It has all Lua
-    /// libraries, the compiler, and lasting globals. Limits do not apply.
+    /// Makes an interpreter for scripts that have a process for themselves. The interpreter has all
+    /// Lua libraries, the compiler, and lasting globals. No limits apply.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl Edge {
         made().map(|core| Edge(Rc::new(core))).map_err(internal)
     }
 
-    /// Starts the script of a file. `now` may come from a coarse clock, because a changed file is
-    /// noticed within a second only.
+    /// Starts the script of a file. `now` may come from a coarse clock, because scripts are checked
+    /// for changes only once a second.
     ///
     /// # Errors
     ///
@@ -131,8 +131,9 @@ impl Edge {
 }
 
 impl Run {
-    /// Runs the script for one slice. Functions ask `source` for what the visit does not know yet.
-    /// If the script goes on after this slice, the visit first copies everything from `source`.
+    /// Runs the script for one slice. Lua functions ask `source` for values that the visit does not
+    /// know yet. If the script goes on after this slice, the visit first copies all values from
+    /// `source`.
     pub fn step(&mut self, source: Option<&dyn Source>) -> Step {
         let Some(mut runner) = self.runner.take() else {
             return Step::Done(Err(self.failure(500, "is over")));
@@ -172,7 +173,7 @@ impl Run {
         }
     }
 
-    /// The request with the script's changes.
+    /// Returns the request with the script's changes.
     pub fn into_visit(self) -> Box<Visit> {
         self.visit
     }
@@ -205,7 +206,7 @@ impl Core {
     fn collect_garbage(&self) {
         const PLENTY: isize = 64 * 1024 * 1024;
         if self.interpreter.used() > PLENTY {
-            // Memory that remains after the collection is in use.
+            // A failure is harmless. The memory that remains is in use.
             let _ = self.interpreter.lua().gc_collect();
         }
     }

@@ -1,6 +1,6 @@
-//! The interface for scripts: Rust functions, put together by `faces/world.lua`.
+//! Installs the interface for scripts: Rust functions, which `faces/world.lua` combines.
 //!
-//! All scripts share the functions. [`Current`] holds the request while a slice runs.
+//! All scripts share these functions. [`Current`] holds the request while a slice runs.
 
 mod attributes;
 mod body;
@@ -18,7 +18,7 @@ use crate::interpreter::Interpreter;
 use mlua::{Error, Function, Lua, Result, String as LuaString, Table};
 use std::rc::Rc;
 
-/// The most statistics counters that scripts may make.
+/// The largest number of statistics counters that scripts may make.
 const COUNTERS: usize = 1024;
 
 /// Installs the functions of one area under their names in `host`.
@@ -55,7 +55,7 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
     world.set_name("=lua").call::<Function>((host, library))
 }
 
-/// `lighty.status`: numbers that outlive requests.
+/// Installs `lighty.status`: numbers that outlive requests.
 fn counters(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     let shared = current.clone();
     let get = lua.create_function(move |_, (_, name): (mlua::Value, LuaString)| {
@@ -81,7 +81,7 @@ fn counters(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     host.set("counters", names)
 }
 
-/// An error caused by the script.
+/// Makes an error that the script has caused.
 fn refused(text: impl Into<String>) -> Error {
     Error::RuntimeError(text.into())
 }

@@ -1,4 +1,4 @@
-//! The report of a failed script.
+//! Describes a failed script for the client and the log.
 
 use crate::native::NO_MEMORY;
 use mlua::Error;
@@ -13,7 +13,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns Lua's message on one line that names the file and the line.
+    /// Makes the failure from Lua's error. The log line names the script's file and line.
     pub(crate) fn of_script(error: &Error, file: &Path) -> Failure {
         let file = file.display().to_string();
         let text = match error {
@@ -41,7 +41,7 @@ impl Failure {
     }
 }
 
-/// The original error below mlua's context.
+/// Returns the original error without mlua's context.
 fn root(error: &Error) -> &Error {
     match error {
         Error::CallbackError { cause, .. } | Error::WithContext { cause, .. } => root(cause),
@@ -57,7 +57,7 @@ fn last_part(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The first place of a traceback in this file: `FILE:LINE`.
+/// Returns the first place of the traceback that lies in this file, as `FILE:LINE`.
 fn place(traceback: &str, file: &str) -> Option<String> {
     let mut lines = traceback.lines().map(str::trim);
     let line = lines.find(|line| line.contains(last_part(file)))?;
@@ -78,7 +78,7 @@ pub(crate) fn internal(error: Error) -> Failure {
     Failure { status: 503, text }
 }
 
-/// Whether the script ran out of memory.
+/// Returns whether the script ran out of memory.
 pub(crate) fn is_of_memory(error: &Error) -> bool {
     match root(error) {
         Error::MemoryError(_) => true,

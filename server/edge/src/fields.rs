@@ -1,9 +1,9 @@
-//! Names and values in one block of memory: header fields, or the variables of a request.
+//! Keeps names and values in one block of memory: header fields, or the variables of a request.
 //!
-//! A request is copied into the block once, regardless of the number of its fields. Values that a
-//! script sets are appended.
+//! The fields of a request are copied into the block at once. Values that a script sets are
+//! appended.
 
-/// The place of one pair: its name, then its value.
+/// The place of one pair in the block: its name, then its value.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: usize,
@@ -42,7 +42,7 @@ impl Fields {
         })
     }
 
-    /// The value of the first pair of this name. Names are compared without case.
+    /// Returns the value of the first pair of this name. The case of names does not matter.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
         let mut all = self.iter();
         all.find(|(known, _)| known.eq_ignore_ascii_case(name))
@@ -75,7 +75,7 @@ impl Fields {
         self.changed = false;
     }
 
-    /// Whether a script has changed the pairs.
+    /// Returns whether a script has changed the pairs.
     pub fn is_changed(&self) -> bool {
         self.changed
     }
@@ -88,7 +88,7 @@ impl Fields {
         self.spans.len()
     }
 
-    /// Bytes in use, including replaced values.
+    /// Returns the number of bytes in use, including replaced values.
     pub fn size(&self) -> usize {
         self.text.len()
     }

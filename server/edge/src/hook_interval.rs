@@ -1,6 +1,7 @@
-//! How often the hook runs, decided by how long instructions take. Most instructions take
-//! nanoseconds. A comparison of two long texts may take a thousand times as long, and so may a
-//! search for the next member of a large emptied table.
+//! Decides how often the hook of the interpreter runs. Most instructions take nanoseconds. A
+//! comparison of two long texts may take a thousand times as long, and so may a search for the next
+//! member of a large emptied table. The hook therefore runs more often while instructions take
+//! long.
 
 #![allow(unsafe_code)] // clock_gettime(2) for the thread's processor time
 
@@ -8,22 +9,23 @@ use std::time::{Duration, Instant};
 
 /// The longest time of a slice.
 const SLICE: Duration = Duration::from_millis(1);
-/// The most instructions between two calls of the hook.
+/// The largest number of instructions between two calls of the hook.
 const MOST: i64 = 1000;
 /// The processor time of one charged instruction. An instruction that takes longer is charged as
 /// several.
 const INSTRUCTION: Duration = Duration::from_nanos(100);
 
-/// The state that one slice hands to the next.
+/// The state that one slice hands to the next slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Tempo {
     step: i64,
-    /// Instructions took long lately.
+    /// Whether the last instructions took long.
     is_slow: bool,
 }
 
 impl Tempo {
-    /// `step`: instructions until the first call of the hook.
+    /// Makes the state for the first slice. `step` is the number of instructions until the first
+    /// call of the hook.
     pub fn new(step: i64) -> Tempo {
         Tempo {
             step,
@@ -32,19 +34,19 @@ impl Tempo {
     }
 }
 
-/// The pace of one slice.
+/// Measures the time of one slice.
 #[derive(Debug)]
 pub struct Pace {
     tempo: Tempo,
     /// The times of the hook's first and last calls.
     first: Option<Instant>,
     last: Option<Instant>,
-    /// The processor time at the hook's last call, while instructions take long.
+    /// The processor time at the hook's last call. It is kept only while instructions take long.
     worked: Option<Duration>,
 }
 
 impl Pace {
-    /// The pace of a slice that begins.
+    /// Begins the measurement of a slice.
     pub fn new(tempo: Tempo) -> Pace {
         Pace {
             tempo,
@@ -58,13 +60,13 @@ impl Pace {
         self.tempo
     }
 
-    /// Instructions until the hook's next call.
+    /// Returns the number of instructions until the hook's next call.
     pub fn step(&self) -> i64 {
         self.tempo.step
     }
 
-    /// Notes a call of the hook, `count` instructions after the last call. Returns the instructions
-    /// to charge.
+    /// Notes a call of the hook, `count` instructions after the call before. Returns the number of
+    /// instructions to charge.
     pub fn charge(&mut self, count: i64) -> i64 {
         let now = Instant::now();
         let took = self.last.replace(now).map(|last| now - last);
@@ -74,7 +76,7 @@ impl Pace {
             None => {}
             Some(took) if took < SLICE / 4 => {
                 tempo.step = (tempo.step * 4).min(MOST);
-                // A few slow instructions take little time as well, so that the average decides.
+                // A few slow instructions take little time together, so the average time decides.
                 let each = took.as_nanos() / u128::from(count.unsigned_abs().max(1));
                 tempo.is_slow = tempo.is_slow && each > 10 * INSTRUCTION.as_nanos();
             }
@@ -92,7 +94,7 @@ impl Pace {
         count.max(instructions(worked.saturating_sub(before)))
     }
 
-    /// Whether the slice has used up its time.
+    /// Returns whether the slice has used up its time.
     pub fn is_over(&self) -> bool {
         match (self.first, self.last) {
             (Some(first), Some(last)) => last - first >= SLICE,
@@ -101,7 +103,7 @@ impl Pace {
     }
 }
 
-/// Runs `what` and returns the instructions that its processor time is worth.
+/// Runs `what` and returns the number of instructions that its processor time is worth.
 pub fn cost<R>(what: impl FnOnce() -> R) -> i64 {
     let before = thread_cpu_time();
     what();
@@ -112,7 +114,7 @@ fn instructions(time: Duration) -> i64 {
     i64::try_from(time.as_nanos() / INSTRUCTION.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The processor time of this thread so far.
+/// Returns the processor time of this thread so far.
 fn thread_cpu_time() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -1,10 +1,10 @@
-//! The Lua state and its limits: how many instructions and how much memory a slice of a script may
+//! Holds the Lua state and limits how many instructions and how much memory a slice of a script may
 //! take.
 //!
 //! A hook counts instructions and yields from the running coroutine, so that the thread can do
 //! other work between two slices. The allocator counts bytes. It calls the hook early when a script
-//! moves many bytes, because a few instructions can copy megabytes. Where instructions take long
-//! all the same, `hook_interval` calls the hook sooner.
+//! moves many bytes, because a few instructions can copy megabytes. If instructions take long for
+//! another reason, `hook_interval` makes the hook run sooner.
 //!
 //! A script is charged for reachable memory only: above the limit, the hook first collects garbage.
 //! LuaJIT's compiler is off, because compiled loops call no hooks.
@@ -17,19 +17,19 @@ use mlua::{Lua, Result, Table};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// Instructions of a slice.
+/// The number of instructions in a slice.
 const SLICE: i64 = 10_000;
-/// Instructions until the first call of the hook. Most scripts end before that.
+/// The number of instructions until the first call of the hook. Most scripts end before that call.
 const BEGINNING: i64 = 150;
-/// Bytes of a slice that may be allocated, regardless of freed bytes.
+/// The number of bytes that a slice may allocate, regardless of freed bytes.
 const SLICE_BYTES: usize = 1024 * 1024;
-/// A run that allocates fewer bytes is small.
+/// A run that allocates fewer bytes than this is small.
 const SMALL: usize = 64 * 1024;
-/// KiB of garbage to collect after a slice that allocates [`SLICE_BYTES`].
+/// The amount of garbage in KiB to collect after a slice that allocates [`SLICE_BYTES`].
 const COLLECTED: c_int = 1024;
 
 extern "C-unwind" {
-    /// LuaJIT has this function; mlua's bindings of LuaJIT lack it.
+    /// LuaJIT has this function, but mlua's bindings of LuaJIT lack it.
     fn lua_isyieldable(state: *mut lua_State) -> c_int;
 }
 
@@ -38,8 +38,8 @@ extern "C-unwind" {
 pub struct Allowance {
     instructions: i64,
     bytes: isize,
-    /// The bytes at the start of the run. Collecting the garbage of other runs does not raise
-    /// `bytes` above this value.
+    /// The bytes that the run had left at its start. Collecting the garbage of other runs does not
+    /// raise `bytes` above this value.
     most: isize,
     begun: bool,
     tempo: Tempo,
@@ -63,7 +63,7 @@ impl Allowance {
     }
 }
 
-/// Why a slice ended, beside the state of the coroutine.
+/// Why a slice ended, in addition to what the coroutine itself reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
     /// The script ended or yielded by itself.
@@ -77,28 +77,31 @@ pub enum Break {
 struct Meter {
     inner: ffi::lua_Alloc,
     data: *mut c_void,
-    /// Bytes that the state holds.
+    /// The number of bytes that the Lua state holds.
     used: isize,
-    /// Above this many bytes the hook collects garbage. The script fails if it still holds more.
+    /// Above this many bytes the hook collects garbage. If the script still holds more bytes
+    /// afterwards, the script fails.
     enough: isize,
     /// Above this many bytes the allocator fails.
     most: isize,
-    /// The state has exceeded `enough`.
+    /// Whether the Lua state has exceeded `enough`.
     overflows: bool,
-    /// Instructions left for the run, left in the slice, and left until the hook's next call.
+    /// The number of instructions left for the run. The next fields count those left in the slice
+    /// and those left until the hook's next call.
     left: i64,
     slice: i64,
     step: i64,
     pace: Pace,
-    /// Bytes until the allocator calls the hook early; 0 if the allocator has just done so.
+    /// The number of bytes until the allocator calls the hook early. 0 if the allocator has just
+    /// done so.
     until_hook: usize,
     broke: Break,
-    /// The run is in its first slice.
+    /// Whether the run is in its first slice.
     is_first: bool,
     state: *mut lua_State,
 }
 
-/// The Lua state with its meter. Both live as long as the process.
+/// The Lua state with its meter, which counts and limits. Both live as long as the process.
 pub struct Interpreter {
     lua: Lua,
     meter: *mut Meter,
@@ -160,14 +163,14 @@ impl Interpreter {
         self.is_limited
     }
 
-    /// Whether the running slice has ended. The code between the script and its coroutine asks
-    /// this.
+    /// Returns whether the running slice has ended. The functions that scripts call in place of
+    /// `coroutine.resume` and `pcall` ask this.
     pub fn is_broken(&self) -> bool {
         // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).broke != Break::None }
     }
 
-    /// Whether the current run is in its first slice and has allocated little memory.
+    /// Returns whether the current run is in its first slice and has allocated little memory.
     pub fn is_first_and_small(&self) -> bool {
         // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).is_first && (*self.meter).until_hook > SLICE_BYTES - SMALL }
@@ -203,7 +206,7 @@ impl Interpreter {
         }
     }
 
-    /// Runs `resume` within an allowance and charges the allowance for it.
+    /// Runs `resume` within an allowance and subtracts what `resume` uses from the allowance.
     pub fn slice<R>(&self, allowance: &mut Allowance, resume: impl FnOnce() -> R) -> (R, Break) {
         if !self.is_limited {
             return (resume(), Break::None);
@@ -236,7 +239,7 @@ impl Interpreter {
             allowance.instructions = std::mem::replace(&mut meter.left, i64::MAX);
             allowance.tempo = meter.pace.tempo();
             if meter.until_hook == 0 {
-                // LuaJIT starts its collections by the number of allocations, not by their size.
+                // LuaJIT decides by the number of allocations when to collect, not by their size.
                 ffi::lua_gc(meter.state, ffi::LUA_GCSTEP, COLLECTED);
             }
             meter.until_hook = usize::MAX;
@@ -247,7 +250,7 @@ impl Interpreter {
     }
 }
 
-/// The allocator of the state: LuaJIT's own allocator with counting.
+/// Allocates memory for the Lua state with LuaJIT's own allocator, and counts the bytes.
 unsafe extern "C" fn allocate(
     data: *mut c_void,
     block: *mut c_void,
@@ -296,7 +299,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
         let exhausted = (*meter).left <= 0;
         let may_yield = lua_isyieldable(state) != 0;
         if exhausted {
-            // From here on each instruction calls the hook, so that no pcall can go on.
+            // From now on each instruction calls the hook, so that no pcall can go on.
             (*meter).step = 1;
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, 1);
             (*meter).broke = Break::Exhausted;
@@ -335,7 +338,8 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
     }
 }
 
-/// Collects garbage at the cost of the running script. False: the script holds too much.
+/// Collects garbage at the cost of the running script. Returns false if the script still holds too
+/// much.
 unsafe fn make_room(state: *mut lua_State, meter: *mut Meter) -> bool {
     // SAFETY: the hook calls this function under its own conditions. The collection calls the
     // allocator.

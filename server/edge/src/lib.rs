@@ -1,9 +1,9 @@
-//! Edge Lua: scripts that decide about a request in the server itself, with the names of lighttpd's
-//! mod_magnet.
+//! Edge Lua: runs scripts that decide about a request inside the server, with the names of
+//! lighttpd's mod_magnet.
 //!
 //! The front makes a [`Visit`] of a request, starts a script on it ([`Edge::start`]), and steps the
 //! [`Run`] until the script ends. The visit then holds the script's changes, and [`ScriptDecision`]
-//! the script's decision. This crate knows nothing of sockets, configuration or HTTP syntax.
+//! holds the script's decision. This crate knows nothing of sockets, configuration or HTTP syntax.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

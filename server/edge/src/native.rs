@@ -1,8 +1,9 @@
-//! Rust functions that Lua calls directly, without mlua's conversions. Arguments are read from
-//! Lua's stack, and results are pushed there. A refusal becomes an error at the script's line.
+//! Makes Rust functions that Lua calls directly, without mlua's conversions. The functions read
+//! arguments from Lua's stack and push results there. A refusal becomes an error at the script's
+//! line.
 //!
-//! Each function works on the visit of the running slice. No function calls Lua, so that none is
-//! entered twice.
+//! Each function works on the visit of the running slice. No function calls Lua, so no function
+//! runs inside another one.
 #![allow(unsafe_code)] // Lua's C interface
 
 mod item;
@@ -25,7 +26,7 @@ pub enum Answer<'v> {
     Made(Vec<u8>),
 }
 
-/// LuaJIT's own message.
+/// LuaJIT's own message for a failed allocation.
 pub const NO_MEMORY: &str = "not enough memory";
 
 pub type CallResult<'v> = std::result::Result<Answer<'v>, Refusal>;
@@ -39,7 +40,7 @@ pub struct Arguments<'v> {
 }
 
 impl<'v> Arguments<'v> {
-    /// The argument of this number, counted from 1. A missing argument is nil.
+    /// Returns the argument of this number, counted from 1. A missing argument is nil.
     pub fn at(&self, index: u8) -> Item<'v> {
         // SAFETY: the arguments lie on the stack of `state` as long as the function runs, which is
         // 'v.
@@ -53,7 +54,7 @@ impl<'v> Arguments<'v> {
         unsafe { Item::new(self.state, upvalue) }
     }
 
-    /// The source of values that the visit does not know yet.
+    /// Returns the source of values that the visit does not know yet.
     pub fn source(&self) -> Option<&'v dyn Source> {
         self.source
     }
@@ -76,7 +77,7 @@ where
     function_with(lua, current, &[], body)
 }
 
-/// Makes a function with texts for lookups in tables. Lua would have to look up a Rust text in its
+/// Makes a function with texts that it uses as keys of tables. For a Rust text Lua would search its
 /// string table at each use.
 ///
 /// # Errors

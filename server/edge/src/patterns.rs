@@ -1,17 +1,18 @@
-//! Lua's patterns (reference manual 5.1 section 5.4.1), matched within a bounded number of steps.
-//! LuaJIT's own matcher can take exponential time on a short text, and nothing can interrupt it.
+//! Matches Lua's patterns (reference manual 5.1 section 5.4.1) within a bounded number of steps.
+//! LuaJIT's own matcher can take exponential time on a short text, and nothing can interrupt that
+//! matcher.
 
 mod class;
 
 use std::ops::Range;
 
-/// The most captures of a pattern and the deepest nesting of its parts, as in Lua.
+/// The largest number of captures and the deepest nesting in a pattern, as in Lua.
 const CAPTURES: usize = 32;
 const DEPTH: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The pattern is malformed; the text says why.
+    /// The pattern is malformed. The text says why.
     Malformed(&'static str),
     /// The match took more steps than allowed.
     TooLong,
@@ -24,7 +25,7 @@ pub enum Capture {
         start: usize,
         end: usize,
     },
-    /// `()`: an offset in the text.
+    /// The offset in the text that a `()` gives.
     Position(usize),
 }
 
@@ -34,8 +35,8 @@ pub struct Match {
     pub captures: Vec<Capture>,
 }
 
-/// The first match at or after `from`. `steps` holds the steps that are left, and the search
-/// reduces it.
+/// Returns the first match at or after `from`. `steps` holds the steps that are left, and the
+/// search reduces this number.
 ///
 /// # Errors
 ///
@@ -74,7 +75,7 @@ pub fn find(
 
 #[derive(Clone, Copy)]
 enum Open {
-    /// Where the capture begins; its end is not known yet.
+    /// The offset where the capture begins. Its end is not known yet.
     Begun(usize),
     Done(Capture),
 }
@@ -228,7 +229,7 @@ impl Matcher<'_> {
         captures.collect()
     }
 
-    /// Matches `%1` and its like: the text of an earlier capture.
+    /// Matches `%1` to `%9`: the text of an earlier capture.
     fn match_capture(&mut self, s: usize, digit: u8) -> Matched {
         let capture = digit
             .checked_sub(b'1')

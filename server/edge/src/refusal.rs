@@ -1,6 +1,6 @@
-//! Why a function that a script calls gives no value.
+//! The errors of the Rust functions that a script calls.
 
-/// Why a function returns no value.
+/// The reason why a function returns no value.
 #[derive(Debug)]
 pub enum Refusal {
     /// The script's mistake. The error names the line of the script.
@@ -10,7 +10,7 @@ pub enum Refusal {
     NoMemory,
 }
 
-/// A refusal with this text and the script's line.
+/// Makes a refusal with this text and the script's line.
 pub fn said(text: impl Into<String>) -> Refusal {
     Refusal::Said(text.into())
 }

@@ -1,4 +1,4 @@
-//! A coroutine that runs one script in an environment of its own. The coroutine can run again after
+//! Runs one script in a coroutine with an environment of its own. The coroutine can run again after
 //! its end.
 #![allow(unsafe_code)] // mlua cannot restart a coroutine
 
@@ -18,7 +18,7 @@ pub enum Stop {
 
 pub struct Runner {
     state: *mut lua_State,
-    /// Keeps the coroutine from being collected.
+    /// Keeps Lua's garbage collector from freeing the coroutine.
     _thread: Thread,
     began: bool,
 }
@@ -66,7 +66,7 @@ impl Runner {
         }
     }
 
-    /// The error that the coroutine raised.
+    /// Returns the error that the coroutine raised.
     fn error(&self, lua: &Lua) -> Error {
         let state = self.state;
         // SAFETY: the error lies on the top of the failed coroutine's stack.

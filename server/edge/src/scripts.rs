@@ -1,5 +1,5 @@
-//! The compiled scripts by file. A file is checked again a second after the last check, and read
-//! again if it has changed.
+//! Keeps the compiled scripts by file. A file is checked again a second after the last check. A
+//! changed file is read again.
 
 use crate::failure::Failure;
 use crate::runner::Runner;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a change may go unnoticed.
+/// The longest time until a change of a file is noticed.
 const LIFE: Duration = Duration::from_secs(1);
-/// A longer file is refused.
+/// The longest file in bytes. A longer file is refused.
 const LONGEST: u64 = 1024 * 1024;
-/// Idle coroutines kept for each script.
+/// The number of idle coroutines kept for each script.
 const KEPT: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,10 +34,10 @@ pub struct Script {
     name: String,
     code: Vec<u8>,
     /// Whether the script's code uses global variables; `None` before the first analysis. The
-    /// analysis reads the whole code, so that its result is kept.
+    /// result is kept because the analysis reads the whole code.
     reaches: Cell<Option<bool>>,
-    /// Idle coroutines. A function has one environment, so that each run needs its own coroutine.
-    /// Coroutines move between this list and the runs as boxes.
+    /// Idle coroutines. A Lua function has only one environment, so each simultaneous run needs its
+    /// own coroutine. The boxes move between this list and the runs.
     #[allow(clippy::vec_box)]
     free: RefCell<Vec<Box<Runner>>>,
 }
@@ -49,7 +49,7 @@ pub struct Scripts {
 }
 
 impl Scripts {
-    /// The script of a file, at most a second old. `now` is the caller's clock.
+    /// Returns the script of a file, as it was at most a second ago. `now` is the caller's clock.
     ///
     /// # Errors
     ///
@@ -87,14 +87,14 @@ impl Scripts {
         Some(known[at.saturating_sub(1)].1.clone())
     }
 
-    /// Forgets all that has been compiled.
+    /// Forgets all compiled scripts.
     pub fn clear(&self) {
         self.known.borrow_mut().clear();
     }
 }
 
 impl Script {
-    /// An idle coroutine, or a new one that `make` prepares.
+    /// Returns an idle coroutine, or a new coroutine that `make` prepares.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Script {
         &self.name[1..]
     }
 
-    /// Takes back a coroutine whose run has ended cleanly.
+    /// Keeps a coroutine whose run has ended cleanly for another run.
     pub fn give_back(&self, runner: Box<Runner>) {
         let mut free = self.free.borrow_mut();
         if free.len() < KEPT {
@@ -122,7 +122,7 @@ impl Script {
     }
 }
 
-/// Opens without blocking, so that a pipe or a terminal cannot delay the event loop.
+/// Opens a file without blocking, so that a pipe or a terminal cannot delay the event loop.
 fn open(path: &Path) -> io::Result<(File, Identity)> {
     let mut options = OpenOptions::new();
     let file = options

@@ -1,7 +1,7 @@
-//! A request as a script sees it, with the script's changes.
+//! Holds a request as a script sees it, with the script's changes.
 //!
 //! The front fills a visit. The run lends the visit to the script's functions. The front then reads
-//! the changes from it.
+//! the changes from the visit.
 
 use crate::attribute::{Attribute, COUNT, NAMES};
 use crate::fields::Fields;
@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The point in the request's way at which a script runs.
+/// The point in the life of a request at which a script runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stage {
     /// Before the URL is mapped to a file.
@@ -24,9 +24,10 @@ pub enum Stage {
     ResponseStart,
 }
 
-/// The world outside of the request, for scripts.
+/// The functions of the server that scripts may use besides the request.
 pub trait World {
-    /// The status of a path, possibly a little old; `None` if the path does not exist.
+    /// Returns the status of a path, which may be a little old. Returns `None` if the path does not
+    /// exist.
     fn stat(&self, path: &Path) -> Option<Status>;
 }
 
@@ -37,17 +38,18 @@ pub trait Source {
     fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
     /// Calls `tell` with the name and value of each variable for programs.
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
-    /// The request's body, empty if the request has none; `None` if the body is not at hand.
+    /// Returns the request's body, which is empty if the request has none. Returns `None` if the
+    /// front has not read the body.
     fn body(&self) -> Option<&[u8]>;
 }
 
 /// The status of a file.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Kind and permissions, as in `st_mode`.
+    /// The kind and the permissions, as in `st_mode`.
     pub mode: u32,
     pub size: u64,
-    /// Seconds since the epoch.
+    /// The modification time in seconds since the epoch.
     pub modified: i64,
     pub changed: i64,
     pub accessed: i64,
@@ -56,7 +58,7 @@ pub struct Status {
     pub inode: u64,
     /// The entity tag with its quotes.
     pub etag: String,
-    /// Empty if the type is not known.
+    /// The media type. Empty if the type is not known.
     pub media_type: String,
 }
 
@@ -82,7 +84,7 @@ impl Status {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// A part of a file. Without `end` the part reaches to the end of the file.
+    /// A part of a file. Without `end` the piece reaches to the end of the file.
     File {
         path: Vec<u8>,
         start: u64,
@@ -90,25 +92,25 @@ pub enum Piece {
     },
 }
 
-/// Most bodies have one piece.
+/// The pieces of a body. Most bodies have one piece.
 pub type Pieces = SmallVec<[Piece; 1]>;
 
 #[derive(Debug, Default)]
 pub struct Visit {
     pub stage: Stage,
     texts: Vec<u8>,
-    /// The place of each attribute's text: start and end, plus one, so that 0 means no text.
+    /// The start and end of each attribute's text. Both are stored plus one, and 0 means no text.
     spans: [(u32, u32); COUNT],
     changed: u32,
-    /// A bit for each attribute that is known or was asked for. The two flags below serve fields
-    /// and body.
+    /// A bit for each attribute that is known or was asked for. The next two flags do the same for
+    /// fields and body.
     learned: u32,
     knows_fields: bool,
     knows_body: bool,
     pub request: Fields,
-    /// Environment variables for programs, beside those of the request itself.
+    /// Environment variables for programs, in addition to the CGI variables of the request.
     pub environment: Fields,
-    /// Response fields: those of the existing response, and those that the script sets.
+    /// The response fields: those of the existing response, and those that the script sets.
     pub response: Fields,
     /// The status of the response at [`Stage::ResponseStart`].
     pub status: u16,
@@ -117,9 +119,9 @@ pub struct Visit {
     request_body: Option<Vec<u8>>,
     /// The script's printed lines, for the error log.
     pub printed: Vec<Vec<u8>>,
-    /// Bytes that the script may still add to the visit.
+    /// The number of bytes that the script may still add to the visit.
     pub(crate) room: usize,
-    /// Requests on this connection before this one.
+    /// The number of earlier requests on this connection.
     pub request_count: u64,
     /// When the request arrived.
     pub began: Option<SystemTime>,
@@ -207,7 +209,7 @@ impl Visit {
         self.request_body = source.and_then(Source::body).map(<[u8]>::to_vec);
     }
 
-    /// The request's body, if it is at hand.
+    /// Returns the request's body, if the front has read it.
     pub fn request_body(&self) -> Option<&[u8]> {
         self.request_body.as_deref()
     }
@@ -218,7 +220,7 @@ impl Visit {
         self.changed |= 1 << attribute as u32;
     }
 
-    /// The value that a script has set; `None` if the script has not set the attribute.
+    /// Returns the value that a script has set, or `None` if the script has not set the attribute.
     pub fn changed(&self, attribute: Attribute) -> Option<&[u8]> {
         match self.changed & (1 << attribute as u32) {
             0 => None,
@@ -226,7 +228,8 @@ impl Visit {
         }
     }
 
-    /// Charges for bytes that the script adds to the visit. False: the visit has no room for them.
+    /// Subtracts bytes that the script adds from the visit's room. Returns false if the visit has
+    /// no room for the bytes.
     pub(crate) fn holds(&mut self, bytes: usize) -> bool {
         match self.room.checked_sub(bytes) {
             Some(rest) => {

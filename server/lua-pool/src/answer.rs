@@ -7,15 +7,15 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 
-/// Bytes read from a file at a time.
+/// The number of bytes read from a file at a time.
 const WINDOW: usize = 64 * 1024;
 
-/// Writes head and body. The printed text is the whole response, as with a CGI program, if the text
-/// begins with a header and the script sets neither a status nor header fields.
+/// Writes head and body. If the printed text begins with a header, and the script sets neither a
+/// status nor header fields, the printed text is the whole response, as with a CGI program.
 ///
 /// # Errors
 ///
-/// The error of the connection. A file that cannot be read becomes a line of the error log.
+/// The error of the connection. A file that cannot be read only causes a line of the error log.
 pub fn write<W: Write>(
     reply: &mut Writer<W>,
     ended: ScriptDecision,
@@ -71,7 +71,7 @@ fn head(status: u16, visit: &Visit) -> Vec<u8> {
     head
 }
 
-/// Whether the body begins with `Name: value` lines and an empty line.
+/// Returns whether the body begins with `Name: value` lines and an empty line.
 fn begins_with_head(pieces: &[Piece]) -> bool {
     let Some(Piece::Bytes(bytes)) = pieces.first() else {
         return false;

@@ -1,8 +1,9 @@
-//! A process of the Lua pool. The process runs scripts that may block, one request at a time.
+//! Implements a process of the Lua pool. The process runs scripts that may block, one request at a
+//! time.
 //!
-//! The server starts and watches the processes as FastCGI programs (`FastCgiServer`), and sends
-//! them the requests of `SetHandler lua`. This crate is the other end: a FastCGI responder on
-//! standard input, like lua-fastcgi-magnet.
+//! The server starts and watches these processes as FastCGI programs (`FastCgiServer`), and sends
+//! the requests of `SetHandler lua` to them. Like lua-fastcgi-magnet, this crate is a FastCGI
+//! responder on standard input.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -24,14 +25,14 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// A script has the process for itself, so that it has no limits but the time.
+/// A script has the process for itself, so only its time is limited.
 const LIMITS: Limits = Limits {
     instructions: i64::MAX as u64,
     memory: isize::MAX as usize,
 };
 
-/// Serves requests until the listening socket is unusable. A script that takes longer than
-/// `timeout` ends the process.
+/// Serves requests until accept(2) fails for good. A script that takes longer than `timeout` ends
+/// the process.
 ///
 /// # Errors
 ///
@@ -49,20 +50,20 @@ pub fn serve(timeout: Duration) -> io::Result<()> {
     };
     loop {
         let connection = accept(&listener)?;
-        // A broken connection or invalid FastCGI ends the connection only.
+        // A broken connection or invalid FastCGI ends only this connection.
         let _ = pool.attend(connection);
     }
 }
 
-/// Between two attempts to accept a connection.
+/// The pause between two attempts to accept a connection.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
 
-/// The next connection. A lack of descriptors or memory, or a client that has left, is no reason to
-/// end: the process says so once, and tries again.
+/// Accepts the next connection. A lack of descriptors or memory, or a client that has left, does
+/// not end the process. The process then logs one line and tries again.
 ///
 /// # Errors
 ///
-/// The error of accept(2) where the socket itself is wrong.
+/// The error of accept(2) if the listening socket itself is unusable.
 fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
     let mut is_told = false;
     loop {
@@ -79,7 +80,7 @@ fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
     }
 }
 
-/// Whether no later attempt can succeed.
+/// Returns whether the listening socket is at fault, so that no later attempt can succeed.
 fn is_of_socket(error: &io::Error) -> bool {
     let wrong = [libc::EBADF, libc::EINVAL, libc::ENOTSOCK, libc::EOPNOTSUPP];
     error
@@ -94,7 +95,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Serves the requests of one connection in turn.
+    /// Serves the requests of one connection one after another.
     fn attend(&self, connection: UnixStream) -> io::Result<()> {
         let mut input = io::BufReader::with_capacity(record::LARGEST, connection.try_clone()?);
         let mut output = connection;
@@ -143,7 +144,8 @@ fn finish(mut run: Run) -> (Result<ScriptDecision, Failure>, Box<Visit>) {
     }
 }
 
-/// The file system for scripts, without a cache: the process serves no other request meanwhile.
+/// The file system for scripts. It has no cache, because the process serves no other request
+/// meanwhile.
 struct Disk;
 
 impl World for Disk {

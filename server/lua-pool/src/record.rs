@@ -1,11 +1,11 @@
-//! FastCGI records on the responder's side (FastCGI 1.0 sections 3.3 to 5).
+//! Reads and writes FastCGI records on the responder's side (FastCGI 1.0 sections 3.3 to 5).
 
 use mehari_fastcgi::{Header, END_REQUEST, HEADER, STDERR, STDOUT};
 use std::io::{self, IoSlice, Read, Write};
 
 /// The longest content of a record in bytes.
 pub const LARGEST: usize = 65_535;
-/// Bytes gathered before they are sent.
+/// The number of bytes that are gathered before they are sent.
 const GATHERED: usize = 64 * 1024;
 
 pub struct Record {
@@ -14,7 +14,7 @@ pub struct Record {
     pub content: Vec<u8>,
 }
 
-/// Reads the next record; `None` if the other side has closed the connection.
+/// Reads the next record. Returns `None` if the other side has closed the connection.
 ///
 /// # Errors
 ///

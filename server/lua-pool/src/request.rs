@@ -1,4 +1,4 @@
-//! One FastCGI request: CGI variables and a body.
+//! Reads one FastCGI request: CGI variables and a body.
 
 use crate::record::{self, Record};
 use mehari_edge::{Attribute, Stage, Visit};
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 
-/// The most bytes of variables in a request.
+/// The largest number of bytes of variables in a request.
 const PARAMETERS: usize = 4 * 1024 * 1024;
 
 pub enum Received {
@@ -52,7 +52,8 @@ fn stream(input: &mut impl Read, begin: &Record, kind: u8, most: usize) -> io::R
         let record = record::read(input)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         let expected = record.kind == kind && record.number == begin.number;
         if !expected || whole.len() + record.content.len() > most {
-            // FCGI_ABORT_REQUEST ends the connection, too: the server does not wait for the answer.
+            // FCGI_ABORT_REQUEST also ends the connection, because the server does not wait for the
+            // answer.
             return Err(io::ErrorKind::InvalidData.into());
         }
         if record.content.is_empty() {
@@ -69,12 +70,12 @@ impl Request {
         known.map_or(&[], |(_, value)| value)
     }
 
-    /// The script to run.
+    /// Returns the path of the script to run.
     pub fn script(&self) -> OsString {
         OsString::from_vec(self.variable("SCRIPT_FILENAME").to_vec())
     }
 
-    /// The request in the form that edge scripts get.
+    /// Returns the request in the form that edge scripts get.
     pub fn into_visit(self) -> Box<Visit> {
         use Attribute::*;
         let mut visit = Box::new(Visit::new(Stage::PhysicalPath));

@@ -1,4 +1,5 @@
-//! `lighty.env` and `lighty.r.req_item`: the attributes of a request besides its header fields.
+//! Implements `lighty.env` and `lighty.r.req_item`: the attributes of a request besides its header
+//! fields.
 
 use crate::attribute::{Attribute, NAMES};
 use crate::current::Current;
@@ -28,7 +29,7 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
         let shown = || String::from_utf8_lossy(name);
         match Attribute::named(name) {
             Some((attribute, true)) => {
-                // The source computes the other attributes before this one changes, because a
+                // The source computes all attributes before the script changes one, because a
                 // change affects where the request leads.
                 visit.learn_attributes(arguments.source());
                 visit.with_room_for(text.len(), |visit| visit.change(attribute, text))?;
@@ -60,7 +61,7 @@ fn stage_name(stage: Stage) -> &'static [u8] {
     }
 }
 
-/// `lighty.r.req_item`: numbers of the request.
+/// Returns a number of the request for `lighty.r.req_item`.
 fn item(visit: &Visit, name: &[u8]) -> Option<u64> {
     match name {
         b"http_status" => Some(u64::from(visit.status)),

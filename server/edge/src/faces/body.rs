@@ -1,4 +1,5 @@
-//! The request's body, the response body that a script makes, and the text that a script prints.
+//! Implements access to the request's body, the response body that a script makes, and the text
+//! that a script prints.
 
 use super::fields::ENTRY;
 use crate::current::Current;
@@ -8,11 +9,12 @@ use mlua::{Lua, Result, Table};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// The most pieces of a body.
+/// The largest number of pieces in a body.
 const PIECES: usize = 10_000;
-/// The member of a file's table that names the file, beside `offset` and `length`.
+/// The member that names the file in a script's table for a piece of a file. The other members are
+/// `offset` and `length`.
 pub const FILE_NAME: &str = "filename";
-/// The most list entries that are read.
+/// The largest number of list entries that are read.
 const ENTRIES: usize = 100_000;
 
 type Done = std::result::Result<(), Refusal>;
@@ -58,7 +60,8 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     host.set("request_length", request_length)
 }
 
-/// The length of the request's body; the value of `Content-Length` if the body is not at hand.
+/// Returns the length of the request's body, or the value of `Content-Length` if the front has not
+/// read the body.
 fn request_length(visit: &Visit) -> f64 {
     match visit.request_body() {
         Some(body) => body.len() as f64,
@@ -70,7 +73,7 @@ fn request_length(visit: &Visit) -> f64 {
     }
 }
 
-/// Adds a body: one piece, a list of pieces, or nothing for nil. `filename` is the text
+/// Adds a body: one piece, a list of pieces, or nothing if `body` is nil. `filename` is the text
 /// [`FILE_NAME`] as a Lua value.
 pub fn add_all(visit: &mut Visit, body: Item<'_>, filename: Item<'_>) -> Done {
     match body.kind() {
@@ -138,7 +141,7 @@ fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
     few(pieces)
 }
 
-/// A number of bytes; `None` for nil.
+/// Reads a number of bytes. Returns `None` for nil.
 fn size(item: Item<'_>) -> std::result::Result<Option<u64>, Refusal> {
     match (item.kind(), item.number()) {
         (LuaType::Nil, _) => Ok(None),
@@ -161,7 +164,7 @@ fn few(pieces: usize) -> Done {
     }
 }
 
-/// The body so far; nil if the body contains a file.
+/// Returns the body so far, or nil if the body contains a file.
 fn whole(visit: &Visit) -> Answer<'_> {
     let pieces = visit.body.as_deref().unwrap_or_default();
     let mut whole = Vec::new();

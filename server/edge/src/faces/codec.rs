@@ -1,4 +1,5 @@
-//! `lighty.c.b64enc`, `hexenc` and their relatives. A text that cannot be decoded gives nil.
+//! Implements `lighty.c.b64enc`, `hexenc` and the other codecs. A text that cannot be decoded gives
+//! nil.
 
 use super::Current;
 use base64::alphabet;
@@ -33,7 +34,7 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     }
     host.set(
         "hexenc",
-        // In capitals, as lighttpd has it.
+        // The digits are upper-case, as in lighttpd.
         lua.create_function(|_, text: LuaString| Ok(hex::upper(&text.as_bytes())))?,
     )?;
     host.set(

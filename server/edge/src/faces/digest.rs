@@ -1,4 +1,4 @@
-//! `lighty.c.md`, `hmac`, and comparisons in constant time.
+//! Implements `lighty.c.md`, `hmac`, and comparisons in constant time.
 
 use super::refused;
 use crate::interpreter::Interpreter;
@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 
 const KNOWN: &str = "md5, sha1, sha224, sha256, sha384 or sha512";
 
-/// Charges hashing to the instruction limit: one instruction for this many bytes.
+/// Hashing this many bytes is charged as one instruction.
 const BYTES_AN_INSTRUCTION: usize = 4;
 
 pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {

@@ -1,10 +1,12 @@
-//! `lighty.req_env`: environment variables for programs, beside those of the request itself.
+//! Implements `lighty.req_env`: environment variables for programs, in addition to the CGI
+//! variables of the request.
 
 use crate::attribute::Attribute;
 use crate::native::{said, Refusal};
 use crate::visit::{Source, Visit};
 
-/// The variable of this name: a set variable first, otherwise the CGI variable of the request.
+/// Returns the variable of this name: the one that was set, otherwise the CGI variable of the
+/// request.
 pub fn variable<'v>(
     visit: &'v mut Visit,
     name: &[u8],

@@ -1,4 +1,4 @@
-//! Header fields of request and response, and variables for programs.
+//! Implements access to the header fields of request and response, and to variables for programs.
 
 use super::environment;
 use crate::current::Current;
@@ -8,12 +8,12 @@ use crate::visit::{Source, Visit};
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
 
-/// The cost of an entry beside its bytes.
+/// The memory in bytes that an entry costs in addition to its name and value.
 pub const ENTRY: usize = 64;
-/// The most fields of one kind that a script may make.
+/// The largest number of fields of one kind that a script may make.
 const FIELDS: usize = 512;
 
-/// Fields that a script may not set: they frame the message or control the connection.
+/// The fields that a script may not set, because they frame the message or control the connection.
 const FRAMING: &[&str] = &[
     "connection",
     "content-length",
@@ -58,7 +58,7 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     Ok(())
 }
 
-/// Makes getter, setter and list of one kind of fields, such as `request`, `set_request` and
+/// Installs the getter, setter and list of one kind of fields, such as `request`, `set_request` and
 /// `requests`.
 fn accessors(
     lua: &Lua,
@@ -98,7 +98,7 @@ fn accessors(
     host.set(format!("{name}s"), names)
 }
 
-/// Sets one field to the script's value; `None` removes the field.
+/// Sets one field to the script's value. A value of `None` removes the field.
 pub fn set(
     visit: &mut Visit,
     which: Which,
@@ -126,12 +126,12 @@ pub fn set(
     }
 }
 
-/// Whether the field is `Set-Cookie`, each value of which is a line of its own.
+/// Returns whether the field is `Set-Cookie`. Its values stay separate lines.
 fn is_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
 
-/// Which bytes a field name may contain.
+/// The bytes that a field name may contain.
 const IN_NAMES: [bool; 256] = {
     let (mut is_in, mut byte) = ([false; 256], 0);
     while byte < 128 {

@@ -1,4 +1,4 @@
-//! `lighty.stat` and the other functions on the file system.
+//! Implements `lighty.stat` and the other functions on the file system.
 
 use super::{refused, Current};
 use crate::visit::Status;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The most names of one folder that a script gets.
+/// The largest number of names of one folder that a script gets.
 const NAMES: usize = 10_000;
 
 pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
@@ -60,7 +60,7 @@ fn now() -> Result<(u64, u32)> {
     Ok((since.as_secs(), since.subsec_nanos()))
 }
 
-/// The table that lighttpd makes for a file.
+/// Makes a file's table with the members that lighttpd gives.
 fn table(lua: &Lua, status: &Status) -> Result<Table> {
     let is = |kind: libc::mode_t| status.mode & libc::S_IFMT == kind;
     let table = lua.create_table_with_capacity(0, 20)?;

@@ -1,5 +1,5 @@
-//! The end of a script: the visit takes over the script's result. Before that, `world.lua` resets
-//! the script's environment for the next run.
+//! Ends a script: stores the script's result in the visit. Before that, `world.lua` resets the
+//! script's environment for the next run.
 
 use super::body::{add_all, FILE_NAME};
 use super::fields::{self, Which};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 type Done = std::result::Result<(), Refusal>;
 
 /// Installs `finish(result, fields, content, header)`. `fields` is `lighty.header` as the script
-/// leaves it. `header` is the table that the script was given; nil if another given object could
+/// leaves it. `header` is the table that the script was given, or nil if another given object could
 /// not be reset.
 pub fn install(
     lua: &Lua,
@@ -34,8 +34,9 @@ pub fn install(
     host.set("finish", finish)
 }
 
-/// The number that the script returned. A text with a number counts as this number, as in lighttpd.
-/// Any other value is an error, so that a script that tries to refuse a request never lets it pass.
+/// Reads the number that the script returned. A text with a number counts as this number, as in
+/// lighttpd. Any other value is an error. A script that tries to refuse a request with a wrong
+/// value therefore never lets the request pass.
 fn status(returned: Item<'_>) -> std::result::Result<Option<i64>, Refusal> {
     let number = match returned.kind() {
         LuaType::Nil => return Ok(None),
@@ -62,7 +63,8 @@ fn as_number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
-/// True: the given objects are reset, and the table is small enough for the next run.
+/// Stores the fields of the given table. Returns true if the given objects are reset and the table
+/// is small enough for the next run.
 fn take_header(
     visit: &mut Visit,
     arguments: &Arguments<'_>,
@@ -85,8 +87,8 @@ fn take_header(
     }
 }
 
-/// Takes over `lighty.header` as the script leaves it. `empties`: the function also clears the
-/// table.
+/// Stores the entries of `lighty.header` as the script leaves it. With `empties` the function also
+/// clears the table.
 fn take_fields(visit: &mut Visit, header: Item<'_>, empties: bool) -> Done {
     header.each(|name, value| {
         match (name.as_text(), value.bytes()) {

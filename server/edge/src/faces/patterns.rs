@@ -1,4 +1,5 @@
-//! `string.find` and its relatives for limited scripts. `world.lua` builds them on one function.
+//! Implements pattern matching for limited scripts. `world.lua` builds `string.find`, `match`,
+//! `gmatch` and `gsub` on one function.
 
 use super::refused;
 use crate::interpreter::Interpreter;
@@ -6,10 +7,11 @@ use crate::patterns::{self, Capture, Fault, Match};
 use mlua::{Error, Lua, MultiValue, Result, String as LuaString, Table, Value};
 use std::rc::Rc;
 
-/// The most steps of one search, and the steps that count as one instruction.
+/// The largest number of steps of one search. The next constant is the number of steps that are
+/// charged as one instruction.
 const STEPS: usize = 1_000_000;
 const STEPS_AN_INSTRUCTION: usize = 8;
-/// Bytes that a plain search reads in the time of one instruction.
+/// The number of bytes that a plain search reads in the time of one instruction.
 const BYTES_AN_INSTRUCTION: usize = 64;
 
 /// Installs `search(text, pattern, from)`. The function returns the offsets of the first match

@@ -1,4 +1,4 @@
-//! Encodings of texts in URLs, in XML, in quoted strings, and in header fields.
+//! Encodes texts for URLs, XML, quoted strings and header fields, and decodes such texts.
 
 use super::Current;
 use mehari_text::percent::ByteSet;
@@ -8,7 +8,8 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 const LETTERS_AND_DIGITS: &ByteSet = &ByteSet::letters_digits_and(b"");
-/// The bytes that lighttpd leaves unencoded in a part of a path, and in a part of a query.
+/// The bytes that lighttpd leaves unencoded in a part of a path. The next constant is the set for a
+/// part of a query.
 const OF_PATH: &ByteSet = &ByteSet::letters_digits_and(b"!()*-./_~");
 const OF_QUERY: &ByteSet = &ByteSet::letters_digits_and(b" !$()*,-./:?@_~");
 
@@ -89,7 +90,7 @@ fn named_arguments(lua: &Lua, query: Option<LuaString>) -> Result<Table> {
     Ok(table)
 }
 
-/// Returns a query made of the table's named arguments. Other entries are ignored, as in lighttpd.
+/// Makes a query from the table's named arguments. Other entries are ignored, as in lighttpd.
 fn query(lua: &Lua, arguments: Value) -> Result<LuaString> {
     let mut query = Vec::new();
     let encoded = |part: &LuaString| percent::encode(&part.as_bytes(), OF_QUERY);
@@ -110,7 +111,7 @@ fn query(lua: &Lua, arguments: Value) -> Result<LuaString> {
     lua.create_string(query)
 }
 
-/// Turns `+` into a blank, as it is meant in a query.
+/// Turns each `+` into a blank, which `+` stands for in a query.
 fn blanks(query: &[u8]) -> Vec<u8> {
     let blank = |&byte: &u8| if byte == b'+' { b' ' } else { byte };
     query.iter().map(blank).collect()
@@ -152,7 +153,7 @@ fn normalize(text: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// The path without `//`, `/./` and `/../`. The result never leads above the root.
+/// Removes `//`, `/./` and `/../` from a path. The result never leads above the root.
 fn simplify(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut ends_in_folder = false;
@@ -176,7 +177,7 @@ fn simplify(path: &[u8]) -> Vec<u8> {
     simple
 }
 
-/// A quoted-string (RFC 9110 section 5.6.4).
+/// Makes a quoted-string (RFC 9110 section 5.6.4).
 fn quote(text: &[u8]) -> Vec<u8> {
     let mut quoted = b"\"".to_vec();
     for byte in text {

@@ -1,4 +1,4 @@
-//! One value on Lua's stack.
+//! Reads one value on Lua's stack.
 #![allow(unsafe_code)] // Lua's C interface
 
 use super::{said, Refusal};
@@ -28,7 +28,7 @@ pub struct Item<'i> {
 }
 
 impl<'i> Item<'i> {
-    /// The value at this place, counted from the bottom of the stack.
+    /// Returns the value at this place, counted from the bottom of the stack.
     ///
     /// # Safety
     ///
@@ -56,7 +56,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The bytes of a string or a number; `None` for other values.
+    /// Returns the bytes of a string or a number, and `None` for other values.
     #[inline]
     pub fn bytes(&self) -> Option<&'i [u8]> {
         let mut length = 0;
@@ -72,7 +72,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The bytes of a string; `None` for other values.
+    /// Returns the bytes of a string, and `None` for other values.
     #[inline]
     pub fn as_text(&self) -> Option<&'i [u8]> {
         match self.kind() {
@@ -81,7 +81,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The bytes of a string or a number.
+    /// Returns the bytes of a string or a number.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<'i> Item<'i> {
             .ok_or_else(|| said(format!("expected a string, not {}", self.described())))
     }
 
-    /// The bytes of a string or a number; `None` for nil.
+    /// Returns the bytes of a string or a number, and `None` for nil.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The value's kind with an article, for a message.
+    /// Returns the value's kind with an article, for a message.
     pub fn described(&self) -> &'static str {
         match self.kind() {
             LuaType::Nil => "nil",
@@ -125,7 +125,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// Whether both items are the same value, without metamethods.
+    /// Returns whether both items are the same value, without metamethods.
     #[inline]
     pub fn is(&self, other: &Item<'_>) -> bool {
         // SAFETY: an index without a value equals nothing, and the call runs no metamethod.
@@ -144,7 +144,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The length of a table's list.
+    /// Returns the length of a table's list.
     #[inline]
     pub fn length(&self) -> usize {
         // SAFETY: lua_objlen accepts any value.
@@ -211,7 +211,7 @@ impl<'i> Item<'i> {
         Ok(())
     }
 
-    /// Sets a member of a table; `None` removes the member.
+    /// Sets a member of a table. A value of `None` removes the member.
     pub fn set(&self, key: Item<'_>, value: Option<Item<'_>>) {
         debug_assert_eq!(self.kind(), LuaType::Table);
         // SAFETY: the value is a table. The key is an existing key, or neither NaN nor nil.

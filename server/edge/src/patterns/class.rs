@@ -1,9 +1,9 @@
-//! Single characters of a pattern: `a`, `.`, `%d`, `[^%s-z]`.
+//! Matches the single-character parts of a pattern: `a`, `.`, `%d`, `[^%s-z]`.
 
 use super::{Fault, Matcher};
 
 impl Matcher<'_> {
-    /// The end of the single-character class at `p`.
+    /// Returns the end of the single-character class that begins at `p`.
     pub(super) fn class_end(&self, p: usize) -> Result<usize, Fault> {
         match self.pattern[p] {
             b'%' if p + 1 < self.pattern.len() => Ok(p + 2),
@@ -36,7 +36,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether the set from its bracket at `p` up to `next` contains the byte.
+    /// Returns whether the set contains the byte. The set begins with its bracket at `p` and ends
+    /// before `next`.
     pub(super) fn is_in_set(&self, byte: u8, p: usize, next: usize) -> bool {
         let set = &self.pattern[p + 1..next - 1];
         let (negated, set) = match set.split_first() {
@@ -65,7 +66,7 @@ impl Matcher<'_> {
     }
 }
 
-/// Whether the byte is in `%a` or a similar class. An upper-case letter negates the class.
+/// Returns whether the byte is in `%a` or a similar class. An upper-case letter negates the class.
 fn is_of(byte: u8, class: u8) -> bool {
     let is = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),

@@ -1,4 +1,4 @@
-//! What scripts see of a request, and how they decide about it.
+//! Tests what scripts see of a request, and how scripts decide about the request.
 
 use crate::bench::{body, expression, Bench, LIMITS};
 use mehari_edge::{Attribute, Piece, ScriptDecision, Step};

@@ -1,4 +1,4 @@
-//! An interpreter, a folder of scripts, and a request to run them on.
+//! Holds an interpreter, a folder of scripts, and a request on which the scripts run.
 
 use mehari_edge::{
     Attribute, Edge, Failure, Limits, Piece, ScriptDecision, Stage, Status, Step, Visit, World,
@@ -71,7 +71,7 @@ impl Bench {
         self.run_file("script.lua")
     }
 
-    /// The text of a script's answer.
+    /// Runs a script and returns the text of its answer.
     pub fn text(&mut self, source: &str) -> String {
         let (done, visit, _) = self.run(source);
         assert_eq!(done, Ok(ScriptDecision::Answer(200)), "{source}");
@@ -93,7 +93,7 @@ pub fn body(visit: &Visit) -> String {
     }
 }
 
-/// A script that answers with the text of an expression.
+/// Makes a script that answers with the text of an expression.
 pub fn expression(text: &str) -> String {
     format!("lighty.content = {{ tostring({text}) }} return 200")
 }

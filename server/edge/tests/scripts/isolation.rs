@@ -1,4 +1,4 @@
-//! One script does not affect the next.
+//! Tests that one script does not affect the next script.
 
 use crate::bench::{body, expression, Bench, LIMITS};
 use mehari_edge::{Attribute, ScriptDecision, Step};
@@ -181,7 +181,7 @@ fn a_reused_environment_is_like_a_new_one() {
     }
 }
 
-/// Scripts that do not use the table of globals, each run again by itself.
+/// Runs each of some scripts twice. These scripts do not use the table of globals.
 #[test]
 fn a_global_is_gone_for_the_next_run() {
     let mut bench = Bench::new();

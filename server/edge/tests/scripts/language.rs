@@ -1,4 +1,4 @@
-//! Tools and libraries give the results that they give elsewhere.
+//! Tests that the functions for scripts give the same results as in Lua and lighttpd.
 
 use crate::bench::{expression, Bench};
 

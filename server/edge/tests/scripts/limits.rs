@@ -1,4 +1,4 @@
-//! The limits of scripts, and the end of scripts that exceed them.
+//! Tests the limits of scripts, and the end of scripts that exceed the limits.
 
 use crate::bench::{body, expression, Bench};
 use mehari_edge::ScriptDecision;
@@ -63,7 +63,7 @@ fn garbage_is_collected_before_a_script_is_refused() {
         ("local c = coroutine.wrap(function() for i = 1, 50 do coroutine.yield(#(('x'):rep(1e6) .. i)) end end)
           for i = 1, 50 do said = c() end", "1000002"),
         ("table.sort({ 3, 2, 1, 4 }, function(a, b) said = #(('x'):rep(1e6) .. a); return a < b end)", "1000001"),
-        // A refused allocation costs the script that allocation only.
+        // The script goes on after a refused allocation.
         ("said = tostring(pcall(string.rep, 'x', 1e8)) .. #('x'):rep(2e6)", "false2000000"),
     ] {
         let source = format!("{source} lighty.content = {{ tostring(said or '') }} return 200");
@@ -123,7 +123,7 @@ fn an_endless_pattern_match_is_refused() {
 fn slow_instructions_end_a_slice_sooner() {
     let mut bench = Bench::new();
     for source in [
-        // Two long texts that differ at the end.
+        // These two long texts differ at the end.
         "local a, b = ('x'):rep(1e6) .. 'a', ('x'):rep(1e6) .. 'b' while a < b do end",
         // A long text that might be a number.
         "local a = (' '):rep(2e6) while true do tonumber(a) end",
@@ -176,7 +176,7 @@ fn a_script_that_evades_the_limits_fails_alone() {
 #[test]
 fn instructions_count_even_with_a_full_stack() {
     let mut bench = Bench::new();
-    // The local variables decide where in a call the stack ends.
+    // The number of local variables changes the place in a call at which the stack is full.
     for locals in ["a", "a, b", "a, b, c"] {
         for catch in ["pcall(f)", "xpcall(f, type)"] {
             let source = format!("local function f() local {locals} = {catch} return f() end f()");

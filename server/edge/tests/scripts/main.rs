@@ -1,4 +1,4 @@
-//! Scripts on the real interpreter: what scripts see, what they change, and what stops them.
+//! Runs scripts on the real interpreter: what scripts see, what they change, and what stops them.
 
 mod answers;
 mod bench;
