@@ -78,7 +78,7 @@ mod tests {
     use super::compare;
 
     #[test]
-    fn versions_compare_on_the_parts_that_are_written() {
+    fn if_version_compares_only_the_written_parts() {
         for (operator, version, expected) in [
             (">=", "2.4", Some(true)),
             ("=", "2.4", Some(true)),

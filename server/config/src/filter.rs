@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_or_a_suffix_decides() {
+    fn filter_applies_by_media_type_or_suffix() {
         let mut compression = Compression::default();
         assert!(compression.is_off());
         compression.change(&CompressionChange::ByType(

@@ -84,7 +84,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn patterns_match_as_the_shell_does() {
+    fn glob_patterns_match_as_in_the_shell() {
         for (pattern, text, expected) in [
             ("*.pl", "hello.pl", true),
             ("*.pl", "hello.plx", false),

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn option_and_filter_decide_together() {
+    fn a_file_is_parsed_only_if_the_option_and_a_filter_allow_it() {
         let includes = Includes {
             allowed: true,
             suffixes: vec!["shtml".into()],

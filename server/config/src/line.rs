@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_keep_blanks_and_backslashes_quote_only_quotes() {
+    fn quotes_keep_blanks_and_a_backslash_escapes_only_quotes() {
         assert_eq!(
             split(r#"Alias "/a b" '/c "d"'"#),
             ["Alias", "/a b", "/c \"d\""]
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_continued_line_keeps_the_places_of_its_parts() {
+    fn each_word_of_a_continued_line_keeps_its_position() {
         let line = Lines::of("Alias \\\n  /a \\\n/b\nnext")
             .next()
             .expect("a line");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quote_is_a_fault_where_it_opens() {
+    fn a_quote_without_end_is_a_fault_at_its_beginning() {
         let line = Lines::of("Alias \"/a").next().expect("a line");
         assert_eq!(
             words(&line).expect_err("open").at,

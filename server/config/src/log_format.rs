@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn a_wrong_format_is_refused_with_the_expected_text() {
         for (text, expected) in [
             ("%", "a letter behind `%`"),
             ("%{x", "a `}` behind `%{`"),

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_the_url_paths_that_lead_to_it() {
+    fn url_paths_of_a_file_map_back_to_the_file() {
         let site = mapping(&[("/cgi-bin/", "/srv/www/cgi"), ("/app", "/srv/app.pl")]);
         let paths = |file: &str| site.url_paths(Path::new(file));
         assert_eq!(paths("/srv/www/cgi/a.pl"), ["/cgi-bin/a.pl", "/cgi/a.pl"]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_for_everything_keeps_the_rest_as_path_info() {
+    fn an_alias_of_the_root_keeps_the_rest_as_path_info() {
         let site = mapping(&[("/", "/srv/app.pl")]);
         assert_eq!(site.map("/").file, PathBuf::from("/srv/app.pl/"));
         assert_eq!(site.map("/a/b").file, PathBuf::from("/srv/app.pl/a/b"));

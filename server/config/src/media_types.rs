@@ -63,7 +63,7 @@ mod tests {
     use super::MediaTypes;
 
     #[test]
-    fn lines_are_types_with_their_suffixes() {
+    fn each_line_gives_a_type_and_its_suffixes() {
         let types = MediaTypes::parse(
             "# a comment\ntext/html\t\thtml HTM\napplication/x-empty\n\nimage/x-\u{e9} bad\n\
              text/plain txt\ntext/late html\n",

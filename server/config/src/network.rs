@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_hold_their_addresses() {
+    fn network_contains_only_the_addresses_with_its_prefix() {
         for (network, address, expected) in [
             ("10.0.0.1", "10.0.0.1", true),
             ("10.0.0.1", "10.0.0.2", false),

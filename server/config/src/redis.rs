@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read() {
+    fn redis_addresses_are_parsed() {
         let tcp =
             |host: &str, port, user: Option<&str>, password: Option<&str>, database| RedisServer {
                 place: RedisPlace::Tcp(host.into(), port),

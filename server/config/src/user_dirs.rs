@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_accounts_and_not_disabled() {
+    fn only_account_names_that_are_not_disabled_have_pages() {
         let dirs = UserDirs {
             disabled: vec!["root".into()],
             ..UserDirs::default()
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_as_apache_reads_them() {
+    fn user_dir_places_mean_the_same_as_in_apache() {
         for (text, expected) in [
             ("public_html", Some("/home/ann/public_html")),
             ("/usr/web", Some("/usr/web/ann")),

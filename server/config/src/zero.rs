@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_answers_everything_with_the_rest_as_path_info() {
+    fn a_script_answers_every_path_and_gets_the_path_as_path_info() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().canonicalize().expect("a path").join("hello");
         write(&file, "#!/usr/bin/env perl\nprint 1;").expect("written");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_perl_is_refused() {
+    fn a_file_without_perl_code_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("page.html");
         write(&file, "<p>").expect("written");

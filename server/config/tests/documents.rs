@@ -52,7 +52,7 @@ fn every_configuration_of_the_documents_is_read_without_a_problem() {
 }
 
 #[test]
-fn comment_behind_a_directive_is_told_to_need_a_line_of_its_own() {
+fn a_comment_behind_a_directive_is_a_problem() {
     let folder = tempfile::tempdir().expect("a folder");
     let conf = folder.path().join("site.conf");
     for line in [

@@ -22,7 +22,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn macro_is_read_again_with_other_words_wherever_it_is_used() {
+fn each_use_of_a_macro_reads_its_lines_with_new_values() {
     let site = load(
         "<Macro Site $name $folder>\n<VirtualHost *:80>\nServerName $name\nDocumentRoot $folder\n\
          Use Closed $folder/$namely\n</VirtualHost>\n</Macro>\n\
@@ -50,7 +50,7 @@ fn macro_is_read_again_with_other_words_wherever_it_is_used() {
 }
 
 #[test]
-fn what_is_wrong_with_a_macro_is_told_where_it_stands_and_where_it_is_used() {
+fn a_problem_in_a_macro_is_reported_at_its_line_and_at_its_use() {
     for (text, expected) in [
         ("Use Nothing\n", "1:5: there is no macro `Nothing`"),
         (

@@ -52,7 +52,7 @@ const MIXED: &str = "\
     <Files \"*.pl\">\nPerlAddVar Last pattern\n</Files>\n";
 
 #[test]
-fn sections_are_merged_in_apaches_order_and_not_in_the_files() {
+fn sections_are_merged_in_apaches_order_whatever_the_file_order() {
     let site = load(MIXED);
     let last = |url: &str, file: &str| {
         let settings = site.main.settings(url, Some(Path::new(file)));
@@ -74,7 +74,7 @@ fn sections_are_merged_in_apaches_order_and_not_in_the_files() {
 }
 
 #[test]
-fn a_request_without_a_file_meets_locations_only() {
+fn a_request_without_a_file_matches_locations_only() {
     let site = load(MIXED);
     assert_eq!(
         site.main.settings("/a", None).programs.set_var[0].1,
@@ -98,7 +98,7 @@ fn equal_settings_share_one_id_and_different_ones_do_not() {
 }
 
 #[test]
-fn asking_again_allocates_nothing() {
+fn a_repeated_lookup_allocates_nothing() {
     let site = load(MIXED);
     let file = Path::new("/srv/www/deep/x.pl");
     site.main.settings("/a/x.cgi", Some(file));
@@ -110,7 +110,7 @@ fn asking_again_allocates_nothing() {
 }
 
 #[test]
-fn more_sections_than_one_word_has_bits_are_told_apart() {
+fn more_than_64_sections_are_distinguished() {
     let mut text = String::new();
     for number in 0..3000 {
         text.push_str(&format!(
@@ -131,7 +131,7 @@ fn more_sections_than_one_word_has_bits_are_told_apart() {
 }
 
 #[test]
-fn a_site_can_be_asked_from_many_threads() {
+fn many_threads_can_look_up_settings_at_once() {
     let site = Arc::new(load(MIXED));
     let threads: Vec<_> = (0..4)
         .map(|_| {
@@ -152,7 +152,7 @@ fn a_site_can_be_asked_from_many_threads() {
 }
 
 #[test]
-fn settings_can_cross_threads() {
+fn settings_are_send_and_sync() {
     fn crosses<T: Send + Sync>() {}
     crosses::<Site>();
 }

@@ -64,18 +64,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_end_in_a_site_or_in_problems(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_give_a_site_or_problems(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         check(&bytes);
     }
 
     #[test]
-    fn any_mixture_of_the_languages_words_does_too(lines in prop::collection::vec(line(), 0..30)) {
+    fn any_mixture_of_known_words_gives_a_site_or_problems(lines in prop::collection::vec(line(), 0..30)) {
         check(lines.join("\n").as_bytes());
     }
 }
 
 #[test]
-fn definitions_that_double_themselves_end_soon() {
+fn self_doubling_definitions_are_refused() {
     let mut text = String::from("Define A 0123456789\n");
     for _ in 0..64 {
         text.push_str("Define A ${A}${A}\n");
@@ -85,7 +85,7 @@ fn definitions_that_double_themselves_end_soon() {
 }
 
 #[test]
-fn deep_nesting_and_very_long_lines_are_no_trouble() {
+fn deep_nesting_and_very_long_lines_do_not_crash() {
     let deep = "<IfDefine !X>\n".repeat(50_000) + &"</IfDefine>\n".repeat(50_000);
     assert!(load(deep.as_bytes()).is_ok());
     let long = format!("PerlModule {}\n", "A::B ".repeat(20_000));
@@ -93,13 +93,13 @@ fn deep_nesting_and_very_long_lines_are_no_trouble() {
 }
 
 #[test]
-fn a_device_that_never_ends_is_refused() {
+fn an_endless_device_is_refused() {
     let found = Site::load(std::path::Path::new("/dev/zero"), &[]).expect_err("no end");
     assert!(found.to_string().contains("is longer than"), "{found}");
 }
 
 #[test]
-fn what_nests_without_end_is_told() {
+fn endless_nesting_is_reported() {
     let nested = |start: &str, inner: &str, end: &str, times: usize| {
         [&start.repeat(times), inner, &end.repeat(times)].concat()
     };

@@ -47,7 +47,7 @@ fn every_row_accepts_its_example() {
 }
 
 #[test]
-fn every_row_refuses_a_wrong_value_and_says_where() {
+fn every_row_refuses_a_wrong_value_and_names_its_position() {
     for row in Directive::all().filter(|row| row.ignored.is_none()) {
         let text = format!("# first\n  {} {}\n", row.name, row.wrong);
         let problems = load(&text).expect_err(row.name);
@@ -67,7 +67,7 @@ fn every_row_refuses_a_wrong_value_and_says_where() {
 }
 
 #[test]
-fn every_row_that_takes_arguments_refuses_none() {
+fn every_row_that_needs_arguments_refuses_an_empty_list() {
     let takes_none = |row: &Directive| matches!(row.shape, Shape::Words { most: 0, .. });
     let takes_some = |row: &&Directive| row.ignored.is_none() && !takes_none(row);
     for row in Directive::all().filter(takes_some) {
@@ -82,7 +82,7 @@ fn every_row_that_takes_arguments_refuses_none() {
 }
 
 #[test]
-fn every_row_keeps_to_its_place() {
+fn every_row_is_refused_outside_its_place() {
     for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
         let app = if row.name.ends_with("Handler") {
             "PSGIApp app.psgi\n"
@@ -114,7 +114,7 @@ fn every_row_keeps_to_its_place() {
 }
 
 #[test]
-fn every_row_keeps_to_its_place_in_a_virtual_host() {
+fn every_row_is_refused_outside_its_place_in_a_virtual_host() {
     for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
         let own = match row.place {
             DirectivePlace::Team => "PerlOptions +Clone\n",
@@ -147,7 +147,7 @@ fn every_row_keeps_to_its_place_in_a_virtual_host() {
 }
 
 #[test]
-fn every_default_means_the_same_as_writing_it() {
+fn a_written_default_changes_nothing() {
     for row in Directive::all().filter(|row| !row.default.is_empty()) {
         let silent = load("").expect("an empty file is right");
         let written = load(&format!("{} {}", row.name, row.default)).expect(row.name);
@@ -192,7 +192,7 @@ fn names_are_unique_whatever_their_case() {
 }
 
 #[test]
-fn what_a_tuner_may_try_is_within_the_rows_bounds() {
+fn the_tuners_range_is_within_the_rows_bounds() {
     for row in Directive::all() {
         if let Some((least, most)) = row.tune {
             for value in [least, most] {
@@ -206,7 +206,7 @@ fn what_a_tuner_may_try_is_within_the_rows_bounds() {
 }
 
 #[test]
-fn the_documentation_is_what_the_table_says() {
+fn the_documentation_equals_the_table() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/reference/directives.md"
@@ -226,7 +226,7 @@ fn the_documentation_is_what_the_table_says() {
 
 /// The list is that of Apache's server-info page with every module of Debian 12 loaded.
 #[test]
-fn every_directive_of_apache_is_a_row_a_section_or_refused_with_its_reason() {
+fn every_apache_directive_is_a_row_a_section_or_refused_with_a_reason() {
     let list = include_str!("golden/apache-directives.txt");
     let names = list
         .lines()
@@ -267,7 +267,7 @@ fn is_refused(name: &str) -> bool {
 }
 
 #[test]
-fn a_refused_directive_says_whose_it_is_and_why() {
+fn a_refused_directive_names_its_module_and_the_reason() {
     let problems = load("AuthLDAPURL ldap://x/\n").expect_err("a problem");
     let text = problems.problems[0].to_string();
     assert!(

@@ -45,7 +45,7 @@ mod tests {
     use super::NameTest;
 
     #[test]
-    fn a_domain_means_whole_labels() {
+    fn a_domain_matches_whole_labels_only() {
         for (domain, name, expected) in [
             ("example.org", "example.org", true),
             ("example.org", "www.Example.ORG", true),

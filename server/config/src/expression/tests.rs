@@ -53,7 +53,7 @@ fn expressions_hold_as_in_apache() {
 }
 
 #[test]
-fn what_is_no_expression_is_told() {
+fn an_invalid_expression_is_refused_with_the_expected_text() {
     for text in [
         "",
         "%{HTTP_HOST}",

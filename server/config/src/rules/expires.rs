@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expiries_are_read_both_ways() {
+    fn both_forms_of_an_expiry_are_parsed() {
         let of = |text: &str| {
             let words: Vec<&str> = text.split(' ').collect();
             Expiry::parse(&words).map(|expiry| (expiry.from, expiry.after.as_secs()))

@@ -18,7 +18,7 @@ impl VariableSource for Names {
 }
 
 #[test]
-fn texts_are_read_in_each_dialect() {
+fn each_dialect_parses_its_own_texts() {
     let of = |text: Result<Text, String>| {
         String::from_utf8(text.expect("right").of(&Names)).expect("text")
     };
@@ -44,7 +44,7 @@ fn texts_are_read_in_each_dialect() {
 }
 
 #[test]
-fn escapes_are_undone() {
+fn parser_undoes_escapes() {
     assert_eq!(mehari_text::percent::encode_path(b"/a b%"), b"/a%20b%25");
     assert_eq!(mehari_text::percent::decode_lenient(b"/a%20b%2"), b"/a b%2");
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn access_words_of_both_ages_decide_and_the_inner_section_wins() {
+fn both_access_syntaxes_work_and_the_inner_section_wins() {
     for (words, denied) in [
         ("Require all granted", false),
         ("Require all denied", true),
@@ -40,7 +40,7 @@ fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
 }
 
 #[test]
-fn what_is_always_denied_is_known_at_once_and_the_rest_is_asked() {
+fn a_constant_denial_is_known_without_a_request() {
     let site = site(
         "<Location /a>\nRequire all denied\n</Location>\n\
          <Location /b>\nRequire valid-user\n</Location>\n\

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn perl_handlers_stand_for_rungs_or_for_themselves() {
+fn perl_response_handler_names_a_rung_or_a_module() {
     for (name, rung) in [
         ("ModPerl::Registry", Rung::Registry),
         ("ModPerl::RegistryPrefork", Rung::Registry),
@@ -72,7 +72,7 @@ fn a_response_handler_and_an_application_reach_the_sections_inside() {
 }
 
 #[test]
-fn handlers_are_loaded_first_but_for_rungs_objects_and_those_that_wait() {
+fn handlers_are_preloaded_except_rungs_objects_and_deferred_handlers() {
     let site = site(
         "PerlTransHandler My::Trans +My::Other::look\n<Location /a>\nSetHandler modperl\n\
          PerlResponseHandler My::App->answer ModPerl::Registry $My::object->answer -My::Late\n\
@@ -94,7 +94,7 @@ fn handlers_are_loaded_first_but_for_rungs_objects_and_those_that_wait() {
 }
 
 #[test]
-fn preloads_come_in_mod_perls_order_and_once() {
+fn preloads_are_loaded_once_in_mod_perls_order() {
     let site = site(
         "PSGIApp /srv/a.psgi\nPerlPostConfigRequire /srv/last.pl\nPerlModule A B\nPerlRequire /srv/start.pl\n\
          PerlPreloadScript registry /srv/x.pl\nPerlConfigRequire /srv/first.pl\nPerlModule B\n",
@@ -131,7 +131,7 @@ fn variables_of_the_request_are_set_added_and_wiped_as_in_mod_perl() {
 }
 
 #[test]
-fn options_with_signs_change_and_without_signs_replace() {
+fn options_with_signs_add_or_remove_and_others_replace() {
     let site = site(
         "Options ExecCGI\n<Location /plus>\nOptions +Indexes\n</Location>\n<Location /minus>\nOptions -ExecCGI\n</Location>\n\
          <Location /list>\nOptions Indexes\n</Location>\n<Location /all>\nOptions All\n</Location>\n",

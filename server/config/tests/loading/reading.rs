@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
+fn a_false_condition_skips_lines_with_any_content() {
     let text = "<IfModule mod_perl.c>\nSetEnv A 1\n</IfModule>\n<IfModule !perl_module>\nNonsense\n</IfModule>\n\
         <IfModule mod_dav.c>\nRewriteEngine On\n<Limit GET>\n\"open\n</Limit>\n</IfModule>\n\
         <IfDefine LIVE>\nSetEnv B 1\n</IfDefine>\n<IfDefine !LIVE>\nSetEnv C 1\n</IfDefine>\n\
@@ -25,7 +25,7 @@ fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
 }
 
 #[test]
-fn a_loaded_module_is_found_unless_a_site_can_do_without_it() {
+fn if_module_finds_a_loaded_module_unless_a_site_can_do_without_it() {
     let found = problems("LoadModule dav_module x.so\n<IfModule mod_dav.c>\nDav On\n</IfModule>\n");
     assert!(
         found[0].starts_with("3:1: `Dav` is a directive of mod_dav.c"),
@@ -46,7 +46,7 @@ fn a_tilde_makes_a_regular_expression() {
 }
 
 #[test]
-fn variables_are_put_in_and_an_unknown_one_is_told() {
+fn variables_are_replaced_and_an_unknown_variable_is_a_problem() {
     let site = site("Define ROOT /srv\nDefine SITE ${ROOT}/www\nDocumentRoot \"${SITE}/htdocs\"\n");
     assert_eq!(
         site.main.mapping.document_root,
@@ -114,7 +114,7 @@ fn a_problem_in_an_included_file_names_that_file() {
 }
 
 #[test]
-fn every_problem_is_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let found = Site::load(&Path::new(golden).join("problems.conf"), &[]).expect_err("problems");
     let told = found.to_string().replace(&format!("{golden}/"), "");
@@ -123,7 +123,7 @@ fn every_problem_is_told_at_once() {
 }
 
 #[test]
-fn else_holds_where_no_if_before_it_did() {
+fn else_applies_only_if_no_condition_before_it_was_true() {
     let site = site(
         "<If \"%{HTTP_HOST} == 'a'\">\nSetEnv WHICH a\n</If>\n\
          <ElseIf \"%{HTTP_HOST} == 'b'\">\nSetEnv WHICH b\n</ElseIf>\n\
@@ -147,7 +147,7 @@ fn else_holds_where_no_if_before_it_did() {
 }
 
 #[test]
-fn documentation_inside_is_passed_over_but_not_its_apache_parts() {
+fn perl_documentation_is_skipped_except_its_apache_blocks() {
     let text = "SetEnv A 1\n=pod\nAny text <here\n=over apache\nSetEnv B 1\n=back\nmore text\n=cut\nSetEnv C 1\n__END__\nNonsense\n";
     let names: Vec<String> = site(text)
         .main
@@ -171,7 +171,7 @@ fn a_file_that_cannot_be_read_is_one_problem() {
 }
 
 #[test]
-fn a_configuration_that_loads_modules_has_those_and_no_others() {
+fn load_module_lines_decide_which_modules_are_present() {
     let ports = "Listen 8080\n<IfModule ssl_module>\nListen 443 https\n</IfModule>\n\
          <IfModule mod_ssl.c>\nListen 444 https\n</IfModule>\n";
     let addresses = |text: &str| -> Vec<String> {
@@ -199,7 +199,7 @@ fn a_configuration_that_loads_modules_has_those_and_no_others() {
 }
 
 #[test]
-fn a_handler_name_is_the_servers_or_an_actions() {
+fn a_handler_name_must_be_built_in_or_have_an_action() {
     let named = |name: &str| Some(Handler::Named(name.to_string()));
     let before = site("SetHandler my-words\nAction My-Words /cgi-bin/words.cgi\n");
     assert_eq!(before.main.base.handlers.set, named("my-words"));
@@ -226,7 +226,7 @@ fn a_handler_name_is_the_servers_or_an_actions() {
 }
 
 #[test]
-fn a_types_file_takes_the_place_of_the_built_in_table() {
+fn a_types_file_replaces_the_built_in_table() {
     let files = Files::new(&[
         ("httpd.conf", "TypesConfig mime.types\n"),
         ("mime.types", "# types\ntext/x-ours ours OUR2\n"),
@@ -240,7 +240,7 @@ fn a_types_file_takes_the_place_of_the_built_in_table() {
 }
 
 #[test]
-fn files_may_stand_in_a_pattern_of_folders() {
+fn include_accepts_a_pattern_for_folders() {
     let site = site(
         "<DirectoryMatch ^/srv/[ab]/>\n<Files secret>\nRequire all denied\n</Files>\n</DirectoryMatch>\n\
          <Files secret>\nRequire all granted\n</Files>\n",
@@ -252,7 +252,7 @@ fn files_may_stand_in_a_pattern_of_folders() {
 }
 
 #[test]
-fn a_proxy_match_is_about_the_urls_that_requests_are_proxied_to() {
+fn a_proxy_match_is_compared_with_back_end_urls() {
     let text = "ProxyPass /a http://127.0.0.1:81/inside/\nProxyPass /b http://127.0.0.1:82/\n\
          <ProxyMatch \"^http://[^/]*:81/inside\">\nRequire all denied\n</ProxyMatch>\n";
     let site = site(text);
@@ -262,7 +262,7 @@ fn a_proxy_match_is_about_the_urls_that_requests_are_proxied_to() {
 }
 
 #[test]
-fn error_is_a_problem_with_the_writers_own_words() {
+fn error_directive_is_a_problem_with_its_own_text() {
     let found = problems("<IfModule !dav_module>\n  Error \"load mod_dav first\"\n</IfModule>\n");
     assert_eq!(
         found,
@@ -271,7 +271,7 @@ fn error_is_a_problem_with_the_writers_own_words() {
 }
 
 #[test]
-fn a_folder_has_one_name_however_it_is_written() {
+fn different_spellings_of_a_folder_mean_the_same_folder() {
     for (root, closed) in [
         (".", "lib"),
         ("./", "./lib/"),

@@ -10,7 +10,7 @@ StartServers 3\nMaxClients 9\nPerlSwitches -w -I/main\nPerlModule Shared\nPerlSe
 <VirtualHost 10.0.0.1:80 [::1]:80>\nPerlOptions +Parent +InheritSwitches\n</VirtualHost>\n";
 
 #[test]
-fn a_host_has_what_it_asks_for_and_the_rest_is_the_main_servers() {
+fn a_host_inherits_the_settings_that_it_does_not_set() {
     let site = site(HOSTS);
     let preloads = |perl: usize| -> Vec<String> {
         let all = site.perls[perl].preloads.iter();
@@ -58,7 +58,7 @@ fn a_host_has_what_it_asks_for_and_the_rest_is_the_main_servers() {
 }
 
 #[test]
-fn a_mark_is_of_the_host_whatever_stands_before_it() {
+fn a_team_mark_does_not_depend_on_the_hosts_before_it() {
     let of = |text: &str| site(text).teams.last().map(|team| team.mark);
     let host = "<VirtualHost *>\nServerName c.example\nPerlOptions +Clone\n</VirtualHost>\n";
     let other = "<VirtualHost *>\nServerName d.example\nPerlOptions +Parent\n</VirtualHost>\n";
@@ -68,7 +68,7 @@ fn a_mark_is_of_the_host_whatever_stands_before_it() {
 }
 
 #[test]
-fn lines_about_workers_want_a_host_that_has_some() {
+fn worker_lines_need_a_host_with_its_own_workers() {
     let inside = |lines: &str| format!("<VirtualHost *>\n{lines}</VirtualHost>\n");
     let told = problems(&inside("MaxClients 3\nPerlSwitches -w\n"));
     assert_eq!(told.len(), 2, "{told:?}");
@@ -99,7 +99,7 @@ fn lines_about_workers_want_a_host_that_has_some() {
 }
 
 #[test]
-fn spare_workers_of_a_host_are_held_against_each_other_too() {
+fn spare_worker_limits_of_a_host_are_compared_too() {
     let told = problems(
         "MinSpareServers 4\n<VirtualHost *>\nPerlOptions +Clone\nMaxSpareServers 2\n</VirtualHost>\n",
     );

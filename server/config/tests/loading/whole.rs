@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_mod_perl_1_configuration_means_what_it_meant() {
+fn a_mod_perl_1_configuration_keeps_its_meaning() {
     let site = site(
         "Port 8080\nMaxClients 20\nMaxRequestsPerChild 500\nStartServers 4\n\
          PerlRequire /srv/lib/startup.pl\nPerlModule Apache::DBI CGI\nPerlFreshRestart On\n\
@@ -83,7 +83,7 @@ fn a_stock_debian_configuration_loads() {
 }
 
 #[test]
-fn keep_alive_off_stays_off_whatever_stands_behind_it() {
+fn keep_alive_off_outweighs_a_later_keep_alive_timeout() {
     assert_eq!(
         site("KeepAlive Off\nKeepAliveTimeout 15\n")
             .limits
@@ -97,7 +97,7 @@ fn keep_alive_off_stays_off_whatever_stands_behind_it() {
 }
 
 #[test]
-fn times_have_units() {
+fn times_are_read_with_their_units() {
     let site = site(
         "Timeout 2min\nKeepAliveTimeout 1500ms\nWorkerQueueTimeout 3s\nRequestReadTimeout body=7\n",
     );
@@ -141,7 +141,7 @@ fn logs_go_to_files_or_to_stderr_in_known_formats() {
 }
 
 #[test]
-fn rates_of_slow_clients_are_apaches() {
+fn request_read_timeout_has_apaches_rates() {
     use mehari_config::MinimumRate;
     let seconds = Duration::from_secs;
     let rate = |bytes, longest: Option<u64>| MinimumRate {
