@@ -163,8 +163,8 @@ impl Interpreter {
         self.is_limited
     }
 
-    /// Returns whether the running slice has ended. The functions that scripts call in place of
-    /// `coroutine.resume` and `pcall` ask this.
+    /// Returns whether the running slice has ended. `world.lua` asks this after it has resumed a
+    /// coroutine of the script.
     pub fn is_broken(&self) -> bool {
         // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).broke != Break::None }

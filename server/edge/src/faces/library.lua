@@ -1,5 +1,5 @@
--- Library functions that can take long on small input. Their versions here are charged and can be
--- interrupted. world.lua calls this chunk with the server's functions.
+-- Replaces Lua's library functions that can take long on small input. The functions here are
+-- charged and can be interrupted. world.lua calls this chunk with the server's functions.
 
 local host = ...
 local error, select, tonumber, tostring, type = error, select, tonumber, tostring, type
@@ -7,7 +7,7 @@ local concat = table.concat
 
 -- Pattern searches, charged by their steps.
 local search, find_plain, charge = host.search, host.find_plain, host.charge
--- Lua's own search reads texts up to this length. It may start again at each byte.
+-- Lua's own search handles texts up to this length. The search may start again at each byte.
 local SHORT = 256
 local plain_find, native_gsub, sub, byte = string.find, string.gsub, string.sub, string.byte
 local pack, unpack = table.pack, table.unpack
@@ -53,7 +53,7 @@ local function gmatch(text, pattern)
     return function() return next_of(search(text, pattern, at)) end
 end
 
--- The replacement with the captures in place of `%1` and its like.
+-- Returns the replacement with the captures in place of `%1` to `%9`.
 local function expanded(by, whole, found)
     if not plain_find(by, "%", 1, true) then return by end
     return (native_gsub(by, "%%(.?)", function(name)
@@ -111,7 +111,7 @@ local function gsub(text, pattern, by, most)
     return concat(parts), count
 end
 
--- A merge step of the interruptible sort. `less` is the script's comparison.
+-- Does a merge step of the interruptible sort. `less` is the script's comparison.
 local function merged(from, to, low, middle, high, less)
     local left, right = low, middle
     for at = low, high - 1 do
@@ -152,7 +152,7 @@ local function sort(list, less)
     end
 end
 
--- Inserting within a list moves the later entries and is charged for this.
+-- Inserts an entry and charges for the later entries, which have to move.
 local function insert(list, ...)
     if select("#", ...) > 1 and type(list) == "table" then charge(#list / 16) end
     return native_insert(list, ...)

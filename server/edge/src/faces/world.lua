@@ -1,5 +1,5 @@
--- The environment of all scripts. `host` holds the server's functions, which work on the request of
--- the calling script. The chunk returns a function that turns a script into its runner.
+-- Makes the environment of all scripts. `host` holds the server's functions, which work on the
+-- request of the calling script. The chunk returns a function that turns a script into its runner.
 -- A script cannot change anything for the next script: libraries are read-only userdata, and each
 -- script has its own table of globals. Functions that call Lua code (coroutines here, sorting and
 -- replacing in library.lua) are written in Lua, so that they can be interrupted like the script.
@@ -18,7 +18,7 @@ local band, byte_code, constant_of = bit.band, jit_util.funcbc, jit_util.funck
 -- the only charge, because the hook that counts instructions has no room and raises an error.
 local FAILED = 100
 
--- A userdata that reads by `index` and writes by `newindex`.
+-- Makes a userdata that reads by `index` and writes by `newindex`.
 local function face(index, newindex, names)
     local value = newproxy(true)
     local meta = getmetatable(value)
@@ -38,7 +38,7 @@ local function face(index, newindex, names)
     return value
 end
 
--- A read-only library.
+-- Makes a read-only library.
 local function sealed(members)
     return face(members, nil, function()
         local names = {}
@@ -47,7 +47,7 @@ local function sealed(members)
     end)
 end
 
--- The named functions of a library, which are harmless, and more members.
+-- Makes a library of the named functions, which are harmless, and more members.
 local function chosen(library, names, more)
     local members = {}
     for name in names:gmatch("%S+") do members[name] = library[name] end
@@ -127,7 +127,7 @@ local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall raweq
 })
 
 if not host.is_limited then
-    -- A process of the pool: all of Lua, lasting globals, and `print` writes to the page.
+    -- A process of the Lua pool has all of Lua and lasting globals. `print` writes to the page.
     base = _G
     base.print = function(...)
         local words = { ... }
@@ -140,7 +140,7 @@ if not host.is_limited then
     end
 end
 
--- The request and its response.
+-- Makes the table of one kind of fields of the request or its response.
 local function fields(kind)
     return face(host[kind], host["set_" .. kind], host[kind .. "s"])
 end
@@ -172,7 +172,7 @@ for name in ("stat time hrtime rand md hmac digest_eq secret_eq b64urldec b64url
     tools[name] = host[name]
 end
 
--- The names of a folder, one by one; nil where it cannot be read.
+-- Returns an iterator over the names of a folder, or nil if the folder cannot be read.
 function tools.readdir(path)
     local names, at = host.readdir(path), 0
     if not names then return nil end
@@ -197,7 +197,8 @@ local lighty_members = {
 local lighty_meta = { __index = lighty_members, __metatable = false }
 local env_meta = { __index = base, __metatable = false }
 
--- Whether a script could set a global or get the table of globals. Only its byte code shows this.
+-- Finds out whether a script could set a global or get the table of globals. Only the script's
+-- byte code shows this.
 local REACHING = { _G = true, load = true, loadstring = true }
 local SETTING = band((byte_code(native_load("name = nil"), 2)), 0xff)
 
@@ -218,7 +219,7 @@ local function reaches_globals(code)
 end
 
 if host.is_limited then
-    -- The state's own globals are emptied, for code that was loaded while no script runs.
+    -- Empties the state's own globals, which code sees that is loaded outside of a script.
     local globals = _G
     for name in native_pairs(globals) do globals[name] = nil end
     setmetatable(globals, {
@@ -231,10 +232,12 @@ if host.is_limited then
 end
 
 local finish = host.finish
--- The most names to clear after a script. With more names a new environment costs less.
+-- The largest number of names to clear after a script. With more names a new environment is
+-- cheaper.
 local LEFT = 64
 
--- Removes all members but the given ones. Returns the number of given ones; 0 if too many remain.
+-- Removes all members but the given ones. Returns the number of given members, or 0 if
+-- too many members remain.
 local function swept(list, given)
     local found, left = 0, 0
     for name, value in next, list do
@@ -250,8 +253,8 @@ local function swept(list, given)
 end
 
 -- Makes the runner of a script with its own environment, which is cleared after each run. Each
--- instruction here is charged to the script, so that it costs twice. `reaches`: whether the script
--- reaches its globals; nil before the first analysis. The function also returns this value.
+-- instruction here is charged to the script. `reaches` tells whether the script reaches its
+-- globals, and is nil before the first analysis. The function also returns this value.
 return function(script, reaches)
     local header = {}
     local lighty = setmetatable({ header = header }, lighty_meta)
