@@ -1,16 +1,17 @@
-//! Chooses the worker for a script on the rungs `rewind` and `auto`. A rewound process keeps its
-//! worker's mailbox for its script, so a request goes to a worker whose mailbox the script's
-//! process has. Any other worker would first have to take its mailbox back from another script's
-//! process.
+//! Chooses the worker for a script on the rungs `rewind` and `auto`. A worker lends its mailbox to
+//! the rewound process of one script, so a request goes to a worker whose mailbox a process of the
+//! same script has. Any other worker would first have to take its mailbox back from the process of
+//! another script.
 
 use crate::inner::Inner;
 use crate::queued::Queued;
 use crate::script::Script;
 use std::time::{Duration, Instant};
 
-/// How many requests at the front of a queue are searched for a request of the worker's own script.
+/// The number of requests at the front of a queue among which a request of the worker's script is
+/// searched.
 const SEARCHED: usize = 16;
-/// A request that has waited this long comes next, whatever its script is.
+/// A request that has waited this long comes next, even if another script is wanted.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Inner {
@@ -25,7 +26,8 @@ impl Inner {
                 return Some(awake);
             }
         }
-        // The idle worker that has waited longest has the least to lose.
+        // The worker that has been idle longest is the least likely to get another request of its
+        // script.
         let longest = (!self.teams[team].idle.is_empty()).then_some(0);
         match place.or(longest) {
             Some(place) => self.take_idle(team, place),
@@ -43,8 +45,8 @@ impl Inner {
         Some(awake)
     }
 
-    /// Returns the place on the idle list of the worker with this script, or of a worker without a
-    /// script. Of several, the worker used last is chosen.
+    /// Returns a worker's place on the idle list. The worker has this script; `None`: it has no
+    /// script. If several workers match, the worker used last is chosen.
     fn idle_with(&self, team: usize, script: Option<Script>) -> Option<usize> {
         self.teams[team].idle.iter().rposition(|index| {
             let worker = self.workers.get(*index).and_then(Option::as_ref);

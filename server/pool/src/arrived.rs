@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// Everything that has arrived for one request.
 pub struct Arrived {
     pub waker: Option<Waker>,
-    /// The client has gone, so the pool drops what arrives.
+    /// Whether the client has gone, so that the pool drops what arrives.
     pub gone: bool,
-    /// The client left before the response was complete.
+    /// Whether the client left before the response was complete.
     pub left_early: bool,
     pub interim: VecDeque<Head>,
     pub head: Option<ScriptHead>,
@@ -24,14 +24,15 @@ pub struct Arrived {
     /// The pipe with the rest of the response, until the front reads it.
     pub tap: Option<Box<Unread>>,
     pub tapped: bool,
-    /// The worker waits for the outcome of the front's response.
+    /// Whether the worker waits for the outcome of the front's response.
     pub listens: bool,
-    /// The worker wants to filter the front's answer.
+    /// The worker's request to filter the front's response.
     pub fetch: Option<Box<Fetch>>,
     pub user: Option<Box<Named>>,
-    /// The worker's last word about a tapped response.
+    /// What the worker last reported about a tapped response.
     pub said: WorkerProgress,
-    /// The time since when the tap may hold data that the front does not want yet.
+    /// The time at which the front last read the tap, or stopped reading because the client is
+    /// slow. `None`: the front waits for the tap.
     pub tap_left: Option<Instant>,
     /// The worker that has the request: its index, to drain its ring, and its pid, for the log.
     pub worker: Option<(usize, u32)>,
@@ -93,11 +94,10 @@ impl Arrived {
     }
 }
 
-/// A request under way. The front holds one reference and the pool's [`Owed`] the other.
+/// A request under way. The front holds one reference. The pool's [`Owed`] holds the other.
 pub(crate) type Shared = Rc<RefCell<Arrived>>;
 
-/// The duty to answer a request. If it is dropped without an answer, the answer is that the worker
-/// died.
+/// The duty to answer a request. Dropping an `Owed` without an answer answers that the worker died.
 pub struct Owed(Shared);
 
 impl Owed {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_wakes_who_waits_for_it() {
+    fn an_answer_wakes_the_task_that_waits_for_it() {
         let (shared, owed) = exchange();
         let count = std::sync::Arc::new(Count::default());
         let waker = Waker::from(count.clone());

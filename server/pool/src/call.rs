@@ -11,10 +11,10 @@ pub enum Task<'a> {
         rung: mehari_config::Rung,
         file: &'a [u8],
     },
-    /// `PerlResponseHandler`, as written in the configuration.
+    /// The handler of a `PerlResponseHandler`, as written in the configuration.
     Handler {
         name: &'a [u8],
-        /// The file of the path, which need not exist.
+        /// The file to which the path is mapped. The file need not exist.
         file: &'a [u8],
         perl_script: bool,
     },
@@ -23,12 +23,13 @@ pub enum Task<'a> {
     /// The front responds after Perl's other phases, with this file or in its own way.
     Front {
         file: &'a [u8],
-        /// The file is a program; the front sends the program's output.
+        /// Whether the file is a program, whose output the front sends.
         is_program: bool,
-        /// The front sends the file's bytes unchanged, so Perl filters may process them.
+        /// Whether the front sends the file's bytes unchanged, so that Perl's filters may process
+        /// them.
         is_plain: bool,
     },
-    /// The worker serves the connection on the client's socket, which is the [`Body::File`]. There
+    /// The worker serves a connection by itself. The [`Body::File`] is the client's socket. There
     /// is no request, and the response says only that the connection has ended.
     Connection,
 }
@@ -67,8 +68,8 @@ pub struct Call<'a> {
     pub line: RequestLine<'a>,
     pub path: MappedPath<'a>,
     pub connection: ConnectionFacts<'a>,
-    /// Header fields in order of arrival, with names as sent. Never `Proxy`, hop-by-hop fields or
-    /// names with `_`.
+    /// Header fields in order of arrival, with names as sent. `Proxy`, hop-by-hop fields and names
+    /// with `_` are left out.
     pub fields: &'a [(&'a [u8], &'a [u8])],
     pub environment: ScriptEnvironment<'a>,
     pub settings: PerlSettings<'a>,
@@ -107,12 +108,12 @@ pub struct MappedPath<'a> {
     pub document_root: &'a [u8],
     /// The media type of the file, by the file's name. Empty: unknown, or a script.
     pub media_type: &'a [u8],
-    /// `wire::layout::file_mark` of the program's file, if the file has not changed since the front
-    /// saw it. 0: the worker checks the file.
+    /// The mark of the program's file (`wire::layout::file_mark`), if the front watches the file
+    /// for changes. 0: the worker checks the file.
     pub file_mark: u64,
 }
 
-/// The connection of a request, and the connection's two ends.
+/// Facts about the connection of a request and about its two ends.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionFacts<'a> {
     /// `http` or `https`
@@ -124,7 +125,7 @@ pub struct ConnectionFacts<'a> {
     pub remote_port: u16,
     /// The number of the client's connection. 0: unknown.
     pub number: u64,
-    /// The count of the connection's earlier requests.
+    /// The number of earlier requests on the connection.
     pub kept: u64,
 }
 
@@ -144,7 +145,7 @@ pub struct AccessResult<'a> {
 /// Perl's part of the settings in force. The default says that there is none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PerlSettings<'a> {
-    /// The number of the text. A worker parses each number's text once.
+    /// The number of the text. A worker parses the text of a number once.
     pub number: u32,
     pub text: &'a [u8],
 }
@@ -159,7 +160,8 @@ pub struct ScriptEnvironment<'a> {
     pub set_env_count: u16,
     /// How many of the variables `PerlSetEnv` has set.
     pub perl_set_env_count: u16,
-    /// `PerlOptions +ParseHeaders`. Always true without a configuration and for scripts.
+    /// Whether `PerlOptions +ParseHeaders` is on. Always true without a configuration and for
+    /// scripts.
     pub parse_headers: bool,
     /// Whether the script expects CGI's environment: its own folder as working directory, fresh
     /// file-scoped lexicals. False under `ModPerl::Registry` in a site's configuration, as in
@@ -188,10 +190,10 @@ pub struct Head {
     pub lines: Vec<u8>,
     /// The value of Content-Length, if the script gave one.
     pub content_length: Option<u64>,
-    /// Whether conditions of the request may change the status: a script printed this head without
-    /// a status.
+    /// Whether the request's conditions (`If-Modified-Since`, ...) may change the status. This is
+    /// so if a script printed this head without a status.
     pub may_be_conditional: bool,
-    /// A Location without a status: the server redirects, and not the program.
+    /// Whether the head has a Location and no status, so that the server redirects.
     pub is_redirect: bool,
     /// Whether `lines` has a Date field.
     pub has_date: bool,
@@ -225,7 +227,7 @@ impl Reason {
     }
 }
 
-/// A worker's question within a request: how would the front handle this path?
+/// A worker's question during a request: how would the front handle this path?
 #[derive(Debug, Clone)]
 pub struct SubrequestQuestion<'a> {
     /// The number of the virtual host.
@@ -249,10 +251,11 @@ pub struct Asker<'a> {
     pub fields: Vec<(&'a [u8], &'a [u8])>,
 }
 
-/// Answers a question by passing the resulting call to the function. Never waits.
+/// A function that answers a question: it passes the resulting call to its second argument. It
+/// never waits.
 pub type SubrequestResolver = std::rc::Rc<dyn Fn(SubrequestQuestion<'_>, &mut dyn FnMut(Call<'_>))>;
 
-/// The decision of Perl's handlers how the front responds.
+/// The decision of Perl's handlers that the front responds, and how.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Declined {
     /// 0: the front responds by itself. Otherwise the page of this status.
@@ -260,7 +263,7 @@ pub struct Declined {
     /// The handlers' header lines, checked like [`Head::lines`].
     pub lines: Vec<u8>,
     pub reason: Option<Box<Reason>>,
-    /// The file that replaces the mapped file.
+    /// The file that replaces the mapped file. `None`: the mapped file.
     pub file: Option<Vec<u8>>,
     pub media_type: Option<Vec<u8>>,
     /// The page that replaces the configured `ErrorDocument`.
@@ -288,16 +291,17 @@ impl Declined {
     }
 }
 
-/// A declined request whose answer the worker's filters process.
+/// What belongs to a declined request if the worker's filters process the front's response.
 #[derive(Debug)]
 pub struct Fetch {
-    /// Takes the answer's body, after [`FOLLOWS`](mehari_wire::layout::record::FETCH_FOLLOWS).
+    /// The socket to which the front writes the response's body, after
+    /// [`FOLLOWS`](mehari_wire::layout::record::FETCH_FOLLOWS).
     pub socket: OwnedFd,
     /// The request's body after the input filters, and its length.
     pub body: Option<(OwnedFd, u64)>,
 }
 
-/// The user, according to a handler.
+/// The user that a handler has set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     pub name: Vec<u8>,
@@ -310,7 +314,7 @@ pub struct Named {
 pub struct ResponseOutcome<'a> {
     /// The status of the response. 0: unknown.
     pub status: u16,
-    /// Length of the body.
+    /// The length of the body in bytes.
     pub bytes: u64,
     /// Status line and header lines as sent.
     pub head: &'a [u8],

@@ -1,8 +1,8 @@
 //! The perl processes that run `<Perl>` sections and `add_config` while a configuration is read:
 //! one for the main server and one for each host with its own Perl.
 //!
-//! Each process starts at its first task, with the site's interpreter and switches. It ends when it
-//! is dropped or when a task takes too long.
+//! Each process starts at its first task, with the site's interpreter and switches. The process
+//! ends when the [`Configurator`] is dropped or when a task takes too long.
 
 use crate::perl_side::PerlSide;
 use crate::zygote::{environment, server_arguments, switches};
@@ -16,11 +16,12 @@ use std::time::{Duration, Instant};
 /// The longest answer in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// The longest time of a task. After it perl most likely waits for an event that will not come.
+/// The longest time of a task. A task that takes longer most likely waits for an event that will
+/// not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Configurator {
-    /// The key is the number of the Perl's host.
+    /// The processes by the number of the host with this Perl.
     running: BTreeMap<u32, Running>,
     patience: Duration,
 }
@@ -62,7 +63,7 @@ impl Interpreter for Configurator {
     }
 }
 
-/// Makes the result from its parts: each part is a line (`l`) or a directive (`d`).
+/// Makes the result from the parts of a reply: each part is a line (`l`) or a directive (`d`).
 fn parse_reply<'a>(parts: impl Iterator<Item = &'a str>) -> Result<ErrandResult, String> {
     let mut made = ErrandResult::default();
     for part in parts {
@@ -147,7 +148,7 @@ impl Running {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Fills `into`. Returns an error when the time is over.
+    /// Reads until `into` is full. Returns an error at the time `until`.
     fn read(&mut self, mut into: &mut [u8], until: Instant) -> io::Result<()> {
         while !into.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
@@ -168,7 +169,7 @@ impl Running {
         Ok(())
     }
 
-    /// Kills the process without waiting for its code.
+    /// Kills the process without waiting until its code ends.
     fn give_up(&mut self) {
         let _ = self.process.kill();
     }

@@ -18,8 +18,8 @@ const RESTING_ROUND: Duration = Duration::from_secs(4);
 const MEASURE: Duration = Duration::from_secs(60);
 
 impl Pool {
-    /// Takes requests back from workers that become slow while the front sleeps. A task of the
-    /// front.
+    /// Takes requests back from workers that become slow while the front sleeps. Runs as a task of
+    /// the front.
     pub async fn watch_depth(self, timer: Timer) {
         let deepened = self.borrow().deepened.clone();
         loop {
@@ -43,11 +43,12 @@ impl Pool {
         let inner = self.borrow();
         let deep = inner.holding().filter(|(_, worker)| worker.depth() > 1);
         let oldest = deep.map(|(_, worker)| worker.head_age(now)).max()?;
-        // A worker that cannot give its requests back stays deep; the pause prevents a busy loop.
+        // A worker that has already taken its requests cannot give them back. The pause prevents a
+        // busy loop.
         Some(SLOW.saturating_sub(oldest).max(SLOW / 4))
     }
 
-    /// Measures the workers' memory regularly. A task of the front.
+    /// Measures the workers' memory regularly. Runs as a task of the front.
     pub async fn measure_memory(self) {
         loop {
             tokio::time::sleep(MEASURE).await;
@@ -55,7 +56,8 @@ impl Pool {
         }
     }
 
-    /// Enforces time limits, the queue's limit and the number of workers. A task of the front.
+    /// Enforces time limits, the queue's limit and the number of workers. Runs as a task of the
+    /// front.
     pub async fn enforce_limits(self) {
         let request_arrived = self.borrow().request_arrived.clone();
         loop {
@@ -114,8 +116,8 @@ impl Inner {
             let Some(held) = worker.held.front() else {
                 continue;
             };
-            // The front has seen that the worker has started the request, and the worker cannot
-            // deny it later.
+            // The front reads now whether the worker has started the request, so the worker cannot
+            // deny the start later.
             if worker.mailbox.waiting().is_err() {
                 self.kill_broken(index, BAD_POSITION);
                 continue;

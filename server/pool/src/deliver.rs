@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 /// so the worker waits too.
 pub const BODY_AHEAD: usize = 256 * 1024;
 
-/// The most records read from one worker before the others have their turn.
+/// The largest number of records read from one worker before the other workers' records are read.
 const RECORDS_AT_ONCE: usize = 4096;
 
 impl Inner {
-    /// Reads every mailbox that may hold records. Returns true if any record had arrived.
+    /// Reads every mailbox that may hold records. Returns true if a record had arrived.
     pub fn scan(&mut self) -> bool {
         let mut any = false;
         self.for_each_holding(|inner, index| any |= inner.drain_worker(index));
@@ -145,8 +145,8 @@ impl Inner {
         );
     }
 
-    /// Answers a worker's question with a request frame. The length 0 means that there is no frame.
-    /// The worker waits for the answer.
+    /// Answers a worker's question with a request frame, for which the worker waits. An answer of
+    /// length 0 says that there is no frame.
     fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
         let mut question = question(server, payload)?;
         let resolver = self.resolver.clone();
@@ -158,7 +158,8 @@ impl Inner {
         question.asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
-        // The client has gone. A refusal here ends requests that lead to themselves for ever.
+        // The client has gone. Without this refusal, a request that redirects to itself would never
+        // end.
         let is_for_nobody =
             (worker.held.front()).is_some_and(|held| held.owed.arrived().left_early);
         if let Some(resolver) = resolver.filter(|_| !is_for_nobody) {
@@ -172,7 +173,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Lets a pipe carry the rest of the response to the worker's first request.
+    /// Takes the pipe that carries the rest of the response to the worker's first request.
     fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), RecordRefusal> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());
@@ -217,7 +218,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The worker's filters wait for the front's answer to the worker's first request.
+    /// Notes that the worker's filters wait for the front's response to the worker's first request.
     fn take_fetch(
         &mut self,
         index: usize,
@@ -253,7 +254,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Notes that the worker has finished its first request and the cleanup.
+    /// Handles that the worker has finished its first request and the cleanup after this request.
     fn finish_head(&mut self, index: usize, detail: u16) -> Result<(), Broken> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());

@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 /// the requests that it has not started.
 pub const SLOW: Duration = Duration::from_micros(200);
 
-/// A request may be requeued at most this many times plus the number of workers, because only a
-/// worker or its mailbox claims that the request was not started. The number of workers is added
-/// because each worker may have lost its zygote.
+/// A request may return to the queue at most this many times plus the number of workers. There is a
+/// limit because only a worker or its mailbox says that the request was not started. The number of
+/// workers is added because each worker may have lost its zygote.
 const HANDED_BACK_MOST: usize = 16;
 
-/// The log's name for an impossible position in a worker's mailbox.
+/// The words of the log for an impossible position in a worker's mailbox.
 pub const BAD_POSITION: &str = "an impossible position";
 
 impl Inner {
@@ -122,7 +122,7 @@ impl Inner {
             worker.head_since = now;
         }
         if worker.mailbox.submit().is_err() {
-            // The frame was written a moment ago, and the worker has not been woken to read it.
+            // The frame was written a moment ago. No wake has told the worker to read the frame.
             let frame = worker.mailbox.next_slot()[..held.frame_length].to_vec();
             let team = worker.team;
             self.kill_broken(index, BAD_POSITION);
@@ -171,8 +171,8 @@ impl Inner {
         self.holding.len() >= self.cores_for_workers
     }
 
-    /// Returns the least loaded of the team's awake workers that are not slow, have room and pass
-    /// the test.
+    /// Returns the worker with the fewest requests among the team's awake workers that are not
+    /// slow, have room and pass the test.
     pub fn shortest(
         &self,
         team: usize,
@@ -268,7 +268,8 @@ impl Inner {
     }
 
     /// Takes back the requests that slow workers have not started. While a worker of the team is
-    /// idle, it also takes back the unstarted requests of other workers, except packed requests.
+    /// idle, this function also takes back the unstarted requests of the other workers, except
+    /// packed requests.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
         self.for_each_holding(|inner, index| inner.rebalance_one(index, now));
@@ -325,7 +326,7 @@ impl Inner {
     }
 
     /// Puts a request that was not started at the front of the queue, unless its client has gone.
-    /// A worker could write to the frame, so another worker gets the frame only if it is still
+    /// The worker could have changed the frame, so another worker gets only a frame that is still
     /// sound.
     pub fn put_back(&mut self, team: usize, held: HeldRequest, frame: Vec<u8>) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());

@@ -8,8 +8,8 @@ use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::Instant;
 
-/// How many workers may die with a request as their first request. According to their mailboxes
-/// they had not started it.
+/// How many workers may die while a request is their first and their mailboxes say that they have
+/// not started this request.
 const DEATHS_MOST: u8 = 1;
 
 impl Inner {

@@ -43,13 +43,13 @@ pub struct WorkerExchange {
 }
 
 impl WorkerExchange {
-    /// The next interim (1xx) head, if one has arrived. Call it after each `Pending` of
-    /// `poll_head`.
+    /// Returns the next interim (1xx) head, if one has arrived. Call this function after each
+    /// `Pending` of `poll_head`.
     pub fn take_interim(&mut self) -> Option<Head> {
         self.arrived(|arrived| arrived.interim.pop_front())
     }
 
-    /// The final head. Ready only once.
+    /// Returns the final head. Call this function only until it has been ready once.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         if self.is_tapped() {
             return self.poll_tapped_head(cx);
@@ -88,8 +88,8 @@ impl WorkerExchange {
         tapped
     }
 
-    /// Reads what the worker has said. It must be called before the tap is read, because the
-    /// worker's earlier output comes first.
+    /// Returns what the worker has reported. Call this function before the tap is read, because the
+    /// output that the worker wrote before its report comes first.
     fn poll_worker(&mut self, cx: &mut Context<'_>) -> WorkerProgress {
         self.arrived(|arrived| {
             let _ = wait::<()>(arrived, cx);
@@ -117,9 +117,9 @@ impl WorkerExchange {
         moved
     }
 
-    /// Appends arrived parts of the body to `into` (at most about `room` bytes). `Ok(true)`: more
-    /// may come. `Ok(false)`: the body is complete. Reading frees the worker's ring: while the
-    /// front does not call this function, the worker waits.
+    /// Appends the parts of the body that have arrived to `into` (at most about `room` bytes).
+    /// `Ok(true)`: more may come. `Ok(false)`: the body is complete. Reading frees the worker's
+    /// ring: while the front does not call this function, the worker waits.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -162,18 +162,18 @@ impl WorkerExchange {
         self.pool.borrow().report_outcome(&self.shared, outcome);
     }
 
-    /// The worker's wish to filter the front's answer. Returned only once.
+    /// Returns the worker's request to filter the front's response, only once.
     pub fn take_fetch(&self) -> Option<Box<Fetch>> {
         self.arrived(|arrived| arrived.fetch.take())
     }
 
-    /// The request's body after Perl's input filters, and its length. Returned only once.
+    /// Returns the request's body after Perl's input filters, and the body's length, only once.
     pub fn take_filtered_body(&self) -> Option<(OwnedFd, u64)> {
         self.arrived(|arrived| arrived.fetch.as_mut()?.body.take())
     }
 
-    /// Says whether the front keeps the worker waiting because the client is slow. That time does
-    /// not count as the request's.
+    /// Notes whether the front keeps the worker waiting because the client is slow. The request's
+    /// time limit does not count this time.
     pub fn note_pause(&self, pauses: bool) {
         self.arrived(|arrived| arrived.tap_left = pauses.then(Instant::now));
     }
@@ -183,17 +183,17 @@ impl WorkerExchange {
         self.arrived(|arrived| arrived.complete)
     }
 
-    /// The process number of the worker that has the request, if any.
+    /// Returns the process number of the worker that has the request, if there is one.
     pub fn worker(&self) -> Option<u32> {
         self.arrived(|arrived| arrived.worker.map(|(_, pid)| pid))
     }
 
-    /// The user that Perl's handlers have set. Returned only once.
+    /// Returns the user that Perl's handlers have set, only once.
     pub fn take_user(&mut self) -> Option<Box<Named>> {
         self.arrived(|arrived| arrived.user.take())
     }
 
-    /// How long the request waited for a worker.
+    /// Returns how long the request waited for a worker.
     pub fn queued(&self) -> Duration {
         self.arrived(|arrived| arrived.queued)
     }

@@ -1,5 +1,5 @@
-//! Asks a zygote about a script, for `mehari explain`: the zygote of a server, or one started
-//! for the question. `explanation` reads the answer.
+//! Asks a zygote about a script, for `mehari explain`. The zygote belongs to a running server or is
+//! started for the question. The module `explanation` reads the answer.
 
 use crate::explanation::{Answer, ExplainError, Questions};
 use crate::inner::Pool;
@@ -37,8 +37,8 @@ impl Pool {
     }
 }
 
-/// Loads the site's modules in a zygote of its own, and asks that one. Await it in a
-/// [`tokio::task::LocalSet`].
+/// Loads the site's modules in a new zygote and asks this zygote about a script's file. Await it in
+/// a [`tokio::task::LocalSet`].
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! What a zygote says of a script, for `mehari explain`: whether it can be rewound, what each of
-//! its requests costs on the rung `fork`, and which lines may cost it the rung.
+//! Reads what a zygote says of a script, for `mehari explain`: whether the script can be rewound,
+//! what each request costs on the rung `fork`, and which lines may end the rung `rewind`.
 //!
-//! The zygote answers in EXPLAINED messages, a line each (perl/xs/process/explanation.c).
+//! The zygote answers in EXPLAINED messages, each with one line (perl/xs/process/explanation.c).
 
 use mehari_wire::Message;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use tokio::sync::oneshot;
 pub struct Explanation {
     /// Why no process of the script can be rewound. `None`: a process can.
     pub refusal: Option<String>,
-    /// Compiling has effects, so each request compiles the script.
+    /// Present if compiling the script has effects, so that each request compiles the script.
     pub each_request_compiles: Option<Recompiled>,
-    /// The script does not compile: the status of its answer.
+    /// The status of the response, if the script does not compile.
     pub broken: Option<u64>,
-    /// The least time of a fork of the template, in microseconds, measured now.
+    /// The shortest time that a fork of the template took, in microseconds.
     pub fork_us: u64,
     /// The size of the picture in pages of 4 KiB.
     pub picture_pages: u64,
@@ -28,12 +28,12 @@ pub struct Explanation {
 /// Why and for how long each request compiles its script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Recompiled {
-    /// The line with the first effect. 0: it is in a module.
+    /// The line with the first effect. 0: the effect is in a module.
     pub line: u64,
     pub compile_us: u64,
 }
 
-/// A line of the script's code that may cost the rung `rewind`.
+/// A line of the script's code that may end the rung `rewind`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
     pub file: String,
@@ -42,7 +42,7 @@ pub struct Finding {
     pub effect: Effect,
 }
 
-/// What a request that comes to such a line loses.
+/// What a script or process loses when a request comes to such a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -96,7 +96,7 @@ impl Questions {
 }
 
 impl Explanation {
-    /// Reads one line. Invalid lines are ignored: the process has run the site's code.
+    /// Reads one line. Ignores invalid lines, because the site's code could have written them.
     fn learn(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let mut words = line.split('\t').map(|it| it.replace(char::is_control, "?"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_zygote_are_one_answer_at_the_end_of_its_process() {
+    fn the_lines_of_a_zygote_become_one_answer_when_the_answering_process_ends() {
         let mut questions = Questions::default();
         let (number, mut answer) = questions.ask();
         for line in [

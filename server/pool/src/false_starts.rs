@@ -1,5 +1,6 @@
-//! Counts workers that end before they serve a request. The cause will probably end the next
-//! workers too, so those start after growing pauses. A served request or a reload resets the count.
+//! Counts workers that end before they serve a request. The same cause will probably end the next
+//! workers too, so the next workers start after growing pauses. A served request or a reload resets
+//! the count.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ impl FalseStarts {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// Whether only one worker at a time may start, until one has served a request.
+    /// Whether only one worker at a time may start, until a worker has served a request.
     pub fn is_cautious(&self) -> bool {
         self.until.is_some()
     }
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_begin_after_chance_and_double_to_the_longest() {
+    fn pauses_begin_at_the_third_false_start_and_double_up_to_the_longest() {
         let (mut starts, now) = (FalseStarts::default(), Instant::now());
         let pauses: Vec<_> = (0..5).map(|_| starts.add(now)).collect();
         let paused = |times: u32| Some(SHORTEST * times);

@@ -1,4 +1,5 @@
-//! A `Call` as bytes: the request frame that a worker reads from its slot.
+//! Writes a `Call` as bytes: the request frame that a worker reads from its slot. Also checks
+//! frames that a worker could have overwritten.
 
 use crate::call::{Asker, Body, Call, Login, ResponseOutcome, Task};
 use mehari_config::Rung;
@@ -46,7 +47,7 @@ impl Writer<'_> {
     }
 }
 
-/// Length in bytes of this call's frame.
+/// Returns the length in bytes of this call's frame.
 pub fn size(call: &Call<'_>) -> usize {
     let pairs = call.fields.iter().chain(call.environment.variables);
     let body = match &call.body {
@@ -148,7 +149,8 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     Ok(length)
 }
 
-/// Reads the client from a frame that a worker may have overwritten. `None`: the frame is invalid.
+/// Reads the client of a request from a frame that a worker may have overwritten. `None`: the frame
+/// is invalid.
 pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
     let request = read_request(frame)?;
     let bytes = |span: Span| {
@@ -185,7 +187,8 @@ pub fn task_of(frame: &[u8]) -> Option<&[u8]> {
 }
 
 /// Whether a frame that a worker could overwrite is still sound: the frame must belong to this
-/// request, and every part must lie within it. Only a sound frame is given to another worker.
+/// request, and every part must lie within the frame. Only a sound frame is given to another
+/// worker.
 pub fn is_sound(frame: &[u8], request_id: u64, body_file: Option<&OwnedFd>) -> bool {
     let Some(request) = read_request(frame) else {
         return false;
@@ -266,7 +269,7 @@ pub fn put_outcome(outcome: ResponseOutcome<'_>, room: &mut [u8]) {
     start[8..16].copy_from_slice(&outcome.bytes.to_ne_bytes());
 }
 
-/// The file of a handler's path. For a script the task is the file.
+/// Returns the file to which a handler's path is mapped. For a script the task itself is the file.
 fn file<'a>(task: &Task<'a>) -> &'a [u8] {
     match *task {
         Task::Handler { file, .. } => file,

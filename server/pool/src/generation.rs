@@ -1,4 +1,4 @@
-//! A generation: the zygotes of a site's Perls, and the teams that it will use.
+//! A generation: the zygotes of a site's Perls, and the teams that the generation will use.
 
 use crate::team::Team;
 use crate::zygote::Zygote;
@@ -15,7 +15,7 @@ pub(crate) struct Generation {
     pub site: Arc<Site>,
     /// One zygote per Perl of the site, in the same order.
     pub zygotes: Vec<Loaded>,
-    /// The teams that the generation will use. Empty once it serves.
+    /// The teams that the generation will use. Empty once the generation serves.
     pub teams: Vec<Team>,
 }
 
@@ -28,8 +28,8 @@ pub(crate) struct Loaded {
     pub files: Vec<PathBuf>,
 }
 
-/// Ends the zygote by an order. The task that listens to the zygote holds it too, so dropping this
-/// reference does not end it.
+/// Ends the zygote by closing the control connection. The task that listens to the zygote also
+/// holds a reference to the zygote, so dropping this reference alone would not end the zygote.
 impl Drop for Loaded {
     fn drop(&mut self) {
         if let Some(zygote) = &self.zygote {

@@ -1,5 +1,5 @@
-//! The workers that hold requests. The work of each request looks only at these workers, because
-//! hundreds of others may be idle.
+//! Lists the workers that hold requests. The code that runs for each request looks only at these
+//! workers, because hundreds of others may be idle.
 
 /// Places in [`Inner::workers`], in any order.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_held_once_and_gone_at_once() {
+    fn a_place_added_twice_is_listed_once_and_removed_at_once() {
         let mut holding = Holding::default();
         for place in [3, 7, 3, 0] {
             holding.add(place);

@@ -1,4 +1,5 @@
-//! The front's runtime. Before it parks, it issues the wakes and reads the rings once more.
+//! Makes the front's runtime. Before the runtime parks, it wakes the workers that have new requests
+//! and reads the rings once more.
 
 use crate::inner::Pool;
 use std::cell::RefCell;
@@ -8,11 +9,11 @@ thread_local! {
     static POOL: RefCell<Option<Pool>> = const { RefCell::new(None) };
 }
 
-/// A current-thread runtime that serves this thread's pool before it parks.
+/// Returns a current-thread runtime that serves this thread's pool before it parks.
 ///
 /// # Errors
 ///
-/// The error of making the event queue of the runtime.
+/// The error of the system, if the event queue of the runtime cannot be made.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -33,10 +34,9 @@ impl Pool {
     }
 }
 
-/// Declares sleep and *then* looks for work, so a worker that writes after the look sees the
-/// declaration. The runtime checks its task queue again before it parks, so tasks woken here run.
-/// If no task is woken, as after the end of a request whose response has been sent, the runtime
-/// parks and the declaration stands.
+/// Declares sleep and *then* reads the rings, so a worker that writes a record after this reading
+/// sees the declaration. The runtime checks its task queue again before it parks, so tasks woken
+/// here run. If no task is woken, the runtime parks and the declaration stays in force.
 fn before_park() {
     POOL.with_borrow(|slot| {
         let Some(pool) = slot else { return };

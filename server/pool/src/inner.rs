@@ -58,7 +58,7 @@ pub(crate) struct Inner {
     /// Notified when a request is put behind another one in a mailbox. The take-back timer waits
     /// for it.
     pub deepened: Rc<Notify>,
-    /// Whether the round of time limits rests because there is nothing to check.
+    /// Whether the round of time limits rests because no worker has a request.
     pub is_resting: bool,
     /// Notified when a request arrives during that rest.
     pub request_arrived: Rc<Notify>,
@@ -154,13 +154,13 @@ impl Pool {
         }
     }
 
-    /// Requests under way, including queued requests.
+    /// Returns the number of requests under way, including queued requests.
     pub fn in_flight(&self) -> usize {
         self.borrow().under_way
     }
 
-    /// Files whose change needs a new generation: the configuration's, and those that the zygote
-    /// loaded from the site's folders.
+    /// Returns the files whose change needs a new generation: the files of the configuration, and
+    /// the files that the zygotes loaded from the site's folders.
     pub fn watched_files(&self) -> Vec<PathBuf> {
         let inner = self.borrow();
         let loaded = inner
@@ -208,7 +208,7 @@ impl Inner {
         }
     }
 
-    /// A small random generator for jitter, not for secrets.
+    /// Returns a random number for jitter, not for secrets.
     pub fn random(&mut self) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

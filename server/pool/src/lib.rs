@@ -1,7 +1,8 @@
-//! Zygotes and workers: start, dispatch, spare workers, recycling, reload, limits.
+//! Runs zygotes and workers: starts them, gives them requests, keeps spare workers, replaces worn
+//! workers, reloads the site and enforces limits.
 //!
 //! The pool lives on the front's single thread. The front calls [`Pool::submit`] with a complete
-//! request and polls the [`WorkerExchange`] that it gets. The pool knows no HTTP.
+//! request and polls the [`WorkerExchange`] that the call returns. The pool knows no HTTP.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

@@ -1,4 +1,5 @@
-//! A zygote that loads the site's modules, either to serve or only to test that they load.
+//! Starts a zygote that loads the site's modules, either to serve or only to test that the modules
+//! load.
 
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
@@ -39,8 +40,8 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-/// Returns the failure that the zygote of a Perl reports for the preload with this number, counted
-/// from 1. 0: the start as a whole.
+/// Returns the failure that a zygote reports for the preload with this number, counted from 1.
+/// Number 0 stands for the start as a whole.
 fn failure(site: &Site, perl: usize, number: u32, text: &[u8]) -> Failure {
     let reason = String::from_utf8_lossy(text);
     let preload = (number as usize).checked_sub(1);
@@ -78,8 +79,8 @@ fn withheld<'r>(settings: &PerlSettings, reason: &'r str) -> Option<&'r str> {
 /// A preload that failed.
 struct Failure {
     problem: Problem,
-    /// Whether the preload is the handler of a phase. Only the requests that want the handler then
-    /// fail.
+    /// Whether the preload is the handler of a phase. In this case only the requests that want the
+    /// handler fail.
     is_handler: bool,
 }
 
@@ -101,18 +102,18 @@ pub(crate) enum Occasion {
     Start,
     /// A serving server loads its next generation. Everything has to load.
     Reload,
-    /// A check tests whether everything loads. It leaves out PerlOpenLogsHandler and
+    /// A check tests whether everything loads. The check leaves out PerlOpenLogsHandler and
     /// PerlPostConfigHandler, because these handlers act for a server that starts.
     Trial,
 }
 
-/// Loads the site's modules, ends the zygotes, and returns what failed. It must be awaited in a
+/// Loads the site's modules, ends the zygotes, and returns what failed. Await this function in a
 /// [`tokio::task::LocalSet`].
 ///
 /// # Errors
 ///
-/// Everything that the Perls of the site do not load, or else the first other failure, such as a
-/// zygote that cannot be started.
+/// All preloads that the Perls of the site cannot load. If there are none: the first other failure,
+/// such as a zygote that cannot be started.
 pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
     let bell = &Bell::create()?;
     let mut outcome = Ok(());
@@ -128,7 +129,8 @@ pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
     outcome
 }
 
-/// Joins the failures of two loadings: all preloads of both, or else the first other reason.
+/// Combines the failures of two loadings. If both failed at preloads, the result has the preloads
+/// of both. Otherwise the result is the first failure.
 pub(crate) fn combine_failures(
     one: Result<(), LoadError>,
     other: Result<(), LoadError>,
@@ -151,8 +153,8 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// Completes when everything has loaded. Returns the zygote and the files that it loaded,
-    /// without perl's own.
+    /// Completes when everything has loaded. Returns the zygote and the files that the zygote
+    /// loaded, without perl's own files.
     pub async fn load(self, occasion: Occasion) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
         let Loading {
             site,
@@ -173,7 +175,7 @@ impl Loading<'_> {
         if let Some(stderr) = stderr {
             tokio::task::spawn_local(copy_lines(stderr, log.clone(), zygote.pid()));
         }
-        // The zygote may send reports before it has read everything.
+        // The zygote may send reports before it has read everything, so both run at once.
         let told = send_configuration(site, perl, &zygote, occasion);
         let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
         let forgiven = occasion == Occasion::Start && failures.iter().all(|it| it.is_handler);
@@ -208,7 +210,8 @@ async fn send_configuration(
     told.await.map_err(|_: io::Error| LoadError::Died)
 }
 
-/// The directive of a phase and the handlers that a Perl's start-up code pushed, separated by NUL.
+/// Adds the handlers that a Perl's start-up code pushed. `text`: the directive of the phase, then
+/// the handlers, separated by NUL.
 fn push_handlers(site: &Site, perl: usize, host: u32, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     let mut parts = text.split('\0').map(str::to_string);
@@ -218,7 +221,8 @@ fn push_handlers(site: &Site, perl: usize, host: u32, text: &[u8]) {
     }
 }
 
-/// Reads the zygote's messages until it is ready: what failed, and which files it loaded.
+/// Reads the zygote's messages until the zygote is ready. Returns what failed, and which files the
+/// zygote loaded.
 async fn outcome(
     site: &Site,
     perl: usize,

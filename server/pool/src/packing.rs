@@ -1,15 +1,16 @@
-//! Packing: giving a request to a busy worker although another worker is idle.
+//! Decides when a team packs requests. Packing is giving a request to a busy worker although
+//! another worker is idle.
 //!
-//! Waking more workers than there are cores makes no request finish sooner. It costs two system
-//! calls and two context switches, as much as a short script. While the cores are busy, a request
-//! therefore goes into the mailbox of a worker that is awake. If the request ahead is slow (it
-//! waits for a database), the take-back timer moves the packed request after
-//! [`SLOW`](crate::dispatch::SLOW). A team whose packed requests are often taken back stops
-//! packing.
+//! Waking more workers than there are cores makes no request finish sooner. Each wake costs two
+//! system calls and two context switches, as much as a short script. While the cores are busy, a
+//! request therefore goes into the mailbox of a worker that is awake. If the request ahead is slow
+//! (for example, waits for a database), the take-back timer moves the packed request to another
+//! worker after [`SLOW`](crate::dispatch::SLOW). A team whose packed requests are often taken back
+//! stops packing.
 
-/// Probability one, in the units below.
+/// The number that stands for the probability 1 in this file.
 const ALWAYS: u32 = 1 << 16;
-/// The number of requests that the average covers; older ones weigh less.
+/// The number of packed requests that the average covers. Older requests weigh less.
 const MEMORY: u32 = 128;
 /// Above this rate of take-backs packing costs more than it saves. On busy cores some take-backs
 /// are normal, because a worker may wait for its core in the middle of a short request.
@@ -70,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_in_a_thousand_that_is_slow_changes_nothing() {
+    fn one_slow_request_in_a_thousand_does_not_stop_packing() {
         // Three requests wait behind the slow one.
         assert!(after(100_000, 333).is_packing());
     }
 
     #[test]
-    fn a_team_of_slow_requests_stops_soon_and_tries_now_and_then() {
+    fn a_team_of_slow_requests_stops_packing_soon_and_then_makes_trials() {
         let mut slow = after(60, 1);
         assert!(!slow.is_packing());
         let trials = (0..TRIAL * 10).filter(|_| slow.may_pack()).count();
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_team_that_has_become_quick_begins_again() {
+    fn a_team_that_has_become_quick_packs_again() {
         let mut team = after(1_000, 1);
         for _ in 0..TRIAL * MEMORY * 8 {
             if team.may_pack() {

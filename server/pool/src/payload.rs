@@ -1,5 +1,5 @@
-//! Strict readers for the payloads of a worker's records. They refuse anything that could split a
-//! response, and they report payloads that no sound worker writes.
+//! Strict readers for the payloads of a worker's records. The readers refuse anything that could
+//! split a response, and report payloads that no sound worker writes.
 
 use crate::call::{Asker, Declined, Head, Named, Reason, SubrequestQuestion};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
@@ -30,7 +30,8 @@ impl From<Malformed> for RecordRefusal {
     }
 }
 
-/// Splits a payload into the header lines and the rest. The length of the lines comes first.
+/// Splits a payload into the header lines and the rest. The payload begins with the length of the
+/// lines.
 pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
     let (length, rest) = payload
         .split_first_chunk::<4>()
@@ -142,8 +143,8 @@ fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Reads fields of a request that a back end may get. A field that could split the request is
-/// refused.
+/// Reads fields of a request. Refuses a field that could split the request, because a back end may
+/// get the fields.
 fn fields(part: &[u8]) -> Result<Result<Fields, Malformed>, Broken> {
     let fields = pairs(part)?;
     let is_sound = |(name, value): &(Vec<u8>, Vec<u8>)| {
@@ -230,7 +231,8 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
             continue;
         }
         let (name, value) = check_field(text)?;
-        // At either end of a value these characters count as blanks and are stripped.
+        // `check_field` strips these characters as blanks at the ends of a value, so the whole line
+        // is searched for them.
         if memchr::memchr2(b'\r', 0x0c, text).is_some() {
             return Err(Malformed::Control(shown(name)).into());
         }
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_handed_back_in_parts_that_are_none_breaks_its_worker() {
+    fn an_invalid_part_of_a_request_handed_back_replaces_the_worker() {
         assert!(is_broken(b"l"));
         assert!(is_broken(&part(b'?', b"")));
         let whole = part(record::PASS_FILE, b"/srv/a");
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_handed_back_with_what_cannot_be_sent_is_refused() {
+    fn a_request_handed_back_with_a_head_that_cannot_be_sent_is_refused() {
         for status in [99, 199, 600] {
             let why = refused(declined(status, b"", &mut false));
             assert!(why.contains(&format!("got `{status}`")), "{why}");
@@ -367,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_a_name_and_perhaps_a_way_it_is_known() {
+    fn a_user_has_a_name_and_may_have_an_auth_type() {
         let read = |length, payload| named(length, payload).map(|user| (user.kind, user.name));
         assert_eq!(
             read(5, b"Basicann").ok(),
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_has_a_method_a_target_and_perhaps_a_file() {
+    fn a_question_has_a_method_and_a_target_and_may_have_a_file() {
         let read = |payload| {
             let found = question(3, payload)?;
             Ok::<_, Broken>((found.method, found.target, found.file))

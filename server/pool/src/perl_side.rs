@@ -1,11 +1,11 @@
-//! Finds the Perl side of the server for an interpreter, and builds it at the first use.
+//! Finds the Perl side of the server for an interpreter, and builds the Perl side at the first use.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The folders for @INC, with ours first.
+/// The folders for @INC, with Mehari's own folders first.
 #[derive(Debug, Clone)]
 pub struct PerlSide {
     pub folders: Vec<PathBuf>,
@@ -76,8 +76,8 @@ fn find_source() -> Option<PathBuf> {
         .find(|folder| folder.join("build.pl").is_file())
 }
 
-/// The folders that belong to this program. Other parent folders are excluded, because the code
-/// that is found is run.
+/// Returns the folders that belong to this program. Other parent folders are excluded, because the
+/// server runs the code in the folder that is found.
 fn places(program: &Path) -> Vec<PathBuf> {
     let built = program
         .ancestors()
@@ -88,8 +88,8 @@ fn places(program: &Path) -> Vec<PathBuf> {
     checkouts.chain(installed).collect()
 }
 
-/// The folder of the build: beside the sources if that folder is writable, else in the user's cache
-/// folder.
+/// Returns the folder of the build: beside the sources if that folder is writable, else in the
+/// user's cache folder.
 fn cache(source: &Path) -> PathBuf {
     let beside = source.join("build");
     let writable = |folder: &Path| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_belongs_to_the_program_is_run() {
+    fn only_folders_that_belong_to_the_program_are_searched() {
         let of = |program: &str| places(Path::new(program));
         let path = PathBuf::from;
         let checkout = of("/src/mehari/target/release/mehari");

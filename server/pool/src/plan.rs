@@ -1,4 +1,4 @@
-//! The number of workers of a team, from the configuration, the cores and the memory.
+//! Computes the number of workers of a team from the configuration, the cores and the memory.
 
 use mehari_config::{Site, WorkerPolicy};
 
@@ -16,19 +16,20 @@ pub struct Plan {
 /// The machine's resources for this process.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// Cores, by affinity and the cgroup's cpu.max. At least 1.
+    /// The number of cores, limited by the CPU affinity and the cgroup's cpu.max. At least 1.
     pub cores: u32,
-    /// Free bytes, by the cgroup's limit and the kernel's estimate.
+    /// Free memory in bytes: the smaller of the cgroup's limit and the kernel's estimate.
     pub memory: u64,
     /// How many teams without a configured maximum share the machine. At least 1.
     pub shared_by: u32,
 }
 
-/// A worker's private memory before one was measured: that of a mid-sized application.
+/// The private memory in bytes that is assumed before a worker was measured: the private memory of
+/// a mid-sized application.
 const ASSUMED_PRIVATE: u64 = 32 << 20;
 
-/// The least private memory that is assumed. A worker that has not served yet shares nearly
-/// everything, so its own figure is too low.
+/// The least private memory of a worker, in bytes. A worker that has not served yet shares nearly
+/// all its memory, so its measured figure is too low.
 const LEAST_PRIVATE: u64 = 8 << 20;
 
 impl Plan {
@@ -70,7 +71,7 @@ impl Plan {
         }
     }
 
-    /// One plan per team of the site, in the same order.
+    /// Returns one plan per team of the site, in the same order.
     pub fn all(site: &Site) -> Vec<Plan> {
         let policies: Vec<WorkerPolicy> = site.teams.iter().map(|it| site.policy(it)).collect();
         let machine = Machine::detect().shared(&policies);
@@ -104,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// The resources of this machine, shared by the teams with these policies.
+    /// Returns the resources of this machine, shared by the teams with these policies.
     pub fn shared<'p>(self, policies: impl IntoIterator<Item = &'p WorkerPolicy>) -> Machine {
         let open = policies.into_iter().filter(|policy| policy.max.is_none());
         Machine {
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_numbers_are_kept_within_the_maximum() {
+    fn configured_numbers_are_limited_by_the_maximum() {
         let policy = WorkerPolicy {
             start: Some(10),
             max: Some(4),

@@ -1,4 +1,4 @@
-//! The round that keeps spare workers.
+//! Keeps spare workers: starts, replaces and ends workers after a request and at each round.
 
 use crate::inner::{Inner, Pool};
 use crate::plan::{Machine, Plan};
@@ -6,12 +6,12 @@ use crate::team::{Of, Team};
 use crate::worker::WorkerState;
 use std::time::{Duration, Instant};
 
-/// A worker that spends this long on a request counts as taken. A faster worker is free so soon
-/// that it counts as spare.
+/// A worker that spends this long on a request counts as taken. A worker that has spent less time
+/// will be free so soon that it counts as spare.
 const TAKEN: Duration = Duration::from_millis(10);
 
 impl Pool {
-    /// The number of workers of each team, with reasons, as lines for the log.
+    /// Returns the number of workers of each team, with reasons, as lines for the log.
     pub fn explain_plan(&self) -> Vec<String> {
         let inner = self.borrow();
         let teams = inner.teams.iter();
@@ -44,15 +44,15 @@ impl Pool {
             if plan.max != team.plan.max {
                 log.notice(team.describe(&plan));
             }
-            // `start` has already had its effect, and the spare limits stay. Memory decides only
-            // about the maximum.
+            // `start` has already had its effect. Measured memory changes only the maximum, so the
+            // limits for spare workers stay.
             team.plan.max = plan.max;
             team.plan.reasoning = plan.reasoning;
         }
     }
 }
 
-/// The largest Private_Dirty of these processes, in bytes.
+/// Returns the largest Private_Dirty of these processes, in bytes.
 fn largest_private(pids: &[u32]) -> Option<u64> {
     pids.iter()
         .filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok())
@@ -71,8 +71,8 @@ fn largest_private(pids: &[u32]) -> Option<u64> {
 }
 
 impl Inner {
-    /// The number of requests of a new worker: the configured number plus or minus 20 %, so that
-    /// workers do not end together.
+    /// Returns the number of requests after which a new worker is replaced: the configured number
+    /// plus or minus 20 %, so that workers do not end together.
     pub fn request_limit(&mut self, configured: Option<u32>) -> Option<u64> {
         let configured = u64::from(configured.filter(|limit| *limit > 0)?);
         let spread = configured / 5;
@@ -145,8 +145,9 @@ impl Inner {
         }
         let ready = spare + starting;
         let (plan, is_queued) = (&team.plan, !team.queue.is_empty());
-        // Their answers may need workers, as a page's includes do: without others they would wait
-        // for each other. There are never more than twice the maximum.
+        // A worker that waits for an answer of the front is not counted, because the answer may
+        // need another worker, as a page's includes do. Otherwise such workers would wait for each
+        // other. There are never more workers than twice the maximum.
         let beyond = waiting.saturating_sub(plan.max);
         let total = total + beyond;
         if ready < plan.min_spare || total == 0 {

@@ -1,4 +1,4 @@
-//! Lets the fuzzer read a worker's records: the front's reading as a function over bytes.
+//! Lets the fuzzer call the front's reader of a worker's records with any bytes.
 
 use crate::arrived::{Arrived, Owed};
 use crate::call::{Fault, Head};
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Takes records: a kind, a detail and a payload each.
+/// Takes records as the front does. Each record has a kind, a detail and a payload.
 ///
 /// # Errors
 ///

@@ -6,7 +6,7 @@ use crate::worker::Tries;
 use rustix::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// A request without a worker, as the frame that its worker will get.
+/// A request without a worker, stored as the frame that its worker will get.
 pub(crate) struct Queued {
     pub owed: Owed,
     pub request_id: u64,
@@ -18,8 +18,8 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    /// The time at which the request came to the pool. A request that a worker gave back unstarted
-    /// keeps this time, so that no request waits longer than `WorkerQueueTimeout` in all.
+    /// Returns the time at which the request came to the pool. A request that a worker gave back
+    /// unstarted keeps this time, so that no request waits longer than `WorkerQueueTimeout` in all.
     pub fn submitted(&self) -> Instant {
         self.owed.arrived().submitted
     }

@@ -1,4 +1,4 @@
-//! Descriptors that the runtime watches.
+//! Registers descriptors with the runtime, which then watches them.
 #![allow(unsafe_code)] // tokio asks for a promise about the descriptor's life
 
 use rustix::fd::AsRawFd;
@@ -6,12 +6,12 @@ use std::io;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// Watches a descriptor of `owner` for readability.
+/// Watches the descriptor of `owner` for readability.
 pub fn readable<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
     register(owner, Interest::READABLE)
 }
 
-/// Watches a descriptor of `owner` for readability and writability.
+/// Watches the descriptor of `owner` for readability and writability.
 pub fn register_both_ways<T: AsRawFd>(owner: T) -> io::Result<AsyncFd<T>> {
     register(owner, Interest::READABLE | Interest::WRITABLE)
 }

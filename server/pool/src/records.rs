@@ -1,4 +1,5 @@
-//! Takes a worker's records for its request: checks their order, and adds each to the response.
+//! Takes a worker's records for a request: checks the order of the records, and adds each record to
+//! the response.
 
 use crate::arrived::Arrived;
 use crate::call::{Fault, Head};
@@ -78,8 +79,8 @@ impl Arrived {
                 declined.user = self.user.take();
                 self.head = Some(ScriptHead::Declined(Box::new(declined)));
                 self.complete = !self.tapped;
-                // A head from the pipe may already have been sent. The bytes that have arrived are
-                // then the response.
+                // The head from the pipe may already have been sent. In this case the bytes that
+                // have arrived are the response.
                 self.said = WorkerProgress::Ended;
             }
             record::FETCH => {
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_refused_is_an_answer_and_its_worker_goes_on() {
+    fn a_refused_head_is_answered_and_the_worker_goes_on() {
         let refused = response(LENGTH);
         for all in [
             &[(RESPONSE, 200, &refused[..])][..],
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_no_worker_writes_break_it_and_are_answered() {
+    fn records_that_no_sound_worker_writes_replace_the_worker_and_are_answered() {
         let whole = response(b"X-A: b\r\n");
         for all in [
             &[][..],
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_heads_beyond_what_anybody_reads_are_left_out() {
+    fn interim_heads_beyond_the_limit_are_dropped() {
         let mut all = vec![(INTERIM, 103, &b"Link: <a>\r\n"[..]); 1000];
         let end = response(b"");
         all.push((RESPONSE, 200, &end));

@@ -1,5 +1,5 @@
-//! Reports of processes to the front: a zygote's messages, a worker's end, and their standard
-//! error.
+//! Takes reports about processes: a zygote's messages, a worker's end, and the standard error of
+//! both.
 
 use crate::inner::Pool;
 use crate::readiness::readable;
@@ -100,7 +100,8 @@ async fn watch_process(pool: Pool, pid: u32) {
     };
     let is_known = || pool.borrow().index_of(pid).is_some();
     wait_for_end(is_known, || pidfd_open(process, PidfdFlags::empty())).await;
-    // The zygote's report has the reason and usually comes at once.
+    // The zygote's report says why the process ended and usually comes at once, so it is awaited
+    // first.
     for _ in 0..3 {
         if pool.borrow().index_of(pid).is_none() {
             return;
@@ -116,9 +117,9 @@ async fn watch_process(pool: Pool, pid: u32) {
     pool.0.changed.notify_waiters();
 }
 
-/// Waits until the process that `open` opens has ended, or until `is_known` says that its end has
-/// been reported. If the front has no descriptor left, `open` fails although the process lives, so
-/// the next attempt comes later.
+/// Waits until the process that `open` opens has ended, or until `is_known` is false because the
+/// end has been reported. If the front has no descriptor left, `open` fails although the process
+/// lives, so this function tries again later.
 async fn wait_for_end(is_known: impl Fn() -> bool, open: impl Fn() -> Result<OwnedFd, Errno>) {
     while is_known() {
         match open() {

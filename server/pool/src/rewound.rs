@@ -1,9 +1,9 @@
-//! The workers' reports about scripts on the rung `rewind`, for `mehari status`.
+//! Keeps the workers' reports about scripts on the rung `rewind`, for `mehari status`.
 
 use crate::payload::Broken;
 use std::collections::BTreeMap;
 
-/// The most scripts that are remembered. Reports about others are dropped.
+/// The largest number of reports that are kept. Reports about further scripts are dropped.
 const MOST: usize = 512;
 
 /// The report of one worker about a script.
@@ -13,13 +13,13 @@ pub struct RewoundScript {
     pub worker: u32,
     /// The rung that really runs: `rewind`, or `fork` if the script cannot be rewound.
     pub rung: String,
-    /// The process's memory in pages of 4 KiB.
+    /// The memory of the script's process, in pages of 4 KiB.
     pub pages: u64,
     pub hot_pages: u64,
     pub rewinds: u64,
     /// How many rewinds had to search for written pages.
     pub looks: u64,
-    /// How many processes could not be rewound.
+    /// How many processes were replaced because they could not be rewound.
     pub replaced: u64,
     /// Why the last process could not be rewound, or why the rung is `fork`.
     pub why: String,
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_worker_says_last_is_known_until_it_ends() {
+    fn the_last_report_of_a_worker_is_kept_until_the_worker_ends() {
         let mut rewound = Rewound::default();
         let told =
             |text: &str, rewound: &mut Rewound| rewound.record_report(7, text.as_bytes()).is_ok();

@@ -1,4 +1,4 @@
-//! The script of a request, as far as the choice of a worker needs it.
+//! Identifies the script of a request for the choice of a worker.
 
 use crate::call::Task;
 use mehari_config::Rung;

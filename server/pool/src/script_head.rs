@@ -2,8 +2,8 @@
 //! it.
 //!
 //! The functions work on bytes: the caller collects output until [`end`] finds the empty line, then
-//! [`parse`] makes a [`Head`] that is safe to send. Used for CGI programs and for the output of
-//! scripts in workers.
+//! [`parse`] makes a [`Head`] that is safe to send. Both CGI programs and scripts in workers print
+//! such a block.
 
 use crate::{Declined, Head, Reason};
 use mehari_http::token::is_token_byte;
@@ -12,7 +12,7 @@ use std::fmt;
 /// The longest header block, including its empty line.
 pub const LONGEST: usize = 64 * 1024;
 
-/// The demands of a script's header block.
+/// What a script's header block asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptHead {
     /// A response with this head.
@@ -133,7 +133,8 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// The offset behind the empty line that ends the header block. `from`: bytes already searched.
+/// Returns the offset after the empty line that ends the header block. `from`: the number of bytes
+/// already searched.
 pub fn end(bytes: &[u8], from: usize) -> Option<usize> {
     match bytes {
         [b'\n', ..] => return Some(1),
@@ -186,7 +187,7 @@ pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
     Ok(fields.finish(form))
 }
 
-/// The lines before the empty line, without LF or CRLF.
+/// Returns the lines before the empty line, without LF or CRLF.
 fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     block
         .split(|&byte| byte == b'\n')
@@ -271,7 +272,7 @@ impl Fields {
     }
 }
 
-/// Fields about the connection. The server sends its own.
+/// Fields about the connection, which are dropped because the server sends its own.
 const CONNECTION: [&str; 6] = [
     "Connection",
     "Keep-Alive",
@@ -304,7 +305,7 @@ pub(crate) fn check_field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     Ok((name, value))
 }
 
-/// `HTTP/1.0 200 OK`
+/// Reads the status from a status line such as `HTTP/1.0 200 OK`.
 fn status_line(line: &[u8]) -> Result<u16, Malformed> {
     let refuse = || Malformed::Status(shown(line));
     let rest = line.strip_prefix(b"HTTP/").ok_or_else(refuse)?;
@@ -316,7 +317,7 @@ fn status_line(line: &[u8]) -> Result<u16, Malformed> {
     three_digits(rest[space..].trim_ascii()).ok_or_else(refuse)
 }
 
-/// A final status, alone or followed by a blank and its reason.
+/// Reads a final status that stands alone or before a blank and the reason.
 fn three_digits(value: &[u8]) -> Option<u16> {
     let (digits, rest) = value.split_at_checked(3)?;
     if !matches!(rest.first(), None | Some(b' ' | b'\t')) {

@@ -1,4 +1,4 @@
-//! A snapshot of the pool for `mehari status`.
+//! Makes a snapshot of the pool for `mehari status`.
 
 use crate::inner::{Pool, Totals};
 use crate::plan::Plan;
@@ -10,9 +10,9 @@ pub struct PoolStatus {
     pub generation: u32,
     /// The main server's plan.
     pub plan: Plan,
-    /// The main server's team, then those of virtual hosts.
+    /// The main server's team, then the teams of virtual hosts.
     pub teams: Vec<TeamStatus>,
-    /// The maximum of workers of all teams together.
+    /// The largest number of workers of all teams together.
     pub limit: u32,
     /// Requests waiting for a worker.
     pub queue: usize,
@@ -20,16 +20,17 @@ pub struct PoolStatus {
     pub under_way: usize,
     pub busy: usize,
     pub idle: usize,
-    /// Workers in a row that ended before they served a request. If there are more than 2, the next
-    /// workers start after pauses.
+    /// The number of workers in a row that ended before they served a request. If the number is
+    /// above 2, the next workers start after pauses.
     pub false_starts: u32,
     pub totals: Totals,
     pub workers: Vec<WorkerStatus>,
-    /// Scripts configured for the rung `rewind`.
+    /// The workers' reports about scripts on the rung `rewind`.
     pub scripts: Vec<crate::RewoundScript>,
 }
 
-/// A team: the main server's, or that of a virtual host with `PerlOptions +Clone` or `+Parent`.
+/// A team: the team of the main server, or of a virtual host with `PerlOptions +Clone` or
+/// `+Parent`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct TeamStatus {
     /// The virtual host. Empty: the main server.
@@ -59,7 +60,7 @@ pub struct WorkerStatus {
 }
 
 impl PoolStatus {
-    /// The virtual host of a worker's team. Empty: the main server.
+    /// Returns the virtual host of a worker's team. Empty: the main server.
     pub fn host_of(&self, worker: &WorkerStatus) -> &str {
         let team = self.teams.get(worker.team);
         team.map_or("", |team| team.host.as_str())

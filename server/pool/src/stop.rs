@@ -1,4 +1,4 @@
-//! Stops the pool: requests finish, then workers end, then zygotes.
+//! Stops the pool: requests finish, then the workers end, then the zygotes end.
 
 use crate::inner::Pool;
 use crate::worker::WorkerState;
@@ -6,8 +6,8 @@ use crate::zygote::{kill_group, kill_one};
 use std::time::{Duration, Instant};
 
 impl Pool {
-    /// Waits until no request is under way or the deadline has passed. Returns true if all have
-    /// finished.
+    /// Waits until no request is under way or `deadline` has passed. Returns true if all requests
+    /// have finished.
     pub async fn drained(&self, deadline: Duration) -> bool {
         let until = Instant::now() + deadline;
         while self.in_flight() > 0 {
@@ -57,7 +57,7 @@ impl Pool {
     }
 }
 
-/// How long processes may take to end.
+/// How long `end` waits for the workers to end, and then for the zygotes.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Waits until none of the processes exists or the time is over. Returns true if none exists.

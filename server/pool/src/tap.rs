@@ -1,10 +1,11 @@
-//! The tap: a pipe that carries the rest of a response, because the script's children write to it
-//! too.
+//! Reads the tap: a pipe that carries the rest of a response when the script's child processes may
+//! write to the response too.
 //!
-//! The worker opens it before the first child starts (perl/xs, `tap.c`).
+//! The worker opens the tap before the first child starts (`tap.c` in `perl/xs`).
 //! [`WorkerExchange`](crate::WorkerExchange) reads the pipe as the client takes the body, so the
-//! writers wait for a slow client. The response ends when no process holds the pipe. Children that
-//! outlive the script are awaited up to the request's time limit, as for CGI programs.
+//! writers wait for a slow client. The response ends when no process holds the pipe's writing end.
+//! The tap waits for children that outlive the script up to the request's time limit, as for CGI
+//! programs.
 
 use crate::call::{Fault, Head};
 use crate::script_head::{self, Form, Malformed, ScriptHead};
@@ -24,16 +25,16 @@ use tokio::time::{sleep, Sleep};
 
 /// Bytes per read while the head is searched.
 const READ: usize = 16 * 1024;
-/// The most bytes that are kept while the worker has not sent its head. Beyond it, the head from
-/// the opening of the tap is used.
+/// The largest number of bytes that are kept while the worker has not sent the head. When more
+/// arrive, the head that the worker gave at the opening of the tap is used.
 const AHEAD: usize = 64 * 1024;
 
-/// The place of the response's head.
+/// How the response's head reaches the front.
 pub enum Header {
     /// The head comes through the pipe, before the body. This head has the fields and status that
     /// the script set through its API. The status may be 0.
     InPipe(Head),
-    /// The worker sends the head in a record. If it never does, this head counts.
+    /// The worker sends the head in a record. If no such record comes, this head counts.
     Apart(ScriptHead),
 }
 
@@ -47,7 +48,7 @@ pub enum WorkerProgress {
     Failed(Fault),
 }
 
-/// The tap's request, for the log and the time limit.
+/// Facts about the tap's request, for the log and the time limit.
 pub struct TapRequest {
     pub log: ErrorLog,
     pub origin: Origin,
@@ -72,7 +73,7 @@ pub struct Tap {
     patience: Option<Pin<Box<Sleep>>>,
 }
 
-/// The log line about a program whose children outlast the time limit.
+/// Returns the log line about a program whose children outlast the time limit.
 pub fn held_open(file: &Path, timeout: Duration) -> String {
     format!(
         "a process that {} started holds its output open for {} s after it (Timeout): the response ends here",
@@ -82,8 +83,8 @@ pub fn held_open(file: &Path, timeout: Duration) -> String {
 }
 
 impl Unread {
-    /// Registers the pipe with the runtime, inside which it must be called. An error means that the
-    /// worker did not send a pipe.
+    /// Registers the pipe with the runtime. Must be called inside the runtime. An error means that
+    /// the worker did not send a pipe.
     pub fn open(self) -> io::Result<Tap> {
         Ok(Tap {
             pipe: pipe::Receiver::from_owned_fd(self.file)?,
@@ -207,7 +208,8 @@ impl Tap {
     }
 
     /// Reads from the pipe. Returns the number of bytes, or 0 at the end. After the worker's last
-    /// record its earlier output is in the pipe, even if the runtime has not noticed it.
+    /// record, all output of the worker is in the pipe, even if the runtime does not yet know that
+    /// the pipe is readable.
     fn poll_pipe(
         &mut self,
         cx: &mut Context<'_>,
@@ -242,7 +244,8 @@ impl Tap {
         got
     }
 
-    /// Waits up to the time limit, after the script has ended, for a process that holds the pipe.
+    /// Waits, after the script has ended, until the time limit for the processes that still hold
+    /// the pipe is over.
     fn poll_time_limit(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let timeout = self.about.timeout;
         let patience = self
@@ -286,7 +289,8 @@ impl Tap {
     }
 }
 
-/// Treats an error at the reading end of a pipe as its end: nothing more can come.
+/// Treats an error at the reading end of a pipe as the end of the pipe, because nothing more can
+/// come.
 fn settled<E: Into<io::Error>>(read: Result<usize, E>) -> Poll<usize> {
     match read.map_err(Into::into) {
         Ok(count) => Poll::Ready(count),

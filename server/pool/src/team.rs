@@ -1,4 +1,5 @@
-//! The workers for some hosts of a site: the idle ones, the queue, and the plan.
+//! A team: the workers that serve one host, or all hosts without workers of their own, with the
+//! team's idle list, queue and plan.
 //!
 //! The main server's team is the first of the pool's list. Each virtual host with `PerlOptions
 //! +Clone` or `+Parent` has its own team, so its slow requests do not delay other hosts.
@@ -18,15 +19,15 @@ pub(crate) struct Team {
     pub perl: usize,
     pub policy: WorkerPolicy,
     pub plan: Plan,
-    /// Idle workers of the current generation; the last used is on top.
+    /// Idle workers of the current generation. The worker used last stands last.
     pub idle: Vec<usize>,
     pub queue: VecDeque<Queued>,
     pub packing: Packing,
     pub false_starts: FalseStarts,
 }
 
-/// The text ` of www.example` in messages about a virtual host's team. Empty for the main server's
-/// team.
+/// Displays as ` of www.example` in messages about a virtual host's team, and as nothing for the
+/// main server's team.
 pub(crate) struct Of<'a>(pub &'a str);
 
 impl std::fmt::Display for Of<'_> {
@@ -39,7 +40,7 @@ impl std::fmt::Display for Of<'_> {
 }
 
 impl Team {
-    /// A plan as a log line.
+    /// Returns a plan as a log line.
     pub fn describe(&self, plan: &Plan) -> String {
         match self.name.as_str() {
             "" => plan.reasoning.clone(),
@@ -47,7 +48,7 @@ impl Team {
         }
     }
 
-    /// The teams of a site, each with its plan.
+    /// Returns the teams of a site, each with its plan.
     pub fn all(site: &Site, plans: Vec<Plan>) -> Vec<Team> {
         let teams = site.teams.iter().zip(plans);
         teams

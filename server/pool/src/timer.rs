@@ -1,4 +1,4 @@
-//! Pauses shorter than a millisecond, which is the resolution of the runtime's timer.
+//! Makes pauses that are shorter than a millisecond, the resolution of the runtime's timer.
 
 use crate::readiness::readable;
 use rustix::fd::OwnedFd;
@@ -20,7 +20,7 @@ impl Timer {
         Ok(Timer(readable(file)?))
     }
 
-    /// Waits. The wait costs two system calls and one turn of the event loop.
+    /// Waits for this time. The wait costs two system calls and one turn of the event loop.
     pub async fn pause(&self, length: Duration) -> io::Result<()> {
         let nothing = Timespec {
             tv_sec: 0,

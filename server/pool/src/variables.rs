@@ -1,8 +1,9 @@
-//! The meta-variables of a request (RFC 3875 section 4.1): the environment of a CGI program.
+//! Lists the meta-variables of a request (RFC 3875 section 4.1): the environment of a CGI program.
 //!
-//! Every rung uses this list. The order is: variables passed on by the server, the configuration's,
-//! the server's, the request's, then the header fields in order of first arrival. A later variable
-//! replaces an earlier one of the same name.
+//! Every rung uses this list. The order is: variables passed on from the server's environment,
+//! variables of the configuration, variables about the server, variables about the request, then
+//! the header fields in order of first arrival. A later variable replaces an earlier one of the
+//! same name.
 
 use crate::{Body, Call, Task};
 use mehari_observe::Decimal;
@@ -12,14 +13,14 @@ use mehari_observe::Decimal;
 pub struct Surroundings<'a> {
     /// PATH and TZ from the server's environment.
     pub passed: &'a [(&'a [u8], &'a [u8])],
-    /// SERVER_SOFTWARE
+    /// The value of SERVER_SOFTWARE.
     pub software: &'a [u8],
-    /// SERVER_ADMIN
+    /// The value of SERVER_ADMIN.
     pub admin: Option<&'a [u8]>,
     /// REMOTE_USER and AUTH_TYPE if the server authenticated the request.
     pub user: Option<&'a [u8]>,
     pub auth_type: Option<&'a [u8]>,
-    /// A text unique to this server process. With the request's number it is UNIQUE_ID.
+    /// A text unique to this server process. UNIQUE_ID is this text with the request's number.
     pub instance: &'a [u8],
     /// `CGIPassAuth On`: the script sees Authorization.
     pub authorization: bool,
@@ -88,7 +89,8 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
     }
 }
 
-/// The length of the body as the script reads it, whatever the client's framing.
+/// Returns the length of the body as the script reads it, even if the client sent the body in
+/// chunks.
 fn content_length(call: &Call<'_>) -> Option<u64> {
     match &call.body {
         Body::Memory(bytes) => Some(bytes.len() as u64),

@@ -1,4 +1,4 @@
-//! One worker as the front sees it: its mailbox, its requests and their durations.
+//! One worker as the front sees it: the worker's mailbox, its requests and how long they run.
 
 use crate::arrived::Owed;
 use crate::script::Script;
@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
-/// Counts the workers that had a request and did not start it, according to themselves or to their
-/// mailboxes.
+/// Counts the workers that had a request and did not start it. That they did not start it is known
+/// only from the workers or their mailboxes.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tries {
     pub put_back: u16,
-    /// How many of these workers died with the request as their first one. For these only the
-    /// mailbox is evidence.
+    /// How many of these workers died while the request was their first. Only their mailboxes say
+    /// that they had not started it.
     pub deaths: u8,
 }
 
@@ -29,12 +29,13 @@ pub struct HeldRequest {
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     pub tries: Tries,
-    /// The last record of the response has arrived. Only the worker's cleanup is left.
+    /// Whether the last record of the response has arrived, so that only the worker's cleanup is
+    /// left.
     pub ended: bool,
     pub head_seen: bool,
-    /// A pipe carries the rest of the response.
+    /// Whether a pipe carries the rest of the response.
     pub tapped: bool,
-    /// The front's answer went to the worker's filters.
+    /// Whether the front's response went to the worker's filters.
     pub fetched: bool,
 }
 
@@ -45,7 +46,7 @@ impl HeldRequest {
     }
 }
 
-/// The origin of a log line about a request that a worker holds.
+/// Returns the origin of a log line about a request that a worker holds.
 pub fn origin(held: &HeldRequest, pid: u32) -> Origin {
     Origin {
         request: Some(held.request_id),
@@ -74,13 +75,13 @@ pub struct Worker {
     pub state: WorkerState,
     pub held: VecDeque<HeldRequest>,
     /// The last script on the rung `rewind` that the worker got. The process of that script has the
-    /// mailbox, or had it last.
+    /// mailbox, or was the last process that had it.
     pub script: Option<Script>,
     /// The time at which the first request of `held` became the first.
     pub head_since: Instant,
     pub needs_wake: bool,
     pub in_idle: bool,
-    /// The part of that time in which the worker waited for its client.
+    /// The part of the time since `head_since` in which the worker waited for its client.
     pub waited: Duration,
     /// The time at which the worker was told to write its stack. The worker is killed a moment
     /// later.
@@ -115,7 +116,7 @@ impl Worker {
         first.is_some_and(|held| held.owed.arrived().listens)
     }
 
-    /// How long the current request has run. Zero without a request.
+    /// Returns how long the current request has run. Zero without a request.
     pub fn head_age(&self, now: Instant) -> Duration {
         if self.held.is_empty() {
             Duration::ZERO
@@ -143,14 +144,15 @@ impl Worker {
         self.mailbox.wake_always();
     }
 
-    /// Sends a signal to the worker alone, which passes it on to the process that runs the request.
+    /// Sends a signal to the worker alone. The worker passes the signal on to the process that runs
+    /// the request.
     pub fn signal(&self, signal: i32) {
         if self.pid > 1 {
             crate::zygote::kill_one(self.pid, signal);
         }
     }
 
-    /// Whether the process has ended, even if its end was not reported.
+    /// Whether the worker's process has ended, even if the zygote has not reported the end.
     pub fn is_gone(&self) -> bool {
         !about(self.pid).is_some_and(|process| !matches!(process.state, b'Z' | b'X'))
     }
@@ -175,7 +177,7 @@ struct Process {
     group: u32,
 }
 
-/// The process as /proc shows it. `None`: it does not exist.
+/// Returns the process as /proc shows it. `None`: the process does not exist.
 fn about(pid: u32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut words = stat.rsplit_once(')')?.1.split_whitespace();

@@ -1,5 +1,4 @@
-//! A zygote process: it starts with its control socket, gets the list of what to load, then forks
-//! workers on command.
+//! Starts a zygote and sends it orders: the list of what to load, then commands to fork workers.
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
@@ -62,8 +61,9 @@ impl Zygote {
             .process_group(0)
             .kill_on_drop(true);
         keep_descriptors_from_programs();
-        // The three descriptors survive the exec, and the zygote sets close-on-exec again at once.
-        // Only one thread of the front starts processes, so no other child inherits them.
+        // Without close-on-exec the three descriptors survive the exec. The zygote sets
+        // close-on-exec again at once. Only one thread of the front starts processes, so no other
+        // child inherits them.
         for file in &inherited {
             fcntl_setfd(file, FdFlags::empty())?;
         }
@@ -118,7 +118,7 @@ impl Zygote {
         Ok(())
     }
 
-    /// Sends a long text. It waits while the socket is full, because the zygote reads one message
+    /// Sends a text in parts. Waits while the socket is full, because the zygote reads one message
     /// after the other.
     async fn send_long(&self, kind: u32, slot: u32, text: &[u8]) -> io::Result<()> {
         for (status, part) in parts(text) {
@@ -128,12 +128,13 @@ impl Zygote {
         Ok(())
     }
 
-    /// Asks the zygote to report when it is ready. `occasion`: a [`crate::loading::Occasion`].
+    /// Asks the zygote to report when it is ready. `occasion`: 1 for
+    /// [`crate::loading::Occasion::Trial`], else 0.
     pub async fn ask_ready(&self, occasion: u32) -> io::Result<()> {
         self.send_long(control::READY, occasion, b"").await
     }
 
-    /// Asks what there is to say of a script's file.
+    /// Asks the zygote to explain a script's file. `number`: the number of the question.
     pub async fn ask_explanation(&self, number: u32, file: &[u8]) -> io::Result<()> {
         self.send_long(control::EXPLAIN, number, file).await
     }
@@ -151,9 +152,9 @@ impl Zygote {
     }
 }
 
-/// Descriptors that the server's starter left open are not passed on: a script must not get them,
-/// and with a foreign pipe or socket open no process can be rewound. A kernel before 5.11 refuses
-/// the call; then they are passed on.
+/// Sets close-on-exec on the descriptors that the process that started the server left open. A
+/// script must not get these descriptors, and no process with a foreign pipe or socket can be
+/// rewound. A kernel before 5.11 refuses the call. In this case the descriptors are passed on.
 fn keep_descriptors_from_programs() {
     let (first, last) = (3, libc::c_uint::MAX);
     // SAFETY: the call touches no memory. It only sets close-on-exec.
@@ -179,7 +180,7 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     }
 }
 
-/// Arguments about the whole server, as names and values, for Mehari::Server.
+/// Returns the arguments about the whole server, as names and values, for Mehari::Server.
 pub fn server_arguments(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsString> {
     let defines: Vec<&str> = defines.keys().map(String::as_str).collect();
     let mut arguments: Vec<OsString> = vec![
@@ -196,7 +197,7 @@ pub fn server_arguments(server_root: &Path, defines: &BTreeMap<String, String>) 
     if compares {
         arguments.extend(["compare".into(), "1".into()]);
     }
-    // The memory for pictures of scripts on the rung `auto`: an eighth of what is free. The
+    // The memory for pictures of scripts on the rung `auto` is an eighth of the free memory. The
     // variable is for tests.
     let room = std::env::var_os("MEHARI_PICTURE_BYTES")
         .unwrap_or_else(|| (Machine::detect().memory / 8).to_string().into());
@@ -204,8 +205,8 @@ pub fn server_arguments(server_root: &Path, defines: &BTreeMap<String, String>) 
     arguments
 }
 
-/// The switches of a Perl of the site, with the folders of our Perl side. PERL5LIB becomes -I, so
-/// that scripts do not see the variable.
+/// Returns the switches of a Perl of the site, with the folders of Mehari's Perl side. PERL5LIB
+/// becomes -I, so that scripts do not see the variable.
 pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
     let own = std::env::var_os("PERL5LIB").unwrap_or_default();
     let of_the_server = std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty());
@@ -223,8 +224,8 @@ pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
         .collect()
 }
 
-/// The environment of the site's Perl processes: PATH and TZ, PerlPassEnv's variables, and
-/// PerlSetEnv's.
+/// Returns the environment of the site's Perl processes: PATH and TZ, then the variables of
+/// PerlPassEnv and PerlSetEnv.
 pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
     let set = settings.set_env.iter();
     let is_psgi = |preload: &Preloaded| matches!(preload.what, Preload::Psgi(_));

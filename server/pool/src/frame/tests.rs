@@ -1,4 +1,4 @@
-//! Frames that a worker has overwritten.
+//! Tests `is_sound` with frames that a worker has overwritten.
 
 use super::*;
 use crate::{
@@ -67,15 +67,15 @@ fn frame() -> Vec<u8> {
 }
 
 #[test]
-fn frame_as_it_was_made_is_sound() {
+fn an_unchanged_frame_is_sound() {
     assert!(is_sound(&frame(), ID, None));
     assert!(!is_sound(&frame(), ID + 1, None), "of another request");
     assert!(!is_sound(&frame()[..40], ID, None), "cut off");
 }
 
-/// Overwrites each word in turn. No frame that counts as sound points outside of itself.
+/// Overwrites each word in turn. If the frame still counts as sound, every part lies within it.
 #[test]
-fn frame_written_over_anywhere_points_nowhere_outside() {
+fn no_part_of_a_sound_frame_lies_outside_of_the_frame() {
     let whole = frame();
     for at in (0..whole.len() - 4).step_by(4) {
         for word in [u32::MAX, 0x7fff_ffff, whole.len() as u32, 0] {

@@ -1,10 +1,10 @@
-//! Iterates over the workers that hold requests, even while they change.
+//! Iterates over the workers that hold requests, even while workers come and go.
 
 use super::Inner;
 use crate::worker::Worker;
 
 impl Inner {
-    /// The workers that hold requests, with their places.
+    /// Returns the workers that hold requests, with their places.
     pub fn holding(&self) -> impl Iterator<Item = (usize, &Worker)> {
         let workers = |&place: &usize| Some((place, self.workers.get(place)?.as_ref()?));
         self.holding.places.iter().filter_map(workers)

@@ -1,4 +1,4 @@
-//! The teams of the current generation: which team serves a host, and how a reload replaces teams.
+//! Finds the team that serves a host, and replaces the teams at a reload.
 
 use super::Inner;
 use crate::queued::Queued;
@@ -13,7 +13,8 @@ impl Inner {
         teams.position(|team| team.mark == mark).unwrap_or(0)
     }
 
-    /// Installs the next generation's teams. Waiting requests and finishing workers move to them.
+    /// Installs the next generation's teams. Waiting requests and finishing workers move to these
+    /// teams.
     pub fn replace_teams(&mut self, teams: Vec<Team>, number: u32) {
         let before = std::mem::replace(&mut self.teams, teams);
         let places: Vec<usize> = before.iter().map(|old| self.team_of(old.mark)).collect();

@@ -81,7 +81,7 @@ fn a_location_redirects() {
 }
 
 #[test]
-fn the_connection_stays_the_servers() {
+fn fields_about_the_connection_are_dropped() {
     let head = response(
         "Connection: close\nKeep-Alive: 5\nTransfer-Encoding: identity\nUpgrade: x\nA: b\n\n",
     );
@@ -107,7 +107,7 @@ fn a_status_line_is_read_with_and_without_nph() {
 }
 
 #[test]
-fn what_is_no_header_is_refused_with_its_text() {
+fn a_line_that_is_no_header_field_is_refused_with_its_text() {
     for line in [
         "hello",
         "<html>",
@@ -138,7 +138,7 @@ fn what_is_no_header_is_refused_with_its_text() {
 }
 
 #[test]
-fn of_what_may_come_once_the_last_word_counts_but_for_a_length() {
+fn the_last_of_repeated_fields_counts_and_a_repeated_length_is_refused() {
     let head = response("Content-Type: a/b\nX: 1\ncontent-type: c/d\nStatus: 404\nStatus: 410\n\n");
     assert_eq!(head.lines, b"X: 1\r\ncontent-type: c/d\r\n");
     assert_eq!(head.status, 410);
@@ -154,7 +154,7 @@ fn of_what_may_come_once_the_last_word_counts_but_for_a_length() {
 }
 
 #[test]
-fn numbers_that_are_none_are_refused() {
+fn an_invalid_status_or_length_is_refused() {
     for status in [
         "",
         "20",
