@@ -1,12 +1,12 @@
-//! `Cache-Control` of requests and responses (RFC 9111 section 5.2, RFC 5861).
+//! Reads `Cache-Control` of requests and responses (RFC 9111 section 5.2, RFC 5861).
 //!
 //! An argument that is not a number of seconds makes its directive as strict as possible.
 //! `no-cache` and `private` with field names count like those without names.
 
 use std::time::Duration;
 
-/// The largest number of seconds. RFC 9111 section 1.2.2 demands that larger numbers count as this
-/// one.
+/// The largest number of seconds. RFC 9111 section 1.2.2 demands that a larger number counts as
+/// this number.
 const LONGEST: u64 = 1 << 31;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,8 +28,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Whether a shared cache must never use the response stale, whatever else the response says
-    /// (RFC 9111 sections 5.2.2.2 and 5.2.2.8).
+    /// Returns whether a shared cache must never use the response stale, whatever else the response
+    /// says (RFC 9111 sections 5.2.2.2 and 5.2.2.8).
     pub fn forbids_stale(&self) -> bool {
         self.must_revalidate || self.proxy_revalidate || self.no_cache
     }
@@ -55,7 +55,8 @@ impl Control {
             _ if is("must-revalidate") => self.must_revalidate = true,
             _ if is("proxy-revalidate") => self.proxy_revalidate = true,
             _ if is("only-if-cached") => self.only_if_cached = true,
-            // The first of two values counts, so a second one cannot relax the first.
+            // If the directive occurs twice, the first value counts. A second value cannot relax
+            // the first.
             _ if is("max-age") => self.max_age = self.max_age.or_else(seconds),
             _ if is("s-maxage") => self.shared_max_age = self.shared_max_age.or_else(seconds),
             _ if is("min-fresh") => self.min_fresh = seconds(),
@@ -109,7 +110,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// A token or a quoted string, and the text behind it.
+/// Splits a token or a quoted string off the text. Returns the argument and the rest of the text.
 fn argument(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let text = text.trim_ascii_start();
     if let Some(quoted) = text.strip_prefix(b"\"") {

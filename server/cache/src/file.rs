@@ -1,5 +1,5 @@
-//! A page as the bytes of a file: lengths, fields, and a hash of everything at the end, which
-//! detects damage.
+//! Converts a page into the bytes of a file and back. The file has lengths, fields, and at its end
+//! a hash of everything, which detects damage.
 
 use crate::page::Page;
 use crate::terms::Terms;
@@ -10,7 +10,7 @@ const MAGIC: &[u8; 8] = b"mehari\x01\n";
 /// The longest part of a page in bytes.
 const LONGEST: usize = 1 << 30;
 
-/// The key comes first, so it can be read without the rest.
+/// Makes the bytes of a file. The key comes first, so it can be read without the rest.
 pub fn encode(key: &[u8], page: &Page) -> Vec<u8> {
     let terms = &page.terms;
     let mut file = MAGIC.to_vec();
@@ -43,7 +43,7 @@ pub fn encode(key: &[u8], page: &Page) -> Vec<u8> {
     file
 }
 
-/// `None`: the file is no page, or is damaged.
+/// Reads the key and the page. Returns `None` if the file is damaged or is not a page.
 pub fn decode(file: &[u8], number: u64) -> Option<(Vec<u8>, Page)> {
     let (rest, known) = file.split_last_chunk::<8>()?;
     if hash(rest) != u64::from_le_bytes(*known) {
@@ -86,7 +86,7 @@ pub fn decode(file: &[u8], number: u64) -> Option<(Vec<u8>, Page)> {
     Some((key, page))
 }
 
-/// The key in the beginning of a file.
+/// Returns the key, which is at the beginning of a file.
 pub fn key(beginning: &[u8]) -> Option<&[u8]> {
     Reader(beginning.strip_prefix(MAGIC)?).part()
 }

@@ -1,7 +1,7 @@
-//! Pages as files of a folder (`CacheRoot`). They survive a restart and need no memory.
+//! Keeps pages as files of a folder (`CacheRoot`). The pages survive a restart and need no memory.
 //!
-//! Every function here may wait for a disk, so threads call them. A file appears whole or not at
-//! all.
+//! Every function here may wait for a disk, so threads call them. Each file appears at once with
+//! its whole content.
 
 use crate::file;
 use crate::page::Page;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 const SUFFIX: &str = ".page";
-/// The bytes to read of a file if only its key is needed.
+/// The number of bytes to read of a file if only its key is needed.
 const BEGINNING: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Folder {
         Folder(path.to_owned())
     }
 
-    /// All files of the folder, the oldest first.
+    /// Returns all files of the folder, the oldest first, with their keys.
     pub fn scan(&self) -> Vec<(Vec<u8>, FolderEntry)> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let pages = entries.filter_map(|entry| {
@@ -77,7 +77,7 @@ impl Folder {
         Ok(FolderEntry { name, size })
     }
 
-    /// The page of a file, if the file has this key.
+    /// Returns the page of a file, if the file has this key.
     pub fn read(&self, name: &str, key: &[u8], number: u64) -> Option<Page> {
         let bytes = fs::read(self.0.join(name)).ok()?;
         let (known, page) = file::decode(&bytes, number)?;

@@ -1,4 +1,5 @@
-//! The keys of the files in the folder, so a missing page costs no disk access.
+//! Keeps the keys of the files in the folder. The cache therefore knows without a disk access that
+//! a page is missing.
 
 use crate::folder::FolderEntry;
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ impl Index {
         }
     }
 
-    /// The names of a key's files. Empty: there are none.
+    /// Returns the names of a key's files, or an empty list.
     pub fn names(&mut self, key: &[u8]) -> Vec<String> {
         self.looks += 1;
         let Some(shelf) = self.shelves.get_mut(key) else {
@@ -57,7 +58,7 @@ impl Index {
         files.into_iter().map(|filed| filed.name).collect()
     }
 
-    /// The keys that equal this one, or begin with it followed by a NUL.
+    /// Returns the keys that equal `base`, or that begin with `base` and a NUL.
     pub fn keys_of(&self, base: &[u8]) -> Vec<Vec<u8>> {
         let own = self.shelves.get_key_value(base).into_iter();
         let (from, to) = ([base, &[0]].concat(), [base, &[1]].concat());
@@ -73,8 +74,8 @@ impl Index {
         meant.iter().flat_map(|key| self.remove(key)).collect()
     }
 
-    /// Forgets the least recently used keys until nine tenths of `most` are left. Returns the names
-    /// of their files.
+    /// Forgets the least recently used keys until nine tenths of `most` bytes are left. Returns the
+    /// names of the forgotten keys' files.
     pub fn shrink(&mut self, most: u64) -> Vec<String> {
         if self.weight <= most {
             return Vec::new();

@@ -1,8 +1,8 @@
-//! The response cache: RFC 9111's rules, a store in memory, and a folder. Knows no sockets and no
-//! programs.
+//! The response cache: RFC 9111's rules, a store in memory, and a folder. The crate knows no
+//! sockets and no programs.
 //!
 //! The front calls [`Store::find`] before it runs a program, and [`Terms::of`] to learn whether the
-//! response may be kept. It stores the [`Page`] when the response is complete.
+//! response may be kept. The front stores the [`Page`] when the response is complete.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

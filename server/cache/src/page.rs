@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug, Clone)]
 pub struct Page {
     pub status: u16,
-    /// Header lines, each `Name: value\r\n`, without those about the connection.
+    /// Header lines without those about the connection. Each line has the form `Name: value\r\n`.
     pub lines: Vec<u8>,
     pub body: Bytes,
     /// When the response arrived.
@@ -23,25 +23,26 @@ pub struct Page {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
     Fresh,
-    /// The page may be used while a new one is made.
+    /// The page may be used while a new page is made.
     StaleButUsable,
     /// The program must validate the page first.
     Stale,
 }
 
 impl Page {
-    /// How much of the store's limit the page takes.
+    /// Returns how many bytes of the store's limit the page takes.
     pub fn weight(&self) -> u64 {
         const OVERHEAD: usize = 400;
         (self.lines.len() + self.body.len() + self.terms.weight() + OVERHEAD) as u64
     }
 
-    /// The age of RFC 9111 section 4.2.3.
+    /// Returns the age of RFC 9111 section 4.2.3.
     pub fn age(&self, now: SystemTime) -> Duration {
         self.terms.age + now.duration_since(self.since).unwrap_or(Duration::ZERO)
     }
 
-    /// `asked`: the request's Cache-Control, unless the site ignores it.
+    /// Returns how a request may use the page now. `asked` is the request's Cache-Control, or
+    /// `None` if the site ignores that field.
     pub fn freshness(&self, asked: Option<&Control>, now: SystemTime) -> Freshness {
         let age = self.age(now);
         let nothing = Control::default();
@@ -69,20 +70,20 @@ impl Page {
         }
     }
 
-    /// Whether the page may be used because the program failed.
+    /// Returns whether the page may be used if the program failed.
     pub fn is_usable_after_failure(&self, now: SystemTime) -> bool {
         let end = self.terms.lifetime + self.terms.if_error;
         !self.terms.if_error.is_zero() && self.age(now) < end
     }
 
-    /// Whether the page is useless: too old to be used and without a validator.
+    /// Returns whether the page is useless, because it is too old and has no validator.
     pub fn is_useless(&self, now: SystemTime) -> bool {
         let more = self.terms.while_revalidate.max(self.terms.if_error);
         let can_ask = self.terms.etag.is_some() || self.terms.modified.is_some();
         !can_ask && self.age(now) >= self.terms.lifetime + more
     }
 
-    /// The page's header after a 304 with these lines (RFC 9111 section 3.2).
+    /// Returns the page's header after a 304 with these lines (RFC 9111 section 3.2).
     pub fn update_header(&self, lines: &[u8]) -> Vec<u8> {
         let about_bytes = [
             "content-length",

@@ -1,7 +1,8 @@
-//! Pages by key, in memory up to a limit. The least recently used page leaves first.
+//! Keeps pages by their keys in memory, up to a limit. The least recently used page leaves first.
 //!
-//! A key is a host and a target. Its pages differ in the fields that `Vary` names. A key whose
-//! responses cannot be kept is remembered for a while, so no request waits for one.
+//! A key is a host and a target. The pages of one key differ in the request fields that `Vary`
+//! names. If responses for a key cannot be kept, the store remembers the key for a while. A request
+//! for such a key does not wait for another request's response.
 
 use crate::fields::Field;
 use crate::page::Page;
@@ -11,9 +12,9 @@ use std::ops::Bound::{Excluded, Included};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// The most pages per key. The oldest leaves first.
+/// The largest number of pages per key. The oldest page leaves first.
 const VARIANTS: usize = 16;
-/// The weight of a key in addition to its own bytes.
+/// The weight of a key in bytes, in addition to the bytes of the key.
 const OVERHEAD: u64 = 160;
 
 #[derive(Debug, Default)]
@@ -35,13 +36,13 @@ struct Shelf {
 #[derive(Debug, Clone)]
 pub enum StoreLookup {
     Page(Rc<Page>),
-    /// The key's responses cannot be kept.
+    /// Responses for this key cannot be kept.
     Refused,
     Nothing,
 }
 
 impl Store {
-    /// Sets the limit in bytes.
+    /// Sets the store's limit in bytes.
     pub fn bound(&self, most: u64) {
         self.most.set(most);
         self.shrink();
@@ -55,20 +56,20 @@ impl Store {
         self.shelves.borrow().len()
     }
 
-    /// A number that no page has had.
+    /// Returns a number that no page has had.
     pub fn next_number(&self) -> u64 {
         self.numbers.set(self.numbers.get() + 1);
         self.numbers.get()
     }
 
-    /// The page for a request, fresh or not.
+    /// Finds the page for a request, whether the page is fresh or not.
     pub fn find(&self, key: &[u8], asked: &[Field<'_>], now: SystemTime) -> StoreLookup {
         let mut shelves = self.shelves.borrow_mut();
         let Some(shelf) = shelves.get_mut(key) else {
             return StoreLookup::Nothing;
         };
         shelf.used = self.look();
-        // The newest first, because it is nearest to the program's current response.
+        // The newest page comes first, because it is the nearest to the program's current response.
         let mut pages = shelf.pages.iter().rev();
         match pages.find(|page| page.terms.fits(asked) && !page.is_useless(now)) {
             Some(page) => StoreLookup::Page(page.clone()),
@@ -105,7 +106,7 @@ impl Store {
         shelf.pages.len()
     }
 
-    /// The keys that equal this one, or begin with it followed by a NUL.
+    /// Returns the keys that equal `base`, or that begin with `base` and a NUL.
     pub fn keys_of(&self, base: &[u8]) -> Vec<Rc<[u8]>> {
         let shelves = self.shelves.borrow();
         let own = shelves.get_key_value(base).into_iter();
@@ -144,7 +145,7 @@ impl Store {
         self.weight.set(weight);
     }
 
-    /// Shrinks to nine tenths of the limit, so that shrinking is rare.
+    /// Shrinks the store to nine tenths of the limit, so that shrinking is rare.
     fn shrink(&self) {
         if self.weight.get() <= self.most.get() {
             return;

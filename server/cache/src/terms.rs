@@ -12,13 +12,13 @@ pub struct Terms {
     pub lifetime: Duration,
     /// The response's age at its arrival.
     pub age: Duration,
-    /// How long after its lifetime the response may be used while a new one is made, or if making
-    /// one fails.
+    /// How long after its lifetime the response may be used while a new response is made, or if no
+    /// new response can be made.
     pub while_revalidate: Duration,
     pub if_error: Duration,
-    /// `no-cache`: the response is never used without validation.
+    /// Whether the response is never used without validation (`no-cache`).
     pub ask: bool,
-    /// The validators of the response.
+    /// The entity tag of the response. With the next field it makes up the response's validators.
     pub etag: Option<Vec<u8>>,
     pub modified: Option<Vec<u8>>,
     /// The request fields that `Vary` names, in lower case, with their values.
@@ -29,8 +29,9 @@ pub struct Terms {
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     pub at: SystemTime,
-    /// The time from the request to the response (RFC 9111 section 4.2.3), which the response may
-    /// have spent on its way. Zero for a response that the server itself dates at its arrival.
+    /// The time between the request and the response (RFC 9111 section 4.2.3). The response may
+    /// have spent this time on its way. Zero for a response that the server itself dates at its
+    /// arrival.
     pub delay: Duration,
 }
 
@@ -53,18 +54,18 @@ pub enum Refusal {
     Expired,
 }
 
-/// How long a stale page may replace an error if the page does not say.
+/// How long a stale page may replace an error if the response does not say so itself.
 const IF_ERROR: Duration = Duration::from_secs(86_400);
-/// The most fields in `Vary`. Each hit compares them.
+/// The largest number of fields in `Vary`. Each hit compares all of them.
 const VARIED: usize = 16;
 
 impl Terms {
-    /// Returns the terms of a response to GET that is neither a range nor a 304. `has_query`:
+    /// Returns the terms of a response to GET that is neither a range nor a 304. `has_query` tells
     /// whether the request had a query.
     ///
     /// # Errors
     ///
-    /// The reason for which the response is not kept.
+    /// The reason why the response is not kept.
     pub fn of(
         rules: &CacheRules,
         asked: &[Field<'_>],
@@ -94,7 +95,7 @@ impl Terms {
         let beyond = |said: Option<Duration>, usual: Duration| match said {
             _ if control.forbids_stale() => Duration::ZERO,
             Some(said) => said,
-            // An origin that sends only `s-maxage` forbids stale use too (section 5.2.2.10).
+            // If an origin sends only `s-maxage`, it also forbids stale use (section 5.2.2.10).
             None if control.shared_max_age.is_some() => Duration::ZERO,
             None => usual,
         };
@@ -115,7 +116,8 @@ impl Terms {
         })
     }
 
-    /// The weight in bytes. A client may send long values in fields that `Vary` names.
+    /// Returns the weight of the terms in bytes. It matters because a client may send long values
+    /// in fields that `Vary` names.
     pub fn weight(&self) -> usize {
         let tags = [&self.etag, &self.modified].into_iter().flatten();
         let tags: usize = tags.map(Vec::len).sum();
@@ -124,14 +126,14 @@ impl Terms {
         tags + vary
     }
 
-    /// Whether this response is for such a request.
+    /// Returns whether the response fits a request with these fields.
     pub fn fits(&self, asked: &[Field<'_>]) -> bool {
         let same = |(name, value): &(Vec<u8>, Vec<u8>)| combined(asked, name) == *value;
         self.vary.iter().all(same)
     }
 }
 
-/// The rules of RFC 9111 sections 3 and 3.5, with the site's exceptions.
+/// Applies the rules of RFC 9111 sections 3 and 3.5, with the site's exceptions.
 fn permitted(
     rules: &CacheRules,
     asked: &[Field<'_>],
@@ -151,13 +153,13 @@ fn permitted(
         }
         _ if control.private && !rules.store_private => Err(Refusal::Private),
         _ if find(asked, "authorization").is_some() && !for_all => Err(Refusal::Authorized),
-        // Applications often send `public` without knowing that a session's cookie is added.
+        // Applications often send `public` and do not know that a session's cookie is added later.
         _ if field(lines, "set-cookie").is_some() && !ignored("set-cookie") => Err(Refusal::Cookie),
         _ => Ok(()),
     }
 }
 
-/// The fields of a response about time.
+/// The fields of a response that tell its age and lifetime.
 struct FreshnessFields<'a> {
     explicit: Option<Duration>,
     expires: Option<&'a [u8]>,
@@ -181,7 +183,8 @@ impl<'a> FreshnessFields<'a> {
         }
     }
 
-    /// The age of section 4.2.3: from Age and the delay, or from Date if that gives more.
+    /// Returns the age of section 4.2.3: computed from Age and the delay, or from Date if Date
+    /// gives more.
     fn age_at(&self, arrival: Arrival) -> Duration {
         let apparent = self
             .date
@@ -189,20 +192,20 @@ impl<'a> FreshnessFields<'a> {
         (self.age + arrival.delay).max(apparent.unwrap_or_default())
     }
 
-    /// `None`: the response does not say.
+    /// Returns the lifetime that the response states, or `None` if it states none.
     fn lifetime(&self, now: SystemTime) -> Option<Duration> {
         if self.explicit.is_some() {
             return self.explicit;
         }
-        // An invalid date means expired (section 5.3).
+        // An invalid date means that the response has expired (section 5.3).
         let expires = date(self.expires?).unwrap_or(SystemTime::UNIX_EPOCH);
         let from = self.date.unwrap_or(now);
         Some(expires.duration_since(from).unwrap_or(Duration::ZERO))
     }
 }
 
-/// The heuristic lifetime of section 4.2.2, by mod_cache's rules, for responses that seem to be the
-/// same for all clients.
+/// Estimates the heuristic lifetime of section 4.2.2 by mod_cache's rules, for responses that seem
+/// to be the same for all clients.
 fn heuristic_lifetime(
     rules: &CacheRules,
     asked: &[Field<'_>],
@@ -250,7 +253,7 @@ fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Varied, Refusal> {
     Ok(vary)
 }
 
-/// All values of a field, without blanks.
+/// Joins all values of a field, without blanks.
 fn combined(asked: &[Field<'_>], name: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     for (known, value) in asked {

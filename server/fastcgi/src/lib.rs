@@ -1,6 +1,7 @@
-//! The syntax of FastCGI 1.0: records, and the pairs of names and values in them. No I/O.
+//! Reads and writes the syntax of FastCGI 1.0: records, and the pairs of names and values in them.
+//! No I/O.
 //!
-//! The front speaks to responders with it, and the Lua pool answers as one.
+//! The front uses this crate to speak to responders. The Lua pool uses it to answer as a responder.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

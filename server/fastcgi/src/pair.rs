@@ -1,4 +1,4 @@
-//! Names and values (section 3.4): lengths of one byte or four, then both texts.
+//! Pairs of names and values (section 3.4): two lengths of one byte or four, then both texts.
 
 /// Appends one pair.
 pub fn push_pair(name: &[u8], value: &[u8], into: &mut Vec<u8>) {
@@ -23,7 +23,7 @@ fn push_length(length: usize, into: &mut Vec<u8>) {
     }
 }
 
-/// The pairs of a whole stream. `None`: the stream ends inside of one.
+/// Reads the pairs of a whole stream. Returns `None` if the stream ends inside a pair.
 pub fn pairs(mut rest: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut pairs = Vec::new();
     while !rest.is_empty() {

@@ -1,5 +1,4 @@
-//! Records (FastCGI specification section 3.3): eight bytes that say what follows, and what
-//! follows.
+//! Records (FastCGI specification section 3.3): a header of eight bytes, then content and padding.
 
 pub const BEGIN_REQUEST: u8 = 1;
 pub const END_REQUEST: u8 = 3;
@@ -9,14 +8,15 @@ pub const STDOUT: u8 = 6;
 pub const STDERR: u8 = 7;
 
 pub const HEADER: usize = 8;
-/// Content of one record at most, a multiple of eight so that none is padded but the last.
+/// The longest content of one record in bytes. It is a multiple of eight, so only the last record
+/// needs padding.
 pub const LARGEST: usize = 0xfff8;
 
 const VERSION: u8 = 1;
-/// The number of the only request on a connection of ours.
+/// The number of the request. Our connections carry only one request at a time.
 pub const REQUEST: u16 = 1;
 
-/// The head of a record.
+/// The header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub kind: u8,
@@ -25,7 +25,7 @@ pub struct Header {
     pub padding: usize,
 }
 
-/// `None`: another version of the protocol.
+/// Reads a header. Returns `None` if the version of the protocol is not 1.
 pub fn header(bytes: [u8; HEADER]) -> Option<Header> {
     let [version, kind, id_high, id_low, high, low, padding, _] = bytes;
     (version == VERSION).then_some(Header {
@@ -37,7 +37,7 @@ pub fn header(bytes: [u8; HEADER]) -> Option<Header> {
 }
 
 impl Header {
-    /// The head as it is sent.
+    /// Returns the header's bytes as they are sent.
     #[inline]
     pub fn bytes(&self) -> [u8; HEADER] {
         let [id_high, id_low] = self.id.to_be_bytes();
@@ -46,21 +46,21 @@ impl Header {
         [VERSION, self.kind, id_high, id_low, high, low, padding, 0]
     }
 
-    /// Part of the answer to our request. Records of the connection itself answer what we never
-    /// ask.
+    /// Returns whether the record belongs to the answer to our request. Records about the
+    /// connection itself answer questions that we never ask.
     pub fn is_answer(&self) -> bool {
         self.id == REQUEST && matches!(self.kind, STDOUT | STDERR | END_REQUEST)
     }
 }
 
-/// Appends one record; `content` fits it.
+/// Appends one record. `content` must fit into the record.
 pub fn push(kind: u8, content: &[u8], into: &mut Vec<u8>) {
     debug_assert!(content.len() <= LARGEST);
     push_header(kind, content.len(), into);
     into.extend_from_slice(content);
 }
 
-/// Appends the head of a record of our request; `length` is at most 65,535.
+/// Appends the header of a record of our request. `length` is at most 65,535.
 #[inline]
 pub fn push_header(kind: u8, length: usize, into: &mut Vec<u8>) {
     let header = Header {
@@ -72,12 +72,12 @@ pub fn push_header(kind: u8, length: usize, into: &mut Vec<u8>) {
     into.extend_from_slice(&header.bytes());
 }
 
-/// The empty record that ends a stream.
+/// Appends the empty record that ends a stream.
 pub fn push_end(kind: u8, into: &mut Vec<u8>) {
     push_header(kind, 0, into);
 }
 
-/// A whole stream: as many records as it needs, and its end.
+/// Appends a whole stream: as many records as the content needs, and the empty record.
 pub fn push_stream(kind: u8, content: &[u8], into: &mut Vec<u8>) {
     for part in content.chunks(LARGEST) {
         push(kind, part, into);
@@ -85,7 +85,7 @@ pub fn push_stream(kind: u8, content: &[u8], into: &mut Vec<u8>) {
     push_end(kind, into);
 }
 
-/// The role Responder on a connection that is kept.
+/// Appends the record that begins a request: the role Responder, on a connection that stays open.
 pub fn push_begin(into: &mut Vec<u8>) {
     const RESPONDER: u8 = 1;
     const KEEP_CONN: u8 = 1;

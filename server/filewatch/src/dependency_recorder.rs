@@ -1,4 +1,5 @@
-//! Records which files one search looks at: the route that it finds depends on them.
+//! Records which files one search for a route looks at. The route that the search finds depends on
+//! these files.
 
 use super::dir_watch::{c_path, DirWatch, End, FILE, LINKS};
 use super::{CacheValidity, FileWatcher};
@@ -6,16 +7,17 @@ use rustix::fs::{FileType, Stat};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The number of a watch and a name in its folder. Without a name, the folder or file itself.
+/// The number of a watch and a name in the watched folder. Without a name, the watched folder or
+/// file itself.
 type WatchedName = (i32, Option<Box<[u8]>>);
 
 pub struct DependencyRecorder<'g> {
     watcher: &'g FileWatcher,
     dependents: RefCell<Vec<WatchedName>>,
     ways: RefCell<Vec<Rc<CacheValidity>>>,
-    /// The last path to a folder: the next file is likely to be in the same folder.
+    /// The path to the folder that was used last. The next file is likely to be in the same folder.
     last: RefCell<Option<(Vec<u8>, Rc<DirWatch>)>>,
-    /// Whether a file was examined that cannot be watched.
+    /// Whether the search has examined a file that cannot be watched.
     unwatched: Cell<bool>,
 }
 
@@ -31,15 +33,15 @@ impl<'g> DependencyRecorder<'g> {
         }
     }
 
-    /// `stat` of an absolute path. A path that ends with a slash should be a folder.
+    /// Calls `stat` for an absolute path. A path that ends with a slash should be a folder.
     ///
-    /// Only [`DependencyRecorder::validity`] notes dependencies, so a path that leads nowhere takes
-    /// no room. Events wait in inotify's queue until the search is over.
+    /// Only [`DependencyRecorder::validity`] stores the dependencies, so a path that leads nowhere
+    /// takes no memory. Events wait in inotify's queue until the search is over.
     pub fn stat(&self, path: &[u8]) -> Option<Stat> {
         let mut path = path.to_vec();
         if path.ends_with(b"/") {
             path.pop();
-            // Watches the folder itself, not the changes inside it.
+            // The folder itself is watched, not the changes inside it.
             if let End::Folder(_, folder) = &self.dir_watch(&path).end {
                 return rustix::fs::lstat(c_path(folder).as_c_str()).ok();
             }
@@ -86,7 +88,7 @@ impl<'g> DependencyRecorder<'g> {
         way
     }
 
-    /// `stat` without a watch. The route will be checked for each request.
+    /// Calls `stat` without a watch. The route is then checked for each request.
     pub fn stat_unwatched(&self, path: &[u8]) -> Option<Stat> {
         self.note_unwatched();
         rustix::fs::stat(c_path(path).as_c_str()).ok()
@@ -96,7 +98,8 @@ impl<'g> DependencyRecorder<'g> {
         self.unwatched.set(true);
     }
 
-    /// A file with several names may be written by a name in a folder that is not watched.
+    /// Watches a file that has several names itself. It may be written through a name in a folder
+    /// that is not watched.
     fn watch_other_names(&self, path: &[u8], stat: &Stat) {
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if !is_file || stat.st_nlink < 2 {
@@ -108,7 +111,8 @@ impl<'g> DependencyRecorder<'g> {
         }
     }
 
-    /// The validity of the result. `None`: one of its files cannot be watched.
+    /// Returns the validity of the search's result, or `None` if one of the files cannot be
+    /// watched.
     pub fn validity(self) -> Option<Rc<CacheValidity>> {
         if self.unwatched.get() {
             return None;

@@ -1,5 +1,4 @@
-//! The path to a folder: every part of it is watched, and links are followed as the system follows
-//! them.
+//! Watches every part of the path to a folder. Links are followed as the system follows them.
 
 use super::{CacheValidity, FileWatcher};
 use rustix::fs::inotify::WatchFlags;
@@ -9,17 +8,18 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::rc::Rc;
 
-/// The most links on one path, as in path_resolution(7).
+/// The largest number of links on one path, as in path_resolution(7).
 pub const LINKS: usize = 40;
 
-/// Events of a folder on the path, without events of its children: for these the system would mark
-/// every name of the folder that it remembers, tens of thousands in a `/tmp`. The second look finds
-/// a change of permissions.
+/// The events of a folder on the path, without the events of its children. With the latter the
+/// system would mark every name of the folder that it remembers, which may be tens of thousands in
+/// `/tmp`. A change of the folder's permissions causes none of these events. The front finds it at
+/// its regular check of the file.
 const ITSELF: WatchFlags = WatchFlags::DELETE_SELF
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
-/// Events that change what a name refers to.
+/// The events that change what a name refers to.
 const NAMES: WatchFlags = ITSELF
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
@@ -30,7 +30,7 @@ const FILES: WatchFlags = NAMES
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE);
-/// Events of a file that has other names, because it may be written by them.
+/// The events of a file that has other names, because it may be written through these names.
 pub const FILE: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::ATTRIB)
@@ -45,21 +45,21 @@ pub struct DirWatch {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// A watched folder, and its path without links.
+    /// A watched folder: the number of its watch, and its path without links.
     Folder(i32, Vec<u8>),
     /// There is no such folder.
     Missing,
-    /// The folder cannot be watched, or others can change it unnoticed.
+    /// The folder cannot be watched, or others can change it without an event.
     Unwatched,
 }
 
 impl FileWatcher {
-    /// The watched path to a folder. A known, unchanged path is not walked again.
+    /// Returns the watched path to a folder. A known, unchanged path is not walked again.
     pub(super) fn dir_watch(&self, folder: &[u8]) -> Rc<DirWatch> {
         let known = self.ways.borrow().get(folder).cloned();
         if let Some(way) = known.filter(|way| way.validity.holds()) {
-            // A deleted folder that a process holds open causes no event, but the number of its
-            // watch changes.
+            // If a process holds a deleted folder open, no event comes. But a new watch then has
+            // another number.
             match &way.end {
                 End::Folder(number, path) if self.end(path) == Ok(*number) => return way,
                 _ => {}
@@ -75,7 +75,7 @@ impl FileWatcher {
         way
     }
 
-    /// Walks to a folder and watches its files.
+    /// Walks the path to a folder and watches the folder's files.
     fn watch_folder(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> End {
         let here = match self.walk(folder, validity) {
             Ok(here) => here,
@@ -87,8 +87,9 @@ impl FileWatcher {
         }
     }
 
-    /// Walks the path to a folder. Returns where it ends, without links, or why it does not lead
-    /// there. Each part is watched before it is examined, so no change is missed.
+    /// Walks the path to a folder. Returns the folder's path without links, or the reason why the
+    /// path does not lead to a folder. Each part is watched before it is examined, so no change is
+    /// missed.
     fn walk(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> Result<Vec<u8>, End> {
         let mut rest: VecDeque<Vec<u8>> = parts(folder).collect();
         let mut here = Vec::new();
@@ -135,8 +136,8 @@ impl FileWatcher {
         Ok(here)
     }
 
-    /// Watches one file and the path to it, but not the rest of its folder. `None`: the file does
-    /// not exist, its name is a link, or it cannot be watched.
+    /// Watches one file and the path to it, but not the rest of its folder. Returns `None` if the
+    /// file does not exist, its name is a link, or it cannot be watched.
     pub fn depend_on_file(&self, file: &[u8]) -> Option<(Rc<CacheValidity>, Stat)> {
         self.make_room();
         let slash = memchr::memrchr(b'/', file)?;
@@ -161,15 +162,15 @@ fn parts(path: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     parts.map(<[u8]>::to_vec)
 }
 
-/// The path for a system call. An empty path is the root folder. Neither requests nor links contain
-/// a NUL.
+/// Converts a path for a system call. An empty path is the root folder. Neither requests nor links
+/// contain a NUL.
 pub fn c_path(path: &[u8]) -> CString {
     let path = if path.is_empty() { b"/" } else { path };
     CString::new(path).unwrap_or_default()
 }
 
-/// Whether files of this file system change only by this system's calls. Changes of other file
-/// systems (NFS, FUSE, shares of a virtual machine's host) may come from elsewhere, without inotify
+/// Returns whether only calls of this system change files of this file system. Other file systems
+/// (NFS, FUSE, shares of a virtual machine's host) may be changed from elsewhere without inotify
 /// events.
 fn tells_changes(folder: &[u8]) -> bool {
     const LOCAL: [u32; 15] = [

@@ -1,9 +1,10 @@
-//! File watching by inotify: the files that a kept route depends on, and whether they have changed.
+//! Watches files by inotify: the files that a kept route depends on, and whether they have changed.
 //!
 //! The search for a route examines files through a [`DependencyRecorder`], and the route keeps the
 //! resulting [`CacheValidity`]. An unchanged file costs no disk access. A changed file is examined
-//! again by the next request. Without a validity (no watches are left, or others can change the
-//! file system) every request examines the files. The loop reads events before any later request.
+//! again by the next request. If there is no validity, because no watches are left or others can
+//! change the file system, every request examines the files. The event loop reads waiting events
+//! before any later request.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -32,18 +33,19 @@ use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// The most watched folders. At the limit everything is forgotten.
+/// The largest number of watched folders. At the limit all watches are forgotten.
 const FOLDERS: usize = 16 * 1024;
-/// The most names that routes depend on, over all folders. At the limit everything is forgotten.
+/// The largest number of names that routes depend on, over all folders. At the limit all watches
+/// are forgotten.
 const PLACES: usize = 512 * 1024;
-/// Above this number of names, those without a dependent route are forgotten.
+/// Above this number of names, the names without a dependent route are forgotten.
 const TIDY: usize = 64 * 1024;
 
 /// Whether the dependencies of one route, or of the path to one folder, are unchanged.
 #[derive(Debug, Default)]
 pub struct CacheValidity {
     invalid: Cell<bool>,
-    /// The validities of the paths to the folders of its names.
+    /// The validities of the paths to the folders in which the names lie.
     ways: Vec<Rc<CacheValidity>>,
 }
 
@@ -54,7 +56,7 @@ impl CacheValidity {
     }
 }
 
-/// The dependents of a watched folder or file.
+/// The routes and paths that depend on a watched folder or file.
 #[derive(Default)]
 struct Watched {
     /// Dependents of the folder itself: its place, its existence, its mode.
@@ -77,7 +79,7 @@ pub struct FileWatcher {
     dependents: Cell<usize>,
     /// The number of dependents at which unused ones are forgotten.
     tidied_at: Cell<usize>,
-    /// Whether anything was invalidated since the last [`FileWatcher::take_invalidated`].
+    /// Whether anything was invalidated since the last call of [`FileWatcher::take_invalidated`].
     any_invalidated: Cell<bool>,
     /// Whether the log already says that no watches are left.
     warned: Cell<bool>,
@@ -104,17 +106,17 @@ impl FileWatcher {
         }
     }
 
-    /// The descriptor on which the task waits for events. `None` after the first call.
+    /// Returns the descriptor on which the task waits for events. `None` after the first call.
     pub fn descriptor(&self) -> Option<OwnedFd> {
         self.for_task.take()
     }
 
-    /// Whether files of this folder have been watched before.
+    /// Returns whether files of this folder have been watched before.
     pub fn has_watched(&self, folder: &[u8]) -> bool {
         self.ways.borrow().contains_key(folder)
     }
 
-    /// Whether the warmer has not visited the folder of this file yet.
+    /// Returns whether the warmer has not visited the folder of this file yet.
     pub fn is_new(&self, file: &[u8]) -> bool {
         !self.warmed.borrow().contains(folder_of(file))
     }
@@ -127,8 +129,8 @@ impl FileWatcher {
         warmed.insert(folder_of(file).into());
     }
 
-    /// Reads the waiting events and invalidates their dependents. Costs nothing while nothing is
-    /// watched.
+    /// Reads the waiting events and invalidates their dependents. Makes no system call while
+    /// nothing is watched.
     pub fn read_events(&self) {
         let Some(inotify) = self.inotify.as_ref() else {
             return;
@@ -146,7 +148,7 @@ impl FileWatcher {
 
     fn take_event(&self, number: i32, events: ReadFlags, name: Option<&[u8]>) {
         if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-            // Events were lost, so nothing that is kept can be trusted.
+            // The system has dropped events, so no validity can be trusted.
             return self.clear();
         }
         let gone =
@@ -177,7 +179,7 @@ impl FileWatcher {
         }
     }
 
-    /// Whether anything was invalidated since the last call.
+    /// Returns whether anything was invalidated since the last call.
     pub fn take_invalidated(&self) -> bool {
         self.any_invalidated.take()
     }

@@ -1,4 +1,4 @@
-//! Events that invalidate a route, and events that do not.
+//! Tests which events invalidate a route and which do not.
 
 use super::{CacheValidity, DependencyRecorder, FileWatcher};
 use mehari_config::LogLevel;
@@ -137,7 +137,8 @@ fn neighbours_do_not_invalidate_each_other() {
     assert!(one.holds() && !other.holds());
 }
 
-/// The end of a folder that a process holds open causes no event, so its place is checked.
+/// If a process holds a deleted folder open, no event comes. The search therefore checks the
+/// folder's watch.
 #[test]
 fn a_recreated_folder_is_watched_again() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -183,7 +184,7 @@ fn clearing_invalidates_all_and_missing_paths_take_no_memory() {
     assert!(again.holds());
 }
 
-/// One folder with far more files than there are kept routes.
+/// One folder has far more files than there are kept routes.
 #[test]
 fn names_without_a_dependent_route_are_forgotten() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,9 @@
 //! Sets the first watch on a folder, on its own thread.
 //!
-//! The first watch makes the system mark every name of the folder that it remembers, which takes
-//! tens of milliseconds for a hundred thousand names. The loop's watch then finds the names marked.
-//! The warmer has its own inotify instance, so the loop never waits for a lock.
+//! The first watch makes the kernel mark every name of the folder that it has in memory. For a
+//! hundred thousand names this takes tens of milliseconds. The event loop's own watch then finds
+//! the names marked already. The warmer has its own inotify instance, so the loop never waits for a
+//! lock.
 
 use super::dir_watch::c_path;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -12,16 +13,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// A rare event of the children, which makes the system mark them. It is one event only, because
-/// the warmer does not read events.
+/// A rare event of the folder's children, which makes the kernel mark them. Only one event is
+/// watched, because the warmer does not read events.
 const MARK: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::ONESHOT)
     .union(WatchFlags::ONLYDIR);
 
 pub struct WatchWarmer {
-    /// The warmer's instance. `None`: the system gives none, and the loop sets all watches itself.
+    /// The warmer's inotify instance. `None` if the system gives none. The event loop then sets all
+    /// watches itself.
     inotify: Option<OwnedFd>,
-    /// The last watches. For earlier folders the watcher has its own.
+    /// The most recent watches. For earlier folders the watcher has its own watches.
     standing: Mutex<Vec<i32>>,
 }
 
@@ -54,7 +56,7 @@ impl WatchWarmer {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         for number in std::mem::replace(&mut *standing, marked.clone()) {
             if !marked.contains(&number) {
-                // The watch may have ended by itself.
+                // The system may have removed the watch already.
                 let _ = inotify::remove_watch(inotify, number);
             }
         }

@@ -1,5 +1,5 @@
-//! `RewriteMap`: files, read at the first lookup and again after a change, and programs. Only the
-//! request that asks a program waits for it.
+//! Looks up values of `RewriteMap`. A file is read at the first lookup and again after a change. If
+//! the map is a program, only the request that asks the program waits for it.
 
 mod files;
 mod program;
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub use program::Trouble;
 
-/// How long a change of a file may go unnoticed.
+/// The longest time until a change of a file is noticed.
 const LIFE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub struct MapTable {
     files: RefCell<HashMap<PathBuf, MapFile>>,
     programs: program::Programs,
-    /// The first lookup of a run of rules that needs a program: map and key.
+    /// The first lookup, in one evaluation of the rules, that needs a program: map and key.
     wanted: RefCell<Option<(String, Vec<u8>)>>,
 }
 
@@ -32,7 +32,8 @@ struct MapFile {
 }
 
 impl MapTable {
-    /// The value of a key. With `random`, one of the values that `|` separates.
+    /// Returns the value of a key. With `random`, the function returns one of the values that `|`
+    /// separates.
     pub fn value(&self, file: &Path, random: bool, key: &[u8]) -> Option<Vec<u8>> {
         let value = self.look(file, files::lines, key)?;
         if !random {
@@ -43,7 +44,7 @@ impl MapTable {
         Some(choices[number % choices.len()].to_vec())
     }
 
-    /// The value of a key in an SDBM file.
+    /// Returns the value of a key in an SDBM file.
     pub fn of_pages(&self, file: &Path, key: &[u8]) -> Option<Vec<u8>> {
         self.look(file, files::pages, key)
     }
@@ -82,7 +83,7 @@ impl MapTable {
         self.wanted.borrow_mut().take()
     }
 
-    /// The program's answer. `None`: the key has no value.
+    /// Asks the program. Returns `None` if the key has no value.
     ///
     /// # Errors
     ///

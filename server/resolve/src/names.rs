@@ -1,8 +1,8 @@
-//! Names of clients and homes of users, from the system (hosts file, DNS, passwd, ...).
+//! Looks up names of clients and homes of users in the system (hosts file, DNS, passwd, ...).
 //!
-//! The access phase asks if a rule or a path depends on the answer. Each query is asked once, on
-//! its own thread off the event loop, a few of a kind at a time. Answers and failures are
-//! remembered for a while.
+//! The access phase calls this module when a rule or a path depends on the answer. Each query runs
+//! only once at a time, on its own thread outside the event loop. A few queries of each kind run at
+//! the same time. Answers and failures are remembered for a while.
 
 mod system;
 
@@ -18,14 +18,14 @@ use tokio::sync::{oneshot, Notify, OwnedSemaphorePermit, Semaphore};
 
 /// How long a request waits for an answer. A later answer is kept for the next request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long an answer is kept, and how long a failure is kept.
+/// How long an answer is kept. The next constant is for failures.
 const LIFE: Duration = Duration::from_secs(60);
 const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
-/// The most remembered answers, and the most waiting queries.
+/// The largest number of remembered answers. The next constant is for waiting queries.
 const ANSWERS: usize = 16 * 1024;
 const QUESTIONS: usize = 1024;
-/// The most queries of each kind at once. Clients choose which names are looked up for them, but
-/// they must not delay the lookups that rules need.
+/// The largest number of queries of each kind at once. Clients choose which names are looked up for
+/// them, but they must not delay the lookups that rules need.
 const AT_ONCE: usize = 16;
 const KINDS: usize = 3;
 
@@ -58,11 +58,11 @@ impl std::fmt::Display for Query {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The name in lower case, and whether it resolves to the address.
+    /// The name of an address in lower case, and whether this name resolves to the address.
     Name(Option<Name>),
     Addresses(Vec<IpAddr>),
     Home(Option<String>),
-    /// The resolver fails or takes too long.
+    /// The resolver has failed or takes too long.
     Failed,
 }
 
@@ -72,10 +72,10 @@ pub struct Name {
     pub is_confirmed: bool,
 }
 
-/// A function that makes lookups: the system's, or a test's own.
+/// A function that makes lookups: the system's resolver, or a test's own.
 pub type Resolver = fn(&Query) -> Answer;
 
-/// The time of each answer.
+/// The answers, with the time of each answer.
 type AnswerTable = HashMap<Query, (Instant, Arc<Answer>)>;
 
 pub struct Names {
@@ -86,7 +86,7 @@ pub struct Names {
 struct Book {
     resolver: Resolver,
     known: RefCell<AnswerTable>,
-    /// Notifies the waiting requests of a query.
+    /// Wakes the requests that wait for a query.
     asked: RefCell<HashMap<Query, Rc<Notify>>>,
     turns: [Arc<Semaphore>; KINDS],
 }
@@ -111,7 +111,7 @@ impl Names {
         }
     }
 
-    /// A recent answer.
+    /// Returns a recent answer, if there is one.
     pub fn known(&self, query: &Query) -> Option<Arc<Answer>> {
         self.book.answer(query)
     }
@@ -136,7 +136,8 @@ impl Names {
         }
     }
 
-    /// Asks the query unless it is already asked. `None`: too many queries are waiting.
+    /// Starts the query unless it is already running. Returns `None` if too many queries are
+    /// waiting.
     fn asked(&self, query: &Query) -> Option<Rc<Notify>> {
         let mut asked = self.book.asked.borrow_mut();
         if let Some(notify) = asked.get(query) {
@@ -173,8 +174,8 @@ impl Book {
         answer
     }
 
-    /// Asks, and keeps the answer even if no request waits for it any more. A query is dropped
-    /// if no request waits for it when its turn comes.
+    /// Runs the query, and keeps the answer even if no request waits for it any more. If no request
+    /// waits when the query's turn comes, the query is dropped.
     async fn ask(self: Rc<Book>, query: Query) {
         let turn = self.turns[query.kind()].clone().acquire_owned().await;
         if let (Ok(turn), true) = (turn, self.is_awaited(&query)) {
@@ -194,16 +195,16 @@ impl Book {
     }
 
     /// Starts a thread for one query. The thread cannot be cancelled and keeps its turn until it
-    /// ends. The end of the server does not wait for it.
+    /// ends. The end of the server does not wait for the thread.
     fn begin(&self, query: Query, turn: OwnedSemaphorePermit) -> oneshot::Receiver<Answer> {
         let (tell, said) = oneshot::channel();
         let resolver = self.resolver;
         let work = move || {
-            // The receiver may have ended.
+            // Sending fails if nobody waits for the answer any more.
             let _ = tell.send(resolver(&query));
             drop(turn);
         };
-        // If the thread cannot start, its sender is dropped, which counts as an answer.
+        // If the thread cannot start, `tell` is dropped, and the receiver takes this as a failure.
         let _ = std::thread::Builder::new().name("names".into()).spawn(work);
         said
     }

@@ -1,12 +1,13 @@
-//! The scheduling of programs that this server starts.
+//! Sets the scheduling policy of programs that this server starts.
 //!
-//! A request wakes its program, and if both run on one core the program would normally interrupt
-//! the server in the middle of its work. Under SCHED_BATCH (sched(7)) the program has the same
-//! share of the core, but it starts only when the running process sleeps or has used its time
+//! A request wakes its program. If server and program run on one core, the program would normally
+//! interrupt the server in the middle of its work. Under SCHED_BATCH (sched(7)) the program has the
+//! same share of the core, but the program starts only when the server sleeps or has used its time
 //! slice.
 #![allow(unsafe_code)]
 
-/// Sets the policy. If the call is forbidden, the program keeps the normal policy.
+/// Sets the policy SCHED_BATCH for a process. If the system forbids this, the process keeps the
+/// normal policy.
 pub fn schedule(process: u32) {
     let Ok(process) = libc::pid_t::try_from(process) else {
         return;

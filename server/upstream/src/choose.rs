@@ -1,4 +1,4 @@
-//! The methods that choose a member among those that are available.
+//! Chooses a member among those that are available, by the group's method.
 
 use crate::hash::mix;
 use crate::member::Member;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use tokio::time::Instant;
 
-/// Chooses among `fit`, which is not empty. `carp` hashes `key`.
+/// Chooses a member of `fit`, which is not empty. The method `carp` hashes `key`.
 pub fn choose(
     method: Method,
     fit: &[&Rc<Member>],
@@ -28,27 +28,28 @@ pub fn choose(
     Rc::clone(fit[chosen])
 }
 
-/// The number of running requests after this one, relative to the load factor.
+/// Returns the number of running requests if the member got this request, relative to the load
+/// factor.
 fn queue(member: &Member, now: Instant) -> f64 {
     (member.in_flight.get() + 1) as f64 / member.weight(now)
 }
 
-/// The expected time of a member. A member that has never answered is preferred, so that its time
-/// becomes known.
+/// Returns the expected time of a member's response. A member that has never answered is preferred,
+/// so that its time becomes known.
 fn time(member: &Member) -> f64 {
     member.mean().max(1e-6)
 }
 
-/// The score of rendezvous hashing. It depends only on the member and the key, so when a member
-/// leaves, only its own keys move.
+/// Returns the score of rendezvous hashing. The score depends only on the member and the key. When
+/// a member leaves, only the keys of this member move.
 fn score(member: &Member, key: u64, now: Instant) -> f64 {
     let mixed = mix(key ^ member.point);
     let even = ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
     member.weight(now) / -even.ln()
 }
 
-/// The index of the smallest value. One of several equals is chosen at random, so the first is not
-/// favoured.
+/// Returns the index of the member with the smallest value. Among several equal members one is
+/// chosen at random, so the first member is not favoured.
 fn index_of_least(fit: &[&Rc<Member>], dice: &Dice, measure: impl Fn(&Member) -> f64) -> usize {
     let (mut best, mut chosen, mut equals) = (f64::INFINITY, 0, 0);
     for (index, member) in fit.iter().enumerate() {
@@ -77,8 +78,8 @@ fn weighted(fit: &[&Rc<Member>], now: Instant, dice: &Dice) -> usize {
     fit.len() - 1
 }
 
-/// Chooses in turn. Each member earns its weight as credit. The member with the most credit is
-/// chosen and pays for all.
+/// Chooses members in turn. Each member earns its weight as credit. The member with the most credit
+/// is chosen and pays the sum of all weights.
 fn round_robin(fit: &[&Rc<Member>], now: Instant) -> usize {
     let mut total = 0.0;
     let (mut richest, mut most) = (0, f64::NEG_INFINITY);
@@ -112,7 +113,7 @@ impl Dice {
         state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number from 0 to `sides` - 1.
+    /// Returns a number from 0 to `sides` - 1.
     pub fn random_below(&self, sides: u64) -> u64 {
         self.next() % sides.max(1)
     }

@@ -1,7 +1,8 @@
-//! Back ends that a program names while the server runs (`$r->filename("proxy:http://...")`).
+//! Keeps the back ends that a program names while the server runs
+//! (`$r->filename("proxy:http://...")`).
 //!
-//! `upstreams` asks for a group by the name of its back end. Groups without a request give way to
-//! new ones, so the number of names that requests can bring about is bounded.
+//! The module `upstreams` asks for a group by the name of its back end. The number of groups is
+//! bounded: a new group takes the place of a group without requests.
 
 use crate::group::Group;
 use crate::member::Member;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use tokio::time::Instant;
 
-/// The most groups at a time.
+/// The largest number of groups at a time.
 const MOST: usize = 256;
 
 #[derive(Default)]
@@ -23,7 +24,8 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// After a reload: the next request for a back end begins a new group.
+    /// Takes over the settings of a reload. The next request for a back end then begins a new
+    /// group.
     pub fn renew(&self, tls: &ProxyTls) {
         self.tls.replace(tls.clone());
         self.groups.borrow_mut().clear();
@@ -33,7 +35,7 @@ impl Chosen {
         self.groups.borrow().get(name).cloned()
     }
 
-    /// Returns false if all places are taken by groups with requests.
+    /// Adds a group. Returns false if all places are taken by groups with requests.
     pub fn add(&self, upstream: Upstream, report: &Report) -> bool {
         let mut groups = self.groups.borrow_mut();
         if groups.len() >= MOST {

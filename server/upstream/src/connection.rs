@@ -1,4 +1,4 @@
-//! A connection to a back end: its socket, bytes read ahead, and its timer.
+//! Holds a connection to a back end: its socket, bytes read ahead, and its timer.
 
 use crate::trust::BackEndTls;
 use crate::{Fault, Socket};
@@ -13,10 +13,10 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, Sleep};
 
-/// Bytes per read while a head or a record is searched.
+/// The number of bytes per read while a head or a record is searched.
 const READ: usize = 16 * 1024;
 
-/// Received bytes. Those before `used` are consumed.
+/// Received bytes. The bytes before `used` are consumed.
 #[derive(Default)]
 pub struct Input {
     come: Vec<u8>,
@@ -24,7 +24,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The bytes that are not consumed.
+    /// Returns the bytes that are not consumed.
     pub fn bytes(&self) -> &[u8] {
         &self.come[self.used..]
     }
@@ -42,7 +42,7 @@ impl Input {
         self.read_buffer().extend_from_slice(bytes);
     }
 
-    /// The buffer for the next read.
+    /// Returns the buffer for the next read.
     fn read_buffer(&mut self) -> &mut Vec<u8> {
         if self.used > READ {
             self.come.drain(..self.used);
@@ -62,10 +62,10 @@ impl Input {
 
 pub struct Connection {
     pub socket: Socket,
-    /// Received bytes that are not consumed.
+    /// The received bytes that are not consumed.
     pub input: Input,
-    /// Whether the connection has served an earlier request. If it is now closed, this says nothing
-    /// about the member.
+    /// Whether the connection has served an earlier request. If such a connection turns out to be
+    /// closed, the member is not at fault.
     pub reused: bool,
     /// When the connection became idle.
     pub(crate) idle_since: Instant,
@@ -83,13 +83,13 @@ impl Connection {
         }
     }
 
-    /// Reads once into the input. `Ok(0)`: the back end has closed.
+    /// Reads once into the input. Returns `Ok(0)` if the back end has closed the connection.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut room = self.input.read_buffer().limit(READ);
         pin!(self.socket.read_buf(&mut room)).poll(cx)
     }
 
-    /// Reads once into the caller's buffer, without the input.
+    /// Reads once into the caller's buffer. The bytes do not pass through the input.
     pub fn poll_read_into(
         &mut self,
         cx: &mut Context<'_>,
@@ -114,11 +114,12 @@ impl Connection {
         let Some(timer) = &mut self.timer else {
             return false;
         };
-        // A timer reports nothing to a task that has done much in this turn of the event loop.
+        // A timer is never ready for a task that has used up its share of this turn of the event
+        // loop.
         timer.as_mut().poll(cx).is_ready() || Instant::now() >= timer.deadline()
     }
 
-    /// Makes the connection idle: it no longer wakes its last user.
+    /// Makes the connection idle, so that it no longer wakes its last user.
     pub(crate) fn rest(&mut self, now: Instant) {
         self.reused = true;
         self.idle_since = now;
@@ -126,8 +127,9 @@ impl Connection {
         let _ = self.is_stale();
     }
 
-    /// Whether the back end has closed the connection or sent unexpected bytes, which makes the
-    /// connection useless. The check needs no system call while the event loop has seen nothing.
+    /// Returns whether the back end has closed the connection or sent unexpected bytes. The
+    /// connection is then useless. The check needs no system call if the event loop has noticed no
+    /// event.
     pub(crate) fn is_stale(&mut self) -> bool {
         let nobody = noop_waker();
         self.socket.is_stale(&mut Context::from_waker(&nobody))

@@ -1,4 +1,4 @@
-//! Why a request has no response from a back end.
+//! The reasons why a request has no response from a back end.
 
 use std::io;
 
@@ -35,7 +35,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The status for the client.
+    /// Returns the status for the client.
     pub fn status(self) -> u16 {
         match self {
             Fault::NoBackEnd | Fault::QueueFull | Fault::QueueTimedOut | Fault::Overloaded => 503,
@@ -46,12 +46,13 @@ impl Fault {
         }
     }
 
-    /// Whether waiting is useless, because a person must change something.
+    /// Returns whether waiting is useless, because a person must change something.
     pub fn is_lasting(self) -> bool {
         matches!(self, Fault::Untrusted(_) | Fault::Handshake)
     }
 
-    /// Whether the back end itself is at fault, so the next request should go elsewhere.
+    /// Returns whether the back end itself is at fault, so that the next request should go
+    /// elsewhere.
     pub fn is_members(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! A balancer: its members, the choice among them, and the waiting requests.
+//! Implements a balancer: its members, the choice among them, and the waiting requests.
 
 mod lease;
 mod queue;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A group of up to this many members is examined without an allocation.
+/// A member of a group of this size or smaller is chosen without an allocation.
 const FEW: usize = 16;
 
 pub struct Group {
@@ -32,7 +32,7 @@ pub struct Group {
     pub(crate) report: Report,
 }
 
-/// A request's wishes for its member.
+/// What a request wants of its member.
 #[derive(Default, Clone)]
 pub struct Wish {
     /// The key for `carp`, see [`Group::wants_key`].
@@ -44,12 +44,12 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The key of a host and a path.
+    /// Returns the key of a host and a path.
     pub fn key_of(host: &[u8], path: &[u8]) -> u64 {
         hash(host) ^ hash(path).rotate_left(1)
     }
 
-    /// Whether only the group's rules decide.
+    /// Returns whether the request has no wishes, so that only the group's rules decide.
     pub(crate) fn is_plain(&self) -> bool {
         self.route.is_none() && self.tried.is_empty()
     }
@@ -69,7 +69,8 @@ impl Group {
         }
     }
 
-    /// Whether no member has ever responded. Then no request waits for failed members.
+    /// Returns whether no member has ever responded. In this case no request waits for failed
+    /// members.
     pub(crate) fn has_never_answered(&self) {
         if let Some(long_ago) = Instant::now().checked_sub(self.queue_timeout()) {
             self.answered.set(long_ago);
@@ -80,19 +81,19 @@ impl Group {
         self.settings.borrow().clone()
     }
 
-    /// How often a request without an answer may be sent again: once to each other member. A
-    /// request that makes its back ends crash can then crash each of them only once.
+    /// Returns how often a request without an answer may be sent again: once to each other member.
+    /// A request that makes back ends crash can therefore crash each member only once.
     pub fn resend_limit(&self) -> usize {
         let others = self.members.borrow().len().saturating_sub(1);
         others.clamp(1, self.settings.borrow().attempts.max(1))
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     pub fn size(&self) -> usize {
         self.members.borrow().len()
     }
 
-    /// Whether [`Wish::key`] matters for the choice.
+    /// Returns whether [`Wish::key`] matters for the choice.
     pub fn wants_key(&self) -> bool {
         self.settings.borrow().method == Method::Carp
     }
@@ -102,7 +103,8 @@ impl Group {
         Seeking::new(self.clone(), wish)
     }
 
-    /// Takes a member now. Waiting requests come first.
+    /// Takes a member now. Returns `None` if no member is free. The caller decides whether waiting
+    /// requests come first.
     pub(crate) fn take(self: &Rc<Group>, wish: &Wish, now: Instant) -> Option<Lease> {
         let member = self.pick(wish, now)?;
         Some(Lease::new(self.clone(), member, now))
@@ -154,14 +156,14 @@ impl Group {
         None
     }
 
-    /// Whether a request without a member may wait, and if not, why.
+    /// Checks whether a request without a member may wait. The error says why it may not.
     pub(crate) fn may_wait(&self, now: Instant) -> Result<(), Fault> {
         let settings = self.settings.borrow();
         let members = self.members.borrow();
         let mut usable = members
             .iter()
             .filter(|one| one.standing() != Standing::Disabled);
-        // No request waits for members that have been down for long.
+        // No request waits if all members have been down for long.
         let recently = now - self.answered.get() < settings.queue_timeout;
         let alive = usable.any(|one| recently || one.is_up(now) || one.in_flight.get() > 0);
         if !alive {
@@ -177,7 +179,7 @@ impl Group {
         self.settings.borrow().queue_timeout
     }
 
-    /// Gives a place that became free, or a member that came back, to the oldest suitable request.
+    /// Gives a free place, or a member that has come back, to the oldest suitable request.
     pub(crate) fn serve_next(self: &Rc<Group>) {
         if self.queue.length() > 0 {
             let now = Instant::now();
@@ -185,7 +187,8 @@ impl Group {
         }
     }
 
-    /// Reports a member that failed. Its waiting requests are served when it is tried again.
+    /// Reports a member that failed. The waiting requests are served when the member is tried
+    /// again.
     pub(crate) fn member_failed(self: &Rc<Group>, member: &Rc<Member>, fault: Fault) {
         let Some(pause) = member.note_failure() else {
             return;

@@ -1,6 +1,6 @@
-//! Health checks of members: a connection, or a GET with a status below 400.
+//! Checks the health of members by a connection, or by a GET with a status below 400.
 //!
-//! Each member has one task, which ends with its [`Checks`].
+//! Each member has one task. The tasks end when their [`Checks`] are dropped.
 
 use crate::group::Group;
 use crate::member::Member;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{spawn_local, JoinHandle};
 
-/// The bytes of a response that are read. They contain the status line.
+/// The number of bytes of a response that are read. They contain the status line.
 const READ: usize = 512;
 /// The time limit of a check.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The checks of one group.
+/// The running checks of one group.
 pub struct Checks(Vec<JoinHandle<()>>);
 
 impl Checks {
-    /// Starts the checks. `None`: the group has none.
+    /// Starts the checks. Returns `None` if the group has no checks.
     pub fn begin(group: &Rc<Group>) -> Option<Checks> {
         let health = group.settings().health.clone()?;
         let members = group.members.borrow();
@@ -115,7 +115,7 @@ async fn probe(member: &Member, health: &HealthCheck) -> Result<(), String> {
     }
 }
 
-/// `HTTP/1.1 200 OK`
+/// Returns the status in a line such as `HTTP/1.1 200 OK`.
 fn status(line: &[u8]) -> Option<u16> {
     let rest = line.strip_prefix(b"HTTP/1.")?;
     let digits = rest.get(2..5)?;

@@ -1,9 +1,9 @@
-//! Back ends: the choice of a member, its connections, and the waiting requests.
+//! Back ends: chooses members, keeps their connections, and lets requests wait.
 //!
-//! A [`Group`] is a balancer with its members. A request [`Group::seek`]s a [`Lease`] of a member,
-//! takes or opens a [`Connection`], and returns both. A member that becomes free goes to the oldest
-//! waiting request. The caller speaks the protocol; this crate does not know the client's HTTP. One
-//! thread uses it, so it has cells instead of locks.
+//! A [`Group`] is a balancer with its members. A request calls [`Group::seek`] for a [`Lease`] of a
+//! member, takes or opens a [`Connection`], and returns both. A member that becomes free goes to
+//! the oldest waiting request. The caller speaks the protocol, and this crate does not know the
+//! client's HTTP. Only one thread uses the crate, so its types have cells instead of locks.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

@@ -1,4 +1,4 @@
-//! One back end: its limits, its recent failures, and its idle connections.
+//! Holds one back end: its limits, its recent failures, and its idle connections.
 
 use crate::connection::Connection;
 use crate::trust::{BackEndTls, Trust};
@@ -9,38 +9,40 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The pause after the first failure. Each further failure doubles it, up to `retry=`.
+/// The pause after the first failure. Each further failure doubles the pause, up to `retry=`.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The share of a member that has just come back.
+/// The share of its load factor with which a member starts after it has come back.
 const SLOWEST: f64 = 0.05;
-/// The weight of the newest request in the mean time.
+/// The weight of the newest request in the mean response time.
 const FRESH: f64 = 0.1;
 
 pub struct Member {
     pub name: String,
-    /// Hash of the name.
+    /// The hash of the member's name.
     pub(crate) point: u64,
     settings: RefCell<Rc<BackEnd>>,
-    /// The real address. That of a program's socket is not in the configuration.
+    /// The real address. For a program it is the program's socket, which is not in the
+    /// configuration.
     pub(crate) address: RefCell<BackEndAddress>,
-    /// Its TLS settings.
+    /// The TLS settings for connections to this member.
     tls: RefCell<Option<BackEndTls>>,
     pub(crate) in_flight: Cell<usize>,
     idle: RefCell<Vec<Connection>>,
-    /// Failures since the last response.
+    /// The number of failures since the last response.
     failures: Cell<u32>,
     down_until: Cell<Instant>,
     /// Whether a request is testing if the member is back.
     pub(crate) probing: Cell<bool>,
-    /// Set by health checks, with the failures and successes in a row.
+    /// Whether the health checks have found the member unwell. The next fields count the failures
+    /// and successes in a row.
     pub(crate) unwell: Cell<bool>,
     pub(crate) row: Cell<u32>,
     back_since: Cell<Option<Instant>>,
-    /// Set by the control socket.
+    /// Whether the member gets no new requests. The control socket sets this.
     pub(crate) drained: Cell<bool>,
-    /// Mean time to the head of a response, in seconds. 0 before the first.
+    /// The mean time to the head of a response, in seconds. 0 before the first response.
     mean: Cell<f64>,
-    /// For the smooth round robin.
+    /// The member's credit for the method that chooses members in turn.
     pub(crate) credit: Cell<f64>,
     pub(crate) requests: Cell<u64>,
     pub(crate) failed: Cell<u64>,
@@ -77,8 +79,8 @@ impl Member {
         self.settings.borrow().clone()
     }
 
-    /// The TLS settings for a connection. `None`: clear text, which an `https://` member never
-    /// uses.
+    /// Returns the TLS settings for a connection, or `None` for clear text. An `https://` member
+    /// never uses clear text.
     pub(crate) fn tls(&self) -> Result<Option<BackEndTls>, Fault> {
         match &*self.tls.borrow() {
             None if self.settings.borrow().secure => Err(Fault::Untrusted("nothing says by whom")),
@@ -97,12 +99,12 @@ impl Member {
         self.tls.replace(tls.and_then(|trust| trust.tls(&settings)));
     }
 
-    /// Takes a new configuration of the same back end and keeps its state.
+    /// Takes over a new configuration of the same back end and keeps its state.
     pub(crate) fn reconfigure(&self, settings: BackEnd) {
         self.settings.replace(Rc::new(settings));
     }
 
-    /// Whether the member normally gets requests.
+    /// Returns whether the member normally gets requests.
     pub(crate) fn standing(&self) -> Standing {
         if self.drained.get() {
             Standing::Draining
@@ -120,19 +122,19 @@ impl Member {
         self.failures.get() > 0
     }
 
-    /// Whether the member is up as far as is known, or due for a test. Only one request makes the
-    /// test.
+    /// Returns whether the member is up as far as is known, or due for a test. Only one request
+    /// makes the test.
     pub(crate) fn is_up(&self, now: Instant) -> bool {
         let due = || now >= self.down_until.get() && !self.probing.get();
         !self.unwell.get() && (!self.is_failing() || due())
     }
 
-    /// The time until the next test.
+    /// Returns the time until the next test.
     pub(crate) fn time_to_next_test(&self, now: Instant) -> Duration {
         self.down_until.get().saturating_duration_since(now)
     }
 
-    /// The load factor, reduced during a slow start.
+    /// Returns the load factor, which is reduced during a slow start.
     pub(crate) fn weight(&self, now: Instant) -> f64 {
         let settings = self.settings.borrow();
         let Some(since) = self.back_since.get() else {
@@ -146,7 +148,7 @@ impl Member {
         settings.weight * part.max(SLOWEST)
     }
 
-    /// Expected seconds to a response without other requests.
+    /// Returns the expected seconds to a response if no other request runs.
     pub(crate) fn mean(&self) -> f64 {
         self.mean.get()
     }
@@ -160,7 +162,7 @@ impl Member {
         });
     }
 
-    /// Notes that the member works. Returns true if it did not work before.
+    /// Notes that the member works. Returns true if the member did not work before.
     pub(crate) fn note_success(&self) -> bool {
         let came = self.failures.replace(0) > 0;
         if came {
@@ -181,7 +183,8 @@ impl Member {
         }
     }
 
-    /// Avoids the member for a while and returns how long. Many simultaneous failures count as one.
+    /// Avoids the member for a while. Returns the length of this pause. Many simultaneous failures
+    /// count as one failure.
     pub(crate) fn note_failure(&self) -> Option<Duration> {
         let retry = self.settings.borrow().retry;
         let now = Instant::now();
@@ -198,7 +201,7 @@ impl Member {
         Some(pause)
     }
 
-    /// The most recently used idle connection that is still open.
+    /// Returns the most recently used idle connection that is still open.
     pub(crate) fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop() {

@@ -1,7 +1,7 @@
-//! FastCGI programs that this server starts: several processes, one listening socket, restarts.
+//! Starts FastCGI programs and restarts them: several processes share one listening socket.
 //!
 //! The server owns the socket, which outlives every process, so connections wait while a process
-//! restarts. All processes end with the server, in whatever way it ends.
+//! restarts. All processes end with the server, even if the server is killed.
 
 use crate::batch;
 use crate::report::Report;
@@ -19,32 +19,32 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::{spawn_local, JoinHandle};
 use tokio::time::Instant;
 
-/// A process that ends sooner has failed at its start.
+/// A process that ends within this time has failed at its start.
 const SOON: Duration = Duration::from_secs(1);
-/// The pause after a failed start. Each further failure doubles it.
+/// The pause after a failed start. Each further failure doubles the pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How long the rest of a process's errors is awaited after the process has ended.
+/// How long the server waits for the rest of a process's errors after the process has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The longest line of a program's errors in bytes.
 const LONGEST_LINE: u64 = 8 * 1024;
 /// Makes the kernel kill a program when its parent dies (util-linux).
 const TIED: &str = "/usr/bin/setpriv";
 
-/// What follows when a process ends right after its start.
+/// What the server does when a process ends right after its start.
 #[derive(Clone)]
 pub enum Restart {
-    /// The process starts again, after a pause.
+    /// The server starts the process again, after a pause.
     Always,
-    /// The process starts again if the function says that a response has come since the given time.
-    /// If not, the process stays away. The socket closes with the last process, so no request waits
-    /// for it.
+    /// The server starts the process again if the function says that a response has come since the
+    /// given time. Otherwise the process is not started again. The socket closes with the last
+    /// process, so no request waits for it.
     WhileItWorks(Rc<dyn Fn(Instant) -> bool>),
 }
 
 impl Restart {
-    /// Whether the process is wanted. The function asks twice, because the process's last output
-    /// may still be unread when its end is noticed.
+    /// Returns whether the process should start again. The function asks twice, because the
+    /// process's last output may still be unread when its end is noticed.
     async fn is_wanted(&self, since: Instant) -> bool {
         match self {
             Restart::Always => true,
@@ -67,7 +67,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Must run inside a `LocalSet`, on the thread that lives as long as the server.
+    /// Starts the processes. The call must be made inside a `LocalSet`, on the thread that lives as
+    /// long as the server.
     pub fn start(program: &Program, report: &Report, restart: Restart) -> io::Result<Fleet> {
         rustix::fs::access(&program.file, rustix::fs::Access::EXEC_OK)?;
         let folder = tempfile::Builder::new().prefix("mehari-fcgi-").tempdir()?;
@@ -90,7 +91,7 @@ impl Fleet {
         })
     }
 
-    /// Whether no process runs or will run.
+    /// Returns whether no process runs and none will be started.
     pub fn is_over(&self) -> bool {
         self.tasks.iter().all(JoinHandle::is_finished)
     }
@@ -134,7 +135,7 @@ async fn supervise(program: Program, listener: Rc<OwnedFd>, report: Report, rest
     }
 }
 
-/// A FastCGI program expects its listening socket as standard input.
+/// Starts a process. A FastCGI program expects its listening socket as standard input.
 fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<ChildStderr>)> {
     let mut command = if Path::new(TIED).is_file() {
         let mut command = Command::new(TIED);
@@ -154,8 +155,8 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
             command.env(name, value);
         }
     }
-    // This server manages php-cgi's processes, so php-cgi need neither have children nor retire
-    // every 500 requests.
+    // This server manages php-cgi's processes. php-cgi therefore needs no children, and need not
+    // end after 500 requests.
     command.env("PHP_FCGI_MAX_REQUESTS", "10000");
     command.envs(program.environment.iter().cloned());
     if let Some(folder) = &program.folder {
@@ -189,7 +190,7 @@ async fn log_errors_until_exit(
             () = &mut told, if !is_silent => is_silent = true,
             ended = child.wait() => {
                 if !is_silent {
-                    // Other processes may hold the other end for long.
+                    // The process's children may hold the other end of the pipe for long.
                     let _ = tokio::time::timeout(LAST_WORDS, &mut told).await;
                 }
                 return match ended {

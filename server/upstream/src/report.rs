@@ -1,7 +1,7 @@
-//! Where this crate reports events of back ends.
+//! The function through which this crate reports events of back ends.
 
 use mehari_config::LogLevel;
 use std::rc::Rc;
 
-/// Takes one line for the error log.
+/// A function that takes one line for the error log.
 pub type Report = Rc<dyn Fn(LogLevel, &str)>;

@@ -1,8 +1,8 @@
-//! FastCGI scripts (`SetHandler fcgid-script`): each file is a program.
+//! Runs FastCGI scripts (`SetHandler fcgid-script`). Each file is a program.
 //!
-//! The first request starts the script. A change of the file or the configuration restarts it, and
-//! it ends after a time without requests. After a failed start the next request tries again. A
-//! replacement starts at once; running requests of the old processes finish.
+//! The first request starts the script. A change of the file or the configuration restarts the
+//! script. The script ends after a time without requests. After a failed start the next request
+//! tries again. A changed script starts at once, and the old processes finish their requests.
 
 use crate::group::Group;
 use crate::member::Member;
@@ -17,7 +17,7 @@ use std::rc::{Rc, Weak};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// mod_fcgid's FcgidIdleTimeout.
+/// How long a script runs without requests. The value is mod_fcgid's default of FcgidIdleTimeout.
 const IDLE: Duration = Duration::from_secs(300);
 
 /// The running scripts, and their settings.
@@ -25,14 +25,14 @@ const IDLE: Duration = Duration::from_secs(300);
 pub struct Scripts {
     settings: RefCell<Option<Upstream>>,
     running: RefCell<HashMap<PathBuf, Running>>,
-    /// Replaced scripts that still serve requests.
+    /// The replaced scripts that still serve requests.
     retired: RefCell<Vec<Running>>,
 }
 
 struct Running {
     group: Rc<Group>,
     fleet: Fleet,
-    /// The modification time of the running file.
+    /// The modification time that the file had when the script was started.
     written: SystemTime,
     used: Cell<Instant>,
 }
@@ -88,7 +88,7 @@ impl Running {
 }
 
 impl Scripts {
-    /// Sets how scripts run from now on. `None`: there are none.
+    /// Sets how scripts run from now on. `None` means that there are no scripts.
     pub fn reconfigure(&self, settings: Option<&Upstream>) {
         if self.settings.borrow().as_ref() == settings {
             return;
@@ -98,7 +98,7 @@ impl Scripts {
         self.retired.borrow_mut().extend(all);
     }
 
-    /// The processes of this script. Starts them if necessary.
+    /// Returns the group of this script's processes. Starts the processes if necessary.
     pub fn group(&self, file: &Path, report: &Report) -> io::Result<Rc<Group>> {
         let written = std::fs::metadata(file)?.modified()?;
         let mut running = self.running.borrow_mut();

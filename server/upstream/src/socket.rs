@@ -1,4 +1,4 @@
-//! A connected socket of either kind, with or without TLS.
+//! A connected socket to a back end: TCP or local, with or without TLS.
 
 mod delegate;
 
@@ -27,7 +27,8 @@ pub enum Plain {
 }
 
 impl Socket {
-    /// With a tls the connection uses TLS, and the other side must authenticate.
+    /// Opens a connection. With `tls` the connection uses TLS, and the back end must authenticate
+    /// itself.
     ///
     /// # Errors
     ///
@@ -47,7 +48,7 @@ impl Socket {
             .map_err(|error| trust::fault(&error))
     }
 
-    /// Whether the other side has closed the connection or sent unexpected bytes.
+    /// Returns whether the other side has closed the connection or sent unexpected bytes.
     pub fn is_stale(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
             Socket::Plain(plain) => match plain.poll_read_ready(cx) {
@@ -58,7 +59,7 @@ impl Socket {
                     !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
                 }
             },
-            // TLS may exchange messages of its own. They do not count.
+            // TLS may exchange messages of its own, which do not count as unexpected bytes.
             Socket::Tls(stream) => {
                 let mut byte = [0];
                 let mut byte = ReadBuf::new(&mut byte);
@@ -67,8 +68,8 @@ impl Socket {
         }
     }
 
-    /// Asks the kernel, whatever the event loop knows, whether the connection is open and nothing
-    /// has arrived.
+    /// Asks the kernel whether the connection is open and nothing has arrived, because the event
+    /// loop may not know yet.
     pub fn is_quiet(&self) -> bool {
         match self {
             Socket::Plain(plain) => plain.is_quiet(),
@@ -78,7 +79,7 @@ impl Socket {
 }
 
 impl Plain {
-    /// A thread resolves a host's name. An address needs no thread.
+    /// Opens a connection without TLS. A thread resolves a host's name. An address needs no thread.
     async fn connect(address: &BackEndAddress) -> io::Result<Plain> {
         match address {
             BackEndAddress::Tcp(host, port) => {
@@ -90,7 +91,7 @@ impl Plain {
         }
     }
 
-    /// Ready if there is something to read, or if the other side has closed.
+    /// Is ready when there is something to read, or when the other side has closed.
     fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Plain::Tcp(stream) => stream.poll_read_ready(cx),
@@ -118,5 +119,5 @@ impl Plain {
 }
 
 delegate!(Plain: Tcp, Unix);
-// Encrypted bytes that did not fit into the socket wait for a flush.
+// For TLS, bytes that did not fit into the socket stay in a buffer until a flush.
 delegate!(Socket: Plain, Tls);

@@ -1,4 +1,4 @@
-//! The state of back ends for `mehari status`.
+//! The state of back ends, as `mehari status` shows it.
 
 use crate::group::Group;
 use crate::member::Member;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 pub struct GroupStatus {
     pub name: String,
     pub method: &'static str,
-    /// Requests that wait for a member.
+    /// The number of requests that wait for a member.
     pub waiting: usize,
     pub members: Vec<MemberStatus>,
 }
@@ -18,17 +18,17 @@ pub struct GroupStatus {
 #[derive(Debug, Clone, Serialize)]
 pub struct MemberStatus {
     pub name: String,
-    /// `up`, `down`, `unwell`, `disabled`, `draining` or `spare`.
+    /// The state: `up`, `down`, `unwell`, `disabled`, `draining` or `spare`.
     pub state: &'static str,
     pub in_flight: usize,
     pub idle: usize,
     pub requests: u64,
     pub failed: u64,
-    /// Connections opened so far.
+    /// The number of connections opened so far.
     pub connections: u64,
-    /// Mean time to the head of a response, in microseconds.
+    /// The mean time to the head of a response, in microseconds.
     pub mean_us: u64,
-    /// Milliseconds until the next test.
+    /// The time until the next test in milliseconds.
     pub retry_ms: u64,
 }
 

@@ -1,7 +1,8 @@
-//! TLS to back ends: trusted authorities, and the certificate for back ends that request one.
+//! Makes the TLS settings for back ends: trusted authorities, and the certificate for back ends
+//! that request a certificate.
 //!
-//! Made from the configuration at the start and at each reload. Each `https://` member has a
-//! [`BackEndTls`].
+//! The settings are made from the configuration at the start and at each reload. Each `https://`
+//! member has a [`BackEndTls`].
 
 use crate::Fault;
 use mehari_config::{BackEnd, ProxyTls};
@@ -28,7 +29,7 @@ pub struct BackEndTls {
 }
 
 impl Trust {
-    /// Reads every file. `Err`: the directive, its file and the problem.
+    /// Reads every file that the settings name.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl Trust {
         Ok(Trust(Arc::new(config)))
     }
 
-    /// `None`: the URL has no name for a certificate.
+    /// Returns the settings for one member, or `None` if its URL has no name for a certificate.
     pub fn tls(&self, member: &BackEnd) -> Option<BackEndTls> {
         let name = ServerName::try_from(member.host_name().to_string()).ok()?;
         Some(BackEndTls {
@@ -120,7 +121,7 @@ fn trouble(directive: &str, file: &Path, reason: impl ToString) -> String {
     format!("{directive} {}: {}", file.display(), reason.to_string())
 }
 
-/// A verifier that is as strict as the configuration demands.
+/// Verifies certificates as strictly as the configuration demands.
 #[derive(Debug)]
 struct Verifier {
     /// The authorities. `None`: any certificate is accepted.
@@ -143,7 +144,8 @@ impl ServerCertVerifier for Verifier {
         };
         let judged = chain.verify_server_cert(certificate, between, name, staple, now);
         match judged {
-            // The library checks the name last, so everything else in the certificate is correct.
+            // The library checks the name last. An error about the name therefore means that
+            // everything else in the certificate is correct.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.checks_name => Ok(ServerCertVerified::assertion()),
@@ -177,7 +179,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Returns the reason for which a handshake failed, as a text for the log.
+/// Returns the reason why a handshake failed, as a text for the log.
 pub(crate) fn fault(error: &std::io::Error) -> Fault {
     let inner = error
         .get_ref()

@@ -1,4 +1,4 @@
-//! All groups of a site. A reload keeps the state of back ends that stay.
+//! Holds all groups of a site. A reload keeps the state of back ends that stay.
 
 use crate::chosen::Chosen;
 use crate::group::Group;
@@ -43,8 +43,8 @@ impl Upstreams {
         all
     }
 
-    /// Installs new groups. Running requests finish with their member. Requests that wait in a
-    /// group that stays keep waiting.
+    /// Installs new groups. Running requests finish with their member. If a group stays, its
+    /// waiting requests keep waiting.
     pub fn reconfigure(&self, upstreams: &[Upstream], tls: &ProxyTls) {
         let trust = self.trust(upstreams, tls);
         self.chosen.renew(tls);
@@ -84,8 +84,8 @@ impl Upstreams {
         }
     }
 
-    /// The trusted authorities of `https://` members. `None`: there are no such members. Unusable
-    /// files were reported before; here such members only stay unreachable.
+    /// Returns the trusted authorities of `https://` members, or `None` if there are no such
+    /// members. Unusable files were reported before, so here these members only stay unreachable.
     fn trust(&self, upstreams: &[Upstream], tls: &ProxyTls) -> Option<Trust> {
         if !is_secure(upstreams) {
             return None;
@@ -147,7 +147,7 @@ impl Upstreams {
         members.flatten().collect()
     }
 
-    /// The processes of a FastCGI script. Starts them if necessary.
+    /// Returns the group of a FastCGI script's processes. Starts the processes if necessary.
     ///
     /// # Errors
     ///
@@ -161,14 +161,14 @@ impl Upstreams {
         configured.or_else(|| self.chosen.group(name))
     }
 
-    /// Takes up a back end that a program has named. A configured one of its name stays as it is.
-    /// Returns false if there are too many.
+    /// Adds a back end that a program has named. A configured back end of this name stays as it is.
+    /// Returns false if there are too many back ends.
     pub fn choose(&self, upstream: Upstream) -> bool {
         self.group(&upstream.name).is_some() || self.chosen.add(upstream, &self.report)
     }
 
-    /// Closes connections that their other side has closed, or that have been idle too long. Called
-    /// a few times per second.
+    /// Closes connections that the back end has closed, or that have been idle too long. Called a
+    /// few times per second.
     pub fn sweep(&self) {
         let now = Instant::now();
         self.scripts.sweep(now);
@@ -189,7 +189,7 @@ impl Upstreams {
         }
     }
 
-    /// The groups in the order of their names.
+    /// Returns the state of all groups in the order of their names.
     pub fn status(&self) -> Vec<GroupStatus> {
         let groups = self.groups.borrow();
         let mut all: Vec<GroupStatus> = groups.values().map(|group| group.status()).collect();
@@ -211,13 +211,13 @@ impl Upstreams {
     }
 }
 
-/// Whether any back end uses TLS.
+/// Returns whether any back end uses TLS.
 pub fn is_secure(upstreams: &[Upstream]) -> bool {
     let mut members = upstreams.iter().flat_map(|upstream| &upstream.members);
     members.any(|member| member.secure)
 }
 
-/// The members of a group. Those that stay keep their state.
+/// Makes the members of a group. Members that existed before keep their state.
 fn members(settings: &Upstream, before: &[Rc<Member>]) -> Vec<Rc<Member>> {
     let member = |back_end: &mehari_config::BackEnd| {
         let name = back_end.name();

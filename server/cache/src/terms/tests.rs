@@ -25,7 +25,7 @@ fn judge_by(
     Terms::of(rules, &asked, query, status, lines.as_bytes(), arrival())
 }
 
-/// Three seconds after the request.
+/// Returns an arrival three seconds after the request.
 fn arrival() -> Arrival {
     Arrival {
         at: now(),

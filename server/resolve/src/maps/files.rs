@@ -1,11 +1,11 @@
-//! The contents of map files: lines of a text file, pairs in the pages of an SDBM file.
+//! Reads map files: lines of a text file, pairs in the pages of an SDBM file.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 /// The longest map file in bytes.
 const LONGEST: u64 = 64 << 20;
-/// The page size of an SDBM file, as apr-util and `httxt2dbm` write it.
+/// The page size of an SDBM file in bytes, as apr-util and `httxt2dbm` write it.
 const PAGE: usize = 1024;
 
 pub type Values = HashMap<Vec<u8>, Vec<u8>>;
@@ -36,14 +36,15 @@ pub fn lines(file: &Path) -> Values {
     values
 }
 
-/// Reads all pages in order. The hash is not needed to read every pair.
+/// Reads the pairs of all pages in order. Reading every pair needs no hash.
 pub fn pages(file: &Path) -> Values {
     let bytes = bytes(file);
     bytes.chunks_exact(PAGE).flat_map(pairs).collect()
 }
 
-/// A page begins with the number of its strings and their offsets. The strings are packed from the
-/// page's end, keys and values alternating. An invalid offset ends the page.
+/// Reads the pairs of a page. A page begins with the number of its strings and their offsets. The
+/// strings are packed from the page's end, and keys and values alternate. An invalid offset ends
+/// the page.
 fn pairs(page: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let number = |at: usize| {
         let bytes = page.get(2 * at..2 * at + 2)?;

@@ -1,7 +1,8 @@
-//! `RewriteMap prg:`: one process per program. A thread writes it one line and waits for one line.
+//! Asks the programs of `RewriteMap prg:`. Each program has one process and one thread. The thread
+//! writes one line to the process and waits for one line.
 //!
 //! A program that is slow, ends or writes too much is killed and started again for the next lookup.
-//! A program ends with its configuration, or with the server, whose end closes its input.
+//! When its configuration or the server ends, the program's input is closed, and the program ends.
 
 use rustix::event::{poll, PollFd, PollFlags};
 use std::cell::RefCell;
@@ -13,12 +14,12 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long an answer may take, including the lookups before it.
+/// How long an answer may take, including the lookups that wait before it.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The longest key in bytes: what a pipe takes in one piece.
+/// The longest key in bytes. A pipe takes a key of this length in one piece.
 const LONGEST_KEY: usize = 4000;
 const LONGEST_ANSWER: usize = 8 * 1024;
-/// The most lookups that wait for one program.
+/// The largest number of lookups that wait for one program.
 const WAITING: usize = 64;
 
 /// Why a program gave no answer.
@@ -68,7 +69,7 @@ impl Programs {
         }
     }
 
-    /// Drops all programs. Their threads end them.
+    /// Forgets all programs. The thread of each program then ends the program.
     pub fn clear(&self) {
         self.known.borrow_mut().clear();
     }
@@ -109,7 +110,7 @@ fn serve_lookups(command: &[String], lookups: &mpsc::Receiver<ProgramLookup>) {
                 said
             }
         };
-        // The request may have ended.
+        // Sending fails if the request has ended meanwhile.
         let _ = lookup.tell.send(said);
     }
 }

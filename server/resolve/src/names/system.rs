@@ -1,16 +1,17 @@
-//! The system's resolver: getnameinfo(3), getaddrinfo(3) and getpwnam_r(3).
+//! Calls the system's resolver: getnameinfo(3), getaddrinfo(3) and getpwnam_r(3).
 #![allow(unsafe_code)]
 
 use super::{Answer, Name, Query};
 use std::ffi::{c_char, CStr, CString};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// Longer than any host name (RFC 1035 section 2.3.4: 255 bytes).
+/// The size of the buffer for a host name, longer than any host name (RFC 1035 section 2.3.4: 255
+/// bytes).
 const LONGEST: usize = 1025;
-/// Longer passwd entries are ignored.
+/// The size of the buffer for a passwd entry. Longer entries are ignored.
 const LONGEST_ENTRY: usize = 16 * 1024;
 
-/// Blocks for as long as the resolver takes.
+/// Answers a query. The call blocks for as long as the resolver takes.
 pub fn answer(query: &Query) -> Answer {
     match query {
         Query::NameOf(address) => match name_of(*address) {
@@ -26,13 +27,14 @@ pub fn answer(query: &Query) -> Answer {
     }
 }
 
-/// `None`: there are no addresses, or the lookup failed. Both cases admit nobody.
+/// Returns the addresses of a name, or `None` if there are none or the lookup failed. In both cases
+/// no client is admitted.
 fn addresses_of(name: &str) -> Option<Vec<IpAddr>> {
     let all = (name, 0).to_socket_addrs().ok()?;
     Some(all.map(|one| one.ip().to_canonical()).collect())
 }
 
-/// The name in lower case. `Ok(None)`: the address has no name.
+/// Returns the name of an address in lower case. `Ok(None)` means that the address has no name.
 fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
     let mut text = [0 as c_char; LONGEST];
     let (storage, length) = as_socket_address(SocketAddr::new(address, 0));
@@ -61,9 +63,9 @@ fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
     }
 }
 
-/// Returns the name in lower case. The owner of an address chooses the address's name, so only a
-/// valid host name may reach logs, variables and rules (RFC 1123 section 2.1, plus `_`, which
-/// occurs).
+/// Checks a host name and returns it in lower case. The owner of an address chooses the address's
+/// name. Only a valid host name may therefore reach logs, variables and rules (RFC 1123 section
+/// 2.1, and also `_`, which occurs in practice).
 fn host_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let fits = |label: &str| {
@@ -73,7 +75,7 @@ fn host_name(text: &str) -> Option<String> {
     (text.len() <= 253 && text.split('.').all(fits)).then(|| text.to_ascii_lowercase())
 }
 
-/// `None`: there is no such user.
+/// Returns the home folder of a user, or `None` if there is no such user.
 pub fn home_of(name: &str) -> Option<String> {
     let name = CString::new(name).ok()?;
     // SAFETY: an all-zero passwd entry is valid.

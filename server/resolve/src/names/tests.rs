@@ -1,4 +1,4 @@
-//! Questions and remembered answers, with a resolver of the test.
+//! Tests queries and remembered answers, with a resolver of the test.
 
 use super::{Answer, Name, Names, Query, AT_ONCE};
 use std::net::IpAddr;
@@ -52,7 +52,7 @@ fn a_remembered_answer_is_not_asked_again() {
     assert_eq!(ASKED.load(Ordering::Relaxed), 1);
 }
 
-/// Resolvers that wait until the test releases them.
+/// The gate at which resolvers wait until the test opens it.
 static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 fn slow(_: &Query) -> Answer {
@@ -84,7 +84,7 @@ fn a_late_answer_fails_its_request_and_is_kept_for_the_next() {
     });
 }
 
-/// Counts the lookups of names that wait at the gate.
+/// The number of lookups of names that have waited at the gate.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 static SLOW_GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
@@ -128,7 +128,7 @@ fn a_slow_name_does_not_delay_lookups_of_another_kind() {
         };
         tokio::join!(many, others);
     });
-    // A query that nobody waited for any more was not asked.
+    // A query was not run if no request waited for it any more.
     assert_eq!(ASKED.load(Ordering::Relaxed), AT_ONCE);
 }
 

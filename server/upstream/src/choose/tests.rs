@@ -14,7 +14,7 @@ fn members(weights: &[f64]) -> Vec<Rc<Member>> {
     weights.iter().enumerate().map(member).collect()
 }
 
-/// How often each member is chosen by `count` requests with different keys.
+/// Returns how often each member is chosen by `count` requests with different keys.
 fn shares(method: Method, members: &[Rc<Member>], count: usize) -> Vec<f64> {
     let (now, dice) = (Instant::now(), Dice::new(7));
     let fit: Vec<&Rc<Member>> = members.iter().collect();

@@ -1,4 +1,5 @@
-//! A request's right to one member. It counts as one running request until it is dropped.
+//! A request's right to use one member. The lease counts as one running request until it is
+//! dropped.
 
 use super::Group;
 use crate::connection::{Connecting, Connection};
@@ -38,12 +39,12 @@ impl Lease {
         &self.group
     }
 
-    /// Takes an idle connection.
+    /// Takes an idle connection of the member, if there is one.
     pub fn take_idle(&self) -> Option<Connection> {
         self.member.take_idle()
     }
 
-    /// Opens a connection, over TLS if configured. `patience`: the time limit of the response.
+    /// Opens a connection, over TLS if configured. `patience` is the time limit of the response.
     pub fn connect(&self, patience: Duration) -> Connecting {
         self.member
             .connections
@@ -53,7 +54,7 @@ impl Lease {
         Connecting::new(address, self.member.tls(), limit)
     }
 
-    /// When the lease began.
+    /// Returns when the lease began.
     pub fn since(&self) -> Instant {
         self.since
     }

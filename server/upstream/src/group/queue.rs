@@ -1,4 +1,4 @@
-//! Requests that wait for a member: first in, first out, limited in number and time.
+//! Keeps the requests that wait for a member: first in, first out, limited in number and time.
 //!
 //! One timer serves all waiting requests, because the oldest request is usually the first to run
 //! out of time.
@@ -26,9 +26,9 @@ struct Waiter {
     /// The lease that the request has got.
     lease: RefCell<Option<Lease>>,
     waker: RefCell<Option<Waker>>,
-    /// The request has been served or has given up.
+    /// Whether the request has been served or has given up.
     left: Cell<bool>,
-    /// The end of its waiting time.
+    /// The end of the request's waiting time.
     until: Instant,
     late: Cell<bool>,
 }
@@ -38,7 +38,7 @@ impl Queue {
         self.length.get()
     }
 
-    /// Serves the oldest requests until `take` finds nothing more.
+    /// Serves the oldest requests until `take` finds no member for them.
     pub fn serve(&self, mut take: impl FnMut(&Wish) -> Option<Lease>) {
         let mut at = 0;
         loop {
@@ -57,7 +57,8 @@ impl Queue {
                     waiter.lease.replace(Some(lease));
                     waiter.wake();
                 }
-                // If a request without wishes finds no member, no other request finds one.
+                // If a request without wishes finds no member, no later request finds a member
+                // either.
                 None if waiter.wish.is_plain() => return,
                 None => at += 1,
             }
@@ -74,8 +75,8 @@ impl Queue {
             late: Cell::new(false),
         });
         let mut waiting = self.waiting.borrow_mut();
-        // A request that gave up is removed when it reaches the front. Behind the front such
-        // requests would add up.
+        // A request that gave up is removed when it is the oldest one. Behind a long-waiting
+        // request, such requests would add up.
         if waiting.len() > 2 * self.length.get() + 64 {
             waiting.retain(|waiter| !waiter.left.get());
         }
@@ -84,7 +85,8 @@ impl Queue {
         waiter
     }
 
-    /// Wakes late requests. Returns the time of the next one; `None`: no request waits.
+    /// Wakes requests whose time is over. Returns when the next request's time is over, or `None`
+    /// if no request waits.
     fn expire(&self, now: Instant) -> Option<Instant> {
         let waiting = self.waiting.borrow();
         let there = || waiting.iter().filter(|waiter| !waiter.left.get());
@@ -111,14 +113,14 @@ impl Waiter {
     }
 }
 
-/// Runs while requests wait, and until its next look, because another request often follows at
-/// once.
+/// Wakes late requests as long as requests wait. The task runs until its next look even if no
+/// request waits, because another request often follows at once.
 async fn watch(group: Weak<Group>, mut next: Instant) {
     loop {
         tokio::time::sleep_until(next).await;
         let Some(group) = group.upgrade() else { return };
         let looks_at = &group.queue.looks_at;
-        // After a reload a later request may have a shorter time. Another task then serves all
+        // After a reload a later request may have a shorter time, and another task then serves all
         // requests.
         if looks_at.get() != Some(next) {
             return;
@@ -148,7 +150,7 @@ struct QueuePosition {
 impl Drop for QueuePosition {
     fn drop(&mut self) {
         self.group.queue.leave(&self.waiter);
-        // The request no longer wants the lease, so the next in line gets it.
+        // The request no longer wants the lease, so the next request gets it.
         drop(self.waiter.lease.take());
     }
 }
@@ -175,7 +177,7 @@ impl Seeking {
                     return Poll::Ready(Ok(lease));
                 }
             }
-            // No other member exists, so a member that has failed this request may serve it.
+            // There is no other member, so a member that has failed this request may serve it.
             if !wish.tried.is_empty() {
                 wish.tried.clear();
                 if let Some(lease) = self.group.take(&wish, now) {
@@ -218,7 +220,7 @@ impl Seeking {
         }
     }
 
-    /// How long the request has waited or had to wait.
+    /// Returns how long the request has waited.
     pub fn waited(&self) -> Duration {
         self.waited
     }

@@ -1,7 +1,7 @@
-//! AsyncRead and AsyncWrite for an enum whose variants all hold such a type.
+//! Implements AsyncRead and AsyncWrite for an enum whose variants all hold such a type.
 
-/// `delegate!(Name: One, Two)` implements AsyncRead and AsyncWrite for the enum `Name` by its
-/// variants.
+/// Implements AsyncRead and AsyncWrite for the enum `Name` in `delegate!(Name: One, Two)`. Each
+/// call goes to the value in the variant.
 macro_rules! delegate {
     ($name:ident: $($variant:ident),+) => {
         impl tokio::io::AsyncRead for $name {
