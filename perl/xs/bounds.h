@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The size of an array. A pointer does not compile, because its size says nothing about the
- * array. */
+/* The size of an array. A pointer in place of the array does not compile, because the size of a
+ * pointer says nothing about the array. */
 #define MEHARI_ROOM(array) (sizeof(array) + 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p(__typeof__(array), __typeof__(&(array)[0]))]))
 
 /* Takes the next free element of an array. NULL: the array is full. */
@@ -24,7 +24,8 @@ static inline bool mehari_copy(char *into, size_t room, mehari_text text)
 }
 #define MEHARI_COPY(array, text) mehari_copy(array, MEHARI_ROOM(array), text)
 
-/* memcpy must not get a null pointer, even with length 0, and an empty text may have one. */
+/* Copies bytes. memcpy must not get a null pointer, even with length 0, but an empty text may have
+ * a null pointer. */
 static inline void mehari_bytes(void *into, const void *from, size_t length)
 {
   if (length)

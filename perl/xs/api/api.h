@@ -6,17 +6,19 @@
 #include "response/response.h"
 #include "request/record.h"
 
-/* Subs written by hand. `index` distinguishes those with a common body (dXSI32). */
+/* A sub that is written by hand. `index` distinguishes subs with a common body (dXSI32). */
 typedef struct mehari_sub {
   const char *name;
   XSUBADDR_t body;
   I32 index;
 } mehari_sub;
 void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
-/* A static array. Its subs belong to requests, so threads must not call them. */
+/* Defines the subs of a static array. The subs belong to requests, so threads must not call
+ * them. */
 #define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_forbid_in_threads(subs, C_ARRAY_LENGTH(subs)))
 
-/* table.c: APR::Table. Names in any case, several values per name, in order. */
+/* table.c: APR::Table. The case of a name does not matter. A name may have several values. The
+ * order of the entries is kept. */
 typedef struct {
   char *name; /* the value is NUL-terminated too, and both share one allocation */
   char *value;
@@ -38,8 +40,9 @@ void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value
 void mehari_table_unset(mehari_table *table, mehari_text name);
 void mehari_table_clear(mehari_table *table);
 const mehari_entry *mehari_table_find(const mehari_table *table, mehari_text name);
-SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash tied to it; holds the table */
-/* Whether the object is unchanged since it was made, and has no other reference. */
+SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash that is tied to the table and holds it */
+/* Whether the object is unchanged since it was made, and no other reference to the object
+ * exists. */
 bool mehari_table_is_unshared(pTHX_ SV *object);
 mehari_table *mehari_table_of(pTHX_ SV *object); /* croaks if the object is not a table */
 void mehari_table_boot(pTHX);

@@ -1,7 +1,7 @@
 /* Apache2::Request as in libapreq2: parameters of the query string and of the body, uploads.
  *
- * The parsed data belong to the request, and all objects share them. They are parsed at the
- * first access. */
+ * The data are parsed at the first access. The parsed data belong to the request, and all objects
+ * share the data. */
 #include "api/form.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -162,7 +162,7 @@ static SV *source_object(pTHX_ source *this)
   return newSVsv(this->object);
 }
 
-/* The tables of a query, and their number. */
+/* Stores the tables that a query asks for in `sources`, and returns their number. */
 static int gather(pTHX_ int which, source **sources)
 {
   int count = 0;
@@ -231,8 +231,8 @@ static void push_values(pTHX_ source **sources, int count, mehari_text name, boo
   PUTBACK;
 }
 
-/* args, body, param: the values of a name. Without a name: the names, or in scalar context the
- * table. */
+/* args, body, param: return the values of a name. Without a name they return all names, or in
+ * scalar context the table. */
 XS_INTERNAL(ask)
 {
   dXSARGS;
@@ -256,7 +256,7 @@ XS_INTERNAL(ask)
   }
 }
 
-/* args_status, body_status: 0, or the number of the error. */
+/* args_status, body_status: return 0, or the number of the error. */
 XS_INTERNAL(status)
 {
   dXSARGS;
@@ -271,7 +271,7 @@ XS_INTERNAL(status)
   XSRETURN_IV(ix == ARGS ? asked.args.status : asked.body.status);
 }
 
-/* _table($which): the live table, even if its status is an error. */
+/* _table($which): returns the table itself, not a copy, even if its status is an error. */
 XS_INTERNAL(live_table)
 {
   dXSARGS;
@@ -284,7 +284,8 @@ XS_INTERNAL(live_table)
   XSRETURN(1);
 }
 
-/* _limit($bytes): the longest body; undef: no limit. _refuse_uploads(bool) */
+/* _limit($bytes): sets the longest body; undef: no limit. _refuse_uploads($bool): sets whether
+ * uploads are refused. */
 XS_INTERNAL(limit)
 {
   dXSARGS;
@@ -307,7 +308,7 @@ XS_INTERNAL(refuse_uploads)
   XSRETURN_EMPTY;
 }
 
-/* _new($class, $r): a new object that wraps `$r`. */
+/* _new($class, $r): returns a new object that wraps `$r`. */
 XS_INTERNAL(make)
 {
   dXSARGS;
@@ -320,7 +321,8 @@ XS_INTERNAL(make)
   XSRETURN(1);
 }
 
-/* _instance([$object]): the object of this request. */
+/* _instance([$object]): returns the object of this request. If the request has none yet, the
+ * argument becomes its object. */
 XS_INTERNAL(instance)
 {
   dXSARGS;
@@ -335,7 +337,8 @@ XS_INTERNAL(instance)
 
 /* ---- uploads ---- */
 
-/* _uploads: for each upload the name, file name, table of header lines, offset and length. */
+/* _uploads: returns for each upload the name, file name, table of header lines, offset and
+ * length. */
 XS_INTERNAL(uploads)
 {
   dXSARGS;
@@ -359,7 +362,7 @@ XS_INTERNAL(uploads)
   PUTBACK;
 }
 
-/* _body($offset, $length): bytes of the body. */
+/* _body($offset, $length): returns bytes of the body. */
 XS_INTERNAL(body_bytes)
 {
   dXSARGS;
@@ -373,7 +376,7 @@ XS_INTERNAL(body_bytes)
   XSRETURN(1);
 }
 
-/* _memory_file($name): the descriptor of a file in memory, or -1. */
+/* _memory_file($name): returns the descriptor of a new file in memory, or -1. */
 XS_INTERNAL(memory_file)
 {
   dXSARGS;

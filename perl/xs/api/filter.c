@@ -1,6 +1,6 @@
-/* Filters written in Perl (PerlInputFilterHandler, PerlOutputFilterHandler): the request's body
- * before it is read, the response's before it is sent. Apache2::Filter runs them piece by piece.
- */
+/* Runs filters written in Perl (PerlInputFilterHandler, PerlOutputFilterHandler). Input filters
+ * process the request's body before it is read. Output filters process the response's body before
+ * it is sent. Apache2::Filter passes the body to the filters piece by piece. */
 #include "api/api.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -53,7 +53,7 @@ static void run_filters(pTHX_ void *argument)
   LEAVE;
 }
 
-/* A handler that flushes within an `eval` must find `$@` unchanged. */
+/* Runs the filters. `$@` stays unchanged, because a handler may flush within an `eval`. */
 static SV *filter(pTHX_ filtering this)
 {
   const char *before = mehari_phase_now;
@@ -72,8 +72,8 @@ SV *mehari_filter_output(pTHX_ mehari_text body, const mehari_pieces *pieces, me
   return filter(aTHX_ (filtering){MEHARI_PHASE_OUTPUT_FILTER, mehari_rec_now, body, part, pieces, 0, NULL});
 }
 
-/* The sub-request's filters process its body. The main request's filters then process the
- * result, from a given place on. */
+/* Runs the sub-request's filters over its body. The main request's filters then process the result,
+ * beginning with the filter at the place that `filtered_from` gives. */
 bool mehari_filter_subrequest(pTHX_ mehari_rec *sub, SV *body)
 {
   filtering steps[] = {{MEHARI_PHASE_OUTPUT_FILTER, sub, {0}, MEHARI_PART_LAST, NULL, 0, NULL},
@@ -91,8 +91,8 @@ bool mehari_filter_subrequest(pTHX_ mehari_rec *sub, SV *body)
   return true;
 }
 
-/* The body is complete before a worker gets the request, so it is filtered at once. The filtered
- * body lives as long as the request. */
+/* Filters the whole request body at once, because the body is complete before a worker gets the
+ * request. The filtered body lives as long as the request. */
 static void filter_input(pTHX_ mehari_rec *rec)
 {
   SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, MEHARI_PART_LAST, NULL, 0, NULL});
@@ -115,8 +115,8 @@ void mehari_filters_begin(pTHX_ mehari_rec *rec)
     SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, NULL, MEHARI_PART_MORE));
 }
 
-/* As in mod_perl, a name without a package is a sub of the caller's package, if that package has
- * it. */
+/* Returns the handler with its package. As in mod_perl, a name without a package is a sub of the
+ * caller's package, if that package has such a sub. */
 static SV *in_package(pTHX_ SV *handler)
 {
   STRLEN length;
@@ -127,8 +127,8 @@ static SV *in_package(pTHX_ SV *handler)
   return get_cv(SvPV_nolen(full), 0) ? full : handler;
 }
 
-/* add_output_filter($code), add_input_filter($code): data that were read or sent before are not
- * filtered. */
+/* add_output_filter($code), add_input_filter($code): add a filter. Data that were read or sent
+ * before are not filtered. */
 XS_INTERNAL(add_filter)
 {
   dXSARGS;

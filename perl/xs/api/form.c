@@ -1,4 +1,4 @@
-/* The form of query strings and urlencoded bodies. */
+/* Parses query strings and urlencoded bodies. */
 #include "api/form.h"
 #include "request/record.h"
 
@@ -10,7 +10,7 @@ static int digit(char at)
   return at >= 'a' && at <= 'f' ? at - 'a' + 10 : -1;
 }
 
-/* The value of `count` hexadecimal digits, or -1. */
+/* Returns the value of `count` hexadecimal digits, or -1. */
 static long hexadecimal(const char *at, const char *end, int count)
 {
   if (end - at < count)
@@ -25,7 +25,8 @@ static long hexadecimal(const char *at, const char *end, int count)
   return value;
 }
 
-/* JavaScript's escape() writes %uXXXX, which is longer than its three bytes of UTF-8. */
+/* Writes a character as UTF-8. It comes from %uXXXX, which JavaScript's escape() writes. The escape
+ * is longer than the at most three bytes of UTF-8, so there is room. */
 static char *put_character(char *into, long character)
 {
   if (character < 0x80) {
@@ -67,8 +68,8 @@ ssize_t mehari_form_decode(char *into, mehari_text text)
   return next - into;
 }
 
-/* Adds a pair. `scratch` has room for the whole text, and name and value together are never
- * longer. */
+/* Adds a pair. `scratch` has room for the whole text. The decoded name and value together are never
+ * longer than the text. */
 static bool add_pair(mehari_table *into, mehari_text pair, char *scratch)
 {
   const char *equals = memchr(pair.at, '=', pair.length);

@@ -23,7 +23,7 @@ typedef struct {
   mehari_table *info; /* the header lines of the part */
   char *file_name;
   STRLEN file_name_length;
-  size_t offset, length; /* of its bytes, within the body */
+  size_t offset, length; /* the place of the upload's bytes within the body */
 } mehari_upload;
 typedef struct {
   mehari_upload *at;
@@ -31,24 +31,26 @@ typedef struct {
 } mehari_uploads;
 void mehari_uploads_free(mehari_uploads *uploads);
 
-/* The most parameters of a form, because each costs many times its own length in memory. */
+/* The largest number of parameters of a form. There is a limit because each parameter costs many
+ * times its own length in memory. */
 #define MEHARI_FORM_PARAMETERS 100000
 
-/* form.c: `a=1&b=2`. Data before an error stay. */
+/* form.c: parses a text like `a=1&b=2`. Parameters before an error stay in the table. */
 int mehari_form_urlencoded(mehari_table *into, mehari_text text);
 /* Decodes into `into`, which is as long as `text`. Returns the length, or -1 for a broken
  * escape. */
 ssize_t mehari_form_decode(char *into, mehari_text text);
 
-/* multipart.c: multipart/form-data. An upload is also a parameter, with the file name as its
+/* multipart.c: parses multipart/form-data. An upload is also a parameter, with the file name as its
  * value. */
 int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_text body, mehari_text boundary);
-/* The value of `key=` in a header's value, without its quotes. False: there is none. */
+/* Finds the value of `key=` in a header's value, without quotes. False: there is no such key. */
 bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *value);
 
 void mehari_form_boot(pTHX);
 void mehari_form_forget(pTHX); /* called at the end of a request */
-/* The status for the error in $@: a broken form is the client's fault, any other error is a 500. */
+/* Returns the status for the error in $@: the status that a form's error names, or 500 for any
+ * other error. */
 int mehari_form_error_status(pTHX);
 
 #endif

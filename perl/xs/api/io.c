@@ -1,4 +1,4 @@
-/* `$r` as a stream and as a tied handle: methods besides `print` and `read`. */
+/* The methods by which `$r` acts as a stream and as a tied handle, without `read`. */
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -13,17 +13,18 @@
 
 #define PART 65536
 
-/* Under `$|` printed output goes to the client at once. */
+/* Sends printed output to the client at once if `$|` is set. */
 static void flush_if_asked(pTHX)
 {
   if (PL_defoutgv && GvIO(PL_defoutgv) && IoFLAGS(GvIOp(PL_defoutgv)) & IOf_FLUSH)
     mehari_output_flush();
 }
 
-/* The number of bytes written. mod_perl returns "0E0" for none, which is true. */
+/* Returns the number of bytes written. Like mod_perl, returns "0E0" for no bytes, which is true. */
 static SV *count_sv(pTHX_ STRLEN count) { return count ? sv_2mortal(newSVuv(count)) : newSVpvs_flags("0E0", SVs_TEMP); }
 
-/* As in mod_perl: characters are written as perl stores them, so decoded text is sent as UTF-8. */
+/* Prints. As in mod_perl, characters are written as perl stores them, so decoded text is sent as
+ * UTF-8. */
 XS_INTERNAL(print)
 {
   dXSARGS;
@@ -58,8 +59,9 @@ XS_INTERNAL(print_format)
   XSRETURN(1);
 }
 
-/* write($buffer, $length, $offset): a length of -1, or none, means everything. Invalid values
- * are refused with perl's messages, where mod_perl reads outside of the buffer. */
+/* write($buffer, $length, $offset): writes part of the buffer. A missing length, or -1, means
+ * everything. Invalid values are refused with perl's messages, unlike in mod_perl, which reads
+ * outside of the buffer. */
 XS_INTERNAL(write_part)
 {
   dXSARGS;
@@ -101,8 +103,8 @@ static int send_file(int file, off_t offset, size_t length)
   return error;
 }
 
-/* sendfile($name, $offset, $length): dies with an APR::Error in void context, otherwise returns
- * its number. */
+/* sendfile($name, $offset, $length): sends part of a file. After an error it dies with an
+ * APR::Error in void context, and otherwise returns the error's number. */
 XS_INTERNAL(sendfile)
 {
   dXSARGS;
@@ -146,7 +148,7 @@ XS_INTERNAL(getc_one)
   XSRETURN(1);
 }
 
-/* The next line as `$/` defines it. NULL: the end. */
+/* Returns the next line as `$/` defines a line. NULL: the body has ended. */
 static SV *read_line(pTHX)
 {
   SV *separator = get_sv("/", 0);
@@ -183,7 +185,7 @@ XS_INTERNAL(readline)
 
 /* ---- for perl/lib ---- */
 
-/* Mehari::log_line($level, $text): Apache's levels, 0 (emerg) to 7 (debug). */
+/* Mehari::log_line($level, $text): logs a line. The levels are Apache's, 0 (emerg) to 7 (debug). */
 XS_INTERNAL(log_line)
 {
   dXSARGS;
@@ -195,7 +197,7 @@ XS_INTERNAL(log_line)
   XSRETURN_EMPTY;
 }
 
-/* $r->_addresses: the client's address and port, and this end's. */
+/* $r->_addresses: returns the client's address and port, then the server's address and port. */
 XS_INTERNAL(addresses)
 {
   dXSARGS;
@@ -212,7 +214,7 @@ XS_INTERNAL(addresses)
   PUTBACK;
 }
 
-/* $r->_scheme, and others of the frame's texts. */
+/* $r->_scheme and similar methods: return one of the frame's texts. */
 XS_INTERNAL(frame_text)
 {
   dXSARGS;
@@ -225,7 +227,7 @@ XS_INTERNAL(frame_text)
   XSRETURN(1);
 }
 
-/* $r->_head_is_set: from now on printed output belongs to the body. */
+/* $r->_head_is_set: makes later printed output part of the body. */
 XS_INTERNAL(head_is_set)
 {
   dXSARGS;

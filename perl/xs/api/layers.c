@@ -1,5 +1,6 @@
-/* Layers that mod_perl's programs name when they open a file: `:Apache2` is the request's own
- * input or output; `:APR` is a buffered file, whose `open` takes a pool behind the file's name. */
+/* PerlIO layers that mod_perl's programs name when they open a file. `:Apache2` is the request's
+ * own input or output. `:APR` is a buffered file, whose `open` takes a pool after the file's
+ * name. */
 #include "api/api.h"
 #include "request/record.h"
 #include "stdio/standard.h"
@@ -16,7 +17,8 @@ static PerlIO *open_apr(pTHX_ PerlIO_funcs *self, PerlIO_list_t *layers, IV n, c
   return PerlIOBuf_open(aTHX_ self, layers, n, mode, file, flags, permissions, old, count > 1 ? 1 : count, arguments);
 }
 
-/* perl opens no handle whose descriptor is closed, as after `close STDOUT`. */
+/* Opens descriptor 0 or 1 if it is closed, as after `close STDOUT`, because perl opens no handle on
+ * a closed descriptor. */
 static void have_descriptor(bool reads)
 {
   int number = reads ? 0 : 1;
@@ -33,7 +35,7 @@ static void have_descriptor(bool reads)
   }
 }
 
-/* `open STDOUT, '>:Apache2', $r` */
+/* Opens the request's input or output: `open STDOUT, '>:Apache2', $r`. */
 static PerlIO *open_request(pTHX_ PerlIO_funcs *self, PerlIO_list_t *layers, IV n, const char *mode, int file, int flags, int permissions,
                             PerlIO *old, int count, SV **arguments)
 {

@@ -1,9 +1,10 @@
-/* multipart/form-data (RFC 7578): parts between delimiter lines, each with its own header. The
- * body is in memory or mapped, so an upload is a range of it and nothing is copied. */
+/* Parses multipart/form-data (RFC 7578): parts between delimiter lines, each part with its own
+ * header. The body is in memory or mapped, so an upload is a range of the body and is not
+ * copied. */
 #include "api/form.h"
 #include "request/record.h"
 
-/* The most bytes of the header lines of one part. */
+/* The largest length of the header lines of one part, in bytes. */
 #define PART_HEAD_LIMIT 16384
 #define LONGEST_BOUNDARY 70 /* RFC 2046 5.1.1 */
 
@@ -18,8 +19,8 @@ void mehari_uploads_free(mehari_uploads *uploads)
   *uploads = (mehari_uploads){NULL, 0, 0};
 }
 
-/* The next `; key=value` from `at` on. A quoted value may contain any character; `\"` is a
- * quote. */
+/* Reads the next `; key=value` from `at` on. A quoted value may contain any character, and `\"` in
+ * it is a quote. */
 static const char *read_attribute(const char *at, const char *end, mehari_text *key, mehari_text *value)
 {
   at = memchr(at, ';', end - at);
@@ -127,8 +128,8 @@ static int take_part(mehari_table *into, mehari_uploads *uploads, mehari_table *
   return MEHARI_FORM_OK;
 }
 
-/* Finds the next delimiter line from `at` on: its start, and the text behind it. The CRLF before
- * a delimiter belongs to the delimiter. */
+/* Finds the next delimiter line from `at` on. Returns the start of the delimiter, and in `after`
+ * the text behind the delimiter line. The CRLF before a delimiter belongs to the delimiter. */
 static const char *find_delimiter(const char *at, const char *end, mehari_text delimiter, const char **after)
 {
   for (const char *found = at; (found = memmem(found, end - found, delimiter.at, delimiter.length)); found++) {

@@ -1,4 +1,4 @@
-/* Common methods of `$r`: notes, variables, objects of the request. */
+/* Common methods of `$r`: notes, variables, and the objects that belong to a request. */
 #include "api/api.h"
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"
@@ -15,7 +15,7 @@ static SV *value_sv(pTHX_ const mehari_entry *entry)
   return entry ? newSVpvn_flags(entry->value, entry->value_length, SVs_TEMP) : &PL_sv_undef;
 }
 
-/* As in mod_perl: an undefined value removes the name. */
+/* Sets a value. As in mod_perl, an undefined value removes the name. */
 static void store(pTHX_ mehari_table *table, SV *name, SV *value)
 {
   SvGETMAGIC(value);
@@ -46,7 +46,8 @@ XS_INTERNAL(notes)
   XSRETURN(1);
 }
 
-/* The variables of `PerlSetVar` and `PerlAddVar`. A name may occur several times. */
+/* Fills a table with the variables of `PerlSetVar` and `PerlAddVar`. A name may occur several
+ * times. */
 static void fill_dir_config(pTHX_ mehari_rec *rec, mehari_table *table)
 {
   AV *variables = rec->settings ? rec->settings->variables : NULL;
@@ -63,7 +64,7 @@ static mehari_table *dir_config_table(pTHX_ mehari_rec *rec)
   return table;
 }
 
-/* Reads the settings directly while the table has not been requested. */
+/* Returns a configured value. Reads the settings directly while no code has asked for the table. */
 static SV *configured(pTHX_ mehari_rec *rec, mehari_text name)
 {
   AV *variables = rec->settings ? rec->settings->variables : NULL;
@@ -99,7 +100,8 @@ XS_INTERNAL(dir_config)
   XSRETURN(1);
 }
 
-/* subprocess_env: in void context and without a name, it sets the request's variables in %ENV. */
+/* subprocess_env: returns the table, or accesses one value. In void context and without a name it
+ * sets the request's variables in %ENV. */
 XS_INTERNAL(subprocess_env)
 {
   dXSARGS;
@@ -133,7 +135,8 @@ XS_INTERNAL(subprocess_env)
 
 /* ---- Perl's own notes ---- */
 
-/* Stores the value itself, not a copy, so that a change through one reference is visible to all. */
+/* pnotes: stores the value itself, not a copy, so that a change through one reference is visible
+ * through all references. */
 XS_INTERNAL(pnotes)
 {
   dXSARGS;
@@ -186,7 +189,7 @@ static HV *slots_of(mehari_rec *rec)
 static SV *make(pTHX_ int which, SV *r)
 {
   dSP;
-  /* Making the object compiles a `use`, which is the most expensive part here. */
+  /* The module is loaded only once, because loading costs more than making the object. */
   if (!get_cv(belongings[which].maker, 0)) {
     load_module(PERL_LOADMOD_NOIMPORT, newSVpv(belongings[which].module, 0), NULL);
     SPAGAIN;
@@ -227,7 +230,8 @@ XS_INTERNAL(belonging)
   XSRETURN(1);
 }
 
-/* _slots: the data that the Perl part of the API keeps for this request, by name. */
+/* _slots: returns the hash of the data that the Perl part of the API keeps for this request, by
+ * name. */
 XS_INTERNAL(slots)
 {
   dXSARGS;
@@ -253,7 +257,7 @@ XS_INTERNAL(number)
   XSRETURN_IV(old);
 }
 
-/* The present date as HTTP writes it. */
+/* Returns the present date as HTTP writes it. */
 static mehari_text date_now(void)
 {
   static char text[64];
@@ -320,8 +324,8 @@ XS_INTERNAL(is_initial_req)
   XSRETURN(1);
 }
 
-/* Apache2::RequestUtil->request: the current request. An argument is ignored, although mod_perl
- * would set it. */
+/* Apache2::RequestUtil->request: returns the current request. Unlike in mod_perl, an argument does
+ * not become the current request. */
 XS_INTERNAL(current_request)
 {
   dXSARGS;
@@ -337,7 +341,8 @@ XS_INTERNAL(current_request)
   PUTBACK;
 }
 
-/* ModPerl::Util::current_callback: the directive of the running handler; undef during the start. */
+/* ModPerl::Util::current_callback: returns the directive of the running handler; undef during the
+ * start. */
 XS_INTERNAL(current_callback)
 {
   dXSARGS;

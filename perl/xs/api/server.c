@@ -1,5 +1,4 @@
-/* The data of a server for Perl: its configured texts and variables, and the handlers of its
- * life's phases. */
+/* The data of a server for Perl: the server's configured texts and variables, and its handlers. */
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -9,7 +8,8 @@
 static mehari_settings *server_of(pTHX_ SV *number)
 {
   mehari_settings *server = mehari_server(SvUV(number));
-  /* The server has no settings yet, but code that stacks handlers needs a record for them. */
+  /* The server has no settings yet, but code that stacks handlers needs a record to store the
+   * handlers. */
   if (!server) {
     mehari_server_set_settings(aTHX_ SvUV(number), (mehari_text){"", 0});
     server = mehari_server(SvUV(number));
@@ -19,7 +19,8 @@ static mehari_settings *server_of(pTHX_ SV *number)
   return server;
 }
 
-/* Mehari::Server::text($number, $name): undef if it is missing or empty. */
+/* Mehari::Server::text($number, $name): returns a configured text; undef if the text is missing or
+ * empty. */
 XS_INTERNAL(text)
 {
   dXSARGS;
@@ -30,7 +31,7 @@ XS_INTERNAL(text)
   XSRETURN(1);
 }
 
-/* Mehari::Server::is_serving: whether a request is being served. */
+/* Mehari::Server::is_serving: returns whether a request is being served. */
 XS_INTERNAL(is_serving)
 {
   dXSARGS;
@@ -39,7 +40,7 @@ XS_INTERNAL(is_serving)
   XSRETURN(1);
 }
 
-/* Mehari::Server::variables($number): names and values of `PerlSetVar` and `PerlAddVar`. */
+/* Mehari::Server::variables($number): returns names and values of `PerlSetVar` and `PerlAddVar`. */
 XS_INTERNAL(variables)
 {
   dXSARGS;
@@ -53,8 +54,8 @@ XS_INTERNAL(variables)
   PUTBACK;
 }
 
-/* Mehari::Server::containers($number, or undef for the request): the custom directives in the
- * settings. */
+/* Mehari::Server::containers($number, or undef for the request): returns the custom directives in
+ * the settings. */
 XS_INTERNAL(containers)
 {
   dXSARGS;
@@ -68,8 +69,8 @@ XS_INTERNAL(containers)
   PUTBACK;
 }
 
-/* Mehari::Server::connection_of($r): the number of the connection, and the count of its earlier
- * requests. */
+/* Mehari::Server::connection_of($r): returns the number of the connection, and how many requests it
+ * had before. */
 XS_INTERNAL(connection_of)
 {
   dXSARGS;
@@ -87,7 +88,8 @@ XS_INTERNAL(connection_of)
   PUTBACK;
 }
 
-/* $r->run_*: runs the phase's handlers once more. The result is that of Apache's hook. */
+/* $r->run_*: runs the phase's handlers once more. The result is the same as the result of Apache's
+ * hook. */
 XS_INTERNAL(run_phase)
 {
   dXSARGS;
@@ -98,12 +100,12 @@ XS_INTERNAL(run_phase)
   OP *here = PL_op;
   int status = mehari_rec_check(aTHX_ rec, ix);
   PL_op = here;
-  /* Behind Perl's handlers, the server itself maps every path. */
+  /* After Perl's handlers, the server itself maps every path, so these phases never decline. */
   bool is_the_servers_too = ix == MEHARI_PHASE_TRANS || ix == MEHARI_PHASE_MAP_TO_STORAGE;
   XSRETURN_IV((mehari_phases[ix].runs_all || is_the_servers_too) && status == -1 ? 0 : status);
 }
 
-/* $r->location_merge($location) */
+/* $r->location_merge($location): puts the settings of that location in force. */
 XS_INTERNAL(location_merge)
 {
   dXSARGS;
@@ -117,7 +119,7 @@ XS_INTERNAL(location_merge)
   XSRETURN(1);
 }
 
-/* $r->die($status): the page of a status replaces the printed output. */
+/* $r->die($status): replaces the printed output by the page of a status. */
 XS_INTERNAL(end_with_status)
 {
   dXSARGS;
@@ -138,7 +140,7 @@ XS_INTERNAL(count)
   XSRETURN_UV(mehari_server_count());
 }
 
-/* Mehari::Server::number_of_request: the number of the server that serves the request. */
+/* Mehari::Server::number_of_request: returns the number of the server that serves the request. */
 XS_INTERNAL(number_of_request)
 {
   dXSARGS;
@@ -154,7 +156,8 @@ static void add_one(pTHX_ AV *list, SV *handler)
   av_push(list, newSVsv(handler));
 }
 
-/* Mehari::Server::stack($number, $phase, $handlers, $anew): a name, code, or an array of them. */
+/* Mehari::Server::stack($number, $phase, $handlers, $anew): adds handlers, or replaces all if
+ * `$anew` is true. `$handlers` is a name, code, or an array of names and code. */
 XS_INTERNAL(stack)
 {
   dXSARGS;
@@ -179,7 +182,8 @@ XS_INTERNAL(stack)
   XSRETURN_YES;
 }
 
-/* Mehari::Server::handlers($number, $phase): an array of handlers. undef: there are none. */
+/* Mehari::Server::handlers($number, $phase): returns an array of handlers. undef: there are
+ * none. */
 XS_INTERNAL(handlers)
 {
   dXSARGS;

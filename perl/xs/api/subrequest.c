@@ -10,7 +10,8 @@ static SV *object_of(pTHX_ mehari_rec *sub)
   return sv_mortalcopy(object);
 }
 
-/* A path relative to that of the request, as in Apache's ap_make_full_path. */
+/* Makes a full path from a path relative to the request's path, as Apache's ap_make_full_path
+ * does. */
 static SV *full_path(pTHX_ SV *base, SV *path)
 {
   STRLEN length, base_length;
@@ -59,8 +60,8 @@ XS_INTERNAL(lookup)
   SV *uri = mehari_rec_text(aTHX_ rec, MEHARI_REC_URI);
   if (ix == LOOKUP_FILE) {
     mehari_text file = mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
-    /* As in Apache, the sub-request for a file has no URI. Only a location for all paths applies
-     * to it. */
+    /* As in Apache, the sub-request for a file has no URI. Only a location for all paths applies to
+     * such a sub-request. */
     sub = mehari_rec_sub(aTHX_ rec, (mehari_text){"/", 1}, &file, method);
     if (sub)
       mehari_rec_set_text(aTHX_ sub, MEHARI_REC_URI, newSVpvs_flags("", SVs_TEMP));

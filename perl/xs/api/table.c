@@ -1,12 +1,12 @@
 /* APR::Table: an object and a tied hash at once, as in mod_perl.
  *
- * The object is a hash tied to an inner object. Both hold the table by magic, so each can be the
- * invocant, and the last to be freed frees the table. */
+ * The object is a hash tied to an inner object. Both objects hold the table by magic, so a method
+ * can be called on either. The table is freed when both objects are freed. */
 #include "api/api.h"
 #include "interpreter/interpreter.h"
 #include "request/record.h"
 
-static HV *table_stash; /* of the server's interpreter */
+static HV *table_stash; /* the stash in the server's interpreter */
 
 static HV *stash_of_tables(pTHX)
 {
@@ -37,7 +37,8 @@ static int release(pTHX_ SV *holder, MAGIC *magic)
 
 static void append(mehari_table *into, const mehari_table *from);
 
-/* Runs in the interpreter of a new thread: every holder of the table there now holds the copy. */
+/* Copies the table for a new thread. Runs in the new thread's interpreter, in which every holder of
+ * the table now holds the copy. */
 static int copy(pTHX_ MAGIC *magic, CLONE_PARAMS *parameters)
 {
   PERL_UNUSED_ARG(parameters);
@@ -74,8 +75,8 @@ SV *mehari_table_object(pTHX_ mehari_table *table)
   return sv_bless(newRV_noinc((SV *)hash), stash);
 }
 
-/* Whether the hash is as it was made. A hash has an auxiliary part after an iteration, or while
- * a weak reference points to it. */
+/* Whether the hash is as it was made. A hash gets an auxiliary part by an iteration or a weak
+ * reference. */
 bool mehari_table_is_unshared(pTHX_ SV *object)
 {
   SV *hash = SvRV(object);
@@ -154,9 +155,9 @@ XS_INTERNAL(table_get)
   PUTBACK;
 }
 
-/* The entry that a key means. A name may occur twice. A key made by iteration knows its entry,
- * because perl fetches the values of a list after all keys. During `each` every spelling of the
- * key means the current entry. */
+/* Returns the entry that a key means, because a name may have several entries. A key that an
+ * iteration made has the number of its entry, because perl fetches the values of a list after all
+ * keys. During `each` every spelling of the name means the current entry. */
 static const mehari_entry *entry_at_hand(const mehari_table *table, SV *key, mehari_text name)
 {
   int at = SvPOK(key) && SvIOKp(key) && !SvIOK(key) ? (int)SvIVX(key) : table->cursor - 1;
@@ -208,8 +209,8 @@ XS_INTERNAL(table_clear)
   XSRETURN_EMPTY;
 }
 
-/* FIRSTKEY and NEXTKEY: each entry in turn. A name with several entries is returned several
- * times. */
+/* FIRSTKEY and NEXTKEY: return the name of each entry in turn. A name with several entries is
+ * returned several times. */
 XS_INTERNAL(table_next)
 {
   dXSARGS;
@@ -235,8 +236,8 @@ static void append(mehari_table *into, const mehari_table *from)
                      (mehari_text){from->entries[i].value, from->entries[i].value_length});
 }
 
-/* Leaves one entry for each name, at the place of the first: with the last value, or with all
- * values joined. */
+/* Leaves one entry for each name, at the place of its first entry. The entry gets the last value,
+ * or if `merge` is true all values joined. */
 static void compress(mehari_table *table, bool merge)
 {
   mehari_table whole = *table;
@@ -317,7 +318,7 @@ static bool call_for(pTHX_ SV *code, const mehari_entry *entry)
   return more;
 }
 
-/* True if `entry` is among the arguments, in this spelling. */
+/* Whether the entry's name, in the same case, is among the arguments. */
 static bool is_wanted(pTHX_ const mehari_entry *entry, SV **names, int count)
 {
   for (int i = 0; i < count; i++) {
@@ -328,8 +329,8 @@ static bool is_wanted(pTHX_ const mehari_entry *entry, SV **names, int count)
   return false;
 }
 
-/* do($code, @names): calls the code for each entry, or for the named ones, until it returns
- * false. */
+/* do($code, @names): calls the code for each entry, or for the entries with these names, until the
+ * code returns false. */
 XS_INTERNAL(table_do)
 {
   dXSARGS;

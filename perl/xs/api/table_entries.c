@@ -1,4 +1,4 @@
-/* The entries of a table, without Perl. */
+/* The functions on the entries of a table that need no Perl values. */
 #include "api/api.h"
 #include "request/record.h"
 
@@ -24,7 +24,7 @@ static bool is_named(const mehari_entry *entry, mehari_text name)
   return entry->name_length == name.length && !strncasecmp(entry->name, name.at, name.length);
 }
 
-/* As in APR, whose tables hold C strings, a NUL ends a text. */
+/* Cuts a text at its first NUL, as in APR, whose tables hold C strings. */
 static mehari_text up_to_nul(mehari_text text)
 {
   const char *end = memchr(text.at, '\0', text.length);

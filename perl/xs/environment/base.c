@@ -1,5 +1,5 @@
-/* The variables that the worker itself passes on: PATH, TZ, PerlPassEnv. C libraries read them
- * too, so environ has them as well. */
+/* Keeps the variables that the worker itself passes on: PATH, TZ, and those of PerlPassEnv. C
+ * libraries read these variables too, so they stand in environ as well as in %ENV. */
 #include "environment/parts.h"
 
 static struct { SV *key, *value; U32 hash; } *base;
@@ -16,7 +16,8 @@ bool mehari_is_base(pTHX_ SV *key, SV *value)
   return false;
 }
 
-/* Restores with magic what a script has changed. */
+/* Restores the variables that a script has changed. Stores them with magic, so that environ changes
+ * too. */
 void mehari_base_store(pTHX_ HV *env)
 {
   for (STRLEN i = 0; i < base_count; i++) {

@@ -1,4 +1,5 @@
-/* Values that handlers store in %ENV before the response, and the copy of %ENV for `$r`. */
+/* Keeps the values that handlers store in %ENV before the response, and copies %ENV to `$r`'s
+ * table. */
 #include "environment/environment.h"
 #include "environment/parts.h"
 #include "api/api.h"
@@ -45,7 +46,8 @@ void mehari_environment_note_early(pTHX)
   }
 }
 
-/* Restores the early variables. The request's own variable of a name has precedence. */
+/* Restores the early variables. If the request itself has a variable of the same name, the
+ * request's variable stays. */
 void mehari_environment_set_early(pTHX)
 {
   HV *env = GvHVn(PL_envgv);

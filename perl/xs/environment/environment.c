@@ -1,7 +1,7 @@
-/* %ENV: what stands in it before each request. The request's own variables are in variables.c.
+/* Sets %ENV before each request. variables.c sets the request's own variables.
  *
- * Our stores do not change C's environ, because that costs a microsecond each. Before a child
- * process starts, system.c rebuilds environ from %ENV. */
+ * Stores here do not change C's environ, because each such change costs a microsecond. Before a
+ * child process starts, system.c rebuilds environ from %ENV. */
 #include "environment/environment.h"
 #include "environment/parts.h"
 #include "mailbox/mailbox.h"
@@ -31,7 +31,7 @@ static void set_variables(pTHX_ HV *env)
   }
 }
 
-/* Removes the last request's names without a pin. */
+/* Removes the last request's variables that have no pin (names.h). */
 static void drop_loose(pTHX_ HV *env)
 {
   SSize_t last = av_top_index(mehari_loose_names);
@@ -68,8 +68,8 @@ void mehari_environment_begin(pTHX)
   drop_loose(aTHX_ env);
   mehari_base_store(aTHX_ env);
   mehari_variables_set(aTHX_ env);
-  /* The count covers all of our variables. A higher number means that the script has stored a
-   * variable. */
+  /* The sum counts all variables that the server has set. If %ENV has another number, a script has
+   * stored or removed a variable. */
   if (HvUSEDKEYS(env) != mehari_base_own_count() + mehari_variables_count() + (STRLEN)(av_top_index(mehari_loose_names) + 1)) {
     drop_foreign(aTHX_ env);
     mehari_variables_set(aTHX_ env);
@@ -85,7 +85,8 @@ static bool is_as_forgotten(pTHX_ HV *env, bool without_api)
   return is_bare && is_without_api == without_api && av_top_index(mehari_loose_names) < 0 && HvUSEDKEYS(env) == expected;
 }
 
-/* Sets the variables of the place's `PerlSetEnv`. Those of the server are already set. */
+/* Sets the variables of `PerlSetEnv` for the request's location. The variables of the whole server
+ * are already set. */
 static void set_place(pTHX_ HV *env, const mehari_job *place)
 {
   const mehari_request *frame = place->frame;
@@ -119,12 +120,12 @@ static void forget(pTHX_ bool without_api, const mehari_job *place)
   SvFLAGS(env) |= magic;
 }
 
-/* Before a handler without `SetupEnv`: %ENV has the server's variables and the place's
+/* Called before a handler without `SetupEnv`. Leaves the server's variables and the location's
  * `PerlSetEnv`, but no variable of the request. */
 void mehari_environment_forget(pTHX_ const mehari_job *place) { forget(aTHX_ false, place); }
 
-/* Before a PSGI application: the same, without the variables of mod_perl's API, because modules
- * would try to use the API. */
+/* Called before a PSGI application. Also removes the variables of mod_perl's API, because modules
+ * would otherwise try to use the API. */
 void mehari_environment_of_process(pTHX) { forget(aTHX_ true, NULL); }
 
 void mehari_environment_without_request(pTHX)

@@ -12,10 +12,12 @@ void mehari_environment_begin(pTHX);
 void mehari_environment_reserve(pTHX);
 /* Sets one more variable of this request. */
 void mehari_environment_set(pTHX_ mehari_text name, mehari_text value);
-/* Before a request without variables: leaves only the place's `PerlSetEnv`. */
+/* Called before a request without variables. Leaves of the request only the location's
+ * `PerlSetEnv`. */
 void mehari_environment_forget(pTHX_ const mehari_job *place);
 void mehari_environment_of_process(pTHX); /* before the request of a PSGI application */
-/* The variable of a header field and its hash (0: unknown). NULL: the name is too long. */
+/* Returns the key of a header field's variable, and the key's hash (0: unknown). NULL: the name is
+ * too long. */
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
 /* Copies %ENV to `environ`, for the child process that starts next. */
 void mehari_environment_export(pTHX);
@@ -29,7 +31,8 @@ const struct mehari_table *mehari_environment_early(void); /* NULL: handlers hav
 /* For `PerlSetupEnv Off`: leaves only the configuration's variables. */
 void mehari_environment_without_request(pTHX);
 bool mehari_environment_is_bare(void); /* whether %ENV has no variable of a request */
-/* Adds a request's variables in %ENV that a table lacks. `set_up`: sets %ENV first. */
+/* Adds to a table the request's variables in %ENV that the table lacks. `set_up`: sets %ENV
+ * first. */
 void mehari_environment_into(pTHX_ struct mehari_table *table, bool set_up);
 
 #endif

@@ -1,15 +1,18 @@
-/* Names of variables: those of header fields, and keys that are made and hashed once. */
+/* Finds the names of variables. The names of header fields' variables, and keys that are used
+ * often, are made and hashed once. */
 #include "environment/environment.h"
 #include "environment/names.h"
 
-/* A spelling of a field's name, and its variable. Several spellings share a variable. */
+/* A field's name as a client wrote it, and the variable of the field. Several spellings share a
+ * variable. */
 typedef struct {
   mehari_pin *variable;
   U8 length; /* 0: the place is free */
   char name[55];
 } spelling;
 
-/* A power of two; at most half is used, so that each search ends. */
+/* The number of places, a power of two. At most half of the places are used, so that each search
+ * ends. */
 #define SPELLINGS (2 * MEHARI_FIELD_PINS)
 static spelling spellings[SPELLINGS];
 static mehari_pin field_pins[MEHARI_FIELD_PINS];
@@ -27,7 +30,7 @@ static bool is_named(mehari_text field, const char *name)
   return field.length == strlen(name) && !strncasecmp(field.at, name, field.length);
 }
 
-/* The variable of a header field. */
+/* Writes the name of a header field's variable. */
 STRLEN mehari_variable_name(char *into, size_t room, mehari_text field)
 {
   STRLEN prefix = is_named(field, "Content-Type") || is_named(field, "Content-Length") ? 0 : 5;
@@ -49,7 +52,7 @@ mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length)
   PERL_HASH(hash, name, length);
   key = newSVpvn_share(name, length, hash);
   for (int i = 0; i < field_pin_count; i++)
-    /* Shared strings are equal if their addresses are. */
+    /* Shared strings are equal if their addresses are equal. */
     if (SvPVX(field_pins[i].key) == SvPVX(key)) {
       SvREFCNT_dec(key);
       return &field_pins[i];
@@ -62,7 +65,7 @@ mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length)
   return this;
 }
 
-/* The pin of a header field's variable. NULL: the name is too long, or there are too many
+/* Returns the pin of a header field's variable. NULL: the name is too long, or there are too many
  * different names. */
 mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length)
 {

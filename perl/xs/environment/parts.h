@@ -11,13 +11,13 @@ extern AV *mehari_loose_names;
 void mehari_base_open(pTHX_ HV *env); /* %ENV holds nothing else */
 void mehari_base_store(pTHX_ HV *env);
 STRLEN mehari_base_count(void);
-STRLEN mehari_base_own_count(void); /* how many of them no request sets */
-/* Whether one of them has this name and this value; NULL: any value. */
+STRLEN mehari_base_own_count(void); /* how many of these variables no request sets */
+/* Whether one of these variables has this name and this value; NULL: any value. */
 bool mehari_is_base(pTHX_ SV *key, SV *value);
 
 /* variables.c: the variables of a request. */
 void mehari_variables_open(pTHX);
-/* Sets the variables of mehari_now, and removes those that only the last request had. */
+/* Sets the variables of mehari_now, and removes the variables that only the last request had. */
 void mehari_variables_set(pTHX_ HV *env);
 void mehari_variables_forget(void); /* %ENV has no optional variable any more */
 STRLEN mehari_variables_count(void);

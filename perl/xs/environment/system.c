@@ -1,12 +1,12 @@
-/* C's environ, made from %ENV for a child process that is about to start. */
+/* Makes C's environ from %ENV for a child process that is about to start. */
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"
 #include <unistd.h>
 
 extern char **environ;
 
-/* Between export and restore, environ is the array that we built. During this time neither perl
- * nor C libraries change it. */
+/* Between export and restore, environ is the array `built`. During this time neither perl nor C
+ * libraries change environ. */
 static char **built, **kept;
 
 static char *line_of(pTHX_ HE *entry)

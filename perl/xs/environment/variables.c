@@ -1,4 +1,5 @@
-/* The CGI variables of a request, stored in place in pinned elements (names.c). */
+/* Sets the CGI variables of a request. The values are stored in existing elements of %ENV, whose
+ * keys have pins (names.c). */
 #include "environment/environment.h"
 #include "environment/names.h"
 #include "environment/parts.h"
@@ -77,7 +78,7 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
   av_push(mehari_loose_names, key);
 }
 
-/* Sets an optional variable. It is removed again before a request that lacks it. */
+/* Sets an optional variable. The variable is removed again before a request that lacks it. */
 static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STRLEN length)
 {
   mehari_pin **place = MEHARI_NEXT(live, live_count);
@@ -87,8 +88,8 @@ static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STR
   *place = this;
 }
 
-/* Credentials are for the server (RFC 3875 section 9.2), and every child process could read
- * them. */
+/* Whether a field has credentials. They are not passed on, because they are for the server (RFC
+ * 3875 section 9.2) and every child process could read them. */
 static bool is_credential(mehari_text name)
 {
   return (name.length == 13 && !strncasecmp(name.at, "Authorization", 13)) || (name.length == 19 && !strncasecmp(name.at, "Proxy-Authorization", 19));
@@ -112,7 +113,8 @@ static void set_fields(pTHX_ HV *env)
   }
 }
 
-/* A chunked body has no Content-Length, but it is complete, so its length is known. */
+/* Sets CONTENT_LENGTH. A chunked body has no Content-Length, but the body is complete, so its
+ * length is known. */
 static void set_content_length(pTHX_ HV *env)
 {
   if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || content_length->request == request)
@@ -135,7 +137,8 @@ static void set_path_info(pTHX_ HV *env)
   SvREFCNT_dec(translated);
 }
 
-/* A handler has no file. Its path is the URL's path below the document root. */
+/* Sets SCRIPT_FILENAME. A handler has no file, so the URL's path below the document root is
+ * used. */
 static void set_script_filename(pTHX_ HV *env)
 {
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
@@ -206,7 +209,8 @@ void mehari_variables_set_api(pTHX_ HV *env)
   mehari_environment_store(aTHX_ env, mod_perl_version.key, mod_perl_version.hash, "2", 1);
 }
 
-/* Called in a template, so that its children write into existing memory. */
+/* Makes places for common variables. Called in a template, so that the template's children write
+ * into existing memory. */
 void mehari_environment_reserve(pTHX)
 {
   static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};
@@ -231,5 +235,5 @@ void mehari_variables_open(pTHX)
   mehari_pin_make(aTHX_ &https, "HTTPS", 5);
   mehari_pin_make(aTHX_ &mod_perl, "MOD_PERL", 8);
   mehari_pin_make(aTHX_ &mod_perl_version, "MOD_PERL_API_VERSION", 20);
-  content_length = mehari_pin_of_variable(aTHX_ "CONTENT_LENGTH", 14); /* the first of them, so there is room */
+  content_length = mehari_pin_of_variable(aTHX_ "CONTENT_LENGTH", 14); /* the first field's pin, so there is room */
 }

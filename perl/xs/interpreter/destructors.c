@@ -1,10 +1,10 @@
-/* Decides whether a program left an object whose destructor may have an effect. Only then must
- * perl destroy its objects: that search through all values unshares their memory and takes
- * milliseconds in a large interpreter.
+/* Decides whether a program left an object whose destructor may have an effect. Only in this case
+ * must perl destroy the objects at the end. To destroy them, perl searches all values. This search
+ * unshares their memory and takes milliseconds in a large interpreter.
  *
- * An object holds a reference to its class's stash. If no class is new, and no reference count
- * of a class has grown since the template looked, the program left no object. Otherwise all
- * values are searched. */
+ * An object holds a reference to its class's stash. If no class is new, and no reference count of a
+ * class has grown since the template looked, the program left no object. Otherwise this file
+ * searches all values, but only reads. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 
@@ -36,7 +36,7 @@ static bool returns_at_once(CV *code)
 
 static CV *find_method(pTHX_ HV *stash, const char *name)
 {
-  /* -1: the search leaves no trace in the stash. */
+  /* The level -1 means that the search stores nothing in the stash. */
   GV *found = gv_fetchmeth_pvn(stash, name, strlen(name), -1, 0);
   CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
   return code && (CvISXSUB(code) || CvROOT(code)) ? code : NULL;
@@ -100,8 +100,8 @@ static bool is_noted(HV *stash)
   return false;
 }
 
-/* The first stash within `stash` that is not noted. The search only reads, because perl's hash
- * iterator would unshare a page. */
+/* Returns the first stash within `stash` that is not noted. The search does not use perl's hash
+ * iterator, which would write to a page and so unshare it. */
 static HV *unnoted_within(HV *stash)
 {
   if (!HvARRAY(stash))

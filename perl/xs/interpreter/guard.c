@@ -1,5 +1,5 @@
-/* Runs Perl under its own jump level: the script cannot catch `exit`, `exit` cannot end the
- * worker, and the server reports an error that `die` leaves. */
+/* Runs Perl code under a jump level of its own. The script cannot catch `exit`, `exit` cannot end
+ * the worker, and the server reports an error that no `eval` caught. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
@@ -90,8 +90,8 @@ void mehari_log_exception(pTHX_ const char *where)
   }
 }
 
-/* Ends the child of a script that forked. The child has returned to the server's code and must
- * end as a program does: it must not become a second worker. */
+/* Ends the child of a script that forked. The child has returned to the server's code. It must end
+ * as a program does and not become a second worker. */
 void mehari_child_leave(pTHX_ int status)
 {
   if (mehari_is_program)

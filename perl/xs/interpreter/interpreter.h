@@ -1,10 +1,11 @@
-/* The interpreter: running Perl code, the replaced operators, threads, and its end. */
+/* The interpreter: running Perl code, the replaced operators, threads, and the interpreter's
+ * end. */
 #ifndef MEHARI_INTERPRETER_H
 #define MEHARI_INTERPRETER_H
 
 #include "mehari.h"
 
-/* guard.c: runs Perl so that none of its effects leaves this process. */
+/* guard.c: runs Perl code so that neither `die` nor `exit` ends this process. */
 typedef enum { MEHARI_RAN, MEHARI_DIED, MEHARI_EXITED } mehari_outcome;
 typedef void (*mehari_body)(pTHX_ void *argument);
 /* Runs `body` under its own jump level. The result is MEHARI_DIED only if no `eval` caught the
@@ -30,16 +31,16 @@ static inline bool mehari_in_thread(void) { return false; }
 #endif
 struct mehari_sub; /* api/api.h */
 void mehari_threads_boot(pTHX);
-/* These subs die in a thread of a script. */
+/* Makes these subs die when a thread of a script calls them. */
 void mehari_forbid_in_threads(const struct mehari_sub *subs, size_t count);
 bool mehari_threads_are_left(void); /* whether another thread runs and will go on running */
 
-/* stack.c: the Perl stack of a worker that ran too long. */
+/* stack.c: writes the Perl stack of a worker that ran too long. */
 void mehari_stack_watch(pTHX);
 extern volatile bool mehari_running_perl;
 
 /* destructors.c: whether perl must destroy its objects. */
-/* Objects that exist before the program are not the program's. */
+/* Notes the objects that exist before the program runs, because these are not the program's. */
 void mehari_destructors_note(pTHX);
 bool mehari_destructors_due(pTHX);
 

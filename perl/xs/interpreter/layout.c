@@ -1,7 +1,8 @@
-/* Where perl keeps what a sampling profiler reads: the running statement, the call stack, names.
- * `mehari profile` reads the table `mehari_perl_layout` from a process that has our modules. For
- * any other perl it compiles this file alone against that perl's headers and reads the object. The
- * file therefore includes nothing of ours, needs no linking and holds no pointers. */
+/* A table of the places where perl keeps what a sampling profiler reads: the running statement, the
+ * call stack, names. `mehari profile` reads the table `mehari_perl_layout` from a process that has
+ * loaded Mehari's XS module. For any other perl, `mehari profile` compiles this file alone against
+ * that perl's headers and reads the object file. This file therefore includes no file of Mehari,
+ * needs no linking and holds no pointers. */
 #define PERL_NO_GET_CONTEXT
 #include <EXTERN.h>
 #include <perl.h>
@@ -28,7 +29,8 @@ typedef struct {
 #define COP_FILE AT("cop.file", COP, cop_filegv) /* the glob `_<FILE` */
 #define HAS_THREADS 0
 #endif
-/* Since 5.36 the names of a package stand in the body of its hash, before in the array's end. */
+/* Since perl 5.36 the names of a package stand in the body of the package's hash. Before 5.36 they
+ * stand at the end of the hash's array. */
 #if PERL_VERSION >= 36
 #define AUX_IN_BODY offsetof(struct xpvhv_with_aux, xhv_aux)
 #else
@@ -111,5 +113,6 @@ const layout_entry mehari_perl_layout[] = {
   {"", 0},
 };
 
-/* The bits that are set are those of the op's type, whose place offsetof cannot tell. */
+/* The bits that are set show the place of the op's type, because offsetof cannot name a bit
+ * field. */
 const OP mehari_perl_op = {.op_type = 0x1ff};

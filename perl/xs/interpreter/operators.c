@@ -1,5 +1,5 @@
-/* The replaced operators. An op copies its function when it is created, so the zygote installs
- * these before it compiles any of the site's code. */
+/* The operators of perl that Mehari replaces. An op copies its function when the op is created, so
+ * the zygote installs the replacements before it compiles any code of the site. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "environment/environment.h"
@@ -19,7 +19,7 @@ static OP *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pT
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
-/* The IO of the first argument of the operator about to run. */
+/* Returns the IO of the first argument of the operator that is about to run. */
 static IO *first_argument_io(pTHX)
 {
   SSize_t count;
@@ -38,7 +38,7 @@ static OP *spawn(pTHX_ OP *(*perl)(pTHX))
   return next;
 }
 
-/* `open` starts a process only when its mode or name has a pipe. */
+/* Whether this `open` starts a process: its mode or name has a pipe. */
 static bool opens_a_pipe(pTHX)
 {
   SSize_t count;
@@ -49,7 +49,7 @@ static bool opens_a_pipe(pTHX)
   return false;
 }
 
-/* Runs an operator whose child writes to a pipe of ours instead of descriptor 1. */
+/* Runs an operator whose child writes to a pipe to this process instead of descriptor 1. */
 static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
 {
   if (mehari_in_thread(aTHX))
@@ -60,7 +60,7 @@ static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
   return next;
 }
 
-/* `open F, "command |"` or `open F, "-|", ...` */
+/* Whether this `open` reads from a process: `open F, "command |"` or `open F, "-|", ...`. */
 static bool opens_for_reading(pTHX)
 {
   SSize_t count;
@@ -74,7 +74,8 @@ static bool opens_for_reading(pTHX)
   return length && text[length - 1] == '|' && text[0] != '|';
 }
 
-/* `open F, "<&=", 5`: closing F closes descriptor 5, no matter which code opened the descriptor. */
+/* Whether this `open` takes over a descriptor by its number: `open F, "<&=", 5`. Closing F then
+ * closes descriptor 5, even if other code opened the descriptor. */
 static bool opens_a_number(pTHX)
 {
   SSize_t count;
@@ -96,8 +97,8 @@ static OP *run_open(pTHX)
   return next;
 }
 
-/* `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]` of bytes goes to the response like a print. In
- * other cases Perl's own operator runs and reports errors. */
+/* Runs `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]`. Bytes go to the response like those of a
+ * print. In other cases perl's own operator runs and reports errors. */
 static OP *run_syswrite(pTHX)
 {
   IO *io = first_argument_io(aTHX);
@@ -130,7 +131,8 @@ static OP *run_syswrite(pTHX)
   return NORMAL;
 }
 
-/* Perl's sysread would read the descriptor. On a handle of ours it reads through our layer. */
+/* Runs `sysread`. Perl's own operator would read the descriptor. On a handle with one of Mehari's
+ * layers, this one reads through the layer. */
 static OP *run_sysread(pTHX)
 {
   IO *io = first_argument_io(aTHX);
@@ -198,8 +200,8 @@ static OP *run_umask(pTHX)
   return perl_umask(aTHX);
 }
 
-/* Replaces `exec`, which would replace the worker: a child becomes the program, and the script
- * ends with the child. */
+/* Runs `exec`. Perl's own operator would replace the worker. Here a child becomes the program, and
+ * the script ends with the child. */
 static OP *run_exec(pTHX)
 {
   if (!mehari_serving || mehari_in_child)

@@ -2,9 +2,10 @@
  * other file of the XS touches them. Variables that every extension reads (PL_op, PL_curcop,
  * PL_endav, PL_diehook) are used directly.
  *
- * Each comment names the place in perl's sources, and the versions in which we have read it.
- * READ stands for 5.32.1, 5.36.0, 5.40.1 and 5.42.3. A new perl counts as supported after these
- * places have been read in it; `make perls` tests it. */
+ * Each comment names the place in perl's sources, and the versions of perl in which a developer has
+ * read this place. READ stands for 5.32.1, 5.36.0, 5.40.1 and 5.42.3. A new perl counts as
+ * supported after a developer has read these places in its sources. `make perls` tests the
+ * versions. */
 #ifndef MEHARI_PERL_INTERNALS_H
 #define MEHARI_PERL_INTERNALS_H
 
@@ -16,14 +17,14 @@
 
 /* ---- jump levels ---- */
 
-/* A level to which `die` and `exit` jump: cop.h (JMPENV_PUSH), perl.c (perl_run). READ. The
+/* A jump level, to which `die` and `exit` jump: cop.h (JMPENV_PUSH), perl.c (perl_run). READ. The
  * names are macros, because setjmp(3) returns into the function that calls it. */
 #define MEHARI_JUMP_LEVEL dJMPENV
 #define MEHARI_JUMP_ENTER(jumped) JMPENV_PUSH(jumped)
 #define MEHARI_JUMP_LEAVE JMPENV_POP
 enum { MEHARI_JUMPED_NOT = 0, MEHARI_JUMPED_BY_EXIT = 2, MEHARI_JUMPED_BY_DIE = 3 };
 
-/* Lets the program continue behind the `eval` that caught a `die`. False: no eval of this level
+/* Lets the program continue after the `eval` that caught a `die`. False: no eval of this level
  * caught it. perl.c (perl_call_sv, case 3). READ. */
 static inline bool mehari_resume_after_eval(pTHX)
 {
@@ -46,8 +47,8 @@ static inline mehari_depth mehari_depth_now(pTHX)
   return (mehari_depth){PL_scopestack_ix, PL_markstack_ptr - PL_markstack, PL_stack_sp - PL_stack_base};
 }
 
-/* Leaves everything that was entered since, as perl_run does after an `exit`: perl.c (case 2).
- * READ. */
+/* Leaves all scopes that were entered since `depth` was read, as perl_run does after an `exit`:
+ * perl.c (case 2). READ. */
 static inline void mehari_unwind(pTHX_ mehari_depth depth)
 {
   while (PL_scopestack_ix > depth.scopes)
@@ -63,8 +64,8 @@ static inline void mehari_unwind(pTHX_ mehari_depth depth)
 
 /* ---- the main program ---- */
 
-/* Makes a compiled sub the main program, and its first op the next op. The block is the one in
- * which perl's main program runs: each statement starts from its stack level. perl.c
+/* Makes a compiled sub the main program, and its first op the next op. Pushes the block in which
+ * perl's main program runs, because each statement starts from the block's stack level. perl.c
  * (S_run_body), pp_hot.c (pp_entersub), inline.h (cx_pushblock). READ. */
 static inline void mehari_become_main(pTHX_ CV *code)
 {
@@ -78,11 +79,11 @@ static inline void mehari_become_main(pTHX_ CV *code)
   PL_op = CvSTART(code);
 }
 
-/* Marks the main program as ended. Code that runs later is not within it. */
+/* Marks the main program as ended, so that code that runs later is not inside the main program. */
 static inline void mehari_leave_main(pTHX) { CvDEPTH(PL_main_cv) = 0; }
 
-/* The body belongs to PL_main_root: perl_destruct frees it there, and must not free it again
- * with the sub. perl.c (perl_destruct). READ. */
+/* Takes the body of the main program away from its sub. perl_destruct frees the body by
+ * PL_main_root and must not free it a second time with the sub. perl.c (perl_destruct). READ. */
 static inline void mehari_give_main_away(pTHX)
 {
   dounwind(-1);
@@ -124,7 +125,7 @@ static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
     for (SV *each = arena_ + 1, *end_ = &arena_[SvREFCNT(arena_)]; each < end_; each++)    \
       if (SvTYPE(each) != (svtype)SVTYPEMASK && SvREFCNT(each))
 
-/* Makes perl forget the free places in its arenas. It then takes new arenas from malloc: sv.c,
+/* Makes perl forget the free places in its arenas, so that perl takes new arenas from malloc: sv.c,
  * intrpvar.h. READ. */
 static inline void mehari_forget_free_values(pTHX)
 {
@@ -135,17 +136,17 @@ static inline void mehari_forget_free_values(pTHX)
 
 /* ---- pads ---- */
 
-/* A lexical of a sub that does not call itself: pad.h. READ. */
+/* Returns a lexical of a sub that does not call itself: pad.h. READ. */
 static inline SV **mehari_lexical(CV *code, PADOFFSET slot)
 {
   return &PadARRAY(PadlistARRAY(CvPADLIST(code))[1])[slot];
 }
 
-/* The last slot of a sub's lexicals. The first is 1. */
+/* Returns the last slot of a sub's lexicals. The first slot is 1. */
 static inline PADOFFSET mehari_last_lexical(CV *code) { return (PADOFFSET)PadnamelistMAX(PadlistNAMES(CvPADLIST(code))); }
 
-/* The slot in the enclosing sub from which this closure's slot is captured. 0: the slot is not a
- * captured `my` variable. pad.c (S_pad_findlex). READ. */
+/* Returns the slot in the enclosing sub from which this closure's slot is captured. 0: the slot is
+ * not a captured `my` variable. pad.c (S_pad_findlex). READ. */
 static inline PADOFFSET mehari_captured_from(CV *code, PADOFFSET slot)
 {
   PADNAME *name = PadnamelistARRAY(PadlistNAMES(CvPADLIST(code)))[slot];
@@ -154,7 +155,7 @@ static inline PADOFFSET mehari_captured_from(CV *code, PADOFFSET slot)
   return PARENT_PAD_INDEX(name);
 }
 
-/* Whether a sub is named and runs itself: it is neither a prototype of closures nor a closure.
+/* Whether a sub is an ordinary sub with Perl code: neither a prototype of closures nor a closure.
  * cv.h. READ. */
 static inline bool mehari_is_plain_sub(CV *code)
 {
@@ -166,8 +167,8 @@ static inline bool mehari_is_plain_sub(CV *code)
 /* Whether the parser reads from a file, not from a string: parser.h (rsfp). READ. */
 static inline bool mehari_parser_reads_file(pTHX) { return PL_parser->rsfp != NULL; }
 
-/* The text in the parser's buffer that is not read yet. A keyword plugin may move the start of
- * this text: perlapi, PL_bufptr. READ. */
+/* Returns the text in the parser's buffer that is not read yet. A keyword plugin may move the start
+ * of this text: perlapi, PL_bufptr. READ. */
 static inline char *mehari_parser_rest(pTHX_ char **end)
 {
   *end = PL_parser->bufend;
@@ -175,8 +176,8 @@ static inline char *mehari_parser_rest(pTHX_ char **end)
 }
 static inline void mehari_parser_skip_to(pTHX_ char *at) { PL_parser->bufptr = at; }
 
-/* Whether the parser has found errors. It goes on to find further ones: parser.h (error_count).
- * READ. */
+/* Whether the parser has found errors. After an error the parser goes on to find further errors:
+ * parser.h (error_count). READ. */
 static inline bool mehari_parser_has_errors(pTHX) { return PL_parser->error_count != 0; }
 
 /* Makes the sub that is being compiled count as a file: `shift` takes from @ARGV, and named subs
@@ -190,7 +191,8 @@ static inline void mehari_compiled_as_sub(CV *code) { CvFLAGS(code) &= ~CVf_UNIQ
 
 /* ---- operators ---- */
 
-/* The `count` arguments of the operator that is about to run. pp.h (dMARK, dORIGMARK). READ. */
+/* Returns the arguments of the operator that is about to run, and their number in `count`. pp.h
+ * (dMARK, dORIGMARK). READ. */
 static inline SV **mehari_arguments(pTHX_ SSize_t *count)
 {
   SV **first = PL_stack_base + *PL_markstack_ptr + 1;
@@ -202,8 +204,8 @@ static inline SV **mehari_arguments(pTHX_ SSize_t *count)
  * (CXt_EVAL). READ. */
 static inline bool mehari_leaves_loaded_file(pTHX) { return CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE; }
 
-/* Replaces an operator. An op takes its function from this table when it is compiled: opcode.h.
- * READ. */
+/* Replaces an operator. An op takes its function from the table PL_ppaddr when the op is compiled:
+ * opcode.h. READ. */
 static inline void mehari_replace_operator(int op, OP *(*with)(pTHX), OP *(**original)(pTHX))
 {
   *original = PL_ppaddr[op];
@@ -221,7 +223,7 @@ typedef struct {
 
 static inline mehari_calls mehari_calls_now(pTHX) { return (mehari_calls){PL_curstackinfo, PL_curstackinfo->si_cxix}; }
 
-/* The next sub and the statement that called it; false: there are no more. */
+/* Finds the next sub and the statement that called this sub. False: there are no more subs. */
 static inline bool mehari_next_call(mehari_calls *calls, CV **code, const COP **caller)
 {
   for (; calls->stack; calls->stack = calls->stack->si_prev, calls->at = calls->stack ? calls->stack->si_cxix : -1)
@@ -238,8 +240,8 @@ static inline bool mehari_next_call(mehari_calls *calls, CV **code, const COP **
 
 /* ---- processes and signals ---- */
 
-/* The process of a piped `open`, by its descriptor. 0: the descriptor is not such a pipe. perl
- * sets no flag on the number. util.c (my_popen). READ. */
+/* Returns the process of a piped `open` by the pipe's descriptor. 0: the descriptor is not such a
+ * pipe. perl stores the process number without an IOK flag. util.c (my_popen). READ. */
 static inline pid_t mehari_process_of_pipe(pTHX_ int file)
 {
   SV *held = PL_fdpid && file <= av_top_index(PL_fdpid) ? AvARRAY(PL_fdpid)[file] : NULL;
@@ -247,12 +249,13 @@ static inline pid_t mehari_process_of_pipe(pTHX_ int file)
 }
 static inline int mehari_last_pipe(pTHX) { return PL_fdpid ? (int)av_top_index(PL_fdpid) : -1; }
 
-/* The handlers of %SIG by signal number. NULL: no code has used %SIG yet. mg.c (magic_setsig).
- * READ. */
+/* Returns the handlers of %SIG by signal number. NULL: no code has used %SIG yet. mg.c
+ * (magic_setsig). READ. */
 static inline SV **mehari_signal_handlers(pTHX) { return PL_psig_ptr; }
 static inline SV *mehari_signal_handler(pTHX_ int signal) { return PL_psig_ptr ? PL_psig_ptr[signal] : NULL; }
 
-/* The address of the process's command line: perl.c (perl_parse), for `$0 = ...`. READ. */
+/* Returns the address of the process's command line, to which `$0 = ...` writes: perl.c
+ * (perl_parse). READ. */
 static inline const void *mehari_command_line(pTHX) { return PL_origargv[0]; }
 
 #endif

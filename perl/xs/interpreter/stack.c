@@ -1,6 +1,6 @@
-/* Writes the Perl stack of a worker that exceeded its time limit to descriptor 2, from a signal
- * handler just before the front kills the worker. It only reads memory; an inconsistent frame
- * ends the listing. */
+/* Writes the Perl stack of a worker that exceeded its request's time limit to descriptor 2. A
+ * signal handler does this just before the front kills the worker. The handler only reads perl's
+ * memory. An inconsistent frame ends the listing. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "process/process.h"

@@ -1,7 +1,7 @@
-/* Threads that a script starts (threads.pm). perl gives each thread a copy of the interpreter
- * with all values. The request, the mailbox and the C state between requests belong to the
- * thread that the server started. In a copy, the subs of the API die, tables are copies
- * (api/table.c), and the standard handles have their own descriptors (stdio/standard.c). */
+/* Threads that a script starts (threads.pm). perl gives each thread a copy of the whole
+ * interpreter. The request, the mailbox and the C state between requests belong to the thread that
+ * the server started. In a copy, the subs of the API die, tables are copies (api/table.c), and the
+ * standard handles have their own descriptors (stdio/standard.c). */
 #include "interpreter/interpreter.h"
 #include "api/api.h"
 #include <dirent.h>
@@ -32,7 +32,7 @@ XS_INTERNAL(refuse)
   croak("%s::%s is for requests, and a script's thread serves none", HvNAME(GvSTASH(name)), GvNAME(name));
 }
 
-/* Mehari->CLONE: perl calls it in the copy before the thread runs. */
+/* Mehari->CLONE: perl calls this sub in the copied interpreter before the thread runs. */
 XS_INTERNAL(in_new_thread)
 {
   PERL_UNUSED_VAR(cv);
@@ -56,7 +56,8 @@ static int count_threads(void)
   return count;
 }
 
-/* A joined thread may be visible for a moment longer. */
+/* Whether another thread runs and will go on. A joined thread may be visible for a moment longer,
+ * so this function looks several times. */
 bool mehari_threads_are_left(void)
 {
   enum { LOOKS = 50 };
