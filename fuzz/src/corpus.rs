@@ -1,5 +1,5 @@
-//! The inputs from which mutations start: `fuzz/corpus/TARGET/*`. They are valid, or have once
-//! caused a failure.
+//! Reads the inputs from which mutations start: `fuzz/corpus/TARGET/*`. These inputs are valid, or
+//! have once caused a failure.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub fn read(target: &str) -> Vec<Vec<u8>> {
     inputs
 }
 
-/// Writes a failing input of a target to a file.
+/// Writes a failing input of a target to a file. Returns the path of the file.
 pub fn keep(target: &str, input: &[u8]) -> PathBuf {
     let found = folder().join("found");
     let number = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

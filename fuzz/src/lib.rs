@@ -1,4 +1,4 @@
-//! Malformed input for every parser of foreign data, and for a running server.
+//! Makes malformed input for every parser of foreign data, and for a running server.
 
 pub mod corpus;
 pub mod live;

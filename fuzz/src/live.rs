@@ -1,5 +1,5 @@
-//! A running server with clients that send arbitrary input. The server must answer with HTTP or
-//! close the connection soon, and serve other clients meanwhile.
+//! Sends arbitrary input to a running server. The server must answer with HTTP or close the
+//! connection soon, and serve other clients meanwhile.
 
 use crate::corpus;
 use crate::mutate::{mutate, Random};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The server must close an idle client's connection within this time.
 const SOON: Duration = Duration::from_secs(8);
-/// Connections between two health checks.
+/// The number of connections between two checks that the server still serves others.
 const ROUND: usize = 50;
 
 fn server() -> Server {
@@ -23,7 +23,8 @@ fn server() -> Server {
         .start()
 }
 
-/// `Err`: the fault and the last input. The harness checks for leaks when the server ends.
+/// Sends input for the given time. Returns the number of connections, or the fault and the last
+/// input. The harness checks for leaks when the server ends.
 pub fn run(time: Duration, random: &mut Random) -> Result<usize, (String, Vec<u8>)> {
     let corpus = corpus::read("live");
     let server = server();
@@ -65,7 +66,7 @@ fn visit(server: &Server, input: &[u8], random: &mut Random) -> Result<(), Strin
             Err(error) => return Err(format!("kept for {SOON:?}: {error}")),
         }
     }
-    // HTTP/1, or HTTP/2 frames, which begin with a length below 16384.
+    // The answer must be HTTP/1, or HTTP/2 frames, which begin with a length below 16384.
     let speaks = start.is_empty() || start.starts_with(b"HTTP/1.") || start[0] == 0;
     if speaks {
         Ok(())

@@ -1,4 +1,4 @@
-//! A mailbox with a malicious worker, read by the front.
+//! Checks the front's reader of a mailbox against a malicious worker.
 
 use mehari_wire::{layout, Mailbox};
 use std::fs::File;
@@ -7,14 +7,14 @@ use std::os::unix::fs::FileExt;
 
 const WRITTEN: usize = offset_of!(layout::Mailbox, ring_written);
 
-/// A mailbox and its worker's side.
+/// Makes a mailbox. Returns it with the worker's side.
 fn mailbox() -> (Mailbox, File) {
     let mailbox = Mailbox::create().expect("a memory file");
     let memory = mailbox.file().try_clone_to_owned().expect("a descriptor");
     (mailbox, File::from(memory))
 }
 
-/// A worker's ring with arbitrary content; the alleged length comes first.
+/// Reads a ring with arbitrary content. The input begins with the length that the worker claims.
 pub fn ring(input: &[u8]) {
     let Some((said, bytes)) = input.split_first_chunk::<8>() else {
         return;
@@ -38,8 +38,9 @@ pub fn ring(input: &[u8]) {
     }
 }
 
-/// Steps of ten bytes: the operation, the offset of the worker's write, the written bytes. The
-/// front never reports more waiting requests than were submitted, and never reads a byte twice.
+/// Runs steps of ten bytes each: the operation, the offset of the worker's write, and the written
+/// bytes. The front must never report more waiting requests than were submitted, and never read a
+/// byte twice.
 pub fn positions(input: &[u8]) {
     const WORDS: [usize; 4] = [
         offset_of!(layout::Mailbox, word),

@@ -1,4 +1,5 @@
-//! `mehari-fuzz SECONDS [SEED]`: half of the time for the parsers, half for a live server.
+//! The program `mehari-fuzz SECONDS [SEED]`. It spends half of the time on the parsers and half on
+//! a live server.
 
 use mehari_fuzz::{corpus, live, mutate::Random, targets};
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     let share = Duration::from_secs_f64(seconds / 2.0 / targets::ALL.len() as f64);
     let mut random = Random::new(seed);
     let mut failed = false;
-    // A panicking target prints its message to stderr; the input is kept.
+    // A panicking target prints its message to stderr. Its input is kept in a file.
     for target in targets::ALL {
         match target.run(share, &mut random) {
             Ok(count) => println!("{}: {count} inputs", target.name),

@@ -1,6 +1,6 @@
 //! Mutates valid input: cuts, doubles, swaps and joins pieces, changes bytes and numbers.
 
-/// xorshift64: a generator whose seed repeats its sequence.
+/// The random generator xorshift64. The same seed gives the same sequence.
 pub struct Random(u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
         self.0
     }
 
-    /// A number below `limit`; 0 if `limit` is 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.number() % limit.max(1) as u64) as usize
     }

@@ -1,5 +1,5 @@
-//! The parsers, and for each the invariants that hold for any input (besides that it does not
-//! panic).
+//! Lists the parsers and checks for each the invariants that hold for any input. No input may cause
+//! a panic.
 
 use crate::mutate::{mutate, Random};
 use crate::{corpus, mailbox};
@@ -53,12 +53,12 @@ pub const ALL: &[Target] = &[
     },
 ];
 
-/// The longest input of a parser.
+/// The longest input of a parser in bytes.
 const LONGEST: usize = 64 * 1024;
 
 impl Target {
-    /// Runs each input of the corpus, then mutations until the deadline. `Err`: the input that
-    /// failed.
+    /// Runs each input of the corpus, then mutations until the deadline. Returns the number of
+    /// inputs, or the input that failed.
     pub fn run(&self, time: Duration, random: &mut Random) -> Result<usize, Vec<u8>> {
         let corpus = corpus::read(self.name);
         for input in &corpus {
@@ -75,7 +75,7 @@ impl Target {
     fn holds(&self, input: &[u8]) -> Result<(), Vec<u8>> {
         let begun = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));
-        // Far above the time of any parser; a quadratic one exceeds it.
+        // Every parser takes far less time than this, but a parser with quadratic time exceeds it.
         if outcome.is_ok() && begun.elapsed() < Duration::from_secs(2) {
             Ok(())
         } else {
@@ -84,13 +84,14 @@ impl Target {
     }
 }
 
-/// The result must not depend on how the bytes are split.
+/// Reads a request head. The result must not depend on how the bytes are split.
 fn head(input: &[u8]) {
     let limits = &Site::defaults().limits;
     let whole = probe::request_head(input, usize::MAX / 2, limits);
     let by_bytes = probe::request_head(input, 1, limits);
     match (&whole, &by_bytes) {
-        // A parser may report an error while the line is incomplete, or report another error first.
+        // The parser may report an error before the line is complete, or report another error
+        // first.
         (Err(_) | Ok(None), Err(_)) => {}
         _ => assert_eq!(whole, by_bytes, "the pieces matter"),
     }
@@ -133,8 +134,8 @@ fn script(input: &[u8]) {
     }
 }
 
-/// A worker's records for a request: each as its kind, its detail, the length of its payload, and
-/// the payload.
+/// Reads a worker's records for a request. The input has for each record its kind, its detail, the
+/// length of its payload, and the payload.
 fn records(mut input: &[u8]) {
     let records = std::iter::from_fn(|| {
         let (&[kind, low, high, short, long], rest) = input.split_first_chunk()?;
@@ -156,8 +157,8 @@ fn config(input: &[u8]) {
     }
 }
 
-/// A back end's response: the result for a whole response must not depend on how the bytes are
-/// split.
+/// Reads a back end's response. The result for a whole response must not depend on how the bytes
+/// are split.
 fn reply(input: &[u8], speech: Speech) {
     let whole = probe::back_end_reply(input, usize::MAX / 2, speech);
     let by_bytes = probe::back_end_reply(input, 1, speech);

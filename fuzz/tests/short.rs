@@ -1,5 +1,5 @@
-//! The short form of fuzz/run for `make test`: the whole corpora, then a moment of mutations from a
-//! new seed.
+//! The short form of fuzz/run for `make test`. It runs the whole corpora, and then mutations from a
+//! new seed for a moment.
 
 use mehari_fuzz::{corpus, live, mutate::Random, targets};
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,11 +1,11 @@
-//! The command line of a program: the words of an indexed query (RFC 3875 section 4.4), as in
+//! Makes the command line of a program: the words of an indexed query (RFC 3875 section 4.4), as in
 //! Apache.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// The decoded words of a query without `=`, with a backslash before each character that a shell
-/// would interpret. A query with `=`, or one that does not decode, has no words.
+/// Returns the decoded words of a query without `=`. A backslash stands before each character that
+/// a shell would interpret. A query with `=`, or one that does not decode, has no words.
 pub fn from_query(query: &[u8]) -> Vec<OsString> {
     if query.is_empty() || query.contains(&b'=') {
         return Vec::new();
@@ -17,12 +17,12 @@ pub fn from_query(query: &[u8]) -> Vec<OsString> {
     words.unwrap_or_default()
 }
 
-/// `None`: a `%` without two hexadecimal digits, or a NUL.
+/// Decodes a word. Returns `None` if a `%` lacks its two hexadecimal digits, or if there is a NUL.
 fn decoded(word: &[u8]) -> Option<Vec<u8>> {
     mehari_text::percent::decode(word).filter(|bytes| !bytes.contains(&0))
 }
 
-/// Escapes as RFC 3875 section 7.2 recommends.
+/// Escapes a word as RFC 3875 section 7.2 recommends.
 fn escaped(word: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(word.len());
     for &byte in word {

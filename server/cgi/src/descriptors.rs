@@ -2,7 +2,8 @@
 #![allow(unsafe_code)]
 
 /// Marks every descriptor above 2 close-on-exec. Descriptors opened later have the mark from the
-/// start (std and tokio set it). A spawner duplicates the descriptors that its child needs.
+/// start (std and tokio set it). When a program is started, its three descriptors are duplicates
+/// without the mark.
 pub fn close_on_exec() {
     // SAFETY: changes only a flag of descriptors. Nothing is closed and no memory is touched.
     let done = unsafe {

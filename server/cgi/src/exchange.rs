@@ -1,4 +1,5 @@
-//! One request given to a program. The front polls it as it polls the pool's exchange.
+//! Serves one request with a program. The front polls this exchange as it polls the pool's
+//! exchange.
 
 use super::keeper::{Exit, Started, Verdict};
 use super::reader::{Arrival, Reader};
@@ -14,10 +15,10 @@ use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Bytes per read while the head is searched.
+/// The number of bytes per read while the head is searched.
 const READ: usize = 16 * 1024;
 
-/// The program and its kind of output.
+/// The program's output and its kind.
 pub struct ProgramOutput {
     pub log: ErrorLog,
     pub file: PathBuf,
@@ -25,13 +26,13 @@ pub struct ProgramOutput {
     pub form: Form,
 }
 
-/// A request under way. Dropping it early means that the client has gone: the program and its group
-/// are stopped.
+/// A request that a program serves. If the exchange is dropped early, the client has gone: the
+/// program and its group are stopped.
 pub struct CgiExchange {
     about: ProgramOutput,
     timeout: Duration,
     state: ExchangeState,
-    /// Tells the keeper that the response is complete. `None`: the keeper already knows.
+    /// Tells the keeper that the response is complete. `None` if the keeper already knows.
     verdict: Option<oneshot::Sender<Verdict>>,
     pid: Option<u32>,
     queued: Duration,
@@ -39,7 +40,7 @@ pub struct CgiExchange {
 
 enum ExchangeState {
     Starting(oneshot::Receiver<Result<Started, Fault>>),
-    /// The bytes so far, and how many of them were searched for the end of the head.
+    /// The reader, the bytes so far, and how many of them were searched for the end of the head.
     Head(Reader, Vec<u8>, usize),
     Body(Body),
     Over,
@@ -49,7 +50,7 @@ struct Body {
     reader: Reader,
     /// The part of the body that came with the head.
     early: Vec<u8>,
-    /// Bytes still to come, according to Content-Length.
+    /// The number of bytes still to come, according to Content-Length.
     left: Option<u64>,
 }
 
@@ -70,8 +71,8 @@ impl CgiExchange {
         }
     }
 
-    /// The response's head or the local redirect. Ready only once. After a redirect no other call
-    /// may follow.
+    /// Returns the response's head or the local redirect. The function is ready only once. After a
+    /// redirect no other call may follow.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         loop {
             match &mut self.state {
@@ -106,9 +107,9 @@ impl CgiExchange {
         }
     }
 
-    /// Appends arrived parts of the body to `into`, at most `room` bytes. `Ok(true)`: more may
-    /// come. `Ok(false)`: the body is complete. The program waits while this function is not
-    /// called.
+    /// Appends arrived parts of the body to `into`, at most `room` bytes. Returns `Ok(true)` if
+    /// more may come, and `Ok(false)` if the body is complete. The program waits while this
+    /// function is not called.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -152,22 +153,23 @@ impl CgiExchange {
         })
     }
 
-    /// Discards the rest of the response (a HEAD request, for example) but lets the program finish.
+    /// Discards the rest of the response, for example after a HEAD request, but lets the program
+    /// finish.
     pub fn discard(mut self) {
         self.release(true);
     }
 
-    /// Whether `poll_body` completes without waiting.
+    /// Returns whether `poll_body` completes without waiting.
     pub fn is_complete(&self) -> bool {
         matches!(self.state, ExchangeState::Over)
     }
 
-    /// The program's process number, once it runs.
+    /// Returns the program's process number, once the program runs.
     pub fn worker(&self) -> Option<u32> {
         self.pid
     }
 
-    /// How long the request waited for other programs to end.
+    /// Returns how long the request waited for other programs to end.
     pub fn queued(&self) -> Duration {
         self.queued
     }
@@ -205,8 +207,8 @@ impl CgiExchange {
         Ok(head)
     }
 
-    /// Lets the program finish, because the response is complete. `listen`: its further output is
-    /// read and dropped.
+    /// Lets the program finish, because the response is complete. With `listen` the program's
+    /// further output is read and dropped.
     fn release(&mut self, listen: bool) {
         let state = std::mem::replace(&mut self.state, ExchangeState::Over);
         let rest = match state {
@@ -218,7 +220,7 @@ impl CgiExchange {
             _ => None,
         };
         if let Some(verdict) = self.verdict.take() {
-            // The keeper is gone if the program has ended.
+            // Sending fails if the program has ended, because its keeper is gone then.
             let _ = verdict.send(rest);
         }
     }
@@ -233,8 +235,8 @@ impl CgiExchange {
         self.release(true);
     }
 
-    /// Ends the body, because stdout has ended. A body that is shorter than Content-Length, or
-    /// whose program was killed, is incomplete.
+    /// Ends the body, because stdout has ended. The body is incomplete if it is shorter than
+    /// Content-Length or if the program was killed.
     fn end(&mut self, exit: Option<Exit>, left: Option<u64>) -> Result<bool, Fault> {
         let file = self.about.file.display();
         if let Some(left) = left {

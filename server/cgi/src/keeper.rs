@@ -1,8 +1,8 @@
-//! One task per program: it waits for a place, starts the program and reaps it.
+//! Runs one task per program. The task waits for a place, starts the program and reaps it.
 //!
 //! [`super::Cgi::start`] starts the task. The task tells the [`super::CgiExchange`] when the
-//! program runs and when it has ended, and obeys the exchange's verdict. [`running`] looks after
-//! the process itself.
+//! program runs and when it has ended, and obeys the exchange's verdict. The module [`running`]
+//! looks after the process itself.
 
 use super::{launch, Shared, Turn};
 use mehari_observe::{LogLevel, Origin};
@@ -25,7 +25,7 @@ pub struct Work {
     pub command: Command,
     pub file: PathBuf,
     pub request: u64,
-    /// The time limit of a program that goes on running after its response.
+    /// The time limit of a program that continues after its response.
     pub timeout: Duration,
     pub turn: Turn,
 }
@@ -44,8 +44,9 @@ pub enum Exit {
     Signal(u32),
 }
 
-/// The exchange's last message: the response is complete and the program may finish. If it contains
-/// the pipe, further output is dropped. Dropping the sender stops the program.
+/// The exchange's last message. The message says that the response is complete and the program may
+/// finish. If the message contains the pipe, further output is dropped. If the sender is dropped,
+/// the program is stopped.
 pub type Verdict = Option<pipe::Receiver>;
 
 pub struct Keeper {
@@ -100,7 +101,7 @@ impl Keeper {
     }
 }
 
-/// Waits for a place if necessary. The place of the queue is returned afterwards.
+/// Waits for a place if necessary. The wait's place in the queue is free afterwards.
 async fn await_turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit> {
     match turn {
         Turn::Now(permit) => Some(permit),
@@ -108,7 +109,7 @@ async fn await_turn(turn: Turn, shared: &Shared) -> Option<OwnedSemaphorePermit>
     }
 }
 
-/// The program that runs.
+/// A running program, as its task knows it.
 #[derive(Clone)]
 pub struct RunningProgram {
     shared: Arc<Shared>,

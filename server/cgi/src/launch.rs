@@ -1,4 +1,4 @@
-//! From a [`Program`] to a process: environment, command line, stdin, and the reason of a failed
+//! Makes a process of a [`Program`]: environment, command line, stdin, and the reason of a failed
 //! start.
 //!
 //! The command needs no code between fork and exec, so std starts it with `posix_spawn`.
@@ -55,8 +55,8 @@ fn check(file: &Path) -> Result<(), StartError> {
     }
 }
 
-/// Returns the body as a file at its start. The program may seek in the file, and no task has to
-/// feed it.
+/// Returns the body as a file, positioned at its start. The program may seek in the file, and no
+/// task has to write the body to the program.
 pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
     let mut file = match body {
         Body::Empty => return Ok(Stdio::null()),
@@ -72,8 +72,8 @@ pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
     Ok(Stdio::from(file))
 }
 
-/// Starts the process. The call may block. If a deployment is just writing the file, the start is
-/// tried again for a moment.
+/// Starts the process. The call may block. If the file is just being written, the start is tried
+/// again for a moment.
 pub fn spawn(mut command: Command) -> io::Result<Child> {
     for _ in 0..20 {
         match command.spawn() {
@@ -86,7 +86,7 @@ pub fn spawn(mut command: Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// The error log's text if the system refuses to run `file`.
+/// Returns the text for the error log if the system refuses to run `file`.
 pub fn explain(file: &Path, error: &io::Error) -> String {
     let reason = match (error.kind(), error.raw_os_error()) {
         (_, Some(libc::ENOEXEC)) => {
@@ -109,7 +109,7 @@ pub fn explain(file: &Path, error: &io::Error) -> String {
     format!("cannot run {}: {error}: {reason}", file.display())
 }
 
-/// The first word after `#!`.
+/// Returns the first word after `#!` in the file.
 fn interpreter(file: &Path) -> Option<String> {
     let mut start = [0; 256];
     let length = File::open(file).ok()?.read(&mut start).ok()?;

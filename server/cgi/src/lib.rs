@@ -1,9 +1,10 @@
-//! The rung `cgi`: any executable as CGI/1.1 (RFC 3875), with one process per request.
+//! Implements the rung `cgi`: runs any executable as CGI/1.1 (RFC 3875), with one process per
+//! request.
 //!
-//! [`Cgi::start`] takes a complete request and returns an [`CgiExchange`] like the pool's. A task
-//! keeps each process: it starts the process off the front's thread, reads its stderr, stops its
-//! process group when the time is over or the client has gone, and reaps it. The caller does
-//! routing, framing and error pages.
+//! [`Cgi::start`] takes a complete request and returns an [`CgiExchange`] like the pool's. Each
+//! process has a task. The task starts the process outside the front's thread, logs its stderr, and
+//! reaps it. The task stops the process group when the time is over or the client has gone. The
+//! caller does routing, framing and error pages.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -31,12 +32,13 @@ mod reader;
 pub use exchange::CgiExchange;
 pub use script_head::ScriptHead;
 
-/// Limits of CGI programs.
+/// The limits of CGI programs.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The most programs at once.
+    /// The largest number of programs at once.
     pub processes: usize,
-    /// The most requests that wait for a program to end, and how long they may wait.
+    /// The largest number of requests that wait for a program to end. The next field is the longest
+    /// time that they wait.
     pub queue: usize,
     pub queue_timeout: Duration,
 }
@@ -44,16 +46,16 @@ pub struct Limits {
 /// One program to run.
 #[derive(Debug)]
 pub struct Program<'a> {
-    /// The call's `task` names the file of SCRIPT_FILENAME.
+    /// The request. Its `task` names the file of SCRIPT_FILENAME.
     pub call: Call<'a>,
     /// The executable. It runs in its own folder.
     pub file: &'a Path,
-    /// SERVER_ADMIN
+    /// The variable SERVER_ADMIN.
     pub admin: Option<&'a [u8]>,
-    /// REMOTE_USER and AUTH_TYPE.
+    /// The variable REMOTE_USER. The next field is AUTH_TYPE.
     pub user: Option<&'a [u8]>,
     pub auth_type: Option<&'a [u8]>,
-    /// `CGIPassAuth On`: the program sees Authorization.
+    /// Whether the program sees the field Authorization (`CGIPassAuth On`).
     pub authorization: bool,
 }
 
@@ -73,7 +75,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// The status for the client.
+    /// Returns the status for the client.
     pub fn status(&self) -> u16 {
         match self {
             StartError::NotFound => 404,
@@ -85,7 +87,7 @@ impl StartError {
     }
 }
 
-/// All CGI programs of a site. Cheap to clone. It lives on the front's runtime.
+/// All CGI programs of a site. The value is cheap to clone, and must stay on the front's runtime.
 #[derive(Clone)]
 pub struct Cgi {
     shared: Arc<Shared>,
@@ -100,12 +102,13 @@ struct Shared {
     instance: Vec<u8>,
     /// PATH and TZ of the server's environment.
     passed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Leaders of the running process groups.
+    /// The leaders of the running process groups.
     groups: Mutex<HashSet<u32>>,
 }
 
 impl Cgi {
-    /// `software` is SERVER_SOFTWARE. From now on no open descriptor is inherited by accident.
+    /// Prepares to run programs. `software` is the variable SERVER_SOFTWARE. All open descriptors
+    /// become close-on-exec, so programs inherit none by accident.
     pub fn new(limits: Limits, software: &str, log: ErrorLog) -> Cgi {
         descriptors::close_on_exec();
         Cgi {
@@ -122,8 +125,8 @@ impl Cgi {
         }
     }
 
-    /// Starts the program, or lets it wait until another program has ended. Call it inside the
-    /// front's runtime.
+    /// Starts the program, or lets the request wait until another program has ended. Call this
+    /// function inside the front's runtime.
     ///
     /// # Errors
     ///
@@ -158,7 +161,7 @@ impl Cgi {
         Ok(CgiExchange::new(about, started, verdict, timeout))
     }
 
-    /// The variables' sources besides the request.
+    /// Returns the sources of variables besides the request.
     pub fn surroundings<'a>(&'a self, admin: Option<&'a [u8]>) -> Surroundings<'a> {
         Surroundings {
             software: &self.shared.software,
@@ -168,14 +171,14 @@ impl Cgi {
         }
     }
 
-    /// Kills every running program and its group at once, for the end of the server.
+    /// Kills every running program and its group at once. The server calls this when it ends.
     pub fn kill_all(&self) {
         for &leader in self.shared.groups().iter() {
             keeper::signal(leader, rustix::process::Signal::Kill);
         }
     }
 
-    /// Gives the program a place at once or in the queue.
+    /// Gives the program a place among the running programs or in the queue.
     fn take_turn(&self) -> Result<Turn, StartError> {
         match self.shared.permits.clone().try_acquire_owned() {
             Ok(permit) => Ok(Turn::Now(permit)),
@@ -217,7 +220,7 @@ enum Turn {
     Later(QueuedStart),
 }
 
-/// A place in the queue. It is returned when the program runs or is given up.
+/// A place in the queue. The place is free again when the program runs or is given up.
 struct QueuedStart(Arc<Shared>);
 
 impl QueuedStart {
@@ -238,13 +241,15 @@ impl Drop for QueuedStart {
     }
 }
 
-/// Whether the name begins with `nph-`, which announces a whole response (RFC 3875 section 5).
+/// Returns whether the name begins with `nph-`. Such a program sends the whole response itself (RFC
+/// 3875 section 5).
 fn is_nph(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(b"nph-")
 }
 
-/// Start time and pid in hexadecimal, unique among the server processes of a machine.
+/// Returns the start time and the process number in hexadecimal. This text is unique among the
+/// server processes of a machine.
 fn instance() -> Vec<u8> {
     let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     format!("{:x}-{:x}", since.as_micros(), std::process::id()).into_bytes()

@@ -11,18 +11,18 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, Instant, Sleep};
 
-/// How long the program's end is awaited after stdout has closed, to learn whether the program was
-/// killed.
+/// How long the reader waits for the program's end after stdout has closed, to learn whether the
+/// program was killed.
 const EXIT: Duration = Duration::from_millis(50);
 
 /// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     Bytes,
-    /// Nothing more comes. The way the program ended, if it has.
+    /// No more output comes. The value says how the program ended, if it has ended.
     End(Option<Exit>),
-    /// The program has ended, and its children have held its stdout silently for the whole time
-    /// limit.
+    /// The program has ended, but its child processes have held stdout for the whole time limit and
+    /// written nothing.
     Held(Option<Exit>),
 }
 
@@ -63,7 +63,7 @@ impl Reader {
         }
     }
 
-    /// The pipe, for a caller that drops the rest.
+    /// Returns the pipe, for a caller that drops the rest of the output.
     pub fn into_stdout(self) -> pipe::Receiver {
         self.stdout
     }
@@ -105,8 +105,8 @@ impl Reader {
         })
     }
 
-    /// Reads from the pipe. Returns the number of bytes, or 0 at the end. An error at the reading
-    /// end of a pipe can only mean that nothing more comes.
+    /// Reads from the pipe. Returns the number of bytes, or 0 at the end. An error also means that
+    /// no more output comes.
     fn poll_pipe(&mut self, cx: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<usize> {
         use bytes::BufMut;
         into.reserve(room);

@@ -1,4 +1,4 @@
-//! Real programs, run as the front runs them.
+//! Tests real programs, run as the front runs them.
 
 use super::*;
 use mehari_observe::{LogLevel, LogTarget};
@@ -16,7 +16,8 @@ mod environment;
 mod faults;
 mod responses;
 
-/// Long enough for a machine under load. A passing test never waits for it.
+/// How long a test waits before it fails. A passing test never waits so long, even on a busy
+/// machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Rig {
@@ -25,7 +26,7 @@ struct Rig {
     cgi: Cgi,
 }
 
-/// A test's changes to a plain GET.
+/// A test's request: a plain GET with changes.
 struct Request<'a> {
     method: &'a str,
     query: &'a str,

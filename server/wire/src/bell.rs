@@ -1,4 +1,4 @@
-//! The bell: the front's sleep word and its eventfd.
+//! Holds the bell: the front's sleep word and its eventfd.
 //!
 //! Workers read the sleep word after each write. A worker writes to the eventfd only while the
 //! front sleeps.
@@ -16,7 +16,7 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// A bell that nobody has rung.
+    /// Makes a bell that no process has rung.
     ///
     /// # Errors
     ///
@@ -47,13 +47,13 @@ impl Bell {
     }
 
     /// Announces that the front is about to sleep. The caller then looks at the rings once more.
-    /// Workers that write from now on ring the bell.
+    /// Workers ring the bell after every later write.
     pub fn declare_sleep(&self) {
         self.page().front_sleeps.store(1, SeqCst);
         fence(SeqCst);
     }
 
-    /// Rings the bell from the front itself, when the front has left work for its next turn.
+    /// Rings the bell from the front itself, if the front has left work for its next turn.
     pub fn ring(&self) {
         // The write fails only if the counter is full, and a full counter has been rung already.
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());

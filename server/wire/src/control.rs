@@ -1,5 +1,5 @@
-//! Control messages between the front and a zygote: one datagram each on a SEQPACKET pair
-//! (unix(7)), with descriptors beside the datagram.
+//! Sends and receives control messages between the front and a zygote. Each message is one datagram
+//! on a SEQPACKET pair (unix(7)), with descriptors beside the text.
 
 use crate::layout::{Control, CONTROL_TEXT};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -50,7 +50,7 @@ impl ControlSocket {
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if the text is longer than [`CONTROL_TEXT`]; otherwise the error of
+    /// `InvalidInput` if the text is longer than [`CONTROL_TEXT`]. Otherwise the error of
     /// sendmsg(2), such as `WouldBlock` if the other process does not read.
     pub fn send(
         &self,
@@ -73,7 +73,7 @@ impl ControlSocket {
     ///
     /// # Errors
     ///
-    /// The error of sendmsg(2); `WouldBlock` if the other process does not read.
+    /// The error of sendmsg(2), such as `WouldBlock` if the other process does not read.
     pub fn send_part(
         &self,
         kind: u32,
@@ -94,7 +94,7 @@ impl ControlSocket {
         )
     }
 
-    /// Receives the next message; `None` once the other end is closed.
+    /// Receives the next message. Returns `None` if the other end is closed.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl AsRawFd for ControlSocket {
     }
 }
 
-/// Splits a text of any length into control messages. Each part comes with its `status`: 1 for all
-/// but the last, 0 for the last.
+/// Splits a text of any length into control messages. Each part comes with its `status`: 0 for the
+/// last part, 1 for all other parts.
 pub fn parts(text: &[u8]) -> impl Iterator<Item = (i32, &[u8])> {
     let last = text.len().saturating_sub(1) / CONTROL_TEXT;
     (0..=last).map(move |number| {

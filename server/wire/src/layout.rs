@@ -1,5 +1,5 @@
-//! The layout of the shared memory. `perl/xs/mailbox/wire.h` holds the same layout in C;
-//! `tests/header.rs` compares the two.
+//! Defines the layout of the shared memory. `perl/xs/mailbox/wire.h` holds the same layout in C,
+//! and `tests/header.rs` compares the two.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -10,7 +10,7 @@ pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
 pub const RING_SIZE: usize = 262_144;
 pub const RING_OFFSET: usize = SLOTS_OFFSET + SLOTS as usize * SLOT_SIZE;
-/// Offset of the answer area. The front writes its answer to a worker's question there, as a
+/// The offset of the answer area. The front writes its answer to a worker's question there, as a
 /// request frame.
 pub const ANSWER_OFFSET: usize = RING_OFFSET + RING_SIZE;
 pub const ANSWER_SIZE: usize = 65_536;
@@ -28,7 +28,8 @@ pub struct Line<T>(pub T);
 pub struct Mailbox {
     pub magic: u32,
     pub version: u32,
-    /// Low half: requests submitted (front). High half: requests taken (worker). Both halves wrap.
+    /// The low half counts the requests that the front has submitted. The high half counts the
+    /// requests that the worker has taken. Both halves wrap.
     pub word: Line<AtomicU64>,
     pub worker_sleeps: Line<AtomicU32>,
     pub ring_written: Line<AtomicU64>,
@@ -36,23 +37,24 @@ pub struct Mailbox {
     pub worker_waits_for_room: Line<AtomicU32>,
     pub scoreboard: Line<Scoreboard>,
     pub progress: Line<RequestNotes>,
-    /// Answers that the front has given since the mailbox was made; a futex.
+    /// The number of answers that the front has given since the mailbox was made. The worker waits
+    /// on this futex.
     pub answered: Line<AtomicU32>,
 }
 
-/// What the worker reports of itself. The status page alone uses these values.
+/// What the worker reports of itself. Only the status page uses these values, except `child`.
 #[repr(C)]
 pub struct Scoreboard {
     pub state: AtomicU32,
-    /// The worker's child on the rung `fork`; 0: none. The front reads the field before it kills
-    /// the child.
+    /// The worker's child on the rung `fork`, or 0. The front reads the field before it kills the
+    /// child.
     pub child: AtomicU32,
     pub request_id: AtomicU64,
     pub finished: AtomicU64,
 }
 
-/// What the processes of a worker tell each other about the request taken last. The front does not
-/// use these words (`perl/xs/mailbox/progress.c`).
+/// What the processes of a worker tell each other about the request that was taken last. The front
+/// does not use these words (`perl/xs/mailbox/progress.c`).
 #[repr(C)]
 pub struct RequestNotes {
     pub progress: AtomicU64,
@@ -82,7 +84,7 @@ pub struct Pair {
     pub value: Span,
 }
 
-/// Positions in [`Request::text`].
+/// The positions of the texts in [`Request::text`].
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub enum Text {
@@ -98,15 +100,15 @@ pub enum Text {
     ServerAddr,
     RemoteAddr,
     DocumentRoot,
-    /// The file that the path was mapped to; for handlers only.
+    /// The file to which the path was mapped. Only for handlers.
     File,
-    /// The settings in force that Perl has to know; empty if there are none.
+    /// The settings in force that Perl has to know. Empty if there are none.
     Settings,
-    /// The media type of the mapped file by its name; empty for an unknown type or a script.
+    /// The media type of the mapped file, by its name. Empty for an unknown type or a script.
     MediaType,
-    /// The user whose password the front has verified; empty without such a user.
+    /// The user whose password the front has verified. Empty if there is no such user.
     User,
-    /// Header lines of the authentication challenge.
+    /// The header lines of the authentication challenge.
     Challenge,
 }
 pub const TEXT_COUNT: usize = 17;
@@ -121,10 +123,10 @@ pub enum TaskKind {
     Psgi,
     /// The front answers after the Perl handlers of the earlier phases have run.
     Front,
-    /// A connection, not a request. The descriptor beside the frame is the client's socket, and the
-    /// worker speaks on that socket.
+    /// Serves a connection instead of a request. The descriptor beside the frame is the client's
+    /// socket, and the worker speaks on this socket.
     Connection,
-    /// As `Fork`, in a process that is put back after each request.
+    /// As `Fork`, but the process is restored after each request and serves again.
     Rewind,
 }
 
@@ -143,14 +145,14 @@ pub mod flag {
     /// lexicals, and `shift` of @ARGV.
     pub const CGI_WORLD: u8 = 4;
     pub const HEAD: u8 = 8;
-    /// The front's own answer would be the output of a CGI program, not the bytes of the file.
+    /// The front's own answer would be the output of a CGI program, not the content of the file.
     pub const PROGRAM: u8 = 16;
-    /// The front's own answer would be the unchanged bytes of the file. Output filters may see
-    /// these bytes.
+    /// The front's own answer would be the unchanged content of the file. Output filters may see
+    /// this content.
     pub const FILE: u8 = 32;
     /// The request is a part of a page with server-side includes.
     pub const WITHIN: u8 = 64;
-    /// The rung is `auto`: the script is rewound only while there is room for its picture.
+    /// The rung is `auto`: the script is rewound only while there is memory for its picture.
     pub const WHERE_ROOM: u8 = 128;
 }
 
@@ -167,7 +169,7 @@ pub mod login {
     pub const NO_USER_FILE: u8 = 5;
 }
 
-/// A request frame at the start of a slot. Pairs and bytes follow.
+/// The header of a request frame, at the start of a slot. The pairs and the texts follow.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Request {
@@ -175,16 +177,17 @@ pub struct Request {
     pub task: u8,
     pub flags: u8,
     pub body_kind: u8,
-    /// Result of the front's own password check: a constant of `login`.
+    /// The result of the front's own password check: a constant of `login`.
     pub login: u8,
     pub request_id: u64,
     pub body_length: u64,
-    /// The number of the client's connection and of its earlier requests; 0: not known.
+    /// The number of the client's connection, or 0 if it is not known. The next field is the number
+    /// of the connection's earlier requests.
     pub connection: u64,
     pub kept: u64,
-    /// [`file_mark`] of the program's file; 0 if the front does not watch the file.
+    /// The [`file_mark`] of the program's file, or 0 if the front does not watch the file.
     pub file_mark: u64,
-    /// Verdicts on the parts of `Require` that need no user: two bits each.
+    /// The verdicts on the parts of `Require` that need no user, with two bits for each.
     pub known: u64,
     pub body: Span,
     pub field_count: u16,
@@ -193,23 +196,26 @@ pub struct Request {
     pub remote_port: u16,
     /// The number of the settings text. Equal numbers mean equal texts.
     pub settings_id: u32,
-    /// The front's own verdict in the access phase: 0, or the status of its refusal.
+    /// The front's own verdict in the access phase: 0 if the request is allowed, otherwise the
+    /// status of the refusal.
     pub access_status: u16,
-    /// The number of the virtual host; 0: the main server.
+    /// The number of the virtual host. 0 is the main server.
     pub server: u16,
-    /// Why the server came here from another path: 200, or the status whose error document this is;
-    /// 0: the client asked for this path.
+    /// Why the server came to this path. 0: the client asked for the path. 200: an internal
+    /// redirect. Any other number: the path is the error document of this status.
     pub redirect_status: u16,
-    /// How many internal redirects and includes led to this request.
+    /// The number of internal redirects and includes that led to this request.
     pub depth: u16,
-    /// Variables come in this order: those of `SetEnv`, those of `PerlSetEnv`, all others.
+    /// The number of variables of `SetEnv`. They come first, then the variables of `PerlSetEnv`,
+    /// then all others.
     pub set_env_count: u16,
     pub perl_set_env_count: u16,
     pub text: [Span; TEXT_COUNT],
 }
 
-/// A mark of a file's state, never 0. An unchanged mark means an unchanged file. `parts`: device,
-/// inode, size, and modification time in seconds and nanoseconds.
+/// Computes the mark of a file's state, which is never 0. An unchanged mark means an unchanged
+/// file. `parts` are the device, the inode, the size, and the modification time in seconds and
+/// nanoseconds.
 pub fn file_mark(parts: [u64; 5]) -> u64 {
     let mark = parts.into_iter().fold(0_u64, |mark, part| {
         let mixed = (mark ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -218,16 +224,16 @@ pub fn file_mark(parts: [u64; 5]) -> u64 {
     mark.max(1)
 }
 
-/// The result of an answer that the front gave for a worker. The response head follows as the front
-/// sent it.
+/// The result of an answer that the front gave for a worker. The head of the response follows as
+/// the front sent it.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub struct OutcomeFrame {
-    /// Bytes of this header and the response head together.
+    /// The length in bytes of this header and the response head together.
     pub length: u32,
-    /// 0: the result is not known.
+    /// The status of the response, or 0 if the result is not known.
     pub status: u32,
-    /// Bytes of the response body.
+    /// The length of the response body in bytes.
     pub bytes: u64,
 }
 
@@ -248,19 +254,19 @@ pub mod record {
     pub const INTERIM: u16 = 5;
     pub const LOG: u16 = 6;
     pub const DONE: u16 = 7;
-    /// The rest of the response comes through a pipe. The descriptor socket carries its reading
-    /// end.
+    /// The rest of the response comes through a pipe. The worker sends the pipe's reading end on
+    /// the descriptor socket.
     pub const TAP: u16 = 8;
-    /// Detail of `TAP`, beside a status: the header block comes through the pipe, too.
+    /// A bit in the detail of `TAP` beside a status: the header block comes through the pipe, too.
     pub const TAP_PARSE: u16 = 0x8000;
-    /// The front answers. The detail is the status (0: the front's own choice), the payload the
-    /// parts of the answer.
+    /// The worker passes the request to the front, which answers. The detail is the status, or 0
+    /// for the front's own choice. The payload holds the parts of the answer.
     pub const PASS: u16 = 9;
-    /// Asks what would answer a target on the server of the detail. The payload is the method, NUL,
-    /// path and query. NUL and a file follow if a handler chose a file.
+    /// Asks what would answer a target. The detail is the number of the server. The payload is the
+    /// method, NUL, path and query. NUL and a file follow if a handler chose a file.
     pub const ASK: u16 = 10;
-    /// The user that a handler found out, sent before the answer. The payload is the authentication
-    /// type (the detail is its length in bytes) and the name.
+    /// The user that a handler has determined, sent before the answer. The payload is the
+    /// authentication type and the name. The detail is the length of the type in bytes.
     pub const USER: u16 = 11;
     /// A report on a script of the rung `rewind`. Tabs separate the fields: the file, the rung, the
     /// pages of the picture, the hot pages, rewinds, looks, replaced processes, and the reason of
@@ -270,15 +276,15 @@ pub mod record {
     /// socket holds the worker's end of a stream socket. The front writes [`FETCH_FOLLOWS`] to it,
     /// then the body. If the front closes it at once, the front's answer is final.
     pub const FETCH: u16 = 13;
-    /// Detail of `FETCH`: the descriptor socket holds a second file, the request's body as the
-    /// input filters have made it.
+    /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
+    /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;
-    /// The first byte on the socket of `FETCH`: the body follows.
+    /// The first byte on the socket of `FETCH`. The body of the front's answer follows.
     pub const FETCH_FOLLOWS: u8 = b'b';
     /// Header lines to send with the answer. Each part of `PASS` is a kind, a u32 length, and the
     /// bytes.
     pub const PASS_LINES: u8 = b'l';
-    /// The file to send instead of the mapped one.
+    /// The file to send instead of the mapped file.
     pub const PASS_FILE: u8 = b'f';
     pub const PASS_TYPE: u8 = b't';
     /// The text of `ErrorDocument` for this request.
@@ -288,21 +294,22 @@ pub mod record {
     /// The worker waits for the result of the answer: an [`OutcomeFrame`](super::OutcomeFrame) in
     /// the answer area.
     pub const PASS_LISTENS: u8 = b'w';
-    /// The fields of the request as handlers have left it, all: name, NUL, value, NUL ...
+    /// All fields of the request as handlers have left them: name, NUL, value, NUL ...
     pub const PASS_FIELDS: u8 = b'h';
-    /// Variables that handlers have set, in the same form.
+    /// The variables that handlers have set, in the same form.
     pub const PASS_VARIABLES: u8 = b'v';
-    /// Names of variables that handlers have removed, each followed by a NUL.
+    /// The names of the variables that handlers have removed, each followed by a NUL.
     pub const PASS_REMOVED: u8 = b'x';
     /// The query that handlers have set.
     pub const PASS_QUERY: u8 = b'q';
-    /// Detail of `END`: the response is incomplete.
+    /// A detail of `END`: the response is incomplete.
     pub const END_BROKEN: u16 = 1;
-    /// Detail of `END`: the front does not wait for other processes that hold the tap.
+    /// A detail of `END`: the front does not wait for other processes that hold the tap.
     pub const END_DETACHED: u16 = 2;
-    /// Detail of `DONE`: the worker asks to be replaced.
+    /// A detail of `DONE`: the worker asks to be replaced.
     pub const DONE_RETIRE: u16 = 1;
-    /// Detail of `DONE`: the worker has not begun the request, and another worker shall serve it.
+    /// A detail of `DONE`: the worker has not begun the request, and another worker shall serve the
+    /// request.
     pub const DONE_AGAIN: u16 = 2;
 }
 
@@ -317,11 +324,12 @@ pub mod control {
     pub const SERVER: u32 = 8;
     /// The configuration tree as the front has read it.
     pub const TREE: u32 = 9;
-    /// Handlers of a phase that start-up code has changed.
+    /// The handlers of a phase that start-up code has changed.
     pub const PUSHED: u32 = 10;
-    /// A question about a script's file; `slot` is its number.
+    /// A question about a script's file. `slot` is the number of the question.
     pub const EXPLAIN: u32 = 11;
-    /// A line of the answer. With a `pid` it is the last message, and has none.
+    /// A line of the answer to `EXPLAIN`. A message with a `pid` is the last message and has no
+    /// line.
     pub const EXPLAINED: u32 = 12;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
@@ -336,7 +344,7 @@ pub mod control {
     pub const DIRECTIVE: u32 = 9;
 }
 
-/// The header of a control message; `length` bytes of text follow.
+/// The header of a control message. A text of `length` bytes follows.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Control {

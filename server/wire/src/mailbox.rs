@@ -1,4 +1,4 @@
-//! The front's end of one worker's mailbox.
+//! Implements the front's end of one worker's mailbox.
 //!
 //! The worker can write every byte of the mailbox. The front therefore keeps its own copy of what
 //! it has submitted and read, and checks every position against this copy. An impossible position
@@ -24,19 +24,19 @@ pub struct Mailbox {
 struct Positions {
     submitted: Cell<u32>,
     taken: Cell<u32>,
-    /// Requests whose end the front has read. The slot of the next unfinished request follows from
-    /// this count.
+    /// The number of requests whose end the front has read. The slot of the next unfinished request
+    /// follows from this count.
     finished: Cell<u32>,
     written: Cell<u64>,
     read: Cell<u64>,
 }
 
-/// How often the worker may change the word during one change by the front. A sound worker changes
-/// the word once per request.
+/// How often the worker may change the word while the front makes one change. A sound worker
+/// changes the word once per request.
 const CHANGES_MEANWHILE: usize = 4 * SLOTS as usize;
 
 impl Mailbox {
-    /// An empty mailbox in a memory file of its own.
+    /// Makes an empty mailbox in a memory file of its own.
     ///
     /// # Errors
     ///
@@ -67,18 +67,18 @@ impl Mailbox {
         unsafe { &*head.cast::<layout::Mailbox>() }
     }
 
-    /// The bytes of the slot for the next submission. The mailbox must hold fewer than `SLOTS`
-    /// requests.
+    /// Returns the bytes of the slot for the next submission. The mailbox must hold fewer than
+    /// `SLOTS` requests.
     pub fn next_slot(&mut self) -> &mut [u8] {
         self.slot(self.known.submitted.get() % SLOTS)
     }
 
-    /// The bytes of the last submission after [`Mailbox::take_back`].
+    /// Returns the bytes of the last submission after [`Mailbox::take_back`].
     pub fn taken_back_slot(&mut self) -> &mut [u8] {
         self.next_slot()
     }
 
-    /// The bytes of the first request that has not ended.
+    /// Returns the bytes of the first request that has not ended.
     pub fn first_slot(&mut self) -> &mut [u8] {
         self.slot(self.known.finished.get() % SLOTS)
     }
@@ -108,7 +108,7 @@ impl Mailbox {
             .map(drop)
     }
 
-    /// Takes the last submission back. False: the worker has taken the request already.
+    /// Takes the last submission back. Returns false if the worker has taken the request already.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Requests that the front has submitted and the worker has not begun.
+    /// Returns the number of requests that the front has submitted and the worker has not begun.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Mailbox {
         Ok(handshake::submitted(word).wrapping_sub(handshake::taken(word)))
     }
 
-    /// Wakes the worker if the worker sleeps. True: the call made a system call.
+    /// Wakes the worker if the worker sleeps. Returns true if this took a system call.
     pub fn wake(&self) -> bool {
         let sleeps = &self.words().worker_sleeps.0;
         if sleeps.load(SeqCst) != 1 || sleeps.swap(0, SeqCst) != 1 {
@@ -172,14 +172,14 @@ impl Mailbox {
         true
     }
 
-    /// Wakes the worker in any case. The worker then notices a closed control socket.
+    /// Wakes the worker in any case, so that the worker notices a closed control socket.
     pub fn wake_always(&self) {
         let sleeps = &self.words().worker_sleeps.0;
         sleeps.store(0, SeqCst);
         futex_wake(sleeps);
     }
 
-    /// Bytes that the worker has written and the front has not read.
+    /// Returns the number of bytes that the worker has written and the front has not read.
     ///
     /// # Errors
     ///
@@ -200,8 +200,9 @@ impl Mailbox {
         Ok(unread)
     }
 
-    /// Reads the next record and appends its payload to `into`; `None` if the ring is empty. A
-    /// worker that waits for the room of the record is woken by [`Mailbox::release`].
+    /// Reads the next record and appends its payload to `into`. Returns `None` if the ring is
+    /// empty. If the worker waits for room in the ring, the caller wakes the worker with
+    /// [`Mailbox::release`].
     ///
     /// # Errors
     ///
@@ -229,12 +230,12 @@ impl Mailbox {
         }
     }
 
-    /// The worker's child on the rung `fork`, as the worker reports it; 0: none.
+    /// Returns the worker's child on the rung `fork`, as the worker reports it, or 0.
     pub fn child(&self) -> u32 {
         self.words().scoreboard.0.child.load(Relaxed)
     }
 
-    /// The answer area. The worker waits, and reads the area after [`Mailbox::answer`].
+    /// Returns the answer area. The worker waits, and reads the area after [`Mailbox::answer`].
     pub fn answer_room(&mut self) -> &mut [u8] {
         let at = self.memory.at(layout::ANSWER_OFFSET, layout::ANSWER_SIZE);
         // SAFETY: the area is inside the mapping. A sound worker does not touch the area before the
@@ -249,7 +250,8 @@ impl Mailbox {
         futex_wake(answered);
     }
 
-    /// The worker's report of itself: state, request, and requests finished.
+    /// Returns the worker's report of itself: its state, its request, and the number of finished
+    /// requests.
     pub fn scoreboard(&self) -> (u32, u64, u64) {
         let board = &self.words().scoreboard.0;
         (
@@ -286,7 +288,7 @@ fn futex_wake(word: &AtomicU32) {
     }
 }
 
-/// Reads the request header at the start of a frame; `None` if the frame is too short.
+/// Reads the request header at the start of a frame. Returns `None` if the frame is too short.
 pub fn read_request(frame: &[u8]) -> Option<Request> {
     let size = std::mem::size_of::<Request>();
     // SAFETY: the frame is long enough, the read needs no alignment, and every bit pattern is a

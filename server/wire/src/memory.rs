@@ -1,4 +1,4 @@
-//! A shared memory file (memfd_create(2)) and its mapping.
+//! Makes a shared memory file (memfd_create(2)) and maps it.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
@@ -35,7 +35,8 @@ impl Memory {
         self.file.as_fd()
     }
 
-    /// The address of byte `offset`, with at least `length` bytes of the mapping behind it.
+    /// Returns the address of byte `offset`. At least `length` bytes of the mapping lie behind this
+    /// address.
     ///
     /// # Panics
     ///

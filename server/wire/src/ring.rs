@@ -10,9 +10,9 @@ pub struct Corrupt;
 pub struct Record {
     pub kind: u16,
     pub detail: u16,
-    /// Bytes of payload.
+    /// The length of the payload in bytes.
     pub length: usize,
-    /// Bytes of the whole record in the ring: header, payload, and padding.
+    /// The length of the whole record in the ring in bytes: header, payload, and padding.
     pub size: u64,
 }
 

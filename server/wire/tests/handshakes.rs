@@ -1,8 +1,9 @@
-//! The mailbox's two handshakes under a model checker. The checker tries every interleaving of a
-//! front and a worker, with the reorderings of the memory model.
+//! Tests the mailbox's two handshakes with a model checker. The checker tries every interleaving of
+//! a front and a worker, with the reorderings of the memory model.
 //!
-//! The checker treats a `SeqCst` access as acquire or release only. Each side therefore has a fence
-//! in place of its pair of `SeqCst` accesses. Without either fence the models fail.
+//! The checker treats a `SeqCst` access as acquire or release only. Each side of a model therefore
+//! has a fence in place of its pair of `SeqCst` accesses. If one of the fences is removed, the
+//! models fail.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p mehari-wire --test handshakes`.
 #![cfg(loom)]
@@ -37,7 +38,7 @@ fn a_request_is_either_taken_or_taken_back() {
 }
 
 /// The front publishes a request and then reads the sleep flag. The worker sets the sleep flag and
-/// then looks for work. At least one side sees the other.
+/// then looks for work. At least one side sees the other side's write.
 #[test]
 fn a_worker_never_sleeps_while_a_request_is_published() {
     loom::model(|| {

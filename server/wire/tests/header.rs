@@ -6,7 +6,7 @@ use mehari_wire::layout::{
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 
-/// C expressions and their values in Rust.
+/// Returns C expressions with their values in Rust.
 fn expectations() -> Vec<(&'static str, usize)> {
     let scoreboard = offset_of!(Mailbox, scoreboard);
     vec![

@@ -1,5 +1,5 @@
-//! A worker that writes arbitrary bytes into its mailbox. The front notices, and reads or runs
-//! nothing twice.
+//! Tests a worker that writes arbitrary bytes into its mailbox. The front notices, and reads or
+//! runs nothing twice.
 
 use mehari_wire::layout::{self, RECORD_LIMIT, RING_OFFSET, RING_SIZE, SLOTS};
 use mehari_wire::{handshake, Corrupt, Mailbox};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
-/// The worker's end: the file of the mailbox.
+/// The worker's end of the mailbox: the file of its memory.
 struct Worker(File);
 
 impl Worker {
@@ -48,7 +48,7 @@ const WORD: usize = offset_of!(layout::Mailbox, word);
 const WRITTEN: usize = offset_of!(layout::Mailbox, ring_written);
 const READ: usize = offset_of!(layout::Mailbox, ring_read);
 
-/// Pseudo-random numbers, equal in each run.
+/// Generates pseudo-random numbers, which are equal in each run.
 struct Numbers(u64);
 
 impl Numbers {

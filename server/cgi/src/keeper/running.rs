@@ -1,7 +1,7 @@
-//! A running program: its stderr, its end, and the end of its process group.
+//! Looks after a running program: logs its stderr, notices its end, and ends its process group.
 //!
-//! The leader of the group stays a zombie until the group needs no more signals, so its number
-//! cannot be used again meanwhile.
+//! The leader of the group stays a zombie until the group needs no more signals. The kernel cannot
+//! give its process number to another process before that.
 
 use super::{Exit, RunningProgram, Shared, Started, Verdict};
 use mehari_net::readiness::register;
@@ -22,13 +22,13 @@ use tokio::time::{sleep, timeout};
 const MERCY: Duration = Duration::from_secs(1);
 /// How long an ended leader waits for the order to stop its group.
 const LINGER: Duration = Duration::from_secs(3);
-/// The most bytes of a program's stderr in the log.
+/// The largest number of bytes of a program's stderr in the log.
 const MOST_STDERR: usize = 256 * 1024;
 
 pub struct Running {
     about: RunningProgram,
     child: Child,
-    /// Readable once the program has ended.
+    /// A descriptor that is readable once the program has ended.
     end: AsyncFd<OwnedFd>,
     tell_exit: Option<oneshot::Sender<Exit>>,
     permit: Option<OwnedSemaphorePermit>,
@@ -116,14 +116,14 @@ impl Running {
             Some(Ok(rest)) => self.let_finish(rest).await,
             Some(Err(_)) => self.stop().await,
         }
-        // The process has ended, so this call reaps it without waiting.
+        // The process has ended, so this call reaps the process without waiting.
         self.reaped = true;
         if let Err(error) = self.child.wait() {
             self.log(LogLevel::Warn, &format!("cannot reap it: {error}"));
         }
     }
 
-    /// Lets the program run on after its response, but no longer than a request may run.
+    /// Lets the program continue after its response, but no longer than a request may take.
     async fn let_finish(&mut self, rest: Verdict) {
         let finished = tokio::select! {
             finished = timeout(self.about.timeout, self.ended()) => finished,
@@ -154,7 +154,7 @@ impl Running {
 
     async fn ended(&self) {
         if self.end.readable().await.is_err() {
-            // Only a runtime that shuts down reports an error.
+            // An error comes only from a runtime that shuts down.
             std::future::pending::<()>().await;
         }
     }
@@ -208,7 +208,7 @@ fn ends(child: &mut Child) -> io::Result<Ends> {
     ))
 }
 
-/// Signals the whole group. It is not an error if the group has ended.
+/// Sends a signal to the whole group. A group that has ended is not an error.
 pub fn signal(leader: u32, signal: Signal) {
     if let Some(leader) = pid(leader) {
         let _ = rustix::process::kill_process_group(leader, signal);
@@ -219,7 +219,8 @@ fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
 }
 
-/// Reads until the last process has closed the pipe, so the log has a daemon's messages too.
+/// Logs stderr until the last process has closed the pipe, so that a daemon's messages are logged
+/// too.
 async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     let mut buffer = vec![0; 4096];
     let (mut left, mut more) = (MOST_STDERR, 0);
@@ -237,8 +238,8 @@ async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
     }
 }
 
-/// Reads and drops further output, so that the program neither blocks nor dies of SIGPIPE. It never
-/// returns.
+/// Reads and drops further output, so that the program neither blocks nor dies of SIGPIPE. The
+/// function never returns.
 async fn discard(rest: Verdict) -> std::convert::Infallible {
     if let Some(mut stdout) = rest {
         let mut buffer = vec![0; 16 * 1024];

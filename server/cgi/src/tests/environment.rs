@@ -1,4 +1,4 @@
-//! A program's environment: variables, arguments, stdin, folder, descriptors.
+//! Tests a program's environment: variables, arguments, stdin, folder, descriptors.
 
 use super::*;
 use std::io::{Seek, SeekFrom, Write};
@@ -75,7 +75,7 @@ async fn an_indexed_query_becomes_arguments() {
     }
 }
 
-/// Prints the length and a checksum of stdin.
+/// A script that prints the length and a checksum of stdin.
 const DIGEST: &str = r#"
     binmode STDIN; my ($n, $sum) = (0, 0);
     while (my $got = read STDIN, my $part, 65536) { $n += $got; $sum = ($sum + unpack "%32C*", $part) % 2**32 }

@@ -1,4 +1,4 @@
-//! Misbehaving programs harm only their own request.
+//! Tests that misbehaving programs harm only their own request.
 
 use super::*;
 
@@ -92,7 +92,8 @@ async fn a_failed_exit_after_a_whole_response_is_only_logged() {
     rig.quiet().await;
 }
 
-/// Starts a grandchild, writes both process numbers and sleeps. Both ignore TERM.
+/// A script that starts a child process, writes both process numbers and sleeps. Both processes
+/// ignore TERM.
 const STUBBORN: &str = r#"
     trap '' TERM
     sleep 600 >/dev/null 2>&1 &
@@ -248,7 +249,7 @@ async fn a_program_that_closes_stdout_answers_and_goes_on() {
         (response.text().as_str(), response.end),
         ("whole\n", Ok(()))
     );
-    // The response did not wait for the gate.
+    // The response is complete, although the program still waits at the gate.
     open(&gate).await;
     appears(&mark).await;
     rig.quiet().await;

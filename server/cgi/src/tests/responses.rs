@@ -1,4 +1,4 @@
-//! The output of a program, and the response made from it.
+//! Tests the response that is made from the output of a program.
 
 use super::*;
 
@@ -70,7 +70,7 @@ async fn the_program_waits_while_its_output_is_not_read() {
             done.display()
         ),
     );
-    // Less time than the pause below, because the client's time is not charged to the program.
+    // This is less time than the pause below. The client's time is not charged to the program.
     let request = Request {
         timeout: Duration::from_millis(3000),
         ..Request::default()
@@ -103,7 +103,7 @@ async fn a_local_location_is_returned_to_the_caller() {
         Ok(ScriptHead::internal_redirect(b"/there?a=1".to_vec(), b""))
     );
     drop(exchange);
-    // The redirect does not cut the program's work short.
+    // The program finishes its work after the redirect.
     appears(&mark).await;
     rig.quiet().await;
 }
@@ -174,7 +174,7 @@ async fn endless_stderr_is_read_but_not_all_logged() {
         .logged("bytes more of this program's messages are not logged")
         .await;
     let last = log.lines().next_back().unwrap_or_default();
-    // 2,988,895 bytes are written, and 262,144 logged.
+    // The program writes 2,988,895 bytes. The log keeps 262,144 of them.
     assert!(last.contains("(2726751 bytes more"), "{last}");
     let size = std::fs::metadata(rig.path("error.log"))
         .expect("a log")
