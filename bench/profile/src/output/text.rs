@@ -125,7 +125,7 @@ fn table(
     let _ = writeln!(
         out,
         "\n{:>7} {:>8} {:>8} {:>8} {:>8}  {what}",
-        "own cpu", "own cpu", "cpu", "own wall", "wall"
+        "own %", "own cpu", "cpu", "own wall", "wall"
     );
     for (name, tally) in all.iter().take(rows) {
         let _ = writeln!(
