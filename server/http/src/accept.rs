@@ -1,9 +1,9 @@
-//! `Accept-Encoding`: how much a client prefers each coding (RFC 9110 section 12.5.3).
+//! Reads `Accept-Encoding`: how much a client prefers each coding (RFC 9110 section 12.5.3).
 
 use mehari_config::Coding;
 
-/// Returns the coding that the client prefers among the `offered` ones. Of equals, the server's
-/// favourite.
+/// Returns the coding that the client prefers among the `offered` codings. Of codings with equal
+/// weights, the server's favourite is returned.
 pub fn best(accepted: &[u8], offered: impl Fn(Coding) -> bool) -> Option<Coding> {
     let mut best = None;
     for coding in Coding::ALL.into_iter().filter(|coding| offered(*coding)) {
@@ -17,8 +17,9 @@ pub fn best(accepted: &[u8], offered: impl Fn(Coding) -> bool) -> Option<Coding>
 }
 
 /// Returns the weight of a coding in thousandths. 0 means "not acceptable". A coding that the field
-/// does not name has the weight of `*`. Without a coding the body is acceptable unless the client
-/// refuses it, and preferred only if the client names it.
+/// does not name has the weight of `*`. The name `identity` stands for a body without a coding.
+/// Such a body is acceptable unless the client refuses it, and preferred only if the client names
+/// it.
 pub fn weight(accepted: &[u8], name: &str) -> u32 {
     let mut any = 0;
     for (coding, weight) in items(accepted) {
@@ -43,8 +44,8 @@ pub fn items(accepted: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
     })
 }
 
-/// Reads `q=0.5` as 500. An invalid quality is 0, so that the plain body is sent. `None`: another
-/// parameter.
+/// Reads `q=0.5` as 500. An invalid quality counts as 0, so that the plain body is sent. Returns
+/// `None` for another parameter.
 fn quality(parameter: &[u8]) -> Option<u32> {
     let equals = memchr::memchr(b'=', parameter)?;
     let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);

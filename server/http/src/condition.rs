@@ -1,4 +1,4 @@
-//! Conditional requests, in the order of RFC 9110 section 13.2.2.
+//! Evaluates conditional requests in the order of RFC 9110 section 13.2.2.
 
 use crate::range::{self, Range};
 use crate::Field;
@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::time::SystemTime;
 
 /// The fields of a request that ask for less than the whole file. Fields of one name count as one
-/// list (RFC 9110 section 5.3): two ranges or two dates are invalid and ignored, as in Apache.
+/// list (RFC 9110 section 5.3). Two ranges or two dates are therefore invalid and ignored, as in
+/// Apache.
 #[derive(Debug, Default)]
 pub struct Conditions<'a> {
     if_match: Option<Cow<'a, [u8]>>,
@@ -17,22 +18,22 @@ pub struct Conditions<'a> {
     range: Option<Cow<'a, [u8]>>,
 }
 
-/// The representation that the conditions are about (RFC 9110 section 3.2).
+/// The representation to which the conditions apply (RFC 9110 section 3.2).
 pub struct Representation<'a> {
     pub etag: &'a [u8],
     pub modified: SystemTime,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
 /// The answer to a request with conditions.
 pub enum Verdict {
-    /// 412
+    /// The answer is 412.
     Failed,
-    /// 304
+    /// The answer is 304.
     Unchanged,
     Whole,
-    /// 206, or 416 without ranges.
+    /// The answer is 206 with these ranges, or 416 if there are none.
     Ranges(Vec<Range>),
 }
 
@@ -64,7 +65,7 @@ impl<'a> Conditions<'a> {
         conditions
     }
 
-    /// Returns 412 or 304, if the conditions demand it for this tag and date.
+    /// Returns 412 or 304 if the conditions demand it for this tag and date.
     pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
         let is_later = |date| modified.is_some_and(|modified| modified > date);
         let date_of = |field: &Option<Cow<[u8]>>| field.as_deref().and_then(date);
@@ -76,7 +77,7 @@ impl<'a> Conditions<'a> {
         self.is_known(etag, modified).then_some(304)
     }
 
-    /// Whether the client has the version with this tag and date.
+    /// Returns whether the client has the version with this tag and date.
     pub fn is_known(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         let since = self.if_modified_since.as_deref().and_then(date);
         match (&self.if_none_match, since, modified) {
@@ -86,7 +87,8 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// Whether there are no such fields, as in most requests. Nothing is then compared.
+    /// Returns whether the request has none of these fields, like most requests. Nothing is then
+    /// compared.
     fn are_none(&self) -> bool {
         let all = [
             &self.if_match,
@@ -122,7 +124,7 @@ impl<'a> Conditions<'a> {
         self.range.is_some()
     }
 
-    /// The requested ranges for this tag, date and size. `None`: the whole file.
+    /// Returns the requested ranges for this tag, date and size, or `None` for the whole file.
     pub fn ranges(
         &self,
         etag: &[u8],
@@ -134,8 +136,8 @@ impl<'a> Conditions<'a> {
         is_wanted.then(|| range::parse(asked, size)).flatten()
     }
 
-    /// Whether If-Range allows a range: it has a strong validator, or the exact date. Otherwise the
-    /// whole file is sent.
+    /// Returns whether If-Range allows a range. The field must have a strong validator or the exact
+    /// date. Otherwise the whole file is sent.
     fn range_is_wanted(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         match self.if_range.as_deref() {
             None => true,
@@ -145,8 +147,8 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Whether a list of entity tags contains this one. `weakly`: ignores `W/`. Without a tag only `*`
-/// matches.
+/// Returns whether a list of entity tags contains this tag. With `weakly` the prefix `W/` is
+/// ignored. If the representation has no tag, only `*` matches.
 fn lists(tags: &[u8], etag: &[u8], weakly: bool) -> bool {
     if tags.trim_ascii() == b"*" {
         return true;
@@ -160,7 +162,7 @@ fn lists(tags: &[u8], etag: &[u8], weakly: bool) -> bool {
     })
 }
 
-/// A tag without its `W/`, and whether it had it.
+/// Returns a tag without its `W/`, and whether the tag had this prefix.
 fn opaque(tag: &[u8]) -> (&[u8], bool) {
     match tag.strip_prefix(b"W/") {
         Some(rest) => (rest, true),
@@ -168,7 +170,7 @@ fn opaque(tag: &[u8]) -> (&[u8], bool) {
     }
 }
 
-/// A date in any of HTTP's three forms (RFC 9110 section 5.6.7).
+/// Reads a date in any of HTTP's three forms (RFC 9110 section 5.6.7).
 pub fn date(text: &[u8]) -> Option<SystemTime> {
     httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()
 }

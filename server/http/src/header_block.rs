@@ -1,34 +1,34 @@
 //! Checks a program's header lines once more before they reach a client.
 //!
 //! The pool and the CGI handler check the lines too. This last check ensures that no program can
-//! insert lines into another response (response splitting).
+//! split its response into two (response splitting).
 
 use crate::token::is_token_byte;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The contents of a block of lines, each `Name: value\r\n`.
+/// What a block of lines contains. Each line has the form `Name: value\r\n`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HeaderBlock {
-    /// Lines about the connection, in order. A program may not set them.
+    /// The lines about the connection, in order. A program may not set these lines.
     pub dropped: SmallVec<[Range<usize>; 2]>,
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
-    /// The values of Last-Modified and ETag.
+    /// The value of Last-Modified. The next field is the value of ETag.
     pub modified: Option<Range<usize>>,
     pub tag: Option<Range<usize>>,
-    /// The values of X-Cache-Purge, which name pages that the response cache forgets.
+    /// The values of X-Cache-Purge. They name pages that the response cache must forget.
     pub purge: Vec<Range<usize>>,
     /// The value of a field that names a file to send. The field stays in the response, because it
-    /// may be meant for a server in front of this one.
+    /// may be meant for another server between this server and the client.
     pub send_file: Option<(Named, Range<usize>)>,
 }
 
 /// How a response names a file to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
-    /// By its path: X-Sendfile, X-LIGHTTPD-send-file.
+    /// By the path of the file: X-Sendfile, X-LIGHTTPD-send-file.
     File,
     /// By a URL path: X-Accel-Redirect.
     Path,
@@ -45,13 +45,14 @@ pub fn push_fields(fields: &mut HeaderMap, block: &[u8]) {
         let name = HeaderName::from_bytes(&line[..colon]);
         let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
         if let (Ok(name), Ok(value), false) = (name, value, is_of_connection(&line[..colon])) {
-            // An error means that there are more fields than any client reads. The rest is dropped.
+            // An error means that there are more fields than any client reads. The remaining fields
+            // are dropped.
             let _ = fields.try_append(name, value);
         }
     }
 }
 
-/// Whether a field is about its connection (RFC 9113 section 8.2.2).
+/// Returns whether a field is about the connection (RFC 9113 section 8.2.2).
 fn is_of_connection(name: &[u8]) -> bool {
     let known: &[&[u8]] = match name.len() {
         2 => &[b"te"],
@@ -64,8 +65,8 @@ fn is_of_connection(name: &[u8]) -> bool {
     known.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Examines a block. `Err`: a control character in a line, a name that is not a token, or a length
-/// that is not a number.
+/// Examines a block of lines. A line is invalid if it has a control character, a name that is not a
+/// token, or a length that is not a number.
 ///
 /// # Errors
 ///
@@ -88,7 +89,7 @@ pub fn validate(block: &[u8]) -> Result<HeaderBlock, &'static str> {
     Ok(lines)
 }
 
-/// Length of the name before the colon.
+/// Returns the length of the name before the colon.
 fn name_length(text: &[u8]) -> Result<usize, &'static str> {
     let end = text.iter().position(|&byte| !is_token_byte(byte));
     match end.map(|end| (end, text[end])) {
@@ -121,8 +122,9 @@ fn is_control(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
-/// Whether one of the eight bytes is a control character, including the tab: only such a byte
-/// borrows from its neighbour without having its top bit set.
+/// Returns whether one of the eight bytes is a control character: below 0x20, which includes the
+/// tab, or 0x7f. Such a byte borrows in the subtraction. Its top bit is then set, although it was
+/// not set before.
 fn holds_control(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -173,8 +175,8 @@ fn send_file(lines: &mut HeaderBlock, text: &[u8], colon: usize, end: usize, nam
     lines.send_file = Some((named, value_of(text, colon, end)));
 }
 
-/// The range of the value without surrounding blanks, in a line that ends at `end`, including CR
-/// and LF.
+/// Returns the range of the value without surrounding blanks. The line ends at `end`, which
+/// includes CR and LF.
 fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
     let value = &text[colon + 1..];
     let end = end - 2 - (value.len() - value.trim_ascii_end().len());
@@ -182,7 +184,7 @@ fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
 }
 
 impl HeaderBlock {
-    /// Whether the response has a validator for conditional requests.
+    /// Returns whether the response has a validator for conditional requests.
     pub fn has_validator(&self) -> bool {
         self.modified.is_some() || self.tag.is_some()
     }
@@ -197,8 +199,9 @@ impl HeaderBlock {
         into.extend_from_slice(&block[start..]);
     }
 
-    /// The block without the dropped lines: a slice if at most one line was dropped, which is
-    /// usual; otherwise a copy in `store`.
+    /// Returns the block without the dropped lines. If at most one line was dropped, which is
+    /// usual, the result consists of slices of the block. Otherwise the result is a copy in
+    /// `store`.
     pub fn kept<'b>(&self, block: &'b [u8], store: &'b mut Vec<u8>) -> [&'b [u8]; 2] {
         match &self.dropped[..] {
             [] => [block, &[]],

@@ -1,11 +1,11 @@
-//! The host of a request: in the Host field, in an absolute target and in `:authority`.
+//! Checks the host of a request: in the Host field, in an absolute target and in `:authority`.
 
 use crate::problem::{bad, Problem};
 use std::net::Ipv6Addr;
 
-/// Checks `host [":" port]` (RFC 9110 section 7.2). The host is an address or a DNS name, in which
-/// some networks use `_`. A name that looks like an address but is not one is refused, as in
-/// Apache.
+/// Checks `host [":" port]` (RFC 9110 section 7.2). The host is an address or a DNS name. A DNS
+/// name may contain `_`, which some networks use. As in Apache, a name that looks like an address
+/// but is not an address is refused.
 ///
 /// # Errors
 ///
@@ -52,17 +52,17 @@ mod class {
     };
 }
 
-/// Returns where the name at the beginning of `host` ends, or `None` if it is not a name. A name
-/// consists of labels with dots between them, or is an IPv4 address. A final dot is allowed. One
-/// pass, because every request has a Host.
+/// Returns where the name at the beginning of `host` ends, or `None` if there is no valid name. A
+/// name consists of labels with dots between them, or is an IPv4 address. A final dot is allowed.
+/// The function reads the name only once, because every request has a Host.
 fn name(host: &[u8]) -> Option<usize> {
     let (mut previous, mut end) = (class::DOT, 0);
-    // Where the last label begins, and the one before it.
+    // The start of the last label, and the start of the label before it.
     let (mut last_label, mut label_before) = (0, 0);
     for &byte in host {
         let class = class::OF[usize::from(byte)];
         if class >= class::HYPHEN {
-            // No label is empty, begins with a hyphen or ends with one.
+            // A label must not be empty, begin with a hyphen or end with a hyphen.
             if previous == class::DOT || class == class::DOT && previous == class::HYPHEN {
                 return None;
             }
@@ -83,8 +83,8 @@ fn name(host: &[u8]) -> Option<usize> {
     is_name.then_some(end)
 }
 
-/// Whether a name may end with the label that begins at `last_label`. A top-level domain begins
-/// with a letter (RFC 1123 section 2.1); an address consists of numbers.
+/// Returns whether a name may end with the label that begins at `last_label`. A top-level domain
+/// begins with a letter (RFC 1123 section 2.1). Only an address ends with a number.
 fn may_end_with(name: &[u8], last_label: usize) -> bool {
     let last = &name[last_label..];
     let begins_with_digit = last.first().is_some_and(u8::is_ascii_digit);
@@ -95,7 +95,7 @@ fn may_end_with(name: &[u8], last_label: usize) -> bool {
     }
 }
 
-/// Whether a name consists of four numbers up to 255, decimal and without zeros in front.
+/// Returns whether a name consists of four decimal numbers up to 255 without leading zeros.
 fn is_ipv4_address(name: &[u8]) -> bool {
     let (mut dots, mut digits, mut number) = (0, 0, 0);
     for &byte in name {
@@ -123,7 +123,7 @@ fn address_in_brackets(host: &[u8]) -> Option<usize> {
     text.parse::<Ipv6Addr>().ok().map(|_| end + 1)
 }
 
-/// Whether this is the number of a port. An empty text counts as one.
+/// Returns whether the text is the number of a port. An empty text is allowed.
 fn is_port(digits: &[u8]) -> bool {
     if digits.len() > 5 {
         return false;
@@ -139,7 +139,7 @@ fn is_port(digits: &[u8]) -> bool {
     digits.is_empty() || (1..=u32::from(u16::MAX)).contains(&number)
 }
 
-/// Splits into host name and port digits. Brackets of an IPv6 address stay.
+/// Splits a host into the name and the digits of the port. Brackets of an IPv6 address stay.
 pub fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
     let after_address = match host.first() {
         Some(b'[') => memchr::memchr(b']', host).unwrap_or(0),

@@ -1,7 +1,8 @@
-//! The syntax of HTTP messages: functions over bytes, without sockets, files or waiting.
+//! Reads and writes the syntax of HTTP messages: functions over bytes, without sockets, files or
+//! waiting.
 //!
-//! The front's codecs and handlers call this crate, as do the readers of script output and back
-//! ends. The callers decide what a message means to the server.
+//! The front's codecs and handlers call this crate. So do the readers of script output and of back
+//! ends' responses. The callers decide what a message means to the server.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -21,5 +22,5 @@ pub mod status;
 pub mod target;
 pub mod token;
 
-/// A field line: name and value as sent.
+/// A field line: the name and the value as sent.
 pub type Field<'a> = (&'a [u8], &'a [u8]);

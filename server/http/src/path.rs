@@ -1,7 +1,7 @@
-//! The path of a request target. It is decoded once and refused if two readers could disagree about
-//! it.
+//! Decodes the path of a request target. The path is decoded once and refused if two readers could
+//! disagree about it.
 //!
-//! This module knows no file system; `route` maps the result.
+//! This module knows no file system. The pipeline's stage `route` maps the result to a file.
 
 use crate::problem::{bad, Problem};
 use mehari_config::EncodedSlashes;
@@ -11,7 +11,7 @@ mod dot_segments;
 
 pub use dot_segments::{remove_dot_segments, resolved};
 
-/// A decoded path: it begins with `/` and has no `.` or `..` segment, no NUL and no control byte.
+/// A decoded path. It begins with `/` and has no `.` or `..` segment, no NUL and no control byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     /// The decoded bytes with repeated slashes, for PSGI applications.
@@ -56,7 +56,7 @@ impl Path {
                 ..Path::decode(raw)?
             }),
             EncodedSlashes::Kept => {
-                // A later reader may decode the slashes. The reader must not find a `..` between
+                // A later reader may decode the slashes, and must then not find a `..` between
                 // them.
                 Path::decode(raw)?;
                 let kept = with_slashes_kept(raw);
@@ -68,7 +68,8 @@ impl Path {
         }
     }
 
-    /// How many of `bytes` become `merged` bytes when slashes are merged.
+    /// Returns how many of the bytes in `bytes` become the first `merged` bytes when slashes are
+    /// merged.
     pub fn sent_length(&self, merged: usize) -> usize {
         let mut count = 0;
         let mut after_slash = false;
@@ -83,13 +84,13 @@ impl Path {
         self.bytes.len()
     }
 
-    /// Whether a segment is private to the site's owner: dot files (except `/.well-known/`),
-    /// backups of editors and patches.
+    /// Returns whether a segment is private to the site's owner: dot files (except
+    /// `/.well-known/`), backups of editors and patches.
     pub fn is_hidden(&self) -> bool {
         self.hides(self.merged.len())
     }
 
-    /// Whether the first `length` bytes of the path have such a segment.
+    /// Returns whether the first `length` bytes of the path have a private segment.
     pub fn hides(&self, length: usize) -> bool {
         let path = &self.merged[..length];
         let mut segments = path.split(|&byte| byte == b'/').skip(1).enumerate();
@@ -118,7 +119,8 @@ fn is_hidden_name(name: &[u8]) -> bool {
         b"~", b".bak", b".swp", b".orig", b".rej", b",v", b".old", b".save", b".sav", b".pm",
         b".psgi",
     ];
-    // A copy of a script with another suffix (`form.pl.txt`, `form.cgi.1`) contains its source.
+    // A copy of a script with another suffix (`form.pl.txt`, `form.cgi.1`) would show the script's
+    // source.
     const INSIDE: [&[u8]; 3] = [b".pl.", b".cgi.", b".pm."];
     let ends = |suffix: &[u8]| {
         name.len() >= suffix.len() && name[name.len() - suffix.len()..].eq_ignore_ascii_case(suffix)

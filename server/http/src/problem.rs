@@ -1,12 +1,10 @@
-//! A request that cannot be answered as requested: its status, the reason, and whether its
-//! connection continues.
+//! Describes a request that cannot be answered as requested: the status, the reason, and whether
+//! the connection continues.
 //!
-//! The readers, the router and the handlers make problems. `page` makes the response, and the
-//! connection makes the log line. The reason is for the error log and never contains text of the
-//! client.
+//! The readers, the router and the handlers make problems. The front makes the response and the log
+//! line from a problem. The reason is for the error log and never contains text of the client.
 
-/// A refusal. `closes`: later bytes on the connection may not be a request, so the connection
-/// closes.
+/// A refusal. With `closes` the connection closes, because later bytes on it may not be a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Problem {
     pub status: u16,
@@ -15,7 +13,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A refusal of bytes that are not acceptable HTTP or exceed a limit. The connection closes.
+    /// Makes a refusal of bytes that are not acceptable HTTP or exceed a limit. The connection
+    /// closes.
     pub const fn malformed(status: u16, reason: &'static str) -> Problem {
         Problem {
             status,
@@ -24,7 +23,7 @@ impl Problem {
         }
     }
 
-    /// A refusal of a well-formed request. The connection continues.
+    /// Makes a refusal of a well-formed request. The connection continues.
     pub const fn refused(status: u16, reason: &'static str) -> Problem {
         Problem {
             status,
@@ -34,7 +33,7 @@ impl Problem {
     }
 }
 
-/// A refusal with the status 400, as for most problems of requests.
+/// Makes a refusal with the status 400, as for most problems of requests.
 pub const fn bad(reason: &'static str) -> Problem {
     Problem::malformed(400, reason)
 }

@@ -1,20 +1,23 @@
-//! Byte ranges (RFC 9110 section 14): parsed, merged, bounded, and laid out as one part or several.
+//! Handles byte ranges (RFC 9110 section 14): parses, merges and bounds them, and lays them out as
+//! one part or several parts.
 //!
-//! Handlers of files and the response cache call this module; they read the bytes themselves.
+//! The handlers of files and the response cache call this module. They read the bytes of the parts
+//! themselves.
 
-/// The most ranges. No player or PDF reader requests more, so the whole file is the better answer
-/// to more.
+/// The largest number of ranges. No player or PDF reader requests more. A request for more ranges
+/// gets the whole file.
 const MOST: usize = 32;
 
-/// `start..=end`, inside the file.
+/// The bytes `start..=end`, which lie inside the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub start: u64,
     pub end: u64,
 }
 
-/// Parses the ranges. `None`: the field is not about byte ranges and is ignored. An empty list
-/// means 416. Overlapping and adjacent ranges are merged.
+/// Parses the ranges. Returns `None` if the field is ignored: it is malformed, has too many ranges,
+/// or is not about byte ranges. An empty list means 416. Overlapping and adjacent ranges are
+/// merged.
 pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
     let (unit, set) = field.split_at_checked(6)?;
     if !unit.eq_ignore_ascii_case(b"bytes=") {
@@ -37,8 +40,8 @@ pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
     asked.then(|| merged(ranges))
 }
 
-/// Parses one range of the list. Outer `None`: a syntax error. Inner `None`: the range lies beyond
-/// the file.
+/// Parses one range of the list. The outer `None` means a syntax error. The inner `None` means that
+/// the range lies beyond the file.
 fn satisfiable(text: &[u8], size: u64) -> Option<Option<Range>> {
     let dash = memchr::memchr(b'-', text)?;
     let (first, last) = (&text[..dash], &text[dash + 1..]);
@@ -72,8 +75,8 @@ fn number(digits: &[u8]) -> Option<u64> {
     Some(text.parse().unwrap_or(u64::MAX))
 }
 
-/// Merges ranges. They keep the order of the request if none overlap; otherwise they are in file
-/// order.
+/// Merges ranges. If none overlap, the ranges keep the order of the request. Otherwise they are in
+/// file order.
 fn merged(ranges: Vec<Range>) -> Vec<Range> {
     let mut sorted = ranges.clone();
     sorted.sort_by_key(|range| range.start);
@@ -93,8 +96,8 @@ fn merged(ranges: Vec<Range>) -> Vec<Range> {
     }
 }
 
-/// A part of a 206's body: text (of a multipart boundary), and the piece of the representation
-/// after it, in bytes.
+/// A part of a 206's body: a text (of a multipart boundary), and the piece of the representation
+/// that follows the text. Positions and lengths are in bytes.
 #[derive(Debug)]
 pub struct RangePart {
     pub text: Vec<u8>,
@@ -103,7 +106,7 @@ pub struct RangePart {
 }
 
 impl RangePart {
-    /// A piece without text before it.
+    /// Makes a piece without a text before it.
     pub fn of(start: u64, length: u64) -> RangePart {
         RangePart {
             text: Vec::new(),
@@ -118,17 +121,18 @@ pub struct RangeSource<'a> {
     pub size: u64,
     pub etag: &'a str,
     pub media_type: Option<&'a str>,
-    /// The header lines for a single part, and for several, which have no common type.
+    /// The header lines for a single part. The next field is for several parts, which have no
+    /// common type.
     pub lines: &'a [u8],
     pub shared: &'a [u8],
 }
 
-/// The line of a 416.
+/// Returns the header line of a 416.
 pub fn unsatisfied(size: u64) -> String {
     format!("Content-Range: bytes */{size}\r\n")
 }
 
-/// The header lines and the parts of a 206.
+/// Returns the header lines and the parts of a 206.
 pub fn parts(whole: &RangeSource<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<RangePart>) {
     match ranges {
         [range] => {

@@ -1,7 +1,7 @@
-//! Status codes: the reason phrase of each as Apache has it, and the codes whose responses have no
+//! Status codes: the reason phrase of each code as in Apache, and the codes whose responses have no
 //! body (RFC 9110 section 15).
 
-/// The reason phrase. Empty for an unregistered code, as RFC 9112 allows.
+/// Returns the reason phrase. It is empty for an unregistered code, as RFC 9112 allows.
 pub fn phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue",
@@ -70,13 +70,13 @@ pub fn phrase(status: u16) -> &'static str {
     }
 }
 
-/// Whether the response ends with its head, whatever its fields say: 1xx, 204 and 304.
+/// Returns whether the response ends with its head, whatever its fields say: 1xx, 204 and 304.
 #[inline]
 pub fn has_no_body(status: u16) -> bool {
     status < 200 || status == 204 || status == 304
 }
 
-/// The text of an error page below its title.
+/// Returns the text below the title of an error page.
 pub fn explanation(status: u16) -> &'static str {
     match status {
         400 => "The server does not understand the request.",

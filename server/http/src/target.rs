@@ -1,10 +1,10 @@
-//! The parts of a request target: authority, path and query (RFC 9110 section 7.1).
+//! Splits a request target into its parts: authority, path and query (RFC 9110 section 7.1).
 
 use crate::host;
 use crate::problem::{bad, Problem};
 use mehari_observe::bytes::all;
 
-/// The part before the `?`.
+/// Returns the part before the `?`.
 #[inline]
 pub fn path_of(target: &[u8]) -> &[u8] {
     match memchr::memchr(b'?', target) {
@@ -13,14 +13,14 @@ pub fn path_of(target: &[u8]) -> &[u8] {
     }
 }
 
-/// The part behind the `?`. Empty without a `?`.
+/// Returns the part behind the `?`, which is empty if there is no `?`.
 #[inline]
 pub fn query_of(target: &[u8]) -> &[u8] {
     target.get(path_of(target).len() + 1..).unwrap_or_default()
 }
 
-/// Splits an absolute target into authority, which replaces Host (RFC 9112 section 3.2.2), and
-/// path.
+/// Splits a target into authority and path. Only an absolute target has an authority, which
+/// replaces Host (RFC 9112 section 3.2.2).
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub fn split<'t>(method: &[u8], target: &'t [u8]) -> Result<(Option<&'t [u8]>, &
     if !all(target, |byte| byte > b' ' && byte != 0x7f && byte != b'#') {
         return Err(bad("the target has a byte that must be encoded"));
     }
-    // CONNECT has another form of target and is refused elsewhere.
+    // The target of CONNECT has another form. CONNECT is refused elsewhere.
     if target.first() == Some(&b'/') || target == b"*" || method == b"CONNECT" {
         return Ok((None, target));
     }

@@ -1,6 +1,6 @@
 //! Tokens: the syntax of methods and field names (RFC 9110 section 5.6.2).
 
-/// Whether `byte` is a `tchar`.
+/// Returns whether `byte` is a `tchar`.
 #[inline]
 pub const fn is_token_byte(byte: u8) -> bool {
     const TOKEN: [bool; 256] = {

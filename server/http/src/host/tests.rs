@@ -1,4 +1,4 @@
-//! Names and addresses, compared with their definition.
+//! Compares the check of names and addresses with their definition.
 
 use super::name;
 use std::net::Ipv4Addr;
@@ -7,7 +7,7 @@ fn is_name(host: &[u8]) -> bool {
     name(host) == Some(host.len())
 }
 
-/// The definition of a name, label by label, for comparison with `name`.
+/// Defines a name label by label, for comparison with `name`.
 fn is_name_by_definition(name: &[u8]) -> bool {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let labels: Vec<&[u8]> = name.split(|byte| *byte == b'.').collect();

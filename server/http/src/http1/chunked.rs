@@ -1,15 +1,16 @@
-//! Strict decoder of the chunked coding (RFC 9112 section 7.1): a state machine that takes bytes as
-//! they arrive.
+//! Decodes the chunked coding strictly (RFC 9112 section 7.1). The decoder is a state machine that
+//! takes bytes as they arrive.
 //!
-//! Sizes are bare hexadecimal digits. Extensions and trailers are read within limits and dropped.
+//! A chunk size may have only hexadecimal digits. Extensions and trailers are read within limits
+//! and dropped.
 
 use crate::problem::{bad, Problem};
 use crate::token::is_token_byte;
 
-/// The most bytes of chunk extensions in a body. Extensions are never used, so a stream of them is
-/// an attack.
+/// The largest number of bytes of chunk extensions in a body. Extensions are never used in
+/// practice, so many of them are an attack.
 const EXTENSION_LIMIT: usize = 1024;
-/// The most digits of a chunk size: 60 bits.
+/// The largest number of digits in a chunk size (60 bits).
 const SIZE_DIGITS: u8 = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,8 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Takes the limits of the trailer section: bytes and lines.
+    /// Makes a decoder with the limits of the trailer section: the number of bytes and the number
+    /// of lines.
     pub fn new(trailer_limit: usize, trailer_line_limit: usize) -> Decoder {
         Decoder {
             state: ChunkedState::Size,
@@ -60,12 +62,12 @@ impl Decoder {
         self.state == ChunkedState::Done
     }
 
-    /// Takes bytes from `input`, appends data to `into`, and stops at the body's end. Returns the
-    /// number of bytes taken.
+    /// Takes bytes from `input` and appends their data to `into`. Stops at the end of the body.
+    /// Returns the number of bytes taken.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] for a malformed size, extension or trailer, or for one beyond its limit.
+    /// A [`Problem`] for a size, extension or trailer that is malformed or exceeds its limit.
     pub fn decode(&mut self, input: &[u8], into: &mut Vec<u8>) -> Result<usize, Problem> {
         let mut at = 0;
         while at < input.len() && self.state != ChunkedState::Done {

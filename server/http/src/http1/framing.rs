@@ -1,8 +1,8 @@
 //! Decides where a request's body ends and whether its connection continues (RFC 9112 sections 6
 //! and 9).
 //!
-//! Refuses everything that two programs could read differently, because the proxy before us or the
-//! back end behind us may be the other program (request smuggling).
+//! Refuses everything that two programs could read differently. The other program may be the proxy
+//! in front of this server or the back end behind it (request smuggling).
 
 use super::head::{Framing, Version};
 use crate::problem::{bad, Problem};
@@ -20,7 +20,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Accepts one decimal number: no sign, no list, no blanks, no repetition.
+    /// Accepts one decimal number without sign, list, blanks or repetition.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Notes {
         Ok(())
     }
 
-    /// Refuses a second Content-Type: some readers take the first and some the last.
+    /// Refuses a second Content-Type, because some readers take the first and some take the last.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Notes {
         }
     }
 
-    /// Refuses a second Authorization, because readers may choose differently.
+    /// Refuses a second Authorization, because some readers take the first and some take the last.
     ///
     /// # Errors
     ///

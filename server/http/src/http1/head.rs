@@ -1,7 +1,9 @@
-//! A request head as spans of the connection's buffer, checked more strictly than a tokenizer does.
+//! Parses a request head into spans of the connection's buffer. The checks are stricter than the
+//! tokenizer's.
 //!
-//! The connection calls [`Head::parse`] after `scan` has found the end. A head holds positions and
-//! copies nothing, so the buffer may move meanwhile and the table is used again.
+//! The connection calls [`Head::parse`] after `scan` has found the end of the head. A head holds
+//! positions and copies nothing. The buffer may therefore move meanwhile, and the next request uses
+//! the table of the head again.
 
 use super::framing;
 use super::scan::Extent;
@@ -22,7 +24,7 @@ impl Span {
         &bytes[self.start as usize..self.end as usize]
     }
 
-    /// The span of `part`, which is a slice of `whole`.
+    /// Returns the span of `part`, which must be a slice of `whole`.
     fn locate(whole: &[u8], part: &[u8]) -> Span {
         let start = part.as_ptr() as usize - whole.as_ptr() as usize;
         Span {
@@ -51,7 +53,8 @@ pub enum Framing {
 #[derive(Debug, Default)]
 pub struct Head {
     pub method: Span,
-    /// Path and query: the target itself, or the part behind the authority of an absolute target.
+    /// The path and query: the target itself, or the part behind the authority of an absolute
+    /// target.
     path: Span,
     pub version: Version,
     pub fields: Vec<(Span, Span)>,
@@ -62,11 +65,11 @@ pub struct Head {
     /// Whether the client wants to keep the connection, by its version and its Connection field.
     pub keep_alive: bool,
     pub expects_continue: bool,
-    /// Length of the head in bytes, which is the position of the body.
+    /// The length of the head in bytes, which is also the position of the body.
     pub length: usize,
 }
 
-/// Heads with up to this many fields are parsed with a table on the stack.
+/// A head with up to this many fields is parsed with a table on the stack.
 const USUAL_FIELDS: usize = 64;
 
 impl Head {
@@ -127,7 +130,7 @@ impl Head {
         Ok(())
     }
 
-    /// Path and query as sent. `*` means the server itself.
+    /// Returns path and query as sent. `*` means the server itself.
     #[inline]
     pub fn target<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         match self.path.of(bytes) {
@@ -145,8 +148,8 @@ impl Head {
         self.fields.clear();
     }
 
-    /// Checks a Host. Usually it is the Host that this connection sent before, which is not checked
-    /// again.
+    /// Checks a Host. Usually this connection has sent the same Host before, which is then not
+    /// checked again.
     fn check_host(&mut self, host: &[u8]) -> Result<(), Problem> {
         // While `accepted_host` is empty, no Host has been accepted.
         if host.is_empty() || self.accepted_host != host {
@@ -208,7 +211,7 @@ fn syntax_problem(error: httparse::Error, block: &[u8]) -> Problem {
     }
 }
 
-/// Whether the first line ends with another `HTTP/digit.digit`.
+/// Returns whether the first line ends with another `HTTP/digit.digit`.
 fn names_other_version(block: &[u8]) -> bool {
     let line = block.split(|&byte| byte == b'\r').next().unwrap_or(block);
     let Some(tail) = line.len().checked_sub(9).map(|at| &line[at..]) else {

@@ -1,8 +1,8 @@
 //! Finds the end of a request head in bytes that arrive piece by piece. Each byte is examined only
 //! once.
 //!
-//! The connection calls it after every read, before the tokenizer. The tokenizer then runs once per
-//! head, and limits and bare LFs are noticed at once.
+//! The connection calls this module after every read, before the tokenizer. The tokenizer then runs
+//! only once per head. A head beyond a limit or with a bare LF is noticed at once.
 
 use crate::problem::{bad, Problem};
 use crate::token::is_token_byte;
@@ -14,12 +14,13 @@ pub struct Scan {
     seen: usize,
     line_start: usize,
     lines: usize,
-    /// Empty lines before the request line (RFC 9112 section 2.2). One is accepted.
+    /// The bytes of empty lines before the request line (RFC 9112 section 2.2). One empty line is
+    /// accepted.
     lead: usize,
 }
 
-/// A complete head: `lead` bytes to skip, then the request line and `fields` field lines, up to
-/// `end`.
+/// A complete head. The first `lead` bytes are skipped. The request line and `fields` field lines
+/// follow, up to `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     pub lead: usize,
@@ -28,7 +29,7 @@ pub struct Extent {
 }
 
 impl Scan {
-    /// Examines the new bytes. `None`: the head is not complete yet.
+    /// Examines the new bytes. Returns `None` if the head is not complete yet.
     ///
     /// # Errors
     ///
@@ -59,7 +60,7 @@ impl Scan {
         Ok(None)
     }
 
-    /// Whether no byte of a request has arrived.
+    /// Returns whether no byte of a request has arrived.
     #[inline]
     pub fn is_untouched(&self) -> bool {
         self.seen == 0
@@ -97,7 +98,7 @@ impl Scan {
         Ok(None)
     }
 
-    /// Checks the unfinished line: its length, and a CR without LF.
+    /// Checks the length of the unfinished line, and refuses a CR without LF in it.
     fn check_unfinished(&self, bytes: &[u8], limits: &ConnectionLimits) -> Result<(), Problem> {
         let tail = &bytes[self.line_start..];
         if let Some(at) = memchr::memchr(b'\r', tail) {

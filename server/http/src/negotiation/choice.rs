@@ -1,21 +1,21 @@
-//! The choice of a variant: by Apache's own order of qualities, or by RFC 2296 where the client
-//! asks for that.
+//! Chooses a variant: by Apache's own order of qualities, or by RFC 2296 if the client asks for
+//! that.
 
 use super::preferences::{AcceptEntry, Negotiate, Preferences};
 use super::quality::{is_identity, Rated, LATIN_1};
 use super::{Variant, PROGRAM};
 use mehari_config::ForcedLanguages;
 
-/// What besides the client's fields decides.
+/// What decides about the choice besides the client's fields.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
     /// Whether the method is GET or HEAD. Only these are negotiated transparently (RFC 2295).
     pub is_get: bool,
     /// Whether the path goes on behind the resource's name.
     pub has_path_info: bool,
-    /// Whether a program is the best variant, as the request has input for it.
+    /// Whether a program is the best variant, because the request has input for a program.
     pub prefers_programs: bool,
-    /// `LanguagePriority` and `ForceLanguagePriority`
+    /// The languages of `LanguagePriority`. The next field is `ForceLanguagePriority`.
     pub priority: &'a [String],
     pub forced: ForcedLanguages,
     /// The variable `prefer-language`.
@@ -23,8 +23,8 @@ pub struct Circumstances<'a> {
     pub codings: Codings,
 }
 
-/// The variants with a content coding that may be chosen: the variables `no-gzip` and
-/// `gzip-only-text/html`.
+/// Which variants with a content coding may be chosen: the variables `no-gzip` and
+/// `gzip-only-text/html` decide.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Codings {
     #[default]
@@ -36,17 +36,17 @@ pub enum Codings {
 /// The result of a negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The place of the best variant. `None`: the client gets the list of variants.
+    /// The index of the best variant. `None` if the client gets the list of variants.
     pub variant: Option<usize>,
     /// Whether the resource is negotiated transparently (RFC 2295).
     pub is_transparent: bool,
     /// Whether the response lists the variants in the field Alternates.
     pub has_alternates: bool,
-    /// Without a variant: 300 for clients that choose themselves, otherwise 406.
+    /// The status if there is no variant: 300 for clients that choose themselves, otherwise 406.
     pub status: u16,
 }
 
-/// The request, as all variants are rated by it.
+/// The part of the request by which all variants are rated.
 pub(super) struct Asked<'a> {
     pub preferences: &'a Preferences,
     pub circumstances: &'a Circumstances<'a>,
@@ -57,7 +57,7 @@ pub(super) struct Asked<'a> {
     pub has_languages: bool,
 }
 
-/// Chooses among the variants, which are sorted by source quality and name, or as in their map.
+/// Chooses among the variants. They are sorted by source quality and name, or as in their type map.
 pub fn choose(
     variants: &[Variant],
     preferences: &Preferences,
@@ -116,7 +116,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The best variant, if any is acceptable.
+    /// Returns the best variant, if any variant is acceptable.
     fn best(&self, variants: &[Variant], may_choose: bool, by_rvsa: bool) -> Option<usize> {
         let mut rated = vec![Rated::default(); variants.len()];
         let preferred = self.circumstances.language;
@@ -130,7 +130,7 @@ impl<'a> Asked<'a> {
         best.filter(|_| may_choose)
     }
 
-    /// The best variant of the language, or of all.
+    /// Returns the best variant of the language, or of all languages.
     fn best_of(
         &self,
         variants: &[Variant],
@@ -207,7 +207,8 @@ impl Candidate<'_> {
         all.iter().all(|quality| *quality != 0.0)
     }
 
-    /// Apache's order: type, language, level of the type, character set, coding, length.
+    /// Compares in Apache's order: type, language, level of the type, character set, coding,
+    /// length.
     fn is_better(self, best: Option<Candidate<'_>>) -> bool {
         if !self.is_acceptable() {
             return false;
@@ -227,7 +228,8 @@ impl Candidate<'_> {
             .unwrap_or(length < other_length)
     }
 
-    /// Levels are compared within a type: the highest that the client names, otherwise the lowest.
+    /// Compares levels within a type. The highest level that the client names is best. If the
+    /// client names none, the lowest level is best.
     fn better_level(self, best: Candidate<'_>) -> Option<bool> {
         let (own, other) = (self.variant, best.variant);
         let are_comparable = if own.is_html() {
@@ -242,14 +244,15 @@ impl Candidate<'_> {
         by_client.or(decides(other.level, own.level))
     }
 
-    /// Of equal character sets, another than ISO-8859-1 is better.
+    /// Compares character sets. Of two equally good ones, one other than ISO-8859-1 is better.
     fn better_charset(self, best: Candidate<'_>) -> Option<bool> {
         let is_other = |variant: &Variant| !matches!(variant.charset.as_str(), "" | LATIN_1);
         let by_client = decides(self.rated.charset, best.rated.charset);
         by_client.or((is_other(self.variant) && !is_other(best.variant)).then_some(true))
     }
 
-    /// The product of the qualities (RFC 2296 section 3.3). Codings decide between equals.
+    /// Compares the products of the qualities (RFC 2296 section 3.3). If the products are equal,
+    /// the codings decide.
     fn is_better_by_rvsa(self, best: Option<Candidate<'_>>) -> bool {
         let product = |candidate: Candidate<'_>| {
             candidate.quality() * candidate.rated.charset * candidate.rated.language
@@ -265,7 +268,7 @@ impl Candidate<'_> {
     }
 }
 
-/// Whether the own value is greater. `None`: they are equal.
+/// Returns whether `own` is greater, or `None` if the values are equal.
 fn decides<T: PartialOrd>(own: T, other: T) -> Option<bool> {
     (own != other).then(|| own > other)
 }

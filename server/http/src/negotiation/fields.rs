@@ -1,10 +1,10 @@
-//! The header fields of a negotiated response, and the list of variants of a 300 or 406.
+//! Writes the header fields of a negotiated response, and the list of variants of a 300 or 406.
 
 use super::{Choice, Variant};
 use mehari_text::{html, percent};
 use std::fmt::Write;
 
-/// The lines of Alternates, Vary, TCN and Content-Location, each with its end.
+/// Returns the lines of Alternates, Vary, TCN and Content-Location, each with its line end.
 pub fn fields(variants: &[Variant], choice: &Choice) -> String {
     let mut lines = String::new();
     let chosen = choice.variant.filter(|_| choice.is_transparent);
@@ -30,7 +30,7 @@ pub fn fields(variants: &[Variant], choice: &Choice) -> String {
     lines
 }
 
-/// The request fields by which the variants differ.
+/// Returns the request fields by which the variants differ.
 fn vary(variants: &[Variant], is_transparent: bool) -> Vec<&'static str> {
     let Some(first) = variants.first() else {
         return Vec::new();
@@ -60,7 +60,7 @@ fn vary(variants: &[Variant], is_transparent: bool) -> Vec<&'static str> {
     named.map(|(_, name)| name).collect()
 }
 
-/// The description of a variant (RFC 2295 section 5.1).
+/// Returns the description of a variant (RFC 2295 section 5.1).
 fn alternate(variant: &Variant) -> String {
     let quality = format!("{:.3}", variant.source_quality);
     let quality = quality.trim_end_matches('0').trim_end_matches('.');
@@ -81,7 +81,7 @@ fn alternate(variant: &Variant) -> String {
     text
 }
 
-/// The list for people, in HTML.
+/// Returns the list of variants in HTML, for people.
 pub fn list(variants: &[Variant]) -> String {
     let mut text = String::from("Available variants:\n<ul>\n");
     for variant in variants {
@@ -110,12 +110,12 @@ pub fn list(variants: &[Variant]) -> String {
     text
 }
 
-/// The name as one segment of a URL path.
+/// Returns the name as one segment of a URL path.
 fn segment(name: &[u8]) -> String {
     shown(&percent::encode_path(name)).replace('/', "%2f")
 }
 
-/// Bytes that a header field can carry.
+/// Returns the text without control characters, which a header field cannot carry.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     text.chars().filter(|c| !c.is_control()).collect()

@@ -1,21 +1,21 @@
-//! The Accept fields of a request, read as tolerantly as Apache reads them.
+//! Reads the Accept fields of a request as tolerantly as Apache does.
 
 use super::{INCLUDES, INCLUDES_3};
 
-/// The most entries of a field that are read.
+/// The largest number of entries that are read of a field.
 const ENTRIES: usize = 200;
 
 /// One entry of a field: `text/html; level=3; q=0.5`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AcceptEntry {
-    /// In lower case.
+    /// The name in lower case.
     pub name: String,
     pub quality: f32,
     pub level: f32,
     pub charset: String,
 }
 
-/// What a client accepts. `None`: the request has no such field.
+/// What a client accepts. A value is `None` if the request has no such field.
 #[derive(Debug, Clone, Default)]
 pub struct Preferences {
     pub(super) types: Option<Vec<AcceptEntry>>,
@@ -54,7 +54,7 @@ impl Preferences {
             let known = names.position(|known| known.as_bytes().eq_ignore_ascii_case(name));
             if let Some(line) = known.map(|at| &mut lines[at]) {
                 match line {
-                    // Several fields of a name are one list.
+                    // Several fields of one name count as one list.
                     Some(line) => line.extend_from_slice(&[b", ", value].concat()),
                     None => *line = Some(value.to_vec()),
                 }
@@ -75,7 +75,7 @@ impl Preferences {
         }
     }
 
-    /// Whether a type has a quality below 1. Otherwise wildcards count little.
+    /// Returns whether a type has a quality below 1. If none has, wildcards count little.
     pub(super) fn has_type_qualities(&self) -> bool {
         let types = self.types.iter().flatten();
         types.into_iter().any(|entry| entry.quality < 1.0)
@@ -114,11 +114,11 @@ fn entries(mut line: &[u8]) -> Vec<AcceptEntry> {
     entries
 }
 
-/// Reads an entry with its parameters. Returns the rest of the line.
+/// Reads an entry with its parameters. Returns the entry and the rest of the line.
 pub(crate) fn entry(line: &[u8]) -> (AcceptEntry, &[u8]) {
     let (name, mut line) = token(line, false);
     let name = lower(name);
-    // HTML has level 2 unless the client says another.
+    // HTML has level 2 unless the client names another level.
     let level = match name.as_str() {
         "text/html" | INCLUDES => 2.0,
         INCLUDES_3 => 3.0,
@@ -161,8 +161,8 @@ impl AcceptEntry {
     }
 }
 
-/// Reads up to the next separator. `with_blanks`: blanks are part of the token. Quoted strings are
-/// skipped. Returns the rest of the line behind blanks.
+/// Reads a token up to the next separator. With `with_blanks` the token may contain blanks. Quoted
+/// strings are skipped. Returns the token and the rest of the line behind blanks.
 pub(crate) fn token(line: &[u8], with_blanks: bool) -> (&[u8], &[u8]) {
     let line = line.trim_ascii_start();
     let mut is_quoted = false;
@@ -186,7 +186,7 @@ fn number(text: &str) -> f32 {
     text[..end.unwrap_or(text.len())].parse().unwrap_or(0.0)
 }
 
-/// A quality of up to three digits. What is none counts as 1.
+/// Reads a quality of up to three digits. Any other text counts as 1.
 fn quality(text: &[u8]) -> f32 {
     let digits = match text {
         [b'0', b'.', digits @ ..] | [b'.', digits @ ..] => digits,

@@ -1,18 +1,18 @@
-//! The qualities of a variant for one request: how well its type, language, character set and
-//! coding fit the Accept fields. The numbers are those of Apache's mod_negotiation.
+//! Computes the qualities of a variant for one request: how well its type, language, character set
+//! and coding fit the Accept fields. The numbers are those of Apache's mod_negotiation.
 
 use super::choice::{Asked, Circumstances};
 use super::preferences::AcceptEntry;
 use super::Variant;
 
-/// The quality of a variant without a language beside variants with one.
+/// The quality of a variant without a language if other variants have a language.
 const NO_LANGUAGE: f32 = 0.0001;
 /// The quality of `en` for a client that wants only `en-us`.
 const WIDER_LANGUAGE: f32 = 0.001;
 /// The quality of a language by `ForceLanguagePriority Fallback`.
 const FALLBACK: f32 = 0.0001;
 
-/// A variant as one request sees it.
+/// The qualities of a variant for one request.
 #[derive(Debug, Clone)]
 pub(super) struct Rated {
     pub type_quality: f32,
@@ -23,7 +23,7 @@ pub(super) struct Rated {
     exactness: u8,
     /// The level of the type that the client accepts.
     pub level: f32,
-    /// The place of the language in `LanguagePriority`.
+    /// The index of the language in `LanguagePriority`.
     pub language_place: Option<usize>,
     /// Whether the fields decide exactly, without wildcards (RFC 2296 section 3.5).
     pub is_definite: bool,
@@ -45,7 +45,7 @@ impl Default for Rated {
 }
 
 impl Rated {
-    /// The quality of the type: the most exact entry counts.
+    /// Rates the type. The most exact entry counts.
     pub(super) fn rate_type(&mut self, variant: &Variant, asked: &Asked<'_>) {
         let mut quality = 0.0;
         let mut is_definite = true;
@@ -54,7 +54,7 @@ impl Rated {
             if !self.matches_type(variant, entry) || before == self.exactness {
                 continue;
             }
-            // Without any quality in the field, wildcards count little.
+            // If the field has no qualities, wildcards count little.
             quality = match self.exactness {
                 1 if asked.weakens_wildcards => 0.01,
                 2 if asked.weakens_wildcards => 0.02,
@@ -89,8 +89,8 @@ impl Rated {
         false
     }
 
-    /// The quality of the languages: of each language the longest matching range counts, and of
-    /// several languages the best.
+    /// Rates the languages. For each language the longest matching range counts. Of several
+    /// languages the best one counts.
     pub(super) fn rate_language(&mut self, variant: &Variant, asked: &Asked<'_>) {
         if variant.languages.is_empty() {
             if !asked.is_exact {
@@ -148,7 +148,7 @@ impl Rated {
         self.language = best.map_or(wider, |best| best.quality);
     }
 
-    /// `ForceLanguagePriority`
+    /// Applies `ForceLanguagePriority`.
     fn force_language(&mut self, variant: &Variant, circumstances: &Circumstances<'_>) {
         let forced = circumstances.forced;
         let prefers = forced.prefer && self.language_place.is_none();
@@ -219,7 +219,7 @@ fn whole(name: &str) -> &str {
     name
 }
 
-/// A coding's name without the prefix of its experimental days: `x-gzip` is `gzip`.
+/// Returns a coding's name without the prefix of an experimental name: `x-gzip` is `gzip`.
 fn bare(name: &str) -> &str {
     name.strip_prefix("x-").unwrap_or(name)
 }

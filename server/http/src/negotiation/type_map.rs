@@ -1,5 +1,5 @@
-//! Type maps: files that describe the variants of a resource, as Apache's mod_negotiation reads
-//! them.
+//! Reads type maps: files that describe the variants of a resource, as Apache's mod_negotiation
+//! reads them.
 //!
 //! A map has one block of header lines for each variant, and blank lines between blocks. A line
 //! that begins with a blank continues the line before it, and a line that begins with `#` is a
@@ -13,7 +13,7 @@ const NO_COLON: Problem = Problem::refused(500, "a type map has a line without `
 const NO_VALUE: Problem = Problem::refused(500, "a type map has a header line without a value");
 const TOO_MANY: Problem = Problem::refused(500, "a type map has too many variants");
 
-/// Reads a map. `own_name`: the map's file name, which variants with a `Body` have.
+/// Reads a map. `own_name` is the map's file name. Variants with a `Body` get this name.
 ///
 /// # Errors
 /// A line is not `Name: value`, or there are more than [`VARIANTS`] variants.
@@ -53,7 +53,7 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Takes a header line. Returns false if the rest of the map is unusable.
+    /// Reads a header line. Returns false if the rest of the map is unusable.
     fn take(&mut self, line: &[u8], rest: &mut &[u8]) -> Result<bool, Problem> {
         let colon = memchr::memchr(b':', line).ok_or(NO_COLON)?;
         let name = line[..colon].to_ascii_lowercase();
@@ -121,7 +121,8 @@ fn next_line<'t>(rest: &mut &'t [u8]) -> Option<&'t [u8]> {
     Some(line)
 }
 
-/// Appends the following lines that begin with a blank. Comments among them are skipped.
+/// Appends the next lines as long as they begin with a blank. Comments among these lines are
+/// skipped.
 fn join_continuations(line: &mut Vec<u8>, rest: &mut &[u8]) {
     loop {
         let mut ahead = *rest;
@@ -141,7 +142,8 @@ fn join_continuations(line: &mut Vec<u8>, rest: &mut &[u8]) {
     }
 }
 
-/// Replaces comments in parentheses by blanks, also in quoted strings, as Apache does.
+/// Replaces comments in parentheses by blanks. Like Apache, the function also does so in quoted
+/// strings.
 fn without_comments(value: &[u8]) -> Vec<u8> {
     let mut is_comment = false;
     let shown = |byte: &u8| {

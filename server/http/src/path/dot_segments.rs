@@ -1,4 +1,4 @@
-//! `.` and `..` segments, in a path as sent and in a path that a rule has made.
+//! Removes `.` and `..` segments, in a path as sent and in a path that a rule has made.
 
 use crate::problem::{bad, Problem};
 use std::borrow::Cow;
@@ -20,8 +20,8 @@ pub fn remove_dot_segments(raw: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
         .ok_or(PROBLEM)
 }
 
-/// Removes `.` and `..` from an absolute path that a rule or a page has made. `None`: the path is
-/// above its root.
+/// Removes `.` and `..` from an absolute path that a rule or a page has made. Returns `None` if the
+/// path leads above its root.
 pub fn resolved(path: &[u8]) -> Option<Vec<u8>> {
     resolve_segments(path, Step::of)
 }
@@ -59,8 +59,8 @@ impl Step {
     }
 }
 
-/// Returns the absolute path after all steps. `..` leaves the previous folder, however many slashes
-/// stand between them, as on the disk.
+/// Returns the absolute path after all steps. As on the disk, `..` leaves the previous folder even
+/// if several slashes stand before it.
 fn resolve_segments(path: &[u8], step: impl Fn(&[u8]) -> Step) -> Option<Vec<u8>> {
     let mut kept: Vec<&[u8]> = Vec::new();
     let mut segments = path.strip_prefix(b"/")?.split(|&byte| byte == b'/');

@@ -1,4 +1,4 @@
-//! Which paths are decoded, refused and hidden.
+//! Tests which paths are decoded, refused and hidden.
 
 use super::*;
 

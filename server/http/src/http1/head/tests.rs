@@ -1,4 +1,4 @@
-//! A Host that a connection repeats.
+//! Tests the check of a Host that a connection repeats.
 
 use super::{Extent, Head};
 
