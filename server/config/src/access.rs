@@ -1,8 +1,8 @@
 //! Access rules: `Require` and its containers, and the older `Order`, `Allow`, `Deny`.
 //!
 //! A requirement reads facts of the request through a [`Visitor`]. Host names are not looked up
-//! here. A verdict that depends on an unknown name says so, and the caller evaluates the
-//! requirement again when the name is known.
+//! here. A verdict that needs an unknown name is [`Verdict::NeedsName`]. The caller looks the name
+//! up and evaluates the requirement again.
 
 mod allow_deny;
 mod authentication;
@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use crate::text::VariableSource;
 use crate::{Expression, Network};
 
-/// Methods of `<Limit>` (true) or `<LimitExcept>` (false).
+/// The methods of a `<Limit>` (true) or `<LimitExcept>` (false) section.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Methods {
     pub names: Vec<String>,
@@ -37,7 +37,7 @@ impl Methods {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requirement {
-    /// `all granted` or `all denied`.
+    /// `all granted` (true) or `all denied` (false).
     All(bool),
     Addresses(Vec<Network>),
     Named(NameTest),
@@ -49,17 +49,17 @@ pub enum Requirement {
     ValidUser,
     Group(Vec<String>),
     Expression(Expression),
-    /// A name of `PerlAddAuthzProvider`: a Perl handler decides.
+    /// A provider of `PerlAddAuthzProvider`: a Perl handler decides.
     Perl(Authorizer),
     Not(Box<Requirement>),
     Any(Vec<Requirement>),
     Every(Vec<Requirement>),
     None(Vec<Requirement>),
-    /// A requirement for these methods only.
+    /// A requirement that applies only to these methods.
     Limited(Methods, Box<Requirement>),
 }
 
-/// A handler that decides, and the words behind its name.
+/// A Perl handler that decides about access, and the words of `Require` behind the provider's name.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Authorizer {
     pub handler: String,
@@ -73,11 +73,11 @@ pub enum Verdict {
     Denied,
     /// The result depends on the user.
     NeedsUser,
-    /// The result depends on a name that is not known yet.
+    /// The result depends on the client's host name, which is not known yet.
     NeedsName,
     /// The requirement cannot grant and does not deny.
     Neutral,
-    /// The requirement does not concern this method.
+    /// The requirement does not apply to the request's method.
     Silent,
 }
 
@@ -105,7 +105,8 @@ pub struct Visitor<'a> {
     pub has_variable: &'a dyn Fn(&str) -> bool,
     pub user: Option<&'a [u8]>,
     pub is_member: &'a dyn Fn(&[u8], &str) -> bool,
-    /// Whether the client has the name. `None`: the name is not known yet, or the resolver fails.
+    /// Tells whether the client has the name. `None`: the name is not known yet, or the resolver
+    /// failed.
     pub is_named: &'a dyn Fn(&NameTest) -> Option<bool>,
 }
 
@@ -167,7 +168,7 @@ impl Requirement {
         }
     }
 
-    /// The result, if it is the same for every request.
+    /// Returns the result if every request has the same result.
     pub fn constant(&self) -> Option<bool> {
         match self {
             Requirement::All(granted) => Some(*granted),
@@ -187,7 +188,7 @@ impl Requirement {
         }
     }
 
-    /// Whether any part depends on the user.
+    /// Tells whether the result of the requirement may depend on the user.
     pub fn asks_user(&self) -> bool {
         match self {
             Requirement::User(_)

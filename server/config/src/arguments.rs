@@ -11,7 +11,7 @@ mod shape;
 
 pub use shape::Shape;
 
-/// The words behind a directive's name. [`Shape::check`] has counted them.
+/// The words behind a directive's name. [`Shape::check`] has checked the number of the words.
 pub(crate) struct Arguments<'a> {
     /// The directive's name in the table.
     pub name: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// The word at `index`. The fault names what is expected instead.
+    /// Returns the word at `index`. If the word is missing, the fault names the expected arguments.
     pub fn word(&self, index: usize) -> Result<&Word, Fault> {
         self.words.get(index).ok_or_else(|| {
             let usage = self.shape.usage();
@@ -37,7 +37,7 @@ impl Arguments<'_> {
         Ok(&self.word(index)?.text)
     }
 
-    /// A word that must not be empty.
+    /// Returns the word at `index`, which must not be empty.
     pub fn filled(&self, index: usize) -> Result<&str, Fault> {
         let word = self.word(index)?;
         if word.text.is_empty() {
@@ -47,12 +47,12 @@ impl Arguments<'_> {
         }
     }
 
-    /// The words from `index` on as written, with their quotes.
+    /// Returns the words from `index` on as written, with their quotes.
     pub fn written(&self, index: usize) -> String {
         written(self.words.get(index..).unwrap_or_default())
     }
 
-    /// A fault at the word `index`.
+    /// Returns a fault with the position of the word at `index`.
     pub fn fault(&self, index: usize, message: impl Into<String>) -> Fault {
         let at = self.words.get(index).map_or(self.end, |word| word.at);
         Fault::new(at, message)
@@ -90,7 +90,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// A number that fits into 32 bits, as the row's limits ensure.
+    /// Returns a number that fits into 32 bits, as the row's limits ensure.
     pub fn number_u32(&self) -> Result<u32, Fault> {
         Ok(u32::try_from(self.number()?).unwrap_or(u32::MAX))
     }
@@ -129,14 +129,15 @@ impl Arguments<'_> {
         })
     }
 
-    /// A file or folder, relative to `root` unless it is absolute.
+    /// Returns the path of a file or folder. A path that is not absolute is relative to `root`.
     pub fn path(&self, index: usize, root: &Path) -> Result<PathBuf, Fault> {
         Ok(plain(&root.join(self.filled(index)?)))
     }
 }
 
-/// The path without `.` and `..` segments, as Apache reads the paths of its configuration. A final
-/// slash stays. Sections compare folders by their segments, so each folder must have one name.
+/// Returns the path without `.` and `..` segments, as Apache reads the paths of its configuration.
+/// A final slash stays. Sections compare folders by their segments, so each folder must have one
+/// name.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -156,7 +157,7 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The words as written, with their quotes.
+/// Returns the words as written, with their quotes.
 pub(crate) fn written(words: &[Word]) -> String {
     // One quoted word is a whole expression.
     if let [word] = words {
@@ -169,7 +170,7 @@ pub(crate) fn written(words: &[Word]) -> String {
     written.collect::<Vec<_>>().join(" ")
 }
 
-/// `20`, `20s`, `500ms`, `2min` (or `2mi`, Apache's spelling), `1h`.
+/// Parses a time: `20`, `20s`, `500ms`, `2min` (or `2mi`, Apache's spelling), `1h`.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = text[..digits].parse().ok()?;

@@ -1,22 +1,25 @@
-//! The response cache's rules for one location, with mod_cache's directives, and its stores.
+//! The rules of the response cache for one location, and the stores of the cache. The directives
+//! are mod_cache's.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CacheRules {
-    /// URL paths, and whether their responses are cached. A path that is not cached outweighs one
-    /// that is.
+    /// URL paths, and whether their responses are cached. If a request is below a cached and an
+    /// uncached path, its response is not cached.
     pub places: Vec<(String, bool)>,
-    /// The lifetime of a response that has only a validator.
+    /// The lifetime of a response that has a validator but no lifetime of its own, if its age is
+    /// not known.
     pub default_expire: Duration,
     pub max_expire: Duration,
     pub min_expire: Duration,
-    /// The fraction of the age, for responses with a Last-Modified.
+    /// `CacheLastModifiedFactor`: the fraction of a response's age (since its Last-Modified) for
+    /// which the response is fresh.
     pub modified_factor: f64,
     /// Whether a client's Cache-Control is ignored.
     pub ignore_cache_control: bool,
-    /// Whether responses without a validator are kept.
+    /// Whether responses with neither a Last-Modified nor an ETag are kept.
     pub ignore_no_last_mod: bool,
     pub ignore_query: bool,
     pub store_private: bool,
@@ -24,14 +27,16 @@ pub struct CacheRules {
     pub store_expired: bool,
     /// Fields that are not stored, in lower case.
     pub ignore_headers: Vec<String>,
-    /// Whether responses have an `X-Cache` field.
+    /// `CacheHeader`: whether responses have an `X-Cache` field.
     pub tell: bool,
-    /// One request asks the program, and the others wait for at most this time. `None`: each asks.
+    /// `CacheLock`: one request runs the handler, and other requests for the same response wait at
+    /// most this long. `None`: each request runs the handler.
     pub lock: Option<Duration>,
     pub stale_on_error: bool,
-    /// How long a stale response may be used while a new one is made, if the response does not say.
+    /// How long a stale response may be sent while a new response is made, unless the response
+    /// itself has `stale-while-revalidate`.
     pub stale_while_revalidate: Duration,
-    /// The longest body in bytes.
+    /// The longest body that is stored, in bytes.
     pub max_size: u64,
     pub min_size: u64,
 }
@@ -80,7 +85,7 @@ impl CacheRules {
 
     pub(crate) fn change(&mut self, change: &CacheChange) {
         match change.clone() {
-            // An inner section's setting for everything replaces outer ones.
+            // A setting of an inner section for all paths replaces the settings of outer sections.
             CacheChange::Place(place, cached) => {
                 self.places.retain(|(known, _)| *known != place);
                 self.places.push((place, cached));

@@ -15,26 +15,26 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum Change {
     SetHandler(HandlerName),
-    /// Suffix without the dot.
+    /// The suffix without the dot, and the handler.
     AddHandler(String, HandlerName),
-    /// `PerlAccessHandler` and its like: handlers as written.
+    /// `PerlAccessHandler` and the directives of the other phases: handlers as written.
     PerlHandler(Phase, Vec<String>),
     /// `PerlOptions` of a location, bits of [`crate::perl_option`].
     PerlOptions {
         on: u8,
         off: u8,
     },
-    /// `PerlOptions -Authen` of a server, or its opposite.
+    /// `PerlOptions -Authen` and the like: a phase in which the server runs no Perl.
     PerlWithout(Phase),
     PerlWith(Phase),
     PsgiApp(PathBuf),
-    /// Suffix without the dot, and the media type.
+    /// The suffix without the dot, and the media type.
     AddType(String, String),
     TypesConfig(Arc<crate::MediaTypes>),
-    /// Replaces the outer list. A second line in the same section adds to the first. Empty:
-    /// disabled.
+    /// Replaces the list of outer sections. A second line in the same section adds to the list of
+    /// the first line. Empty: no index file is used.
     DirectoryIndex(Vec<String>),
-    /// `Options`, as bits of [`crate::option`]. `clear` removes the outer options.
+    /// `Options`, as bits of [`crate::option`]. `clear` removes the options of outer sections.
     Options {
         clear: bool,
         on: u8,
@@ -47,7 +47,7 @@ pub enum Change {
     RemoveEncoding(String),
     AddCharset(String, String),
     RemoveCharset(String),
-    /// Suffix without the dot, and the language tag in lower case.
+    /// The suffix without the dot, and the language tag in lower case.
     AddLanguage(String, String),
     RemoveLanguage(String),
     DefaultLanguage(String),
@@ -63,7 +63,7 @@ pub enum Change {
     /// `None` is Default.
     AcceptPathInfo(Option<bool>),
     PassAuthorization(bool),
-    /// Media type or handler name, and the URL path of the program.
+    /// The media type or handler name, and the URL path of the program.
     Action(String, String),
     ParseHeaders(bool),
     SetEnv(String, String),
@@ -89,10 +89,10 @@ pub enum Change {
     ExpiresActive(bool),
     ExpiresDefault(Expiry),
     ExpiresByType(String, Expiry),
-    /// `AddOutputFilterByType` and its like.
+    /// A directive about compression, such as `AddOutputFilterByType`.
     Compression(crate::CompressionChange),
     Includes(crate::IncludesChange),
-    /// `CacheEnable` and its like.
+    /// A directive about the response cache, such as `CacheEnable`.
     Cache(crate::CacheChange),
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
@@ -113,7 +113,7 @@ pub enum Change {
     ErrorOverride(Option<Vec<u16>>),
     ProxyTimeout(Duration),
     TunnelTimeout(Duration),
-    /// A back end's URL, and the local path in its place.
+    /// `ProxyPassReverse`: a back end's URL, and the local path that replaces the URL.
     ProxyReverse(String, String),
     CookieDomain(String, String),
     CookiePath(String, String),
@@ -123,7 +123,7 @@ pub enum Change {
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
     TraceParents(bool),
-    /// `LuaAttractRawURL` and its like: the scripts, which replace an outer section's.
+    /// `LuaAttractRawURL` and the like. The scripts replace those of an outer section.
     Lua(crate::LuaHook, crate::LuaScripts),
     LuaInstructions(u64),
     LuaMemory(u64),
@@ -132,11 +132,11 @@ pub enum Change {
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.
     TlsVariables(bool),
     TlsCertificates(bool),
-    /// The whole header line. `None`: not sent.
+    /// The whole field line Strict-Transport-Security. `None`: the field is not sent.
     StrictTransport(Option<String>),
 }
 
-/// `<If>`: changes for requests that meet its condition.
+/// The changes of an `<If>` section, for requests that meet the condition.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Conditional {
     pub condition: Expression,

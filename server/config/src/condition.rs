@@ -4,10 +4,10 @@ use crate::definitions::Definitions;
 use crate::line::Word;
 use crate::problem::Fault;
 
-/// The version of httpd for `<IfVersion>`.
+/// The version of Apache httpd with which `<IfVersion>` compares.
 pub(crate) const VERSION: [u32; 3] = [2, 4, 66];
 
-/// Whether the condition is true. `name` is the section's name in lower case.
+/// Tells whether the condition is true. `name` is the section's name in lower case.
 pub(crate) fn holds(
     name: &str,
     opening: &Word,
@@ -61,7 +61,7 @@ fn compare(operator: &str, version: &str) -> Option<bool> {
         *wanted.get_mut(given)? = part.parse().ok()?;
         given += 1;
     }
-    // `2.4` matches any 2.4: only the written parts are compared.
+    // Only the written parts are compared, so `2.4` matches every version 2.4.x.
     let ordering = VERSION[..given].cmp(&wanted[..given]);
     Some(match operator {
         "=" | "==" => ordering.is_eq(),

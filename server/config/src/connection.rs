@@ -1,18 +1,20 @@
-//! The limits of a connection: lengths, times and numbers.
+//! The limits of a client connection: lengths, times and numbers.
 
 use std::time::Duration;
 
-/// The minimum rate of a client. So many received bytes add one second to the time limit.
+/// The minimum rate at which a client must send. Whenever `bytes` bytes were received, the time
+/// limit grows by one second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MinimumRate {
     /// Bytes per second. 0: received bytes add no time.
     pub bytes: u64,
-    /// The longest time in all. `None`: no limit while the client keeps the rate.
+    /// The upper bound of the time limit. `None`: there is no bound while the client keeps the
+    /// rate.
     pub longest: Option<Duration>,
 }
 
 impl MinimumRate {
-    /// The time allowed in all, from `first` and the number of received bytes.
+    /// Returns the whole time limit: `first` and the time that `received` bytes add to `first`.
     pub fn allowance(&self, first: Duration, received: u64) -> Duration {
         let bought = received.saturating_mul(1000).checked_div(self.bytes);
         let bought = Duration::from_millis(bought.unwrap_or(0));
@@ -53,7 +55,7 @@ pub struct ConnectionLimits {
     pub proxy_protocol: bool,
     /// `MaxConnectionsPerClient`; 0 is no limit.
     pub connections_per_client: u32,
-    /// `ClientPrefixIPv6`: the leading bits of an IPv6 address that identify a client.
+    /// `ClientPrefixIPv6`: the number of leading bits of an IPv6 address that identify a client.
     pub client_prefix: u8,
     /// `ListenBacklog`.
     pub backlog: u32,

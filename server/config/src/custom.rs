@@ -1,8 +1,9 @@
 //! Directives that the site's Perl modules define (`PerlLoadModule`, `Apache2::Module::add`).
 //!
-//! A [`CustomDirective`] is a definition, and a [`CustomUse`] is a line of the configuration. The
-//! Perl callbacks run while the configuration is read, again in each zygote, and for a .htaccess in
-//! the worker. Perl's side is Mehari::Directives.
+//! A [`CustomDirective`] is the definition of a directive. A [`CustomUse`] is a line with such a
+//! directive. The Perl callback of a line runs while the configuration is read, and again in each
+//! zygote. For a line of a .htaccess file, the callback runs in the worker. The Perl module
+//! Mehari::Directives calls the callbacks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,8 +11,8 @@ use crate::line::Word;
 use crate::problem::{At, Fault};
 use crate::{overrides, Overrides};
 
-/// The source of container numbers. Each section, .htaccess file and server gets a number, and its
-/// lines change one object of a module.
+/// The source of container numbers. Each section, .htaccess file and server gets a number. The
+/// lines with the same number change the same object of a module.
 static NEXT_CONTAINER: AtomicU64 = AtomicU64::new(1);
 
 pub(crate) fn next_container() -> u64 {
@@ -32,13 +33,14 @@ pub struct CustomDirective {
     pub module: String,
 }
 
-/// Apache's `args_how`.
+/// Apache's `args_how`: the arguments that a directive takes.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub enum Takes {
     /// The whole text behind the name, as written in the file.
     Raw,
     Flag,
-    /// So many words, limits included. `odd`: any of these numbers except two (TAKE13).
+    /// A number of words within these limits, both included. `odd`: two words are not allowed
+    /// (TAKE13).
     Words {
         least: usize,
         most: usize,
@@ -51,7 +53,7 @@ pub enum Takes {
     EachSecond,
 }
 
-/// Bits of `req_override`.
+/// The bits of Apache's `req_override`: the places where a directive may stand.
 const OR_LIMIT: u32 = 1;
 const OR_OPTIONS: u32 = 2;
 const OR_FILE_INFO: u32 = 4;
@@ -61,7 +63,7 @@ const OR_ALL: u32 = 31;
 const IN_SECTIONS: u32 = 64;
 const IN_SERVER: u32 = 128;
 
-/// The place of a line.
+/// The place in which a line stands.
 #[derive(Clone, Copy)]
 pub(crate) enum Standing<'a> {
     Server,
@@ -92,7 +94,7 @@ impl Standing<'_> {
 /// One line (or section) of the configuration that uses a custom directive.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CustomUse {
-    /// The number of the container. Its lines change one object.
+    /// The number of the line's section, .htaccess file or server (see `NEXT_CONTAINER`).
     pub container: u64,
     /// The number of the host.
     pub server: u32,
@@ -112,8 +114,8 @@ pub struct CustomUse {
 }
 
 impl CustomUse {
-    /// The text for Perl: one field per line, `a` before an argument and `l` before a line of a
-    /// section.
+    /// Encodes the use for Perl, with one field per line. `a` precedes an argument, and `l`
+    /// precedes a line of a section.
     pub fn text(&self) -> String {
         let plain = |text: &str| text.replace(['\n', '\0'], " ");
         let mut text = format!(
@@ -137,8 +139,8 @@ impl CustomUse {
 }
 
 impl CustomDirective {
-    /// Reads a definition from the configuring perl: name, args_how by number, req_override,
-    /// module, expected arguments.
+    /// Parses a definition as the perl that reads the configuration sends it: name, args_how as a
+    /// number, req_override, module, expected arguments.
     pub fn from_text(text: &str) -> Option<CustomDirective> {
         let mut fields = text.splitn(5, '\n');
         let name = fields.next()?;
@@ -161,7 +163,7 @@ impl CustomDirective {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Checks that the directive may stand there.
+    /// Checks that the directive may stand in this place.
     pub(crate) fn check_place(&self, name: &Word, standing: Standing) -> Result<(), Fault> {
         if self.places & standing.bits() != 0 {
             return Ok(());
@@ -179,7 +181,7 @@ impl CustomDirective {
         Err(Fault::new(name.at, message))
     }
 
-    /// The arguments of a line. `raw` is the text behind the name.
+    /// Returns the arguments of a line. `raw` is the text behind the directive's name.
     pub(crate) fn arguments(
         &self,
         raw: &str,
@@ -229,7 +231,7 @@ impl CustomDirective {
 }
 
 impl Takes {
-    /// Apache2::Const's numbers.
+    /// Returns the kind with this number in Apache2::Const.
     fn from_number(number: u32) -> Option<Takes> {
         let words = |least, most| Takes::Words {
             least,

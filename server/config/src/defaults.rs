@@ -1,4 +1,4 @@
-//! The default configuration: the table's default column, applied to an empty site.
+//! Makes the default configuration: applies the defaults of the directive table to an empty site.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::team::TeamDraft;
 use crate::*;
 
 impl Site {
-    /// The documented defaults. Each comes from its row in [`DIRECTIVES`]. `listen` is empty,
-    /// because the command line gives the address.
+    /// Returns a site with the documented defaults. Each default comes from a row of
+    /// [`DIRECTIVES`]. `listen` is empty, because the command line gives the address.
     pub fn defaults() -> Site {
         let mut site = empty();
         let mut host = Host::virtual_host(Vec::new(), Settings::default());
@@ -47,7 +47,7 @@ impl Site {
     }
 }
 
-/// Applies a row to arguments from the table itself.
+/// Applies a directive with arguments from the table itself.
 pub(crate) fn apply_text(
     row: &'static Directive,
     text: &str,
@@ -65,7 +65,7 @@ pub(crate) fn apply_text(
     (row.apply)(target, &arguments)
 }
 
-/// An empty site. The rows fill in all defaults.
+/// Returns a site without the defaults of the table.
 fn empty() -> Site {
     Site {
         listen: Vec::new(),

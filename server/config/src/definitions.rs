@@ -1,6 +1,5 @@
-//! The definitions of a configuration's lines for the lines below them: names of `Define`,
-//! modules, handler names, directives of Perl modules. A .htaccess file goes on from the
-//! definitions of its site.
+//! The definitions that a line makes for later lines: names of `Define`, modules, handler names,
+//! directives of Perl modules. A .htaccess file starts with the definitions of its site.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,8 +8,8 @@ use crate::CustomDirective;
 
 mod expand;
 
-/// The modules whose work Mehari does itself. `<IfModule>` finds them by file name and by
-/// identifier.
+/// The Apache modules whose work Mehari does itself, by file name and by identifier. `<IfModule>`
+/// accepts either.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_perl.c", "perl_module"),
     ("core.c", "core_module"),
@@ -73,7 +72,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
 
-/// The modules that Apache has without `LoadModule` as Debian builds it, and Perl's module.
+/// The modules that Debian's Apache contains without `LoadModule`, and mod_perl.
 const BUILT_IN: &[&str] = &[
     "core_module",
     "so_module",
@@ -85,14 +84,14 @@ const BUILT_IN: &[&str] = &[
     "perl_module",
 ];
 
-/// The files of the modules whose work Mehari does itself.
+/// Returns the files of the modules whose work Mehari does itself.
 pub fn replaced_modules() -> impl Iterator<Item = &'static str> {
     STOOD_IN_FOR.iter().map(|(file, _)| *file)
 }
 
-/// Modules that a site can do without: they add convenience and never decide about access.
-/// `<IfModule>` does not find them, loaded or not. Any other loaded module is found, so its
-/// unsupported directives are reported as problems and not skipped.
+/// The modules that a site does not need: they add convenience and never decide about access. For
+/// `<IfModule>` they are always absent. Any other loaded module is present, so an unsupported
+/// directive inside its `<IfModule>` is reported and not skipped.
 const DONE_WITHOUT: &[&str] = &["mime_magic_module"];
 
 /// The effect of a `LoadModule` line.
@@ -108,12 +107,13 @@ pub(crate) enum Loading {
 /// The modules that `LoadModule` lines named.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadedModules {
-    /// Whether there was a `LoadModule` line. From then on `<IfModule>` answers as in Apache.
+    /// Whether there was a `LoadModule` line. After such a line `<IfModule>` tests the loaded
+    /// modules, as in Apache.
     any: bool,
     loaded: BTreeSet<String>,
 }
 
-/// The definitions so far.
+/// The definitions of the lines read so far.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     /// The names of `-D NAME` and `Define NAME`, with the values of `${NAME}`.
@@ -121,12 +121,12 @@ pub struct Definitions {
     pub(crate) modules: LoadedModules,
     /// The handler names for which `Action` lines name programs, in lower case.
     pub(crate) actions: BTreeSet<String>,
-    /// Directives of Perl modules.
+    /// The directives that Perl modules have defined.
     pub(crate) custom: Vec<Arc<CustomDirective>>,
 }
 
 impl Definitions {
-    /// Makes `<IfModule>` find the module, unless a site can do without it.
+    /// Makes the module present for `<IfModule>`, unless the module is in `DONE_WITHOUT`.
     pub(crate) fn load_module(&mut self, identifier: &str) -> Loading {
         self.modules.any = true;
         if DONE_WITHOUT.contains(&identifier) {
@@ -140,12 +140,13 @@ impl Definitions {
         }
     }
 
-    /// Whether a module is present, by file name (`mod_perl.c`) or identifier (`perl_module`).
+    /// Tells whether a module is present, by file name (`mod_perl.c`) or identifier
+    /// (`perl_module`).
     ///
-    /// A configuration with `LoadModule` lines was written for Apache: a module that Mehari stands
-    /// in for is then present after its line, as Debian's own files expect. Without such lines it
-    /// is always present, except mod_ssl, because addresses use TLS only if they are configured for
-    /// it.
+    /// A configuration with `LoadModule` lines was written for Apache. In such a configuration a
+    /// module that Mehari replaces is present after its `LoadModule` line, as Debian's files
+    /// expect. In other configurations all replaced modules are present except mod_ssl, because an
+    /// address uses TLS only if the configuration says so.
     pub(crate) fn has_module(&self, name: &str) -> bool {
         let stood_in_for = STOOD_IN_FOR
             .iter()
@@ -167,7 +168,8 @@ impl Definitions {
                 .is_some_and(|name| self.modules.loaded.contains(&format!("{name}_module")))
     }
 
-    /// The value of `${NAME}`: a definition, or else a variable of the server's own environment.
+    /// Returns the value of `${NAME}`: a definition, or else a variable of the server's own
+    /// environment.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.names
             .get(name)

@@ -10,7 +10,7 @@ use crate::problem::Fault;
 use crate::team::TeamDraft;
 use crate::{Change, Host, Site};
 
-/// Related directives, under one heading of the documentation.
+/// A group of related directives, which have one heading in the documentation.
 pub struct Group {
     pub title: &'static str,
     pub rows: &'static [Directive],
@@ -22,8 +22,8 @@ pub struct Group {
 pub enum DirectivePlace {
     /// Outside of sections only.
     Server,
-    /// Like `Server`. In a `<VirtualHost>` it is accepted, as in Apache, but has no effect, because
-    /// the main server's line applies to all hosts.
+    /// Like `Server`. In a `<VirtualHost>` the directive is accepted, as in Apache, but has no
+    /// effect there: the main server's line applies to all hosts.
     Shared,
     /// Outside of sections and in `<VirtualHost>`.
     Host,
@@ -36,7 +36,7 @@ pub enum DirectivePlace {
 }
 
 impl DirectivePlace {
-    /// The place in words, for documents and messages.
+    /// Returns the place in words, for documents and messages.
     pub fn describe(self) -> &'static str {
         match self {
             DirectivePlace::Server => "outside of sections",
@@ -53,8 +53,8 @@ impl DirectivePlace {
     }
 }
 
-/// The things that a directive changes: the site for server settings, `changes` for settings of a
-/// section.
+/// What a directive may change while it is applied: the site for settings of the server, and
+/// `changes` for settings of a section.
 pub(crate) struct Target<'a> {
     pub site: &'a mut Site,
     /// The main server, or the virtual host of the line.
@@ -76,25 +76,26 @@ pub(crate) type Apply = fn(&mut Target, &Arguments) -> Result<(), Fault>;
 #[derive(Clone, Copy)]
 pub struct Directive {
     pub name: &'static str,
-    /// Older or other names of the directive.
+    /// Other names of the directive, such as older names.
     pub aliases: &'static [&'static str],
     pub place: DirectivePlace,
     pub shape: Shape,
-    /// The default arguments. Empty: none.
+    /// The default arguments. Empty: the directive has no default.
     pub default: &'static str,
     /// The default behaviour in words, if it cannot be expressed by an argument.
     pub otherwise: &'static str,
     pub unit: &'static str,
     pub about: &'static str,
-    /// The `AllowOverride` classes that allow the directive in a .htaccess. 0: none.
+    /// The `AllowOverride` classes that allow the directive in a .htaccess, as bits. 0: no class
+    /// allows it.
     pub overrides: u8,
-    /// The least and the greatest value for a tuner.
+    /// The least and the greatest value that a tuner may try.
     pub tune: Option<(u64, u64)>,
     /// Why the directive has no effect here.
     pub ignored: Option<&'static str>,
     /// Valid arguments, for the documentation and the row's test.
     pub example: &'static str,
-    /// Invalid arguments.
+    /// Invalid arguments, for the row's test.
     pub wrong: &'static str,
     pub(crate) apply: Apply,
 }
@@ -146,7 +147,7 @@ impl Directive {
         row
     }
 
-    /// A directive that is accepted anywhere with any arguments and has no effect.
+    /// Returns a directive that is accepted anywhere with any arguments and has no effect.
     pub(crate) const fn ignored(name: &'static str, reason: &'static str) -> Directive {
         const ANY: Shape = Shape::Words {
             usage: "...",
@@ -159,7 +160,7 @@ impl Directive {
         row
     }
 
-    /// Makes the row apply to the whole server. The directive is ignored in a virtual host.
+    /// Makes the directive apply to the whole server. In a virtual host the directive is ignored.
     pub(crate) const fn shared(mut self) -> Directive {
         self.place = DirectivePlace::Shared;
         self
@@ -215,12 +216,12 @@ impl Directive {
         self
     }
 
-    /// The directive with its arguments, as documented.
+    /// Returns the directive's name and arguments as the documentation prints them.
     pub fn usage(&self) -> String {
         format!("{} {}", self.name, self.shape.usage())
     }
 
-    /// Its name and its aliases.
+    /// Returns the name and the aliases of the directive.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }

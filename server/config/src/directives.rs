@@ -1,7 +1,8 @@
 //! The directive table: every directive that Mehari knows, described once.
 //!
-//! One file per group. A row gives a directive's usage, meaning, default and range for a tuner, and
-//! names the function that applies the directive, which stands below the rows.
+//! One file per group. A row gives a directive's usage, its meaning, its default and the range for
+//! a tuner. The row also names the function that applies the directive. These functions stand below
+//! the rows.
 
 use crate::directive::{Directive, Group};
 
@@ -65,7 +66,7 @@ pub const DIRECTIVES: &[Group] = &[
     ignored::GROUP,
 ];
 
-/// Imports for the file of each group.
+/// The names that the file of each group imports.
 mod row {
     pub(super) use crate::arguments::{Arguments, Shape};
     pub(super) use crate::directive::{Directive, Group, Target};
@@ -74,7 +75,7 @@ mod row {
 
     pub(super) type Applied = Result<(), Fault>;
 
-    /// Any number of words from `least` on.
+    /// Returns the shape of `least` to `most` words with this usage.
     pub(super) const fn words(usage: &'static str, least: usize, most: usize) -> Shape {
         Shape::Words { usage, least, most }
     }
@@ -83,13 +84,13 @@ mod row {
 }
 
 impl Directive {
-    /// The row for a name, whatever its case.
+    /// Returns the row with this name or alias, ignoring case.
     pub fn named(name: &str) -> Option<&'static Directive> {
         let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
         Directive::all().find(|row| row.names().any(is_meant))
     }
 
-    /// All rows, group after group.
+    /// Returns all rows, group after group.
     pub fn all() -> impl Iterator<Item = &'static Directive> {
         DIRECTIVES.iter().flat_map(|group| group.rows)
     }

@@ -1,4 +1,5 @@
-//! The table as documentation: docs/reference/directives.md and `mehari directives --json`.
+//! Prints the directive table as documentation: docs/reference/directives.md and `mehari directives
+//! --json`.
 
 use serde_json::{json, Value};
 
@@ -47,7 +48,7 @@ fn directive_json(group: &str, row: &Directive) -> Value {
     })
 }
 
-/// The whole page.
+/// Returns the page docs/reference/directives.md.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Directives\n\nWritten by `mehari directives --markdown` from the directive table; a test holds it equal.\n\

@@ -1,4 +1,4 @@
-//! The parser's state between lines that is not part of the site.
+//! The state of the parser between two lines, as far as it is not part of the site.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,23 +8,24 @@ use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 
-/// A request of `Include`. The reader carries it out after the directive has been applied.
+/// A request of `Include`. The reader reads the files after the directive has been applied.
 pub(crate) struct IncludeRequest {
     pub pattern: String,
-    /// `IncludeOptional`: no file is no problem.
+    /// `IncludeOptional`: a pattern that matches no file is not a problem.
     pub optional: bool,
     pub at: At,
 }
 
 /// The URLs of a `<Proxy>` section.
 pub(crate) enum ProxiedUrls {
-    /// `<Proxy URL>`: URLs with this beginning, in lower case.
+    /// `<Proxy URL>`: the URLs that begin with this text, in lower case.
     Below(String),
     /// `<ProxyMatch REGEX>`.
     Matching(crate::Pattern),
 }
 
-/// A request of `Use`.
+/// A request of `Use`, which names a macro. The reader reads the macro's lines after the directive
+/// has been applied.
 pub(crate) struct UseRequest {
     pub name: String,
     pub values: Vec<String>,
@@ -39,38 +40,39 @@ pub(crate) struct Environment {
     pub used: Option<UseRequest>,
     /// The macro that `UndefMacro` names.
     pub forgotten: Option<String>,
-    /// `RewriteCond` lines before their rule.
+    /// The `RewriteCond` lines since the last `RewriteRule`.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preloaded)>,
     /// The number of the current line's host.
     pub host: u32,
     /// `LogFormat` by nickname. The format without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,
-    /// How many of the preloads perl has already loaded, for `<Perl>` sections.
+    /// The number of preloads that the perl for `<Perl>` sections has already loaded.
     pub loaded_here: usize,
     /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.
     pub authorizers: BTreeMap<String, String>,
     pub authenticators: BTreeMap<String, String>,
     /// `<Proxy URL>` and `<ProxyMatch REGEX>`: the URLs and the section's changes.
     pub proxied: Vec<(ProxiedUrls, Vec<crate::Change>)>,
-    /// Whether some Perl was not run, so the directives are not fully known.
+    /// Whether some Perl code was not run, so the directives of Perl modules are not fully known.
     pub is_partly_unknown: bool,
-    /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
+    /// The files of `SSLCertificateKeyFile` lines whose `SSLCertificateFile` line has not come yet.
     pub waiting_keys: Vec<PathBuf>,
-    /// `KeepAlive Off` outweighs a later `KeepAliveTimeout`.
+    /// Whether a line `KeepAlive Off` was read. It outweighs a later `KeepAliveTimeout`.
     pub keep_alive_off: bool,
-    /// Handler names that are valid only with an `Action`, and the error for a name without one.
+    /// The handler names that are valid only with an `Action`, each with the fault to report if no
+    /// `Action` follows.
     pub wants_action: Vec<(String, Fault)>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,
-    /// Upstreams that the directive being applied named.
+    /// The upstreams that the current directive named.
     pub named: Vec<(String, At)>,
-    /// The current directive's message about itself.
+    /// The note about the current directive.
     pub note: Option<(NoteKind, String)>,
 }
 
 impl Environment {
-    /// Makes the module present for `<IfModule>`, unless a site can do without it.
+    /// Makes the module present for `<IfModule>`, unless a site does not need the module.
     pub fn load_module(&mut self, identifier: &str) {
         match self.definitions.load_module(identifier) {
             Loading::StoodInFor => self.ignore("Mehari does this module's work itself"),
@@ -83,12 +85,12 @@ impl Environment {
         }
     }
 
-    /// Says something about the directive being applied that its writer should know.
+    /// Notes something about the current directive that the author of the line should know.
     pub fn remark(&mut self, message: impl Into<String>) {
         self.note = Some((NoteKind::Remark, message.into()));
     }
 
-    /// Notes that this use of the directive has no effect.
+    /// Notes that the current directive has no effect here.
     pub fn ignore(&mut self, reason: impl Into<String>) {
         self.note = Some((NoteKind::Ignored, reason.into()));
     }
@@ -106,7 +108,8 @@ impl Environment {
     }
 }
 
-/// A `PerlRequire` file: under `ServerRoot` if it exists there, else to be found in @INC.
+/// Returns the path of a `PerlRequire` file: below `ServerRoot` if the file exists there, else the
+/// text as written, which perl looks up in @INC.
 pub(crate) fn required_file(server_root: &std::path::Path, text: &str) -> PathBuf {
     let below_root = server_root.join(text);
     if below_root.is_file() {

@@ -1,6 +1,7 @@
 //! Expressions of `<If>`, `Require expr` and `expr=` (the usual part of Apache's ap_expr).
 //!
-//! They are parsed once with the configuration. [`Expression::holds`] evaluates one for a request.
+//! An expression is parsed when the configuration is read. [`Expression::holds`] evaluates the
+//! expression for a request.
 
 mod parse;
 
@@ -79,7 +80,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// The expected text, and the text that stands there instead.
+    /// The expected text, and the text that was found instead.
     pub fn parse(text: &str) -> Result<Expression, String> {
         let (root, terms) = parse::parse(text)?;
         Ok(Expression {
@@ -89,8 +90,8 @@ impl Expression {
         })
     }
 
-    /// Whether the expression has too many terms. A limit keeps its evaluation from exhausting the
-    /// stack.
+    /// Tells whether the expression has too many terms. The limit keeps the evaluation from
+    /// exhausting the stack.
     pub(crate) fn is_too_long(&self) -> bool {
         self.terms > MOST_TERMS
     }
@@ -227,7 +228,7 @@ impl Operator {
 }
 
 impl Test {
-    /// The test of a letter.
+    /// Returns the test with this letter.
     pub(crate) fn of_letter(letter: char) -> Option<Test> {
         Some(match letter {
             'd' => Test::Folder,
@@ -244,8 +245,8 @@ impl Test {
         })
     }
 
-    /// Evaluates a test of files. It reads the disk, which only a configuration with such tests
-    /// pays for.
+    /// Evaluates a test of files, which reads the disk. Configurations without such tests have no
+    /// cost.
     pub(crate) fn passes(self, text: &[u8], variables: &dyn VariableSource) -> bool {
         let path = Path::new(OsStr::from_bytes(text));
         let metadata = || std::fs::metadata(path).ok();

@@ -1,4 +1,5 @@
-//! Output filters: compression, with the directives of `mod_deflate` and `mod_brotli`.
+//! Compression of responses: its settings for a location, and the stores of compressed files. The
+//! directives are those of `mod_deflate` and `mod_brotli`.
 
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ impl Coding {
     /// All codings, the best first.
     pub const ALL: [Coding; 3] = [Coding::Brotli, Coding::Zstandard, Coding::Gzip];
 
-    /// The registered name (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
+    /// Returns the registered name (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).
     pub fn name(self) -> &'static str {
         match self {
             Coding::Brotli => "br",
@@ -32,7 +33,7 @@ impl Coding {
         }
     }
 
-    /// The variable of a request that forbids the coding.
+    /// Returns the variable of a request that forbids the coding.
     pub fn prohibition(self) -> &'static str {
         match self {
             Coding::Brotli => "no-brotli",
@@ -41,7 +42,7 @@ impl Coding {
         }
     }
 
-    /// The filters' names, the documented one first.
+    /// The names of the filters. For each coding, the documented name comes first.
     pub(crate) const FILTERS: [(&'static str, Coding); 6] = [
         ("DEFLATE", Coding::Gzip),
         ("BROTLI_COMPRESS", Coding::Brotli),
@@ -55,9 +56,9 @@ impl Coding {
 /// The change of the entity tag of a body that is compressed while it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum TagRule {
-    /// A prefix `W/`: the same page in other bytes (RFC 9110 section 8.8.1).
+    /// Adds the prefix `W/`: the tag becomes weak (RFC 9110 section 8.8.1).
     Weak,
-    /// A suffix: `"x-gzip"`.
+    /// Adds a suffix, as in `"x-gzip"`.
     AddSuffix,
     NoChange,
     Remove,
@@ -79,18 +80,19 @@ impl TagRule {
 /// How responses of one location are compressed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Compression {
-    /// `SetOutputFilter`: for every type.
+    /// `SetOutputFilter`: the codings for every media type.
     pub always: Vec<Coding>,
-    /// `AddOutputFilterByType`: the media type in lower case. `text/*` means all types of text.
+    /// `AddOutputFilterByType`: the media type in lower case, and its codings. `text/*` means all
+    /// types of text.
     pub by_type: Vec<(String, Vec<Coding>)>,
-    /// `AddOutputFilter`: the suffix without the dot, in lower case.
+    /// `AddOutputFilter`: the suffix without the dot, in lower case, and its codings.
     pub by_suffix: Vec<(String, Vec<Coding>)>,
     pub gzip_level: u32,
     pub brotli_quality: u32,
     pub zstd_level: u32,
     pub gzip_tag: TagRule,
     pub brotli_tag: TagRule,
-    /// `CompressionMinLength`: shorter bodies are not compressed.
+    /// `CompressionMinLength`: a body with fewer bytes is not compressed.
     pub least: u64,
 }
 
@@ -130,7 +132,7 @@ impl Compression {
         }
     }
 
-    /// Whether a response with this media type and file name may have this coding.
+    /// Tells whether a response with this media type and file name may have this coding.
     pub fn offers(&self, coding: Coding, media_type: &str, file: &[u8]) -> bool {
         let is_type = |known: &str| {
             let bare = media_type.split(';').next().unwrap_or_default().trim();
@@ -206,7 +208,7 @@ pub enum CompressionChange {
 /// The stores of compressed files.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct VariantStore {
-    /// `CompressionCacheSize`: bytes of memory. 0: none.
+    /// `CompressionCacheSize`: the size of the store in memory, in bytes. 0: no store in memory.
     pub memory: u64,
     /// `CompressionCacheRoot` and its limit in bytes (`CompressionCacheDiskSize`).
     pub folder: Option<PathBuf>,

@@ -3,15 +3,16 @@
 //! `<Files>`, `<Directory>`, `<Location>` and `Include` use them. A pattern always matches within
 //! one path segment.
 
-/// Whether `text` contains a wildcard.
+/// Tells whether `text` contains a wildcard.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// Whether one segment matches one pattern.
+/// Tells whether one path segment matches the pattern of one segment.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to continue after a mismatch behind the last `*`. No other backtracking is needed.
+    // The positions in pattern and text at which to continue after a mismatch. Only the last `*`
+    // needs backtracking.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&b'*') {
@@ -31,7 +32,7 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// The width of the pattern's first element if it matches `byte`.
+/// Returns the width of the pattern's first element if it matches `byte`.
 fn matches_one(pattern: &[u8], byte: u8) -> Option<usize> {
     match *pattern.first()? {
         b'?' => Some(1),
@@ -46,12 +47,12 @@ fn matches_one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// The members of a `[set]`, whether it is negated, and its width after the `[`. `None`: it is not
-/// closed.
+/// Returns the members of a `[set]`, whether the set is negated, and its width after the `[`.
+/// `None`: the set has no closing `]`.
 fn set(pattern: &[u8]) -> Option<(&[u8], bool, usize)> {
     let negated = matches!(pattern.first(), Some(b'!' | b'^'));
     let start = usize::from(negated);
-    // A `]` in the first place is a member.
+    // A `]` at the beginning is a member of the set.
     let end = pattern
         .iter()
         .skip(start + 1)

@@ -1,4 +1,4 @@
-//! Compares the access rules of two locations, and decides whether settings admit every request.
+//! Decides whether settings admit every request, and compares the access rules of two settings.
 
 use crate::{Phase, Settings};
 
@@ -6,19 +6,19 @@ use crate::{Phase, Settings};
 const PHASES: [Phase; 3] = [Phase::Access, Phase::Authen, Phase::Authz];
 
 impl Settings {
-    /// Whether access here depends on the request.
+    /// Tells whether access with these settings depends on the request.
     pub fn is_guarded(&self) -> bool {
         self.rules.denied().is_none() || self.is_guarded_by_perl()
     }
 
-    /// Whether a request must be checked before its handler runs.
+    /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.
         let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
         by_perl || self.rules.is_checked_first()
     }
 
-    /// Whether Perl handlers decide about access.
+    /// Tells whether Perl handlers decide about access.
     pub fn is_guarded_by_perl(&self) -> bool {
         let asks_user = (self.rules.require.as_ref()).is_some_and(|rule| rule.asks_user());
         PHASES
@@ -26,7 +26,7 @@ impl Settings {
             .any(|phase| (asks_user || *phase == Phase::Access) && !self.perl.of(*phase).is_empty())
     }
 
-    /// Whether every client that is admitted here is also admitted by `other`, as the same user.
+    /// Tells whether `other` admits every client that these settings admit, as the same user.
     pub fn guards_as(&self, other: &Settings) -> bool {
         let (rules, others) = (&self.rules, &other.rules);
         rules.require == others.require

@@ -11,16 +11,16 @@ use crate::Proxied;
 pub enum Rung {
     /// One process per request: any executable, CGI/1.1.
     Cgi,
-    /// A fork of a warmed interpreter, run once.
+    /// In a process forked from the script's template, for one request.
     Fork,
-    /// A fork of a warmed interpreter, restored after each request.
+    /// In a process forked from the script's template. The process is rewound after each request.
     Rewind,
-    /// In a worker: compiled, run, and its namespace flushed.
+    /// In a worker: the script is compiled for each request, and its namespace is cleared
+    /// afterwards.
     PerlRun,
-    /// In a worker: compiled once, called for each request.
+    /// In a worker: the script is compiled once and called for each request.
     Registry,
-    /// Runs as `Rewind` where the script can be rewound and there is room for its picture, else as
-    /// `Fork`.
+    /// `Rewind` if the script can be rewound and there is room for its picture, else `Fork`.
     Auto,
 }
 
@@ -34,7 +34,7 @@ impl Rung {
         Rung::Auto,
     ];
 
-    /// The name on the command line and in `PerlPreloadScript`.
+    /// Returns the name on the command line and in `PerlPreloadScript`.
     pub fn name(self) -> &'static str {
         match self {
             Rung::Cgi => "cgi",
@@ -51,7 +51,8 @@ impl Rung {
         all.find(|rung| rung.name().eq_ignore_ascii_case(name))
     }
 
-    /// The rung of a `PerlResponseHandler`. `None`: the site's own handler.
+    /// Returns the rung that a `PerlResponseHandler` names. `None`: the name is that of a handler
+    /// of the site.
     pub fn of_handler(name: &str) -> Option<Rung> {
         let name = name.trim_start_matches(['+', '-']);
         let name = name.strip_suffix("::handler").unwrap_or(name);
@@ -97,7 +98,7 @@ pub enum Handler {
     Psgi(PathBuf),
     /// A back end.
     Proxy(Arc<Proxied>),
-    /// `type-map`: the file describes variants, one of which responds.
+    /// `type-map`: the file lists variants, and the server sends one of them.
     TypeMap,
     /// A name that an `Action` maps to a program.
     Named(String),
@@ -130,7 +131,7 @@ pub enum Report {
     Uploads(UploadFormat),
 }
 
-/// The format of upload progress: lighttpd 1.5's and nginx's, lighttpd 1.4's, or JSON.
+/// The format in which upload progress is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UploadFormat {
@@ -154,7 +155,7 @@ impl Report {
     }
 }
 
-/// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
+/// Prints the handler as `registry`, `perl-script My::Module`, `psgi /srv/app.psgi` or `file`.
 impl std::fmt::Display for Handler {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -174,8 +175,9 @@ impl std::fmt::Display for Handler {
     }
 }
 
-/// The handler that `SetHandler` or `AddHandler` names. It becomes a [`Handler`] after all
-/// sections are merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
+/// The handler that `SetHandler` or `AddHandler` names. The name becomes a [`Handler`] after all
+/// sections have been merged, because `PerlResponseHandler` and `PSGIApp` may stand in another
+/// section.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandlerName {

@@ -34,7 +34,8 @@ pub struct Host {
     pub mapping: UrlMapping,
     /// The settings outside any section.
     pub base: Settings,
-    /// In the order in which they were closed. [`Host::settings`] knows the order of merging.
+    /// The sections in the order in which they were closed. [`Host::settings`] sorts them for
+    /// merging.
     pub sections: Vec<Section>,
     pub own_logs: HostLogs,
     /// Rules that apply before a request is mapped to a file.
@@ -45,7 +46,7 @@ pub struct Host {
     /// The index of the host's Perl in the site.
     #[serde(skip)]
     pub perl: usize,
-    /// The handler names outside of sections, from which sections continue.
+    /// The handler names outside of sections. Sections change a copy of these names.
     #[serde(skip)]
     pub(crate) base_handlers: HandlerWords,
     /// The handlers that start-up code pushed and a zygote reported.
@@ -55,7 +56,7 @@ pub struct Host {
     pub(crate) merged: merge::Merged,
 }
 
-/// The logs of a virtual host. `None` and empty mean the main server's.
+/// The logs of a virtual host. `None` or an empty list: the logs of the main server.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HostLogs {
     pub access: Vec<AccessLogSettings>,
@@ -63,7 +64,7 @@ pub struct HostLogs {
     pub level: Option<LogLevel>,
 }
 
-/// An address of `<VirtualHost>`. `None` matches any.
+/// An address of `<VirtualHost>`. `None` matches any IP address or any port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct HostAddress {
     pub ip: Option<IpAddr>,
@@ -71,7 +72,7 @@ pub struct HostAddress {
 }
 
 impl Host {
-    /// An empty virtual host.
+    /// Returns an empty virtual host.
     pub(crate) fn virtual_host(addresses: Vec<HostAddress>, empty: Settings) -> Host {
         Host {
             number: 0,
@@ -92,8 +93,8 @@ impl Host {
         }
     }
 
-    /// Inherits the main server's settings. The host's aliases are tried first, and its sections
-    /// are merged last.
+    /// Inherits the main server's settings. The host's own aliases are tried first, and its own
+    /// sections are merged last.
     pub(crate) fn inherit(&mut self, main: &Host) {
         if self.server_admin.is_none() {
             self.server_admin.clone_from(&main.server_admin);
@@ -108,26 +109,27 @@ impl Host {
         self.base_handlers = main.base_handlers.clone();
     }
 
-    /// The name in logs and reports: `ServerName`, else the addresses.
+    /// Returns the host's name in logs and reports: `ServerName`, else the addresses.
     pub fn name(&self) -> String {
         let addresses = || self.addresses.iter().map(HostAddress::to_string);
         let named = self.names.server_name.clone();
         named.unwrap_or_else(|| addresses().collect::<Vec<String>>().join(" "))
     }
 
-    /// The settings of a request that no section matches.
+    /// Returns the settings of a request that no section matches.
     pub fn base_settings(&self) -> std::sync::Arc<Settings> {
         self.settings("", None)
     }
 
-    /// Whether a PerlProcessConnectionHandler serves the connections, so that workers get them.
+    /// Tells whether a PerlProcessConnectionHandler serves the host's connections. The front then
+    /// gives the connections to workers.
     pub fn gives_connections(&self) -> bool {
         let settings = self.base_settings();
         !settings.perl.of(crate::Phase::ProcessConnection).is_empty()
     }
 }
 
-/// Prints the address as `<VirtualHost>` has it.
+/// Prints the address as a `<VirtualHost>` line writes it.
 impl std::fmt::Display for HostAddress {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.ip {
@@ -143,7 +145,8 @@ impl std::fmt::Display for HostAddress {
 }
 
 impl HostAddress {
-    /// How well the address matches. `None`: it does not match. An address outweighs a port.
+    /// Returns how well the address matches. `None`: the address does not match. A matching IP
+    /// address outweighs a matching port.
     pub(crate) fn fit(&self, ip: Option<IpAddr>, port: u16, any_port: bool) -> Option<u8> {
         let address = match (self.ip, ip) {
             (None, _) => 0,

@@ -1,15 +1,15 @@
-//! `Include` and `IncludeOptional`: the files of a path, a pattern or a folder.
+//! Finds the files of `Include` and `IncludeOptional`, which name a path, a pattern or a folder.
 
 use std::path::{Path, PathBuf};
 
 use crate::glob;
 
-/// The most files. The limit is enough for any site. It stops a pattern over a whole disk, and
+/// The most files of one configuration. The limit stops a pattern that matches a whole disk, and
 /// files that include each other.
 pub(crate) const MOST_FILES: usize = 10_000;
 
 /// Returns the files of `pattern` (relative to `root`), sorted. A folder stands for all files below
-/// it, which may be none. `None`: no file matches. Errors are one line of text.
+/// the folder, even if there are none. `None`: no file matches. An error is one line of text.
 pub(crate) fn files(root: &Path, pattern: &str) -> Result<Option<Vec<PathBuf>>, String> {
     let whole = root.join(pattern);
     let mut found = vec![PathBuf::from("/")];

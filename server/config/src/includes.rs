@@ -1,9 +1,9 @@
-//! Server-side includes (mod_include): which files are parsed, and how.
+//! The settings of server-side includes (mod_include): which files are parsed, and how.
 
-/// `Options Includes`, the filter INCLUDES and their settings.
+/// The settings of server-side includes in one location.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Includes {
-    /// `Options Includes` or `IncludesNOEXEC`. Without it files are sent unparsed.
+    /// `Options Includes` or `IncludesNOEXEC`. Without either, files are sent unparsed.
     pub allowed: bool,
     /// Whether pages may run commands.
     pub may_exec: bool,
@@ -14,7 +14,7 @@ pub struct Includes {
     /// `AddOutputFilterByType INCLUDES`: media types in lower case.
     pub types: Vec<String>,
     pub by_mode: ByMode,
-    /// `SSILegacyExprParser`: `$NAME = /regex/`.
+    /// `SSILegacyExprParser`: pages use the old syntax of expressions, as in `$NAME = /regex/`.
     pub legacy: bool,
     pub error_message: Option<String>,
     pub time_format: Option<String>,
@@ -28,7 +28,8 @@ pub enum ByMode {
     #[default]
     Off,
     On,
-    /// With the group's execute permission too, the response has the file's Last-Modified.
+    /// Like `On`. If the group also has execute permission, the response has the file's
+    /// Last-Modified.
     Full,
 }
 
@@ -51,7 +52,7 @@ impl Includes {
         !self.allowed || (none && self.by_mode == ByMode::Off)
     }
 
-    /// Calls `mode` only if the mode matters.
+    /// Tells whether a file is parsed. Calls `mode` only if the file's permissions decide.
     pub fn are_for(
         &self,
         file: &[u8],
@@ -62,7 +63,7 @@ impl Includes {
             return false;
         }
         let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        // Any suffix of a name counts, as for types.
+        // Any suffix of a file name counts, as for media types.
         let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
         let has = |suffix: &[u8]| {
             let mut known = self.suffixes.iter();

@@ -1,5 +1,5 @@
-//! Perl while a configuration is read: `<Perl>` sections and files that call `add_config` make
-//! directives.
+//! The interface to Perl while a configuration is read: `<Perl>` sections and files that call
+//! `add_config` produce directives.
 //!
 //! The reader knows no Perl, so the caller supplies an [`Interpreter`]. The pool's implementation
 //! runs the site's own perl while the configuration is read.
@@ -16,16 +16,17 @@ pub enum Errand<'a> {
     Module(&'a str),
     /// A file of `PerlRequire` or a related directive.
     Require(&'a str),
-    /// The code of a section. The name is `FILE:LINE` of its first line.
+    /// The code of a `<Perl>` section. `name` is `FILE:LINE` of its first line.
     Section { name: &'a str, code: &'a str },
-    /// A line with a directive of a module: runs its callback.
+    /// A line with a directive of a Perl module, whose callback runs.
     Directive(&'a CustomUse),
 }
 
 /// The result of a task.
 #[derive(Debug, Default, PartialEq)]
 pub struct ErrandResult {
-    /// Lines of configuration, which are read in the task's place.
+    /// Lines of configuration that the task produced. The reader reads them at the position of the
+    /// task.
     pub lines: Vec<String>,
     /// Directives that the following lines may use.
     pub directives: Vec<CustomDirective>,
@@ -33,18 +34,18 @@ pub struct ErrandResult {
     pub is_unknown: bool,
 }
 
-/// The settings of a perl that are known so far.
+/// The settings with which a perl starts, as far as they are known when a task needs the perl.
 #[derive(Debug, Clone, Copy)]
 pub struct Ground<'a> {
-    /// The number of the host whose Perl it is.
+    /// The number of the host that owns the Perl.
     pub host: u32,
     pub perl: &'a PerlSettings,
     pub server_root: &'a Path,
-    /// `-D` and `Define`.
+    /// The names of `-D` and `Define`, with their values.
     pub defines: &'a BTreeMap<String, String>,
 }
 
-/// Runs no Perl, for readers of a configuration's text only.
+/// An interpreter that runs no Perl, for callers that only read the text of a configuration.
 #[derive(Debug, Default)]
 pub struct Unasked;
 
@@ -58,8 +59,8 @@ impl Interpreter for Unasked {
 }
 
 pub trait Interpreter {
-    /// Runs a task in the perl that `ground` describes. All tasks of one reading and host run in
-    /// one process.
+    /// Runs a task in the perl that `ground` describes. One process runs all tasks of a host during
+    /// one reading of a configuration.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 //! Configuration: the directive table, and the typed [`Site`] that it fills. The crate also
-//! evaluates the rules of a site for one request: which host it is for, whether `Require` admits
-//! it, whether an expression is true. It knows a request only by the facts that its caller gives
-//! ([`VariableSource`], [`Visitor`]). It parses no HTTP and runs no Perl.
+//! evaluates the rules of a site for one request: which host the request is for, whether `Require`
+//! admits the request, whether an expression is true. The caller gives the facts of the request
+//! ([`VariableSource`], [`Visitor`]). The crate parses no HTTP and runs no Perl.
 //!
-//! [`Site::load`] reads Apache's httpd.conf language, [`Site::zero`] makes a site from a folder or
-//! a program, and both start from [`Site::defaults`]. The server then calls [`Host::map`] and
-//! [`Host::settings`] and never sees a directive.
+//! [`Site::load`] reads Apache's httpd.conf language. [`Site::zero`] makes a site from a folder or
+//! a program. Both start from [`Site::defaults`]. The server then calls [`Host::map`] and
+//! [`Host::settings`] and never handles a directive.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
@@ -130,7 +130,8 @@ pub fn distance(a: &str, b: &str) -> usize {
     strsim::damerau_levenshtein(a, b)
 }
 
-/// The nearest of the names, ignoring case, if it is near enough.
+/// Returns the name that is nearest to the word, ignoring case, if the name is near enough to
+/// suggest.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let near_enough = (word.chars().count() / 3).clamp(1, 4);

@@ -1,26 +1,26 @@
 //! Lines and words of the httpd.conf language, with the position of each character.
 //!
-//! A logical line is a line and its continuations, with variables replaced. Blanks separate words.
-//! Quotes protect blanks and are removed.
+//! A logical line is a line and its continuation lines, with variables replaced. Blanks separate
+//! words. A blank between quotes belongs to the word, and the quotes are removed.
 
 use crate::problem::{At, Fault};
 
 /// The longest logical line in characters, with variables replaced. The limit stops a definition
-/// that doubles itself.
+/// that contains itself twice.
 pub(crate) const LONGEST: usize = 64 * 1024;
 
 /// A word and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Word {
     pub text: String,
-    /// The kind of quotes around it.
+    /// The kind of quotes around the word. `None`: no quotes.
     pub quote: Option<char>,
     pub at: At,
 }
 
 pub(crate) type Character = (char, At);
 
-/// The logical lines of a text.
+/// An iterator over the logical lines of a text.
 pub(crate) struct Lines<'a> {
     rest: std::iter::Peekable<std::str::Lines<'a>>,
     line: u32,
@@ -63,7 +63,7 @@ impl Iterator for Lines<'_> {
     }
 }
 
-/// A line without surrounding blanks. `None`: the line is empty or a comment.
+/// Returns the line without surrounding blanks. `None`: the line is empty or a comment.
 pub(crate) fn content(line: &[Character]) -> Option<&[Character]> {
     let start = line.iter().position(|(c, _)| !c.is_whitespace())?;
     let end = line.iter().rposition(|(c, _)| !c.is_whitespace())? + 1;
@@ -71,12 +71,12 @@ pub(crate) fn content(line: &[Character]) -> Option<&[Character]> {
     (content[0].0 != '#').then_some(content)
 }
 
-/// The line as text.
+/// Returns the line as text.
 pub(crate) fn text(line: &[Character]) -> String {
     line.iter().map(|(character, _)| character).collect()
 }
 
-/// Refuses bytes that are not UTF-8 and control characters.
+/// Refuses control characters, and bytes that are not UTF-8.
 pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
     let strange = |c: char| c == char::REPLACEMENT_CHARACTER || (c.is_control() && c != '\t');
     match line.iter().find(|(character, _)| strange(*character)) {
@@ -92,7 +92,7 @@ pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
     }
 }
 
-/// The text before the first blank: the name of a directive.
+/// Returns the text before the first blank: the name of a directive.
 pub(crate) fn first_word(line: &[Character]) -> Word {
     let end = line.iter().position(|(c, _)| c.is_whitespace());
     Word {
@@ -124,7 +124,8 @@ pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
     Ok(words)
 }
 
-/// A quoted word and its width. A backslash escapes only the quote and itself.
+/// Returns a quoted word and its width. A backslash escapes only the kind of quote that surrounds
+/// the word, and another backslash.
 fn quoted(line: &[Character]) -> Result<(String, usize), Fault> {
     let (quote, at) = line[0];
     let mut text = String::new();

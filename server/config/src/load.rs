@@ -1,7 +1,8 @@
 //! Reads an httpd.conf and its included files into a [`Site`].
 //!
-//! The reader continues after every fault, so all problems are reported at once. The table
-//! (`directives/`) gives lines their meaning. This module handles files, sections and conditions.
+//! The reader continues after every fault, so all problems are reported at once. The functions of
+//! the directive table (`directives/`) apply the lines. This module handles files, sections and
+//! conditions.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -33,19 +34,20 @@ use perl::PerlBlock;
 use sections::{Open, OpenKind};
 use teams::OwnLine;
 
-/// The longest configuration file. The limit refuses a device or a database.
+/// The longest configuration file in bytes. A longer file is probably a device or a database.
 const LONGEST_FILE: u64 = 16 << 20;
-/// The most processor time for a .htaccess, and the number of problems after which reading stops.
+/// The most processor time for reading a .htaccess file.
 const LONGEST_READING: Duration = Duration::from_secs(5);
 const MOST_PROBLEMS: usize = 100;
 
 impl Site {
-    /// Reads `conf` with the names of `-D` (`NAME` or `NAME=VALUE`). `ServerRoot` is the folder of
-    /// `conf` until the directive changes it.
+    /// Reads `conf` with the definitions of `-D` (`NAME` or `NAME=VALUE`). `ServerRoot` is the
+    /// folder of `conf` until a line `ServerRoot` changes it.
     ///
     /// # Errors
     ///
-    /// All problems of the files, each with its position; a file that cannot be read is one.
+    /// All problems of the files, each with its position. A file that cannot be read is also a
+    /// problem.
     pub fn load(conf: &Path, defines: &[String]) -> Result<Site, Problems> {
         Reader::new(defines, None).load(conf)
     }
@@ -54,7 +56,7 @@ impl Site {
     ///
     /// # Errors
     ///
-    /// As [`Site::load`]; what a `<Perl>` section dies of is a problem too.
+    /// As for [`Site::load`]. A `<Perl>` section that dies is also a problem.
     pub fn load_with(
         conf: &Path,
         defines: &[String],
@@ -69,21 +71,21 @@ struct Reader<'a> {
     main: Draft,
     /// The open `<VirtualHost>`.
     host: Option<Draft>,
-    /// The closed ones.
+    /// The `<VirtualHost>` sections that were closed.
     hosts: Vec<Draft>,
     environment: Environment,
     open: Vec<Open>,
     problems: Vec<Problem>,
     notes: Vec<Note>,
     file: PathBuf,
-    /// The files that are being read, from the first to the present one, by their real paths.
+    /// The real paths of the files that are being read. Each file includes the next.
     reading: Vec<PathBuf>,
-    /// The conditions before `<ElseIf>` and `<Else>`, by depth.
+    /// By depth of sections: the condition that an `<ElseIf>` or `<Else>` would negate.
     conditions: std::collections::BTreeMap<usize, crate::Expression>,
-    /// While a .htaccess is read: the directives that it may use.
+    /// While a .htaccess file is read: the directives that the file may use.
     htaccess: Option<crate::Overrides>,
     unchecked: Unchecked,
-    /// Set while lines in another language are skipped: the line that ends them.
+    /// While lines in another language are skipped: the line that ends these lines.
     foreign_until: Option<&'static str>,
     macros: macros::Macros,
     perl_block: Option<PerlBlock>,
@@ -91,12 +93,13 @@ struct Reader<'a> {
     interpreter: Option<&'a mut dyn Interpreter>,
 }
 
-/// What only the end of the files can show to be right, each with its place.
+/// Uses of names that later lines may define, each with its position. They are checked after all
+/// files have been read.
 #[derive(Default)]
 struct Unchecked {
     /// The uses of `SetHandler psgi` without a `PSGIApp`.
     without_app: Vec<(PathBuf, At)>,
-    /// Where upstreams were named.
+    /// The uses of upstreams.
     named: Vec<(String, PathBuf, At)>,
     /// Handler names that need an `Action`.
     wants_action: Vec<(String, PathBuf, Fault)>,
@@ -193,8 +196,8 @@ impl<'a> Reader<'a> {
         self.read_text(&String::from_utf8_lossy(&bytes));
     }
 
-    /// Opens a file without waiting: a .htaccess may have become a pipe, and the reader must not
-    /// wait for the pipe's writer.
+    /// Opens a file without waiting. A .htaccess may have been replaced by a pipe, and the reader
+    /// must not wait for a process that writes to the pipe.
     fn open_file(&self, path: &Path) -> std::io::Result<File> {
         let mut options = OpenOptions::new();
         if self.htaccess.is_some() {
@@ -233,8 +236,8 @@ impl<'a> Reader<'a> {
         self.refuse_left_open(outer);
     }
 
-    /// Limits the time of reading a .htaccess. Requests wait for it, and its owner may not be the
-    /// server's.
+    /// Tells whether reading a .htaccess file must stop. Requests wait for the reading, and the
+    /// file's owner may not be trusted.
     fn is_too_much(&mut self, began: Duration) -> bool {
         let is_slow = thread_cpu_time().saturating_sub(began) > LONGEST_READING;
         if is_slow {
@@ -356,7 +359,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The processor time of this thread.
+/// Returns the processor time of this thread.
 fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(

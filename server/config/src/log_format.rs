@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-/// The format of an access line, in pieces.
+/// The format of an access line: texts and items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogFormat {
-    /// As written.
+    /// The format as written.
     pub text: String,
     pub items: Vec<LogItem>,
 }
@@ -15,21 +15,22 @@ pub enum LogItem {
     Text(String),
     Field {
         field: LogField,
-        /// `%400,501{...}`: only for these statuses, or (true) for all others.
+        /// `%400,501{...}`: the item is logged only for these statuses. True (`%!400,501{...}`):
+        /// only for all other statuses.
         statuses: Option<(bool, Vec<u16>)>,
-        /// `%<s`: the value of the client's request, not of an internal redirect.
+        /// `%<s`: the item describes the client's request, not the internal redirect that followed.
         original: bool,
     },
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogField {
-    /// The client's name if it was looked up, else its address.
+    /// The client's host name if it was looked up, else the client's address.
     ClientName,
     ClientAddress,
     PeerAddress,
     LocalAddress,
-    /// True: an empty body is logged as `0`. False: as `-`.
+    /// The bytes of the body. An empty body is logged as `0` (true) or as `-` (false).
     BodyBytes(bool),
     Cookie(String),
     /// `%D`, `%T`, `%{ms}T`.
@@ -40,7 +41,7 @@ pub enum LogField {
     RequestField(String),
     ResponseField(String),
     KeptAlive,
-    /// A value that is never known here: the remote logname, notes of modules.
+    /// A value that Mehari never has: the remote logname, notes of modules.
     Nothing,
     RequestId,
     Method,
@@ -63,9 +64,10 @@ pub enum LogField {
     BytesBoth,
     /// `%{VARIABLE}x`: a variable of the TLS connection.
     Tls(String),
-    /// `%{queue}Q`: microseconds of waiting for a worker.
+    /// `%{queue}Q`: the time for which the request waited for a worker, in microseconds.
     Queued,
-    /// `%{backend}Q`: microseconds from the end of that wait to the head of the response.
+    /// `%{backend}Q`: the time from the end of the wait for a worker to the head of the response,
+    /// in microseconds.
     Backend,
     /// `%{cache}Q`: the response cache's result.
     Cache,
@@ -78,7 +80,7 @@ pub enum TimeUnit {
     Microseconds,
 }
 
-/// When the request arrived or (`end`) its response was complete.
+/// A time of the request: its arrival, or with `end` the time when its response was complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogTime {
     pub end: bool,
@@ -88,11 +90,11 @@ pub struct LogTime {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimeStyle {
     Clf,
-    /// Whole units since 1970.
+    /// The time in whole units since 1970.
     Epoch(TimeUnit),
     /// The fraction of a second: three or six digits.
     Fraction(TimeUnit),
-    /// A format of strftime(3).
+    /// The time in a format of strftime(3).
     Custom(String),
 }
 
@@ -106,7 +108,7 @@ pub(crate) fn as_text<S: serde::Serializer>(
 /// The facts of a request that its access line needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogNeeds {
-    /// Whether anything outside of the combined format is needed.
+    /// Whether the format needs anything that the combined format does not contain.
     pub more: bool,
     pub request_fields: bool,
     pub response_fields: bool,

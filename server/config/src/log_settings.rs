@@ -15,7 +15,7 @@ pub enum LogTarget {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LogProgram {
     pub command: String,
-    /// `|$command`: a shell runs it.
+    /// `|$command`: a shell runs the program.
     pub by_shell: bool,
 }
 
@@ -43,7 +43,7 @@ impl AccessFormat {
     }
 }
 
-/// One `CustomLog`.
+/// The settings of one `CustomLog` or `TransferLog` line.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct AccessLogSettings {
     pub target: LogTarget,
@@ -72,7 +72,8 @@ impl AccessLogSettings {
 
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct LogSettings {
-    /// Each log gets every request. Empty: there is no access log.
+    /// The access logs. Each log gets every request that meets its condition. Empty: there is no
+    /// access log.
     pub access: Vec<AccessLogSettings>,
     pub error: LogTarget,
     pub level: LogLevel,

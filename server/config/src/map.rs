@@ -1,4 +1,5 @@
-//! Maps a URL path to a file path: `Alias`, `ScriptAlias`, `DocumentRoot`. Reads no file.
+//! Maps a URL path to a file path by `Alias`, `ScriptAlias` and `DocumentRoot`. The mapping reads
+//! no file.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Matched, Nothing, Pass, Piece, UserDirs};
 
-/// The part of a host that maps URL paths to files and back ends.
+/// The settings of a host that map URL paths to files and back ends.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct UrlMapping {
     pub document_root: PathBuf,
@@ -29,7 +30,7 @@ pub struct Alias {
     /// `AliasMatch`: the pattern, and the path with `$1` and so on.
     pub matching: Option<(crate::Pattern, crate::Text)>,
     pub path: PathBuf,
-    /// `ScriptAlias`: everything below is a CGI program.
+    /// `ScriptAlias`: every file below the folder is a CGI program.
     pub script: bool,
 }
 
@@ -47,18 +48,20 @@ pub enum EncodedSlashes {
 /// The target of a URL path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapped {
-    /// The file path, which may continue behind a script with its PATH_INFO. Keeps a final slash.
+    /// The file path. Behind a script the path may continue with PATH_INFO. A final slash of the
+    /// URL path stays.
     pub file: PathBuf,
     /// A `ScriptAlias`: the file is a CGI program.
     pub script: bool,
-    /// Whether an `AliasMatch` has made a hidden name that stands neither in the path nor in the
-    /// configuration: `..`, or a dot file.
+    /// Whether an `AliasMatch` has put together a segment `..` or the name of a dot file that
+    /// neither the URL path nor the configuration contains.
     pub uncovers: bool,
     root_length: usize,
 }
 
 impl Mapped {
-    /// The alias's folder or the document root: the part of `file` that the client did not choose.
+    /// Returns the alias's folder or the document root: the part of `file` that the client did not
+    /// choose.
     pub fn root(&self) -> &Path {
         let bytes = &self.file.as_os_str().as_bytes()[..self.root_length];
         Path::new(std::ffi::OsStr::from_bytes(bytes))
@@ -66,7 +69,8 @@ impl Mapped {
 }
 
 impl UrlMapping {
-    /// Inherits the main server's mapping. The host's own aliases and passes are tried first.
+    /// Inherits the main server's mapping. The host's own `Alias` and `ProxyPass` lines are tried
+    /// first.
     pub(crate) fn inherit(&mut self, main: &UrlMapping) {
         if self.document_root.as_os_str().is_empty() {
             self.document_root.clone_from(&main.document_root);
@@ -80,7 +84,7 @@ impl UrlMapping {
         self.passes.extend_from_slice(&main.passes);
     }
 
-    /// Whether the host refuses a path that has an encoded slash.
+    /// Tells whether the host refuses a path. `encoded_slash`: the path contains an encoded slash.
     pub fn refuses(&self, encoded_slash: bool) -> bool {
         encoded_slash && self.encoded_slashes() == EncodedSlashes::Refused
     }
@@ -103,8 +107,8 @@ impl UrlMapping {
         mapped(&self.document_root, url_path, false)
     }
 
-    /// URL paths that [`UrlMapping::map`] may map to this file, the most likely first. An
-    /// `AliasMatch` has no way back.
+    /// Returns the URL paths that [`UrlMapping::map`] may map to this file, the most likely first.
+    /// The lines `AliasMatch` are left out, because a pattern cannot be reversed.
     pub fn url_paths(&self, file: &Path) -> Vec<String> {
         let aliases = self.aliases.iter().filter(|it| it.matching.is_none());
         let roots = aliases.map(|alias| (alias.url.trim_end_matches('/'), alias.path.as_path()));
@@ -121,8 +125,8 @@ impl UrlMapping {
         paths.collect()
     }
 
-    /// The URL path and folder of the path's alias. Without an alias: nothing and the document
-    /// root. An `AliasMatch` has none.
+    /// Returns the URL path and the folder of the alias that matches the path. If no alias or only
+    /// an `AliasMatch` matches, returns an empty URL path and the document root.
     pub fn context(&self, url_path: &str) -> (&str, &Path) {
         let mut plain = self.aliases.iter();
         match plain.find(|alias| alias.rest(url_path).is_some()) {
@@ -133,7 +137,8 @@ impl UrlMapping {
 }
 
 impl Alias {
-    /// `AliasMatch`: the file that the pattern makes from a matching path.
+    /// Returns the file that an `AliasMatch` makes from the path. `None`: the pattern does not
+    /// match.
     fn matched(&self, url_path: &str) -> Option<Mapped> {
         let (pattern, text) = self.matching.as_ref()?;
         let groups = pattern.groups(url_path.as_bytes())?;
@@ -158,7 +163,7 @@ impl Alias {
         })
     }
 
-    /// The rest of `url_path` behind this alias: empty, or with a leading slash.
+    /// Returns the rest of `url_path` behind this alias: empty, or with a leading slash.
     fn rest<'a>(&self, url_path: &'a str) -> Option<&'a str> {
         if self.matching.is_some() {
             return None;

@@ -1,6 +1,7 @@
-//! The file of `TypesConfig`: media types by suffix, in the format of /etc/mime.types.
+//! Reads the file of `TypesConfig`: media types by suffix, in the format of /etc/mime.types.
 //!
-//! The directive reads it; the front asks it for the type of a file's suffix.
+//! The directive calls [`MediaTypes::read`]. The front calls [`MediaTypes::of`] for a file's
+//! suffix.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,10 +12,11 @@ use std::path::Path;
 pub struct MediaTypes(HashMap<String, String>);
 
 impl MediaTypes {
-    /// Reads a file of lines `MEDIA/TYPE SUFFIX...`; `#` begins a comment line.
+    /// Reads a file of lines `MEDIA/TYPE SUFFIX...`. A line that begins with `#` is a comment.
     ///
     /// # Errors
-    /// The error of reading the file. A line without a type and a suffix is skipped.
+    /// The file cannot be read. A line without a type or without a suffix is no error: it
+    /// is skipped.
     pub fn read(file: &Path) -> io::Result<MediaTypes> {
         Ok(MediaTypes::parse(&String::from_utf8_lossy(&std::fs::read(
             file,
@@ -35,7 +37,7 @@ impl MediaTypes {
         MediaTypes(types)
     }
 
-    /// The type of a suffix without its dot, whatever its case.
+    /// Returns the media type of a suffix, which has no dot and may be in any case.
     pub fn of(&self, suffix: &str) -> Option<&str> {
         let found = if suffix.bytes().any(|byte| byte.is_ascii_uppercase()) {
             self.0.get(&suffix.to_ascii_lowercase())
@@ -46,14 +48,14 @@ impl MediaTypes {
     }
 }
 
-/// Serialised as the number of suffixes, because the table itself is in the file.
+/// Serialises the number of suffixes instead of the table, because the table is in the file.
 impl serde::Serialize for MediaTypes {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0.len() as u64)
     }
 }
 
-/// Whether the type may stand in a header field.
+/// Tells whether the type may stand in a header field.
 fn is_field_value(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -1,12 +1,13 @@
-//! The words of content negotiation: `ForceLanguagePriority` and `MultiviewsMatch`. The directives
-//! read them, and `settings` merges them.
+//! The arguments of `ForceLanguagePriority` and `MultiviewsMatch`. The directives parse them, and
+//! `settings` merges them.
 
 /// `ForceLanguagePriority`: when `LanguagePriority` decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct ForcedLanguages {
-    /// Among variants of the same quality, instead of an answer 300.
+    /// `Prefer`: chooses among variants of the same quality, instead of a response 300.
     pub prefer: bool,
-    /// Where no variant has an acceptable language, instead of an answer 406.
+    /// `Fallback`: chooses a variant if no variant has an acceptable language, instead of a
+    /// response 406.
     pub fallback: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Addresses of clients: `10.0.0.1`, `10.1`, `10.0.0.0/8`, `10.0.0.0/255.0.0.0`, `2001:db8::/32`.
+//! Networks of client addresses: `10.0.0.1`, `10.1`, `10.0.0.0/8`, `10.0.0.0/255.0.0.0`,
+//! `2001:db8::/32`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,7 +11,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// `None`: not a network.
+    /// Parses a network. `None`: the text is not a network.
     pub fn parse(text: &str) -> Option<Network> {
         let (address, mask) = match text.split_once('/') {
             Some((address, mask)) => (address, Some(mask)),
@@ -52,7 +53,7 @@ impl Network {
     }
 }
 
-/// `10.1` or `10.1.`: the first bytes of an address.
+/// Parses the first bytes of an address, such as `10.1` or `10.1.`.
 fn start_of_address(text: &str) -> Option<(Ipv4Addr, u8)> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let mut bytes = [0; 4];

@@ -1,4 +1,5 @@
-//! `AllowOverride`: the directives that a .htaccess file may use. The classes are bits.
+//! The directives that `AllowOverride` lets a .htaccess file use. The classes of directives are
+//! bits.
 
 pub const AUTH: u8 = 1;
 pub const FILE_INFO: u8 = 2;
@@ -10,26 +11,26 @@ pub const ALL: u8 = 31;
 /// The directives that a folder's .htaccess may use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
-    /// Bits of this module.
+    /// The allowed classes, as bits of this module.
     pub classes: u8,
     /// `AllowOverrideList`: further directives, in lower case.
     pub names: Vec<String>,
 }
 
 impl Overrides {
-    /// `AllowOverride None`: the file is not read.
+    /// Tells whether nothing is allowed (`AllowOverride None`). The file is then not read.
     pub fn is_none(&self) -> bool {
         self.classes == 0 && self.names.is_empty()
     }
 
-    /// Whether a directive of these classes may stand in the file.
+    /// Tells whether a .htaccess file may use a directive of these classes.
     pub(crate) fn allow(&self, directive: &str, classes: u8) -> bool {
         let is_named = |name: &String| name.eq_ignore_ascii_case(directive);
         self.classes & classes != 0 || self.names.iter().any(is_named)
     }
 }
 
-/// The bit of a class of `AllowOverride`.
+/// Returns the bit of the class that the word names.
 pub(crate) fn class(word: &str) -> Option<u8> {
     Some(match word.to_ascii_lowercase().as_str() {
         "none" => 0,
@@ -45,7 +46,7 @@ pub(crate) fn class(word: &str) -> Option<u8> {
     })
 }
 
-/// `AuthConfig or Limit`.
+/// Returns the names of the classes for a message: `AuthConfig or Limit`.
 pub(crate) fn class_names(classes: u8) -> String {
     let all = [
         (AUTH, "AuthConfig"),

@@ -1,16 +1,17 @@
-//! Regular expressions as in Apache: PCRE's syntax over bytes, limited in time.
+//! Regular expressions as in Apache: PCRE's syntax over bytes. The time of a match is limited.
 //!
-//! Expressions beyond the linear engine (look-around, backreferences) use a backtracking engine
-//! with a limit on its steps. Beyond the limit there is no match.
+//! An engine with linear time runs most expressions. A backtracking engine runs expressions with
+//! look-around or backreferences. A match that needs more than `MOST_STEPS` steps of this engine
+//! fails.
 
 use std::ops::Range;
 
 /// The most steps of a backtracking match.
 const MOST_STEPS: usize = 1_000_000;
-/// `$0` to `$9`.
+/// The number of groups: `$0` to `$9`.
 const MOST_GROUPS: usize = 10;
 
-/// A regular expression that compares and prints as its text.
+/// A regular expression. Comparing and printing use its text.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
@@ -28,28 +29,28 @@ enum Engine {
 pub struct Groups([Option<Range<usize>>; MOST_GROUPS]);
 
 impl Groups {
-    /// The bytes of a group in the matched text.
+    /// Returns the bytes of a group in the matched text.
     pub fn get<'t>(&self, text: &'t [u8], number: usize) -> Option<&'t [u8]> {
         text.get(self.0.get(number)?.clone()?)
     }
 
-    /// The position of the whole match.
+    /// Returns the position of the whole match.
     pub fn whole(&self) -> Range<usize> {
         self.0[0].clone().unwrap_or(0..0)
     }
 }
 
 impl Pattern {
-    /// Compiles a regular expression, with the case as written.
+    /// Compiles a regular expression that distinguishes upper and lower case.
     ///
     /// # Errors
     ///
-    /// The error of the expression, in the words of the regex library.
+    /// The message of the regex library, if the expression is invalid.
     pub fn new(text: &str) -> Result<Pattern, String> {
         Pattern::compiled(text, false)
     }
 
-    /// Ignores case.
+    /// Compiles a regular expression that ignores case.
     pub(crate) fn caseless(text: &str) -> Result<Pattern, String> {
         Pattern::compiled(text, true)
     }
@@ -93,7 +94,7 @@ impl Pattern {
         }
     }
 
-    /// The groups of the first match at or after `from`.
+    /// Returns the groups of the first match at or after `from`.
     pub fn groups_at(&self, bytes: &[u8], from: usize) -> Option<Groups> {
         let mut groups = Groups::default();
         match &self.engine {
@@ -131,11 +132,11 @@ fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
         .ok()
 }
 
-/// Escapes each `{` that begins no repetition, because PCRE takes it literally.
+/// Escapes each `{` that does not begin a repetition, because PCRE takes such a brace literally.
 fn escape_braces(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
-    // The letter of an escape that takes braces.
+    // The letter of the escape before this character. Some escapes take an argument in braces.
     let mut before = None;
     while let Some(character) = rest.next() {
         match character {

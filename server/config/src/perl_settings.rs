@@ -1,4 +1,4 @@
-//! How a perl starts, and what it loads before it serves.
+//! The settings with which a perl starts, and what the perl loads before it serves requests.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub struct PerlSettings {
     /// `PerlSwitches`: -w, -T, -Idir, -Mmodule, as words.
     pub switches: Vec<String>,
     pub preloads: Vec<Preloaded>,
-    /// The names of `PerlPassEnv`. `set_env`: the server's `PerlSetEnv`.
+    /// The names of the server's `PerlPassEnv`. (`set_env` has the server's `PerlSetEnv`.)
     pub pass_env: Vec<String>,
     pub set_env: Vec<(String, String)>,
 }

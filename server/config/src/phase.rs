@@ -1,6 +1,6 @@
 //! The phases of a request and of a server in which Perl handlers run, and `PerlOptions`.
 
-/// When a Perl handler runs, in the order of a request.
+/// The phases in which Perl handlers run, in the order of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum Phase {
     PostReadRequest,
@@ -17,9 +17,9 @@ pub enum Phase {
     Response,
     Log,
     Cleanup,
-    /// Of a connection, before the first request of the connection that a worker sees.
+    /// The phase of a connection before the first request of this connection that a worker gets.
     PreConnection,
-    /// Of a connection: serves the client instead of the front.
+    /// The phase of a connection in which a Perl handler serves the client instead of the front.
     ProcessConnection,
     ChildInit,
     ChildExit,
@@ -51,7 +51,7 @@ impl Phase {
         Phase::PostConfig,
     ];
 
-    /// The directive for its handlers.
+    /// Returns the directive that sets the handlers of the phase.
     pub fn directive(self) -> &'static str {
         match self {
             Phase::PostReadRequest => "PerlPostReadRequestHandler",
@@ -77,24 +77,24 @@ impl Phase {
         }
     }
 
-    /// The phase of a directive.
+    /// Returns the phase whose handlers this directive sets.
     pub fn named(directive: &str) -> Option<Phase> {
         let mut all = Phase::ALL.into_iter();
         all.find(|phase| phase.directive() == directive)
     }
 
-    /// The name in `PerlOptions`: `Authen`.
+    /// Returns the phase's name in `PerlOptions`, such as `Authen`.
     pub fn option(self) -> &'static str {
         let name = self.directive();
         &name["Perl".len()..name.len() - "Handler".len()]
     }
 
-    /// Whether the phase belongs to the server or a worker instead of a request.
+    /// Tells whether the phase is one of the server or of a worker, not of a request.
     pub(crate) fn is_of_a_servers_life(self) -> bool {
         self >= Phase::ChildInit
     }
 
-    /// Whether the phase runs for every request with a handler, whatever responds.
+    /// Tells whether the phase's handlers run for every request, whatever responds to the request.
     pub(crate) fn is_of_a_request(self) -> bool {
         self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup | Phase::PreConnection)
     }

@@ -1,7 +1,7 @@
-//! What the zygote loads before it forks workers, in which order, and for which line.
+//! The preloads: what the zygote loads before it forks workers, in which order, and for which line.
 //!
-//! Directives add preloads to the [`crate::environment::Environment`]. The zygote loads them in
-//! order, and a failure becomes a [`Problem`] of its line.
+//! Directives add preloads to the [`crate::environment::Environment`]. The zygote loads the
+//! preloads in order. If a preload cannot be loaded, its line gets a [`Problem`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,18 +9,19 @@ use std::sync::Arc;
 
 use crate::{Problem, Rung};
 
-/// One thing to load before the fork. The order is mod_perl's: `PerlConfigRequire`, `PerlRequire`,
-/// `PerlModule`, `PerlPostConfigRequire`, then handlers, then scripts and applications.
+/// One thing that the zygote loads before it forks workers. The order is mod_perl's:
+/// `PerlConfigRequire`, `PerlRequire`, `PerlModule`, `PerlPostConfigRequire`, then handlers, then
+/// scripts and applications.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preload {
     /// `PerlModule Name`
     Module(String),
-    /// `PerlRequire file`: an absolute path, or to be found in @INC.
+    /// `PerlRequire file`: an absolute path, or a path that perl looks up in @INC.
     Require(PathBuf),
-    /// The handler of a phase, whose module is loaded.
+    /// The handler of a phase: its module is loaded.
     Handler(String),
-    /// A script compiled before the fork: rung and file.
+    /// A script that is compiled before the fork: its rung and its file.
     Script(Rung, PathBuf),
     /// A PSGI application file.
     Psgi(PathBuf),
@@ -31,11 +32,12 @@ pub enum Preload {
 }
 
 impl Preload {
-    /// The preload for a handler of a phase as written. `None`: the handler's module is loaded at
-    /// its first request.
+    /// Returns the preload for a handler of a phase as written. `None`: the handler is not
+    /// preloaded but loaded at its first request.
     ///
-    /// A handler that begins with `-` is loaded at its first request, as in mod_perl. So is an
-    /// object, which a worker's PerlChildInitHandler may create, and a rung, which is not a module.
+    /// A handler that begins with `-` is not preloaded, as in mod_perl. An object is not preloaded,
+    /// because the PerlChildInitHandler of a worker may create the object. A rung is not preloaded,
+    /// because it is not a module.
     pub(crate) fn of_handler(name: &str) -> Option<Preload> {
         let waits = name.starts_with(['-', '$']) || Rung::of_handler(name).is_some();
         (!waits).then(|| Preload::Handler(name.to_string()))
@@ -58,7 +60,7 @@ impl fmt::Display for Preload {
     }
 }
 
-/// A preload and its line. Without a file, it comes from the command line.
+/// The position of a preload's line. Without a file, the preload comes from the command line.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct PreloadOrigin {
     pub file: PathBuf,
@@ -88,7 +90,7 @@ impl From<Preload> for Preloaded {
 }
 
 impl Preloaded {
-    /// The problem that it could not be loaded, with Perl's message.
+    /// Returns the problem for a preload that could not be loaded. `reason` is Perl's message.
     pub fn problem(&self, reason: &str) -> Problem {
         let PreloadOrigin { file, line, column } = self.place.clone();
         let reason = reason.trim_end().replace('\n', "\n    ");
@@ -105,10 +107,11 @@ impl Preloaded {
     }
 }
 
-/// When a preload is loaded: mod_perl's order, whatever the order of the lines.
+/// The stages of preloading, in mod_perl's order. The order of the lines matters only within a
+/// stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PreloadStage {
-    /// Loaded while the configuration was read, in the order of the lines.
+    /// The preload was already loaded while the configuration was read.
     Loaded,
     ConfigRequire,
     Require,

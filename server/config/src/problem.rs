@@ -1,4 +1,4 @@
-//! Problems of a configuration, and notes about one.
+//! The problems of a configuration, and the notes about its directives.
 //!
 //! Reading never stops at the first problem. [`Problems`] holds all of them in the order of the
 //! files and prints each as `file:line:column: message`.
@@ -13,7 +13,7 @@ pub(crate) struct At {
     pub column: u32,
 }
 
-/// A problem without its file, as parsers and directives return it.
+/// A problem of the current file, as parsers and directives return it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
     pub at: At,
@@ -28,14 +28,14 @@ impl Fault {
         }
     }
 
-    /// The fault with a note that the last arguments look like a comment, which must stand on its
-    /// own line.
+    /// Adds to the message that the last arguments look like a comment, and that a comment needs
+    /// its own line.
     pub fn of_a_comment(mut self) -> Fault {
         self.message.push_str("; a comment needs a line of its own");
         self
     }
 
-    /// The fault with the nearest known name.
+    /// Adds the nearest known name to the message.
     pub fn or_nearest<'a>(mut self, word: &str, names: impl Iterator<Item = &'a str>) -> Fault {
         if let Some(name) = crate::nearest(word, names) {
             self.message.push_str(&format!("; did you mean `{name}`?"));
@@ -47,11 +47,12 @@ impl Fault {
 /// One problem and its position.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Problem {
-    /// The file of the problem. Empty: the command line or the machine has the problem.
+    /// The file that has the problem. Empty: the problem is one of the command line or of the
+    /// machine.
     pub file: PathBuf,
-    /// From 1. 0 means the whole file.
+    /// The line, counted from 1. 0 means the whole file.
     pub line: u32,
-    /// In characters, from 1. 0 means the whole file.
+    /// The column in characters, counted from 1. 0 means the whole file.
     pub column: u32,
     pub message: String,
 }
@@ -69,7 +70,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A problem of no particular line.
+/// Makes a problem that has no file and no line.
 impl From<String> for Problem {
     fn from(message: String) -> Problem {
         Problem {
@@ -81,15 +82,15 @@ impl From<String> for Problem {
     }
 }
 
-/// The effect of a valid directive.
+/// The result of a valid directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoteKind {
     /// The directive has its effect.
     Honoured,
-    /// The directive is valid but has no effect here. The message says why.
+    /// The directive is valid but has no effect here. The note's message gives the reason.
     Ignored,
-    /// The directive has its effect in a way that its author should know.
+    /// The directive has its effect, and the message tells the author something about the effect.
     Remark,
 }
 
@@ -118,11 +119,12 @@ impl fmt::Display for Note {
     }
 }
 
-/// All problems of a configuration. Never empty as an error.
+/// All problems of a configuration. A function that returns `Problems` as an error returns at least
+/// one problem.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Problems {
     pub problems: Vec<Problem>,
-    /// The other directives, for `mehari check`.
+    /// The notes about the valid directives, for `mehari check`.
     pub notes: Vec<Note>,
 }
 

@@ -1,19 +1,20 @@
 //! TLS to back ends (`https://`): the trusted authorities, and the server's own certificate.
 //!
-//! All hosts share the back ends, so there is one such setting for the server.
+//! All hosts share the back ends, so the server has these settings only once.
 
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ProxyTls {
-    /// `SSLProxyVerify`. `None`: back ends must authenticate.
+    /// `SSLProxyVerify`. `None`: the certificates of back ends are verified.
     pub verify: Option<bool>,
-    /// `SSLProxyCheckPeerName`. `None`: the certificate must be for the name in the URL.
+    /// `SSLProxyCheckPeerName`. `None`: the certificate must be valid for the name in the back
+    /// end's URL.
     pub check_name: Option<bool>,
     /// `SSLProxyCACertificateFile`. `None`: the system's authorities.
     pub authorities: Option<PathBuf>,
     /// `SSLProxyMachineCertificateFile`: the server's certificate and key, for back ends that
-    /// request one.
+    /// request a client certificate.
     pub identity: Option<PathBuf>,
 }
 

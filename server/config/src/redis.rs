@@ -72,7 +72,7 @@ impl std::fmt::Display for RedisServer {
     }
 }
 
-/// The decoded text. `Some(None)`: empty.
+/// Decodes percent-encoded text. `None`: the text is invalid. `Some(None)`: the text is empty.
 fn decoded(text: &str) -> Option<Option<String>> {
     let bytes = mehari_text::percent::decode(text.as_bytes())?;
     let text = String::from_utf8(bytes).ok()?;

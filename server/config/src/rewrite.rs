@@ -1,7 +1,8 @@
 //! `RewriteRule` and `RewriteCond`: their contents and the parsing of their arguments.
 //!
-//! The front runs them (`front::rewriting`). In a server or virtual host they see the URL path. In
-//! a `<Directory>` or .htaccess file they see the part behind the folder.
+//! The front runs the rules (`front::rewriting`). In a server or virtual host, rules are matched
+//! with the URL path. In a `<Directory>` or .htaccess file, rules are matched with the part of the
+//! path behind the folder.
 
 use crate::{Pattern, Piece, Text};
 
@@ -27,7 +28,7 @@ pub struct RewriteRule {
 }
 
 impl RewriteRule {
-    /// Parses the arguments of `RewriteRule`. An error is the index of the wrong word and the
+    /// Parses the arguments of `RewriteRule`. An error gives the index of the wrong word and the
     /// reason.
     pub(crate) fn parse(
         words: &[&str],
@@ -55,7 +56,8 @@ impl RewriteRule {
         Ok((rule, wishes))
     }
 
-    /// The scheme and host of a substitution, if they are literal: clients must not choose them.
+    /// Returns the scheme and the host of the substitution. `None`: they are not literal, so a
+    /// client could choose them.
     pub(crate) fn fixed_origin(&self) -> Option<&str> {
         let pieces = self.substitution.as_ref()?.pieces();
         let Some(Piece::Literal(start)) = pieces.first() else {
@@ -72,13 +74,13 @@ impl RewriteRule {
     }
 }
 
-/// The target of a `[P]`.
+/// The back end of a rule with `[P]`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BackEndStart {
-    /// The name of its [`crate::Upstream`].
+    /// The name of the back end's [`crate::Upstream`].
     pub upstream: String,
-    /// Length of the beginning of the substitution that names the back end. Behind it begins the
-    /// path on the back end.
+    /// The length of the beginning of the substitution that names the back end, in bytes. The path
+    /// on the back end follows this beginning.
     pub length: usize,
 }
 

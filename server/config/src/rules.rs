@@ -1,4 +1,4 @@
-//! Rules that look at a request: variables, redirects, header rules, expiry.
+//! Rules that depend on the request: variables, redirects, header rules, expiry.
 
 mod expires;
 
@@ -10,14 +10,15 @@ use crate::{Expression, Groups, Pattern, Text};
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct VariableRule {
     pub when: When,
-    /// The value to set. `None`: the variable is removed.
+    /// The variables with their values. `None`: the variable is removed.
     pub sets: Vec<(String, Option<Text>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
-    /// A field of the request, `Remote_Addr`, `Request_URI` and the like, or a variable.
+    /// The pattern matches the attribute with this name: a field of the request, `Remote_Addr`,
+    /// `Request_URI` and the like, or a variable.
     Attribute(String, Pattern),
     Expression(Expression),
 }
@@ -41,7 +42,8 @@ pub enum From {
     Match(Pattern),
 }
 
-/// The rest of a path behind a rule's path, for rules that append it.
+/// What a rule may insert into its target: the rest of the path behind the rule's path, or the
+/// groups of the match.
 pub enum Rest<'p> {
     Behind(&'p [u8]),
     Groups(Box<Groups>),
@@ -64,8 +66,8 @@ impl RedirectRule {
 /// `Header` and `RequestHeader`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HeaderRule {
-    /// `always`: the rule also changes the server's own error pages and redirects. Otherwise it
-    /// changes only responses of handlers.
+    /// `always`: the rule also changes the server's own error pages and redirects. Without
+    /// `always`, the rule changes only responses of handlers.
     pub always: bool,
     pub action: HeaderAction,
     pub name: String,

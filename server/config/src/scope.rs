@@ -1,33 +1,33 @@
-//! A section of the configuration, and the requests it matches.
+//! A section of the configuration, and the requests that the section matches.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::glob;
 
-/// A section of the configuration and what it changes.
+/// A section of the configuration, and its changes.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Section {
     pub scope: Scope,
     /// The enclosing `<Directory>` or `<DirectoryMatch>` of a `<Files>`.
     pub within: Option<Scope>,
-    /// Applied in order by [`crate::Host::settings`].
+    /// The changes, which [`crate::Host::settings`] applies in this order.
     pub changes: Vec<crate::Change>,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum Scope {
-    /// `<Location /path>`: URL path prefix on segment boundaries.
+    /// `<Location /path>`: matches the URL path and all URL paths below it.
     Location(String),
-    /// `<Directory /path>`: file-system prefix on segment boundaries.
+    /// `<Directory /path>`: matches the folder and all files below it.
     Directory(PathBuf),
-    /// `<Files name>`: last segment of the file name; `*` and `?` match.
+    /// `<Files name>`: matches the last segment of the file path. `*` and `?` are wildcards.
     Files(String),
-    /// `<LocationMatch regex>` or `<Location ~ regex>`: anywhere in the URL path.
+    /// `<LocationMatch regex>` or `<Location ~ regex>`: matches anywhere in the URL path.
     LocationMatch(crate::Pattern),
-    /// `<DirectoryMatch regex>`: anywhere in the path of the file's folder.
+    /// `<DirectoryMatch regex>`: matches anywhere in the path of the file's folder.
     DirectoryMatch(crate::Pattern),
-    /// `<FilesMatch regex>`: anywhere in the last segment of the file name.
+    /// `<FilesMatch regex>`: matches anywhere in the last segment of the file path.
     FilesMatch(crate::Pattern),
 }
 
@@ -46,7 +46,7 @@ impl std::fmt::Display for Scope {
 }
 
 impl Scope {
-    /// The path or pattern, for `$r->location`.
+    /// Returns the path or the pattern of the scope, for `$r->location`.
     pub(crate) fn path(&self) -> std::borrow::Cow<'_, str> {
         match self {
             Scope::Directory(path) => path.to_string_lossy(),
@@ -64,7 +64,7 @@ impl Section {
         self.within.as_ref().is_none_or(is_around) && self.scope.matches(url_path, file)
     }
 
-    /// The section's rank in merging. Sections of one rank keep their order.
+    /// Returns the section's rank in merging. Sections of the same rank keep their order.
     pub(crate) fn rank(&self) -> (u8, usize) {
         match &self.scope {
             Scope::Directory(path) => (0, depth(path)),
@@ -74,8 +74,9 @@ impl Section {
         }
     }
 
-    /// Returns the rank of a `<Files>` section by its enclosing folder: without a folder first,
-    /// then by depth, patterns last.
+    /// Returns the rank of a `<Files>` section among the `<Files>` sections. Sections without an
+    /// enclosing folder come first, then sections by the depth of their folder, then sections in a
+    /// folder pattern.
     fn depth_around(&self) -> usize {
         match &self.within {
             None => 0,
@@ -109,8 +110,8 @@ impl Scope {
     }
 }
 
-/// A plain location is a prefix that ends on a segment boundary. A location with wildcards matches
-/// the whole path, as in Apache.
+/// Tells whether a `<Location>` matches a URL path. A plain location matches itself and all paths
+/// below it. A location with wildcards must match the whole path, as in Apache.
 fn location_matches(location: &str, url_path: &str) -> bool {
     if glob::is_pattern(location) {
         let mut patterns = location.split('/');
@@ -130,7 +131,7 @@ fn location_matches(location: &str, url_path: &str) -> bool {
     }
 }
 
-/// Whether `file` is `directory` or below it. Segments of `directory` may be patterns.
+/// Tells whether `file` is `directory` or below it. Segments of `directory` may be patterns.
 fn is_inside(directory: &Path, file: &Path) -> bool {
     let mut parts = segments(file.as_os_str().as_bytes());
     segments(directory.as_os_str().as_bytes()).all(|pattern| {
@@ -149,7 +150,7 @@ fn last_segment(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// The folder of a file, with a final slash.
+/// Returns the path of a file's folder, with a final slash.
 fn folder(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte == b'/');
     end.map_or(path, |end| &path[..=end])

@@ -1,4 +1,4 @@
-//! Sections: their names, and the scopes of opening lines.
+//! The names of the sections, and the scopes that opening lines describe.
 
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::line::Word;
 use crate::problem::Fault;
 use crate::{HostAddress, Pattern, Scope};
 
-/// A section Mehari knows, for the documentation.
+/// A kind of section that Mehari knows, for the documentation.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct SectionKind {
     pub name: &'static str,
@@ -135,8 +135,8 @@ pub const SECTIONS: &[SectionKind] = &[
     ),
 ];
 
-/// The scope of a `<Directory>`, `<Files>` or `<Location>` line or of its Match form. `name` is in
-/// lower case.
+/// Returns the scope of a `<Directory>`, `<Files>` or `<Location>` line or of its Match form.
+/// `name` is in lower case.
 pub(crate) fn scope(
     name: &str,
     opening: &Word,
@@ -186,8 +186,8 @@ pub(crate) fn scope(
     }
 }
 
-/// The addresses of `<VirtualHost>`: `*:80`, `10.0.0.1:80`, `[::1]:80`, `_default_:443`, `*`, or a
-/// host name, which is looked up once here.
+/// Returns the addresses of `<VirtualHost>`: `*:80`, `10.0.0.1:80`, `[::1]:80`, `_default_:443`,
+/// `*`, or a host name, which this function looks up once.
 pub(crate) fn addresses(opening: &Word, words: &[Word]) -> Result<Vec<HostAddress>, Fault> {
     if words.is_empty() {
         let message = "an argument is missing; expected `<VirtualHost ADDRESS[:PORT]...>`";
@@ -245,6 +245,6 @@ fn address(text: &str) -> Result<Vec<HostAddress>, String> {
 }
 
 fn folder(server_root: &Path, text: &str) -> PathBuf {
-    // Without a final slash, so that a folder has one name.
+    // The path has no final slash, so that a folder has only one name.
     plain(&server_root.join(text)).components().collect()
 }

@@ -1,6 +1,6 @@
 //! The settings for one request, and how the changes of a section alter them.
 //!
-//! [`crate::Host::settings`] merges them; the front reads them.
+//! [`crate::Host::settings`] merges the settings. The front reads them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,12 +25,11 @@ pub use rewriting::Rewriting;
 pub use rules::{HostRules, Rules};
 pub(crate) use words::HandlerWords;
 
-/// The settings for one request, after all matching sections have been merged. Each part names its
-/// readers.
+/// The settings for one request, after all matching sections have been merged.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Settings {
-    /// The number of these settings. Equal settings of one site have the same number, and settings
-    /// of two sites never have. Workers identify settings by it.
+    /// The number by which workers identify these settings. Equal settings of one site have the
+    /// same number. Settings of different sites have different numbers.
     pub id: u32,
     #[serde(flatten)]
     pub handlers: HandlerSettings,
@@ -46,25 +45,25 @@ pub struct Settings {
     pub tls: TlsRules,
     #[serde(flatten)]
     pub tracking: Tracking,
-    /// Perl's part besides the response.
+    /// Perl's part of the settings, except for the response handler.
     pub perl: PerlPart,
     pub media: Media,
     pub negotiation: Negotiation,
     pub rules: Rules,
-    /// The rules refuse every request.
+    /// Whether the rules refuse every request.
     pub denied: bool,
-    /// `ErrorDocument`: status and a local path or a text.
+    /// `ErrorDocument`: the status, and a local path, a URL or a text.
     pub error_documents: Vec<(u16, String)>,
     pub proxy: ProxySettings,
     pub lua: LuaSettings,
     /// `CacheEnable` and its settings.
     pub cache: crate::CacheRules,
-    /// The merged sections, from which `<If>` continues.
+    /// The state after merging, to which the changes of `<If>` sections are added.
     #[serde(skip)]
     pub(crate) matching: Matching,
 }
 
-/// The handlers. The router reads them.
+/// The handlers of a location. The router reads them.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HandlerSettings {
     /// `SetHandler`. `None`: the file's name and mode decide (`Site::by_name`).
@@ -77,21 +76,23 @@ pub struct HandlerSettings {
     pub exec_cgi: bool,
 }
 
-/// The mapping to files and their sending. The router and the file handler read it.
+/// How URL paths become files, and how files are sent. The router and the file handler read these
+/// settings.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FileSettings {
-    /// `AddType`: suffix without the dot, in lower case, and the media type.
+    /// `AddType`: the suffix without the dot, in lower case, and the media type.
     #[serde(rename = "add_type")]
     pub types: Vec<(String, String)>,
     pub directory_index: Vec<String>,
-    /// `Options FollowSymLinks` and its like.
+    /// `Options FollowSymLinks` and the like.
     pub links: Links,
-    /// `Options Indexes`: a folder without an index has a listing.
+    /// `Options Indexes`: a folder without an index file is answered with a listing.
     pub listed: bool,
     /// `Options MultiViews`.
     pub multi_views: bool,
     pub directory_slash: bool,
-    /// Whether large files are read and written instead of sent from the page cache.
+    /// `EnableSendfile Off`: whether large files are read and written instead of sent with
+    /// sendfile(2).
     #[serde(rename = "copy_files")]
     pub copied: bool,
     /// `FallbackResource`: the URL path that answers if there is no file.
@@ -116,7 +117,7 @@ impl Default for FileSettings {
     }
 }
 
-/// The facts that a program learns beside the request. The handlers that run programs read them.
+/// What a program learns besides the request. The handlers that run programs read these settings.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct ProgramSettings {
     /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output begins with a header
@@ -124,15 +125,16 @@ pub struct ProgramSettings {
     pub parse_headers: bool,
     /// The resolved `PerlSetEnv`, `SetEnv` and `PassEnv`, in order.
     pub set_env: Vec<(String, String)>,
-    /// The names in `set_env` that `PerlSetEnv` and `PerlPassEnv` set: Perl alone sees them.
+    /// The names in `set_env` that `PerlSetEnv` and `PerlPassEnv` set. Only Perl programs get these
+    /// variables.
     pub perl_env: Vec<String>,
-    /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
+    /// `PerlSetVar` and `PerlAddVar`: the variables of `$r->dir_config`, with their values.
     pub set_var: Vec<(String, Vec<String>)>,
-    /// `CGIPassAuth`: programs see the client's credentials in HTTP_AUTHORIZATION.
+    /// `CGIPassAuth`: programs get the client's credentials in HTTP_AUTHORIZATION.
     pub pass_authorization: bool,
-    /// `SSLOptions +StdEnvVars`: programs see the variables of the TLS connection.
+    /// `SSLOptions +StdEnvVars`: programs get the variables of the TLS connection.
     pub tls_variables: bool,
-    /// `SSLOptions +ExportCertData`: programs see the certificates.
+    /// `SSLOptions +ExportCertData`: programs get the certificates of the TLS connection.
     pub tls_certificates: bool,
 }
 
@@ -149,36 +151,37 @@ pub struct RequestLimits {
     pub traffic: Vec<crate::TrafficRule>,
 }
 
-/// The output filters.
+/// The output filters of a location.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct OutputSettings {
     pub compression: crate::Compression,
     pub includes: crate::Includes,
 }
 
-/// TLS requirements of a location, and what it tells clients about TLS.
+/// The TLS requirements of a location, and the field by which it tells clients to use TLS.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct TlsRules {
     /// `SSLRequireSSL`: requests without TLS get 403.
     #[serde(rename = "require_tls")]
     pub required: bool,
-    /// The header line of Strict-Transport-Security.
+    /// The field line Strict-Transport-Security.
     pub strict_transport: Option<String>,
 }
 
-/// Tracing and upload progress.
+/// The settings of tracing and of upload progress.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Tracking {
-    /// `TrackUploads`.
+    /// `TrackUploads`: the progress of uploads is reported.
     #[serde(rename = "track_uploads")]
     pub uploads: bool,
-    /// `CreateTraceParent`: a request without a traceparent gets one.
+    /// `CreateTraceParent`: a request without a field traceparent gets this field.
     pub trace_parents: bool,
 }
 
 impl Settings {
-    /// Whether a script on this rung prints its own header block. `registry` and `perlrun` need the
-    /// option, as in mod_perl. On the other rungs, which follow CGI, it always does.
+    /// Tells whether a script on this rung prints its own header block. On `registry` and
+    /// `perlrun`, scripts do so only with the option, as in mod_perl. On the other rungs, which
+    /// follow CGI, scripts always do so.
     pub fn parses_headers(&self, rung: Rung) -> bool {
         match rung {
             Rung::Registry | Rung::PerlRun => self.programs.parse_headers,
@@ -193,12 +196,12 @@ impl Settings {
 pub enum Links {
     #[default]
     Followed,
-    /// Only if the link and its target have the same owner.
+    /// Links are followed only if the link and its target have the same owner.
     OfOneOwner,
     Refused,
 }
 
-/// `Options`, as bits.
+/// The words of `Options`, as bits.
 pub mod option {
     pub const EXEC_CGI: u8 = 1;
     pub const FOLLOW: u8 = 2;
@@ -210,7 +213,8 @@ pub mod option {
     pub const INCLUDES_EXEC: u8 = 64;
 }
 
-/// The state from which `<If>` continues: the merged sections, and the handler names after them.
+/// The state to which the changes of `<If>` sections are added: the merged sections, and the
+/// handler names after merging.
 #[derive(Debug, Clone, Default)]
 pub struct Matching(pub(crate) Option<Arc<Merger>>);
 
@@ -231,7 +235,7 @@ impl PartialEq for Matching {
 }
 
 impl Settings {
-    /// Applies the changes that look at requests, and their consequences.
+    /// Applies the changes of rules that depend on the request, and sets what follows from them.
     pub(crate) fn change_rules(
         &mut self,
         changes: &[crate::Change],

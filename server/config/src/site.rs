@@ -97,7 +97,7 @@ pub struct Stores {
 }
 
 impl Site {
-    /// The upstream of this name.
+    /// Returns the upstream of this name.
     pub fn upstream(&self, name: &str) -> Option<&Upstream> {
         self.back_ends
             .upstreams

@@ -70,8 +70,8 @@ pub(crate) struct TeamDraft {
 }
 
 impl TeamDraft {
-    /// The Perl of a host with `+Parent`: its own modules and switches, and both environments, its
-    /// own and the main server's.
+    /// Returns the Perl of a host with `+Parent`: its own modules and switches, and both
+    /// environments, its own and the main server's.
     pub fn perl_beside(&self, main: &PerlSettings, preloads: Vec<Preloaded>) -> PerlSettings {
         let own = &self.perl;
         let inherits = self.inherits_switches && own.switches.is_empty();
@@ -95,7 +95,7 @@ fn joined<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
 }
 
 impl TeamMark {
-    /// A mark of the name (FNV-1a) that differs from all others and from the main server's.
+    /// Returns a mark of the name (FNV-1a) that differs from all others and from the main server's.
     pub(crate) fn beside(others: &[Team], name: &str) -> TeamMark {
         let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -104,9 +104,9 @@ impl Text {
         }
     }
 
-    /// Whether the literal text contains this path segment, whatever the pieces' values are. `.`
-    /// and `..` count only between two slashes of one literal, because otherwise the pieces make
-    /// the segment.
+    /// Tells whether the literal text contains this path segment, whatever the pieces' values are.
+    /// `.` and `..` count only between two slashes of one literal, because otherwise the pieces
+    /// make the segment.
     pub fn has_segment(&self, segment: &[u8]) -> bool {
         let is_dots = matches!(segment, b"." | b"..");
         self.pieces.iter().any(|piece| {
@@ -148,7 +148,7 @@ impl Text {
         &self.pieces
     }
 
-    /// Whether the text is the same for every request.
+    /// Tells whether the text is the same for every request.
     pub fn is_fixed(&self) -> bool {
         self.pieces
             .iter()

@@ -112,12 +112,12 @@ impl TlsSettings {
         self.client_revocations = self.client_revocations.take().or(main.client_revocations);
     }
 
-    /// Whether and how certificates are requested from clients.
+    /// Tells whether and how certificates are requested from clients.
     pub fn clients(&self) -> ClientCertificates {
         self.clients.unwrap_or_default()
     }
 
-    /// Whether a client that `other` admits is admitted here by the same rules.
+    /// Tells whether a client that `other` admits is admitted here by the same rules.
     pub fn trusts_as(&self, other: &TlsSettings) -> bool {
         self.clients() == other.clients()
             && (self.clients() == ClientCertificates::None
@@ -125,7 +125,7 @@ impl TlsSettings {
                     && self.client_revocations == other.client_revocations))
     }
 
-    /// All files of these settings, for watching them.
+    /// Returns all files of these settings, for watching them.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let pairs = self.certificates.iter();
         pairs

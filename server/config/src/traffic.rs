@@ -38,7 +38,7 @@ pub struct RateRule {
 }
 
 impl TrafficRule {
-    /// Whether an inner rule replaces this one.
+    /// Tells whether an inner rule replaces this one.
     pub(crate) fn is_replaced_by(&self, inner: &TrafficRule) -> bool {
         match (self, inner) {
             (TrafficRule::Rate(_), TrafficRule::Rate(_)) => true,

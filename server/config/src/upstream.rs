@@ -132,7 +132,7 @@ pub struct BackEnd {
 }
 
 impl BackEnd {
-    /// A back end with default parameters.
+    /// Returns a back end with default parameters.
     pub fn new(speech: Speech, address: BackEndAddress, host: String) -> BackEnd {
         BackEnd {
             speech,
@@ -163,7 +163,7 @@ impl BackEnd {
         }
     }
 
-    /// The host of its URL, without the port.
+    /// Returns the host of its URL, without the port.
     pub fn host_name(&self) -> &str {
         match self.host.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or(rest),
@@ -171,7 +171,7 @@ impl BackEnd {
         }
     }
 
-    /// The name in URLs, which identifies the member.
+    /// Returns the name in URLs, which identifies the member.
     pub fn name(&self) -> String {
         match &self.address {
             BackEndAddress::Unix(path) => {
@@ -237,7 +237,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// The protocol of all members.
+    /// Returns the protocol of all members.
     pub fn speech(&self) -> Speech {
         self.members
             .first()
@@ -290,7 +290,7 @@ pub struct Pass {
 }
 
 impl PassFrom {
-    /// Whether the decoded path matches this line.
+    /// Tells whether the decoded path matches this line.
     pub fn matches(&self, path: &[u8]) -> bool {
         match self {
             PassFrom::Prefix(prefix) => rest(prefix.as_bytes(), path).is_some(),
@@ -300,7 +300,7 @@ impl PassFrom {
 }
 
 impl Proxied {
-    /// The path on the back end. `None`: the path does not match.
+    /// Returns the path on the back end. `None`: the path does not match.
     pub fn path(&self, path: &[u8]) -> Option<Vec<u8>> {
         let Some(to) = &self.to else {
             return Some(path.to_vec());
@@ -315,8 +315,8 @@ impl Proxied {
     }
 }
 
-/// The rest of `path` behind `prefix`. Unless the prefix ends with a slash, it must end on a
-/// segment boundary.
+/// Returns the rest of `path` behind `prefix`. Unless the prefix ends with a slash, it must end on
+/// a segment boundary.
 fn rest<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let rest = path.strip_prefix(prefix)?;
     let whole = prefix.ends_with(b"/") || rest.is_empty() || rest.starts_with(b"/");

@@ -27,13 +27,13 @@ impl UserDirs {
         !self.places.is_empty()
     }
 
-    /// Whether a place is below users' homes.
+    /// Tells whether a place is below users' homes.
     pub fn ask_homes(&self) -> bool {
         let mut places = self.places.iter();
         places.any(|place| matches!(place, UserPlace::Home(_)))
     }
 
-    /// The name and the rest of a path, if the user has pages.
+    /// Returns the name and the rest of a path, if the user has pages.
     pub fn asked<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
         let rest = path.strip_prefix("/~")?;
         let end = rest.find('/').unwrap_or(rest.len());

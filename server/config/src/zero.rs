@@ -22,7 +22,7 @@ pub enum Error {
 }
 
 impl Site {
-    /// The site for `mehari serve PATH`. Scripts run on `rung`, or on `auto`.
+    /// Returns the site for `mehari serve PATH`. Scripts run on `rung`, or on `auto`.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ fn is_script(file: &Path) -> io::Result<bool> {
 }
 
 impl Settings {
-    /// Whether a file with this beginning names perl in its first line, `#!/usr/bin/perl` or
+    /// Tells whether a file with this beginning names perl in its first line, `#!/usr/bin/perl` or
     /// `#!/usr/bin/env perl`.
     pub fn is_perl_shebang(start: &[u8]) -> bool {
         let line = start

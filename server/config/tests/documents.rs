@@ -3,7 +3,7 @@
 use mehari_config::Site;
 use std::path::{Path, PathBuf};
 
-/// The blocks of a document in Apache's language, with the numbers of their first lines.
+/// Returns the blocks of a document in Apache's language, with the numbers of their first lines.
 fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut block: Option<(usize, String)> = None;
@@ -18,7 +18,7 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// All documents below a folder.
+/// Returns all documents below a folder.
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("docs/") {

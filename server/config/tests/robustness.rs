@@ -35,7 +35,7 @@ fn check(bytes: &[u8]) {
     }
 }
 
-/// A line of the language's own words, so that the parser gets beyond the first word.
+/// Returns a line of the language's own words, so that the parser gets beyond the first word.
 fn line() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = Directive::all()
         .filter(|row| !row.name.starts_with("Include"))

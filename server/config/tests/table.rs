@@ -24,7 +24,7 @@ impl Interpreter for Reading {
     }
 }
 
-/// The lines that a row needs around it to be valid.
+/// Returns the lines that a row needs around it to be valid.
 fn surroundings(row: &Directive) -> &'static str {
     match row.name {
         // The example names files that do not exist, so they are not read.
@@ -224,7 +224,7 @@ fn the_documentation_equals_the_table() {
     }
 }
 
-/// The list is that of Apache's server-info page with every module of Debian 12 loaded.
+/// Returns the list is that of Apache's server-info page with every module of Debian 12 loaded.
 #[test]
 fn every_apache_directive_is_a_row_a_section_or_refused_with_a_reason() {
     let list = include_str!("golden/apache-directives.txt");

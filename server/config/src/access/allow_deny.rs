@@ -3,7 +3,7 @@
 use super::{Methods, NameTest, Visitor};
 use crate::Network;
 
-/// Which of `Allow` and `Deny` is evaluated last.
+/// `Order`: which of `Allow` and `Deny` is evaluated last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub enum Order {
     #[default]
@@ -17,7 +17,7 @@ pub enum Order {
 pub enum From {
     All,
     Addresses(Vec<Network>),
-    /// A host name or the end of one.
+    /// A host name or the end of a host name.
     Named(NameTest),
     /// `env=NAME`, or `env=!NAME` if the variable must not be set.
     Environment {
@@ -35,7 +35,8 @@ pub struct AllowDeny {
 }
 
 impl AllowDeny {
-    /// Whether the rules admit the client. `None`: the result depends on a name that is not known.
+    /// Tells whether the rules admit the client. `None`: the result depends on the client's host
+    /// name, which is not known yet.
     pub fn grants(&self, visitor: &Visitor<'_>) -> Option<bool> {
         let about = |rules: &[(Option<Methods>, From)]| {
             let asked = rules.iter().filter(|(methods, _)| {
@@ -60,7 +61,7 @@ impl AllowDeny {
         }
     }
 
-    /// The result, if it is the same for every request.
+    /// Returns the result if every request has the same result.
     pub fn constant(&self) -> Option<bool> {
         let all = |rules: &[(Option<Methods>, From)]| {
             let mut found = Some(false);

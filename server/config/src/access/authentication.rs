@@ -37,7 +37,7 @@ impl DigestAlgorithm {
         }
     }
 
-    /// The length of a hash in hexadecimal digits.
+    /// Returns the length of a hash in hexadecimal digits.
     pub fn digits(self) -> usize {
         match self {
             DigestAlgorithm::Md5 => 32,
@@ -49,20 +49,20 @@ impl DigestAlgorithm {
 /// The `AuthDigest...` directives.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct DigestWords {
-    /// `AuthDigestAlgorithm` as written. Empty means MD5.
+    /// The algorithms of `AuthDigestAlgorithm` as written. Empty: MD5.
     pub algorithms: Vec<DigestAlgorithm>,
-    /// `AuthDigestQop none`: uses the form of RFC 2069.
+    /// `AuthDigestQop none`: responses have the form of RFC 2069, without a `qop` parameter.
     pub without_quality: bool,
     /// `AuthDigestNonceLifetime` in seconds. A negative value means for ever.
     pub nonce_lifetime: Option<i64>,
-    /// `AuthDigestNcCheck`
+    /// `AuthDigestNcCheck Off`: the count of a nonce is not checked.
     pub uncounted: bool,
     /// `AuthDigestDomain`
     pub domain: Vec<String>,
 }
 
 impl DigestWords {
-    /// The algorithms of the challenge, the best first.
+    /// Returns the algorithms of the challenge, the best first.
     pub fn algorithms(&self) -> &[DigestAlgorithm] {
         match self.algorithms.as_slice() {
             [] => &[DigestAlgorithm::Md5],
@@ -70,14 +70,14 @@ impl DigestWords {
         }
     }
 
-    /// The lifetime of a nonce. Zero: the nonce is valid for one request. `None`: for ever.
+    /// Returns the lifetime of a nonce. Zero: the nonce is valid for one request. `None`: for ever.
     pub fn life(&self) -> Option<Duration> {
         const USUAL: i64 = 300;
         let seconds = self.nonce_lifetime.unwrap_or(USUAL);
         u64::try_from(seconds).ok().map(Duration::from_secs)
     }
 
-    /// Whether each count of a nonce is accepted only once.
+    /// Tells whether the server accepts each count of a nonce only once.
     pub fn counts(&self) -> bool {
         !self.uncounted
     }
@@ -96,7 +96,7 @@ impl Authentication {
         }
     }
 
-    /// Whether the front itself authenticates users (Basic or Digest).
+    /// Tells whether the front itself authenticates users with the scheme Basic.
     pub fn is_basic(&self) -> bool {
         self.is_of_kind("basic")
     }
@@ -111,7 +111,7 @@ impl Authentication {
     }
 }
 
-/// One of the directives.
+/// One `AuthDigest...` directive and its value.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum DigestWord {
     Algorithms(Vec<DigestAlgorithm>),
@@ -133,7 +133,7 @@ impl DigestWords {
     }
 }
 
-/// One directive about authentication.
+/// One directive about authentication and its value.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum AuthWord {
     Kind(String),

@@ -4,14 +4,15 @@
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameTest {
-    /// The client's name, which must resolve to its address, equals one of these or ends with one.
+    /// The client's name equals one of these names, or ends with one of these domains. The name
+    /// must resolve to the client's address.
     Host(Vec<String>),
     /// The client's address is among the addresses of these names.
     ForwardDns(Vec<String>),
 }
 
 impl NameTest {
-    /// Whether the test covers this name: `example.org` covers `www.example.org`, but not
+    /// Tells whether the test covers this name: `example.org` covers `www.example.org`, but not
     /// `myexample.org`.
     pub fn is_about(&self, name: &str) -> bool {
         let ends_with = |domain: &String| {
@@ -36,7 +37,7 @@ pub enum NameLookups {
     #[default]
     Off,
     On,
-    /// The name must resolve to the client's address.
+    /// The client's address is looked up, and the name found must resolve to the client's address.
     Double,
 }
 

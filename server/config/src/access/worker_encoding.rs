@@ -1,5 +1,6 @@
-//! A requirement as text for the worker, if Perl decides about users. Parts about users are written
-//! out. All other parts become numbers, and each request carries their results.
+//! A requirement as text for the worker, if Perl decides about users. The parts about users are
+//! written as text. Each other part becomes a number, and each request carries the results of these
+//! parts.
 //!
 //! The lines go from the outside in, and a container precedes its parts: `granted`, `denied`,
 //! `valid-user`, `user NAME...`, `group NAME...`, `perl HANDLER TAB WORDS`, `known N`, `not`,
@@ -7,14 +8,15 @@
 
 use super::{any, every, Methods, Requirement, Verdict, Visitor};
 
-/// The most results that a request carries, two bits each. Further ones count as denied.
+/// The most results that a request carries, two bits each. A part beyond this number counts as
+/// denied.
 const MOST: usize = 32;
 
 enum Node<'r> {
     Said(String),
-    /// Opens a container with this number of nodes.
+    /// The beginning of a container with this number of nodes.
     Open(&'static str, usize),
-    /// A part that needs no user.
+    /// A requirement that does not depend on the user.
     Whole(&'r Requirement),
     Several(Combination, Vec<&'r Requirement>),
     Limit(&'r Methods),
@@ -27,7 +29,7 @@ enum Combination {
 }
 
 impl Requirement {
-    /// The lines.
+    /// Returns the requirement as lines.
     pub(crate) fn encode_for_worker(&self) -> String {
         let mut number = 0;
         let mut next = || {
@@ -44,7 +46,7 @@ impl Requirement {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The results for one request.
+    /// Returns the results of the numbered parts for one request.
     pub fn encode_results(&self, visitor: &Visitor<'_>) -> u64 {
         let verdicts = self.nodes().into_iter().filter_map(|node| match node {
             Node::Said(_) | Node::Open(..) => None,
@@ -109,7 +111,7 @@ impl Requirement {
     }
 }
 
-/// The parts of a container that need no user form one node.
+/// Adds the nodes of a container. All parts that need no user become one node.
 fn contained<'r>(
     word: &'static str,
     kind: Combination,

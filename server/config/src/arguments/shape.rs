@@ -16,7 +16,7 @@ pub enum Shape {
     Choice(&'static [&'static str]),
     /// One file or folder, relative to `ServerRoot`.
     Path,
-    /// Words as in the usage, with the least and the greatest number.
+    /// Words as `usage` describes them, with the least and the greatest number of words.
     Words {
         usage: &'static str,
         least: usize,
@@ -44,7 +44,7 @@ impl Shape {
         }
     }
 
-    /// The arguments, as documented.
+    /// Returns the arguments as the documentation prints them.
     pub fn usage(&self) -> String {
         match self {
             Shape::Flag => "On|Off".into(),

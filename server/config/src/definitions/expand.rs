@@ -1,11 +1,12 @@
-//! `${NAME}` in a line.
+//! Replaces `${NAME}` in a line of the configuration.
 
 use super::Definitions;
 use crate::line::{self, Character, LONGEST};
 use crate::problem::Fault;
 
 impl Definitions {
-    /// The line with every `${NAME}` replaced. The value has the position of its `$`.
+    /// Returns the line with every `${NAME}` replaced. The characters of a value have the position
+    /// of the `$`.
     pub(crate) fn expand(&self, line: &[Character]) -> Result<Vec<Character>, Fault> {
         let mut expanded = Vec::with_capacity(line.len());
         let mut rest = line;
@@ -39,7 +40,7 @@ impl Definitions {
     }
 }
 
-/// The name, if the text begins with `${NAME}`.
+/// Returns the name, if the text begins with `${NAME}`.
 fn variable(text: &[Character]) -> Option<String> {
     let [('$', _), ('{', _), rest @ ..] = text else {
         return None;

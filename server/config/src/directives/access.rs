@@ -254,8 +254,8 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
     })
 }
 
-/// A host name or the end of one. An impossible name is a mistake, because no client could match
-/// it.
+/// Returns a host name or the end of one. An impossible name is a mistake, because no client could
+/// match it.
 fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let name = arguments.filled(index)?;
     let fits = |c: char| c.is_alphanumeric() || "-_.".contains(c);

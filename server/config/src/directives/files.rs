@@ -202,7 +202,7 @@ pub(super) fn media_type<'a>(arguments: &'a Arguments, index: usize) -> Result<&
     }
 }
 
-/// A media type with one blank before each parameter, as Apache sends it.
+/// Returns a media type with one blank before each parameter, as Apache sends it.
 fn spaced(media_type: &str) -> String {
     let parts = media_type.split(';').map(str::trim);
     parts.collect::<Vec<_>>().join("; ")

@@ -221,13 +221,13 @@ fn tag(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
     Ok(())
 }
 
-/// Whether the first argument names the filter of server-side includes.
+/// Tells whether the first argument names the filter of server-side includes.
 fn has_includes(arguments: &Arguments) -> Result<bool, Fault> {
     let mut words = arguments.filled(0)?.split(';');
     Ok(words.any(|word| word.eq_ignore_ascii_case("INCLUDES")))
 }
 
-/// The codings among the filters of the first argument, separated by `;`.
+/// Returns the codings among the filters of the first argument, separated by `;`.
 fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
     let mut codings = Vec::new();
     for word in arguments

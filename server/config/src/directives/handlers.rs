@@ -119,7 +119,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// The handler of server-side includes, which is older than the filter.
+/// Returns the handler of server-side includes, which is older than the filter.
 fn is_parsed(arguments: &Arguments) -> Result<bool, Fault> {
     Ok(arguments.filled(0)?.eq_ignore_ascii_case("server-parsed"))
 }
@@ -136,7 +136,7 @@ fn handler_name(
     named(target, arguments, name, may_be_unset)
 }
 
-/// The handler with the name in this argument.
+/// Returns the handler with the name in this argument.
 pub(super) fn named(
     target: &mut Target,
     arguments: &Arguments,
@@ -214,7 +214,7 @@ pub(super) fn named(
     })
 }
 
-/// Whether a handler is named as PHP names its own: `application/x-httpd-php`.
+/// Tells whether a handler is named as PHP names its own: `application/x-httpd-php`.
 fn is_media_type(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     text.split_once('/').is_some_and(|(kind, name)| {

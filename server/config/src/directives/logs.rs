@@ -152,7 +152,7 @@ fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// The format with this nickname, the format as written, or that of a `LogFormat` without a
+/// Returns the format with this nickname, the format as written, or that of a `LogFormat` without a
 /// nickname.
 fn named_format(target: &Target, arguments: &Arguments) -> Result<AccessFormat, Fault> {
     let known = &target.environment.log_formats;

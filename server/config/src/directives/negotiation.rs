@@ -91,7 +91,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// A language tag, in lower case.
+/// Returns a language tag, in lower case.
 fn language(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     Ok(token(arguments, index, "a language tag such as en or pt-BR")?.to_ascii_lowercase())
 }

@@ -218,7 +218,7 @@ fn scripts(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// An option as a directive of its own, as in mod_perl 1.
+/// Returns an option as a directive of its own, as in mod_perl 1.
 fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
     let wanted = arguments.flag()?;
     if bit == perl_option::PARSE_HEADERS {
@@ -258,8 +258,8 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// An option of the server. `-Enable` and `-Authen` disable Perl in phases, `+Clone` and `+Parent`
-/// give a virtual host its own workers or Perl. The others have no effect.
+/// Returns an option of the server. `-Enable` and `-Authen` disable Perl in phases, `+Clone` and
+/// `+Parent` give a virtual host its own workers or Perl. The others have no effect.
 fn server_option(
     target: &mut Target,
     arguments: &Arguments,

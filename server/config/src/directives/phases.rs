@@ -7,7 +7,7 @@ use crate::{Phase, Preload};
 
 const HANDLERS: Shape = words("HANDLER...", 1, ANY);
 
-/// A row for a phase that a section may change.
+/// Returns a row for a phase that a section may change.
 const fn phase(
     name: &'static str,
     about: &'static str,
@@ -18,7 +18,7 @@ const fn phase(
         .example("My::Handler", "My:Handler")
 }
 
-/// A row for a phase that runs before a section is known, or without a request.
+/// Returns a row for a phase that runs before a section is known, or without a request.
 const fn server_phase(
     name: &'static str,
     about: &'static str,

@@ -12,7 +12,7 @@ pub struct Refused {
     pub directives: &'static [&'static str],
 }
 
-/// The refused directive of this name in any case, and its module.
+/// Returns the refused directive of this name in any case, and its module.
 pub(crate) fn named(name: &str) -> Option<&'static Refused> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     REFUSED

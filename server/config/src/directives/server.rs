@@ -255,7 +255,7 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// A setting of the whole host. Inside a section it has no effect, which is noted.
+/// Returns a setting of the whole host. Inside a section it has no effect, which is noted.
 fn of_the_host(target: &mut Target) -> bool {
     if target.in_section {
         target

@@ -209,7 +209,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// A number of mod_perl's interpreter pool, for a virtual host.
+/// Returns a number of mod_perl's interpreter pool, for a virtual host.
 const fn interpreters(
     name: &'static str,
     shape: Shape,
@@ -221,7 +221,7 @@ const fn interpreters(
         .of_team()
 }
 
-/// The main server's interpreters are its workers, which the prefork directives count.
+/// Returns the main server's interpreters are its workers, which the prefork directives count.
 fn of_a_host<'t>(target: &'t mut Target) -> Option<&'t mut WorkerPolicy> {
     if !target.in_host {
         let message =

@@ -1,4 +1,4 @@
-//! Parser of expressions: recursive descent with a limited depth.
+//! Parses expressions by recursive descent with a limited depth.
 
 use super::{Node, Operator, Test, MOST_TERMS};
 use crate::network::Network;
@@ -7,7 +7,7 @@ use crate::Pattern;
 
 const DEEPEST: usize = 64;
 
-/// Returns the expression with its number of terms.
+/// Parses an expression. Returns its root and the number of its terms.
 pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
     let mut parser = Parser {
         rest: text,
@@ -33,8 +33,8 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// Whether the rest, after blanks, begins with `start`. With an empty `start`: whether nothing
-    /// is left.
+    /// Skips blanks and tells whether the rest begins with `start`. With an empty `start`, tells
+    /// whether nothing is left.
     fn next_is(&mut self, start: &str) -> bool {
         self.rest = self.rest.trim_start();
         if start.is_empty() {
@@ -236,7 +236,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `/.../i` or `m#...#i`.
+    /// Parses a regular expression: `/.../i` or `m#...#i`.
     fn regex(&mut self) -> Result<Pattern, String> {
         let expected = format!(
             "expected a regular expression such as /^a/ at `{}`",
@@ -285,7 +285,7 @@ impl<'t> Parser<'t> {
         .map_err(wrong)
     }
 
-    /// A word and the words that `.` joins to it.
+    /// Parses a word and the words that `.` joins to it.
     fn word(&mut self) -> Result<Text, String> {
         let mut text = self.part()?;
         while self.next_is(".") && !self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
@@ -331,7 +331,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `tolower(...)`, `req('Name')`.
+    /// Parses the call of a function: `tolower(...)`, `req('Name')`.
     fn call(&mut self, name: &str) -> Result<Text, String> {
         self.go_deeper()?;
         self.take("(");

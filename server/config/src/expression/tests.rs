@@ -1,4 +1,4 @@
-//! Expressions over a few facts.
+//! Tests expressions against one request with a few fixed variables.
 
 use super::Expression;
 use crate::text::{Piece, VariableSource};

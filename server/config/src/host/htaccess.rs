@@ -1,4 +1,4 @@
-//! .htaccess files: read once and kept by the front.
+//! A .htaccess file after it was read. The front reads each file once and keeps the result.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,9 +9,9 @@ use crate::{Change, Overrides, Scope, Section};
 /// One .htaccess file.
 #[derive(Debug)]
 pub struct Htaccess {
-    /// A number that no other reading has.
+    /// A number that is different for each reading of a file.
     pub(crate) serial: u64,
-    /// The folder's changes, then its `<Files>`.
+    /// The section of the folder itself, then the `<Files>` sections of the file.
     pub(crate) sections: Vec<Section>,
 }
 
@@ -26,7 +26,8 @@ impl Htaccess {
 }
 
 impl Host {
-    /// Whether any section of this host has `AllowOverride`. Otherwise no folder is examined.
+    /// Tells whether any section of this host has `AllowOverride`. Otherwise no folder is searched
+    /// for .htaccess files.
     pub fn allows_htaccess(&self) -> bool {
         let says = |change: &Change| match change {
             Change::AllowOverride(classes) => *classes != 0,
@@ -38,7 +39,7 @@ impl Host {
             .any(|section| section.changes.iter().any(says))
     }
 
-    /// The directives that this folder's .htaccess may use.
+    /// Returns the directives that this folder's .htaccess may use.
     pub fn overrides(&self, folder: &Path) -> Overrides {
         let mut found: Vec<&Section> = self
             .sections

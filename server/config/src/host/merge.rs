@@ -1,9 +1,9 @@
-//! Merging: the settings for one request, from the base and every matching section.
+//! Merges the settings for one request from the settings outside of sections and every matching
+//! section.
 //!
 //! The order is Apache's: `<Directory>` from the shortest path to the longest, `<DirectoryMatch>`,
 //! `<Files>`, `<Location>`, each in the order of the files. The order does not depend on the
-//! request, so the result depends only on the set of matching sections, and each set is merged
-//! once.
+//! request, so the result depends only on the set of matching sections. Each set is merged once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,14 +14,15 @@ use super::{Host, Htaccess};
 use crate::settings::{HandlerWords, Matching, Merger};
 use crate::{Change, Forced, Section, Settings, VariableSource};
 
-/// Up to this many matching sections are looked up without an allocation.
+/// A host with at most this many sections needs no allocation for a lookup.
 const SECTIONS_ON_STACK: usize = 16 * 64;
 
-/// The next number. Numbers are unique across generations, because workers of two generations may
-/// get each other's requests.
+/// The number that the next merged settings get. The numbers of two generations differ, because a
+/// worker may get requests of both generations.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// The sets of sections that were merged. A clone starts empty, because its site may differ.
+/// The settings of the sets of sections that were merged. A clone is empty, because a cloned host
+/// may change.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
@@ -35,14 +36,15 @@ impl Clone for Merged {
 }
 
 impl Host {
-    /// The settings for a request. `url_path` is decoded and normalised, `file` is the mapped file,
-    /// if any. The first use of a set of sections merges it, and later uses share the result. A
-    /// site must therefore not change once it serves.
+    /// Returns the settings for a request. `url_path` is decoded and normalised. `file` is the
+    /// mapped file, if any. A set of sections is merged at its first use, and later uses share the
+    /// result. A site must therefore not change once it serves requests.
     pub fn settings(&self, url_path: &str, file: Option<&Path>) -> Arc<Settings> {
         self.settings_with(url_path, file, &[])
     }
 
-    /// The settings with these .htaccess files, from the outermost folder on.
+    /// Returns the settings for a request with these .htaccess files. The file of the outermost
+    /// folder comes first.
     pub fn settings_with(
         &self,
         url_path: &str,
@@ -74,7 +76,8 @@ impl Host {
         })
     }
 
-    /// The settings if only this section matches, for `mehari check`.
+    /// Returns the settings of a request that only this section matches. `mehari check` prints
+    /// them.
     pub fn settings_of(&self, section: &Section) -> Settings {
         let mut settings = self.base.clone();
         let mut words = self.base_handlers.clone();
@@ -83,7 +86,7 @@ impl Host {
         settings
     }
 
-    /// The settings after every `<If>` whose condition the request meets.
+    /// Returns the settings after the changes of every `<If>` whose condition the request meets.
     pub fn settings_if(
         &self,
         settings: &Arc<Settings>,
@@ -106,12 +109,12 @@ impl Host {
                 words.apply(merged, &all[number].changes, "");
                 merged.change_rules(&all[number].changes, None, true);
             }
-            // All conditions have been evaluated.
+            // All conditions have been evaluated, so nothing evaluates them again.
             merged.rules.conditionals.clear();
         })
     }
 
-    /// The settings after the changes that rules force on the request.
+    /// Returns the settings after the changes that rules force on the request.
     pub fn settings_forced(
         &self,
         settings: &Arc<Settings>,
@@ -197,7 +200,8 @@ impl Host {
         }
     }
 
-    /// A .htaccess is merged after its folder's sections and before deeper folders.
+    /// Applies the matching sections and the .htaccess files in Apache's order. A .htaccess file
+    /// comes after the sections of its folder and before deeper folders.
     fn merge_with(
         &self,
         settings: &mut Settings,
@@ -222,8 +226,8 @@ impl Host {
     }
 }
 
-/// The key of a merge: the matching sections, the .htaccess files, and which of their `<Files>`
-/// match.
+/// Returns the key of a merge: the matching sections, the .htaccess files, and which of their
+/// `<Files>` match.
 fn key(
     matching: &[u64],
     htaccess: &[Arc<Htaccess>],
@@ -250,7 +254,8 @@ fn key(
     key
 }
 
-/// The most kept sets. A site's .htaccess files may change for ever.
+/// The most sets of sections that are kept. The limit is needed because .htaccess files may change
+/// any number of times.
 const MOST_SETS: usize = 16 * 1024;
 
 impl Section {

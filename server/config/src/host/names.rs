@@ -1,16 +1,18 @@
-//! The names of a host: which requests are for it, and what it calls itself in links.
+//! The names of a host. They decide which requests are for the host, and which name links to the
+//! host contain.
 
 use crate::glob;
 
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HostNames {
-    /// `ServerName`. `None`: the request's Host, else the local address.
+    /// `ServerName`. `None`: the name in the request's Host field, else the local address.
     pub server_name: Option<String>,
     /// The port of `ServerName`.
     pub server_port: Option<u16>,
     /// `UseCanonicalName On`: `ServerName` is used whatever the client requested.
     pub(crate) canonical: Option<bool>,
-    /// `UseCanonicalPhysicalPort On`: the connection's port precedes `ServerName`'s.
+    /// `UseCanonicalPhysicalPort On`: links contain the connection's port, not that of
+    /// `ServerName`.
     pub(crate) physical_port: Option<bool>,
     /// `ServerAlias` in lower case: further names, possibly with wildcards.
     #[serde(rename = "names")]
@@ -26,7 +28,7 @@ impl HostNames {
         self.physical_port.unwrap_or(false)
     }
 
-    /// Whether this name (in lower case, without port) is a name of the host.
+    /// Tells whether this name (in lower case, without port) is a name of the host.
     pub(crate) fn has(&self, name: &str) -> bool {
         let own = self.server_name.as_deref();
         let mut aliases = self.aliases.iter();
@@ -34,7 +36,7 @@ impl HostNames {
             || aliases.any(|alias| glob::matches(alias.as_bytes(), name.as_bytes()))
     }
 
-    /// Inherits how the main server uses its names, but not the names.
+    /// Inherits the main server's settings about names, but not its names.
     pub(super) fn inherit(&mut self, main: &HostNames) {
         self.canonical = self.canonical.or(main.canonical);
         self.physical_port = self.physical_port.or(main.physical_port);

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use super::Host;
 use crate::{Phase, Settings};
 
-/// The handlers outside of sections after start-up code. A clone starts empty.
+/// The handlers outside of sections after start-up code has run. A clone is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Pushed(RwLock<Vec<(Phase, Vec<String>)>>);
 
@@ -39,7 +39,7 @@ impl Host {
         known.clear();
     }
 
-    /// The settings from which sections continue.
+    /// Returns the settings outside of sections, before any section is merged.
     pub(super) fn unmerged(&self) -> Settings {
         let mut settings = self.base.clone();
         let pushed = self.pushed.0.read().unwrap_or_else(PoisonError::into_inner);

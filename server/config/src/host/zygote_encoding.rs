@@ -5,7 +5,7 @@ use crate::settings::WorkerRecords;
 use crate::{perl_option, Phase, TeamMark};
 
 impl Host {
-    /// The server's `PerlOptions` that are on.
+    /// Returns the names of the server's `PerlOptions` that are on.
     fn perl_options(&self) -> Vec<&'static str> {
         let perl = &self.base.perl;
         let is_on = |phase: &Phase| !perl.disabled.contains(phase);
@@ -27,7 +27,8 @@ impl Host {
         options
     }
 
-    /// The port is its own, or else the first `Listen` port.
+    /// Encodes the host. Its port is that of `ServerName` or `<VirtualHost>`, else `listened`, the
+    /// first port of `Listen`.
     pub(crate) fn encode_for_zygote(
         &self,
         listened: Option<u16>,

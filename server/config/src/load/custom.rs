@@ -1,4 +1,5 @@
-//! Lines for Perl: custom directives and sections, `PerlLoadModule`, and `Perl` with code.
+//! Reads the lines that Perl handles: custom directives and sections, `PerlLoadModule`, and `Perl`
+//! with code.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{Change, Errand, NoteKind, Preload, Preloaded, Scope};
 
-/// An open custom section.
+/// A custom section that is open, and the lines read so far.
 pub(super) struct CustomSection {
     directive: Arc<CustomDirective>,
     at: At,
@@ -18,7 +19,7 @@ pub(super) struct CustomSection {
     words: Vec<Word>,
     /// The lines inside, as written.
     lines: Vec<String>,
-    /// Nested sections of the same name.
+    /// The number of open sections of the same name inside the section.
     depth: usize,
 }
 
@@ -29,7 +30,7 @@ impl Reader<'_> {
         known.find(|directive| directive.is_called(name)).cloned()
     }
 
-    /// A line of a custom directive.
+    /// Reads a line with a custom directive.
     pub(super) fn custom_line(
         &mut self,
         directive: Arc<CustomDirective>,
@@ -119,7 +120,7 @@ impl Reader<'_> {
         self.record_text(at, &format!("</{}>", used.name));
     }
 
-    /// The number that the lines of this section share.
+    /// Returns the number that all lines of the current section share.
     fn container(&mut self) -> u64 {
         let known = self.innermost().iter().find_map(|change| match change {
             Change::Custom(used) => Some(used.container),
@@ -204,7 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `Perl CODE`: a `<Perl>` section of one line.
+    /// Runs a line `Perl CODE`, which is a `<Perl>` section of one line.
     pub(super) fn perl_line(&mut self, name: &Word, content: &[Character]) -> Result<(), Fault> {
         let code = behind_name(content, &name.text);
         if code.is_empty() {
@@ -220,7 +221,8 @@ impl Reader<'_> {
     }
 }
 
-/// Directives that only control the reading. Like Apache's tree, ours does not contain them.
+/// Directives that only control the reading of files. Neither Apache's configuration tree nor
+/// Mehari's contains them.
 const OVER_WHEN_READ: &[&str] = &[
     "Include",
     "IncludeOptional",
@@ -232,7 +234,8 @@ const OVER_WHEN_READ: &[&str] = &[
 ];
 
 impl Reader<'_> {
-    /// Keeps a line for Apache2::Directive. `name` is its directive; empty for a section.
+    /// Keeps a line for Apache2::Directive. `name` is the directive of the line. It is empty for
+    /// the line of a section.
     pub(super) fn record(&mut self, name: &str, content: &[Character]) {
         if OVER_WHEN_READ.contains(&name) {
             return;
@@ -249,7 +252,7 @@ impl Reader<'_> {
     }
 }
 
-/// The text behind the name, as written.
+/// Returns the text behind the directive's name, as written.
 fn behind_name(content: &[Character], name: &str) -> String {
     let width = name.chars().count();
     let behind = content.get(width..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A line with a directive of the table: its allowed place, its effect, and notes about it.
+//! Reads a line with a directive of the table: checks its place, applies it, and notes its result.
 
 use super::{htaccess, unknown, OpenKind, Reader};
 use crate::arguments::Arguments;
@@ -14,7 +14,7 @@ impl Reader<'_> {
             Some(row) => row,
             None => match self.custom(&name.text) {
                 Some(directive) => return self.custom_line(directive, &name, content),
-                // A Perl section that was not run may have defined the directive.
+                // A `<Perl>` section that was not run may define the directive.
                 None if self.environment.is_partly_unknown => return Ok(()),
                 None => {
                     return Err(unknown::fault(

@@ -1,4 +1,4 @@
-//! The end of reading: checks that need the whole configuration.
+//! Ends the reading: makes the checks that need the whole configuration, and finishes the hosts.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::problem::{At, Fault};
 use crate::{Change, HandlerName, Host, Problem, Problems, Site};
 
 impl Draft {
-    /// Finishes the host. A virtual host inherits from the main server.
+    /// Finishes the host. A virtual host inherits the settings of the main server.
     fn finish(self, main: Option<&Host>) -> Host {
         let Draft { mut host, base, .. } = self;
         host.rules.apply(&base);
@@ -22,7 +22,7 @@ impl Draft {
 }
 
 impl Reader<'_> {
-    /// Makes the checks that need the whole configuration.
+    /// Makes the checks that need the whole configuration. Returns the site or all problems.
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();
         self.check_own_lines();
@@ -75,7 +75,8 @@ impl Reader<'_> {
         Ok(site)
     }
 
-    /// A named balancer without members is a problem.
+    /// Reports each use of an upstream that has no members, then removes the upstreams without
+    /// members.
     fn check_upstreams(&mut self) {
         for (name, file, at) in std::mem::take(&mut self.unchecked.named) {
             let known = self.site.upstream(&name);
@@ -96,7 +97,7 @@ impl Reader<'_> {
             .retain(|upstream| !upstream.members.is_empty());
     }
 
-    /// A handler name that neither the server nor an `Action` knows is a problem.
+    /// Reports each handler name that neither Mehari nor an `Action` defines.
     pub(super) fn check_handler_names(&mut self) {
         for (name, file, fault) in std::mem::take(&mut self.unchecked.wants_action) {
             if !self
@@ -138,7 +139,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks the numbers of each team. A host with its own workers inherits missing numbers.
+    /// Checks the numbers of spare workers of each team. A host with its own workers inherits the
+    /// numbers that it does not set.
     fn check_spare_workers(&mut self) {
         let main = &self.main.team.workers;
         let main = (main.min_spare, main.max_spare);
@@ -167,7 +169,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the changes name the psgi handler without an application.
+/// Tells whether the changes choose the handler `psgi` but name no application.
 pub(super) fn wants_app(changes: &[Change]) -> bool {
     let names_psgi = |change: &Change| {
         matches!(

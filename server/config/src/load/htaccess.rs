@@ -1,4 +1,5 @@
-//! Reads a .htaccess: the same language within one folder, restricted by `AllowOverride`.
+//! Reads a .htaccess file: the language of httpd.conf for one folder, restricted by
+//! `AllowOverride`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ impl Site {
     /// Reads a folder's .htaccess file.
     ///
     /// # Errors
-    /// All problems of the file; each names the file.
+    /// All problems of the file. Each problem names the file.
     pub fn read_htaccess(
         &self,
         file: &Path,
@@ -21,7 +22,7 @@ impl Site {
     }
 }
 
-/// The sections of the file, the folder's own first.
+/// Returns the sections of the file. The section of the folder itself comes first.
 fn sections(
     site: &Site,
     file: &Path,
@@ -64,7 +65,7 @@ fn sections(
     Ok(sections)
 }
 
-/// The section for a folder's .htaccess.
+/// Returns the section for a folder's .htaccess.
 fn of_folder(folder: &Path) -> Section {
     Section {
         scope: Scope::Directory(PathBuf::from(folder)),
@@ -74,7 +75,8 @@ fn of_folder(folder: &Path) -> Section {
 }
 
 impl Reader<'_> {
-    /// Refuses new back ends, because they must be known from the start.
+    /// Refuses back ends that the site does not have, because back ends must be known when the
+    /// server starts.
     fn refuse_new_back_ends(&mut self, site: &Site) {
         for (name, file, at) in std::mem::take(&mut self.unchecked.named) {
             if site.upstream(&name).is_none() {

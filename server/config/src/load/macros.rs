@@ -1,8 +1,8 @@
-//! `<Macro NAME PARAMETER...>` and `Use NAME VALUE...`: lines that are read with parameters
-//! replaced.
+//! Reads `<Macro NAME PARAMETER...>` and `Use NAME VALUE...`. `Use` reads the macro's lines with
+//! values in place of the parameters.
 //!
-//! A macro's lines keep their positions, so a problem names the line in the macro. A second problem
-//! names the line of `Use`.
+//! A macro's lines keep their positions, so a problem in the macro names that line. A second
+//! problem names the line of `Use`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use crate::problem::{At, Fault};
 /// The deepest nesting of macros.
 const DEPTH: usize = 32;
 
-/// The macros of the files that are being read.
+/// The macros of the configuration that is being read.
 #[derive(Default)]
 pub(super) struct Macros {
     known: BTreeMap<String, Macro>,
-    /// The open `<Macro>`.
+    /// The `<Macro>` section that is open.
     drafting: Option<Macro>,
     /// The macros in use, from the outermost on.
     using: Vec<String>,
@@ -31,12 +31,12 @@ struct Macro {
     lines: Vec<Vec<Character>>,
     file: PathBuf,
     at: At,
-    /// The number of open `<Macro>` sections inside it.
+    /// The number of open `<Macro>` sections inside this macro.
     depth: usize,
 }
 
 impl Reader<'_> {
-    /// Takes a line that begins, belongs to or ends a macro.
+    /// Takes a line that begins, continues or ends a macro. Returns false for any other line.
     pub(super) fn collects(&mut self, content: &[Character]) -> Result<bool, Fault> {
         let text = line::text(content).to_ascii_lowercase();
         let opens = text
@@ -162,7 +162,8 @@ impl Reader<'_> {
     }
 }
 
-/// Parameters with their values, the longest first, so `$name` precedes `$na`.
+/// Pairs the parameters with their values. The longest parameter comes first, so `$name` is
+/// replaced before `$na`.
 fn pairs<'a>(parameters: &'a [String], values: &'a [String]) -> Vec<(&'a str, &'a str)> {
     let parameters = parameters.iter().map(String::as_str);
     let mut pairs: Vec<_> = parameters.zip(values.iter().map(String::as_str)).collect();

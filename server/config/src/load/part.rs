@@ -1,6 +1,7 @@
-//! Sections inside others: `<RequireAll>` and its like, `<Limit>`, `<If>`.
+//! Reads sections inside other sections: `<RequireAll>` and the like, `<Limit>`, `<If>`.
 //!
-//! Each collects the changes of its lines. When it closes, it passes them to the enclosing section.
+//! Such a section collects the changes of its lines. When the section is closed, it passes its
+//! changes to the enclosing section.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ pub(super) enum InnerSection {
 }
 
 impl Reader<'_> {
-    /// The section that an opening line begins, if it is one of these. `name` is in lower case.
+    /// Returns the section that an opening line begins, if the section is of such a kind. `name` is
+    /// in lower case.
     pub(super) fn part(
         &mut self,
         lower: &str,
@@ -132,7 +134,7 @@ fn limit(change: Change, methods: &Methods) -> Change {
     }
 }
 
-/// Returns an `<If>`. A nested `<If>` becomes one with both conditions.
+/// Returns the changes of an `<If>`. A nested `<If>` becomes an `<If>` with both conditions.
 fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
     let mut own = Vec::new();
     let mut inner = Vec::new();
@@ -173,7 +175,7 @@ fn methods(listed: bool, name: &Word, words: &[Word]) -> Result<Methods, Fault> 
             let message = format!("expected a method such as POST, not `{}`", word.text);
             return Err(Fault::new(word.at, message));
         }
-        // HEAD is GET without a body.
+        // `<Limit>` treats HEAD as GET.
         names.push(if upper == "HEAD" { "GET".into() } else { upper });
     }
     Ok(Methods { names, listed })

@@ -1,4 +1,5 @@
-//! `<Perl>` sections. A section runs when it is read, and its directives are read in its place.
+//! Reads `<Perl>` sections. A section runs as soon as it is complete, and the directives that it
+//! produces are read at its position.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{Errand, Ground, NoteKind, Preload, PreloadOrigin};
 
-/// A section that is being collected.
+/// A `<Perl>` section whose lines are being collected.
 pub(super) struct PerlBlock {
     pub at: At,
     pub code: String,
@@ -23,7 +24,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Runs the complete section here, and in every zygote in its place among the preloads.
+    /// Runs the complete section in the perl that reads the configuration. Every zygote runs the
+    /// section again, in its order among the preloads.
     pub(super) fn run_perl(&mut self) {
         if let Some(block) = self.perl_block.take() {
             let name = format!("{}:{}", self.file.display(), block.at.line + 1);
@@ -31,7 +33,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Runs code. Its first line is `name`, as FILE:LINE.
+    /// Runs code. `name` is FILE:LINE of its first line.
     pub(super) fn run_section(&mut self, name: String, code: String, at: At) {
         if let Err(fault) = self.load_pending(at) {
             return self.refuse(fault);
@@ -53,8 +55,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Handles a preload that was just read. Once perl runs, the preload is loaded at once, as in
-    /// mod_perl. Before that, perl starts only for files that make directives.
+    /// Handles a preload that was just read. If perl already runs, the preload is loaded at once,
+    /// as in mod_perl. Otherwise perl is started only for a file that produces directives.
     pub(super) fn handle_preload(&mut self, at: At, defines: bool) {
         let starts_perl = || {
             if defines {
@@ -70,7 +72,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Assigns the preloads after the first `known` ones to this line.
+    /// Records this line as the origin of all preloads after the first `known` preloads.
     pub(super) fn place_preloads(&mut self, known: usize, at: At) {
         for (_, preload) in self.environment.preloads.iter_mut().skip(known) {
             preload.place = PreloadOrigin {
@@ -81,7 +83,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Loads the preloads that are not loaded yet, and reads their directives.
+    /// Loads the preloads that are not loaded yet, and reads the directives that they produce.
     fn load_pending(&mut self, at: At) -> Result<(), Fault> {
         if self.environment.loaded_here == 0 {
             self.environment.preloads.sort_by_key(|(stage, _)| *stage);
@@ -107,8 +109,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Makes later preloads keep the order of their lines, behind those that perl has already
-    /// loaded.
+    /// Gives the preloads that perl has already loaded the first stage. Later preloads come behind
+    /// them, in the order of their lines.
     fn perl_is_ahead(&mut self) {
         self.environment.loaded_here = self.environment.preloads.len();
         for (stage, _) in &mut self.environment.preloads {
@@ -150,7 +152,7 @@ impl Reader<'_> {
         Ok(made.lines)
     }
 
-    /// Reads lines that Perl made. Problems are reported at `at`.
+    /// Reads lines that Perl code produced. Problems are reported at the position `at`.
     pub(super) fn read_perl_lines(&mut self, lines: &[String], at: At) {
         let text = lines.join("\n");
         let outer = self.open.len();
@@ -180,7 +182,7 @@ fn makes_directives(preload: &Preload) -> bool {
     matches!(preload, Preload::Require(file) if mentions_add_config(file))
 }
 
-/// Whether a file makes directives. Starting perl for other files would only cost time.
+/// Tells whether a file produces directives. For other files perl need not be started.
 fn mentions_add_config(file: &std::path::Path) -> bool {
     std::fs::read(file).is_ok_and(|text| text.windows(10).any(|word| word == b"add_config"))
 }

@@ -1,11 +1,11 @@
-//! `<Proxy URL>` and `<ProxyMatch REGEX>`: their lines apply to paths that are proxied to such a
-//! URL.
+//! Applies `<Proxy URL>` and `<ProxyMatch REGEX>` sections. Their lines apply to the paths that are
+//! proxied to a matching URL.
 
 use super::Draft;
 use crate::environment::ProxiedUrls;
 use crate::{Change, HandlerName, PassFrom, Proxied, Scope, Section};
 
-/// Applies the lines of the sections where requests are proxied to such a URL.
+/// Applies the lines of each section to the paths that are proxied to its URLs.
 pub(super) fn apply(draft: &mut Draft, proxied: &[(ProxiedUrls, Vec<Change>)]) {
     for (urls, changes) in proxied {
         for section in &mut draft.host.sections {
@@ -32,8 +32,8 @@ fn leads_to(change: &Change, urls: &ProxiedUrls) -> bool {
     matches!(change, Change::SetHandler(HandlerName::Proxy(to)) if is_at(to, urls))
 }
 
-/// Whether a URL is the section's. URLs are compared by their beginning, so a final `*` of the
-/// section's URL has no effect.
+/// Tells whether the section applies to the back end's URL. The URL must begin with the section's
+/// URL, so a final `*` of the section's URL has no effect.
 fn is_at(to: &Proxied, urls: &ProxiedUrls) -> bool {
     let whole = format!("{}{}", to.upstream, to.to.as_deref().unwrap_or("/"));
     match urls {

@@ -1,4 +1,4 @@
-//! Section lines: opening, closing, and the kinds of sections.
+//! Reads the lines that open and close sections.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::problem::{At, Fault};
 use crate::{condition, section, Change, Pattern};
 use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
-/// The deepest nesting of sections, which keeps later walks from exhausting the stack.
+/// The deepest nesting of sections. The limit keeps later recursion from exhausting the stack.
 const DEEPEST: usize = 64;
 
 /// An open section.
@@ -23,7 +23,7 @@ pub(super) struct Open {
 }
 
 pub(super) enum OpenKind {
-    /// A true condition. Its lines are read.
+    /// A true condition: its lines are read.
     Read,
     /// The lines of a virtual host.
     Host,
@@ -31,9 +31,9 @@ pub(super) enum OpenKind {
     Skip,
     /// The lines of a scope.
     Scoped(Section),
-    /// The lines change the enclosing section in the way of the part.
+    /// The lines change the enclosing section as [`InnerSection`] says.
     Inner(InnerSection, Vec<crate::Change>),
-    /// `<Proxy>`: the lines concern a balancer, or access to back ends in general.
+    /// `<Proxy>`: the lines concern a balancer, or access to back ends.
     Proxy(Vec<Change>),
 }
 
@@ -97,8 +97,8 @@ impl Reader<'_> {
         fault.map_or(Ok(()), Err)
     }
 
-    /// Returns the kind of section that a line opens. A faulty line opens a harmless kind, so that
-    /// the lines inside are still checked.
+    /// Returns the kind of section that a line opens. A faulty line opens a section without effect,
+    /// so that the lines inside are still checked.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
         if let Some(part) = self.part(lower, name, words) {
             let parts = self.open.iter();
@@ -145,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `<ProxyMatch REGEX>`.
+    /// Opens a `<ProxyMatch REGEX>`.
     fn proxy_match(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
         self.is_outermost(name)?;
         let [word] = words else {
@@ -169,7 +169,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `<Proxy balancer://name>`, `<Proxy http://host/path*>` or `<Proxy *>`.
+    /// Opens a `<Proxy balancer://name>`, `<Proxy http://host/path*>` or `<Proxy *>`.
     fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
         self.is_outermost(name)?;
         let [word] = words else {
@@ -204,8 +204,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Closes a `<Proxy>`. Here `<Location>` decides about access, so `<Proxy>` may only admit
-    /// everybody. A `<Proxy>` with a URL applies to the paths that lead to the URL.
+    /// Closes a `<Proxy>`. A `<Proxy *>` or `<Proxy balancer://...>` may only admit everybody,
+    /// because in Mehari `<Location>` decides about access. The lines of a `<Proxy>` with a URL
+    /// apply to the paths that are proxied to the URL.
     fn close_proxy(&mut self, changes: Vec<Change>, at: At) -> Result<(), Fault> {
         self.environment.balancer = None;
         if let Some((_, known)) = self
@@ -233,8 +234,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Begins a section of Perl code. The code may look like anything, so it is skipped as a whole
-    /// even inside a false condition.
+    /// Begins a section of Perl code. The code may look like directives, so the whole section is
+    /// skipped even inside a false condition.
     fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
         self.foreign_until = Some("</perl>");
         if !self.is_skipping() {
@@ -296,7 +297,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The changes of the innermost open section, or of the host.
+    /// Returns the changes of the innermost open section, or of the host.
     pub(super) fn innermost(&mut self) -> &mut Vec<crate::Change> {
         let open = self.open.iter_mut().rev();
         let innermost = open.into_iter().find_map(|open| match &mut open.kind {

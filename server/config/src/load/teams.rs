@@ -1,4 +1,4 @@
-//! Finds the hosts with their own workers or Perl, after everything has been read.
+//! Finds the hosts with their own workers or their own Perl, after all files have been read.
 
 use super::{Draft, Reader};
 use crate::directive::DirectivePlace;
@@ -14,7 +14,7 @@ pub(super) struct OwnLine {
     at: At,
 }
 
-/// The preloads of a reading, with the stage of each.
+/// The preloads that were read, each with its stage.
 type Preloads = Vec<(PreloadStage, Preloaded)>;
 
 impl Reader<'_> {
@@ -31,7 +31,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses `+Parent` after a line whose Perl has already run in the main server's Perl.
+    /// Refuses `+Parent` in a host if the main server's Perl has already run code of the host's
+    /// earlier lines.
     pub(super) fn check_own_perl(&self, had: Own, at: At) -> Result<(), Fault> {
         let own = self.host.as_ref().map_or(had, |host| host.team.own);
         let number = self.host_number();
@@ -45,7 +46,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The number that the open host will have in the site.
+    /// Returns the number that the open host will have in the site.
     pub(super) fn host_number(&self) -> u32 {
         match self.host {
             Some(_) => self.hosts.len() as u32 + 1,
@@ -53,7 +54,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The host whose Perl runs a host's lines: itself with `+Parent`, else the main server.
+    /// Returns the host whose Perl runs the lines of this host: with `+Parent` the host itself,
+    /// else the main server. Also returns the settings of that Perl.
     pub(super) fn perl_of(&self, number: u32) -> (u32, PerlSettings) {
         let main = &self.main.team.perl;
         let closed = (number as usize).checked_sub(1);
@@ -64,7 +66,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports lines in a host without its own workers or Perl.
+    /// Reports the lines that need a host with its own workers or Perl, where the host has none.
     pub(super) fn check_own_lines(&mut self) {
         for host in &self.hosts {
             let own = host.team.own;
@@ -91,7 +93,7 @@ impl Reader<'_> {
     }
 }
 
-/// Makes the Perls and the teams of the site, and tells each host which are its own.
+/// Makes the Perls and the teams of the site, and sets the Perl and the team of each host.
 pub(super) fn make_teams(
     main: &mut Draft,
     hosts: &mut [Draft],

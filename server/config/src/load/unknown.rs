@@ -1,4 +1,5 @@
-//! Unknown names: a directive of Apache that is refused, or a misspelt name.
+//! Reports an unknown directive: either Mehari refuses this directive of Apache, or the name is
+//! misspelt.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use crate::line::{self, Character, Word};
 use crate::problem::Fault;
 use crate::{CustomDirective, Directive};
 
-/// The fault for an unknown name: why the directive is refused, or the nearest name.
+/// Returns the fault for an unknown name: why the directive is refused, or the nearest name.
 pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDirective>]) -> Fault {
     if name.text.eq_ignore_ascii_case("Error") {
         return error_directive(name, content);
@@ -25,7 +26,7 @@ pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDire
     fault.or_nearest(&name.text, all)
 }
 
-/// `Error "TEXT"`: the configuration itself forbids its use.
+/// Returns the fault for `Error "TEXT"`, by which a configuration refuses to be loaded.
 fn error_directive(name: &Word, content: &[Character]) -> Fault {
     let words = line::words(content).unwrap_or_default();
     let text: Vec<&str> = words.iter().skip(1).map(|word| &*word.text).collect();

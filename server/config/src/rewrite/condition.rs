@@ -11,9 +11,9 @@ pub struct RewriteCondition {
     pub subject: Text,
     pub check: Check,
     pub negated: bool,
-    /// `[OR]`: this condition or the next.
+    /// `[OR]`: this condition or the next condition must be true.
     pub or_next: bool,
-    /// `[NV]`: its fields do not appear in Vary.
+    /// `[NV]`: the fields that the condition reads are not added to Vary.
     pub unvaried: bool,
 }
 
@@ -23,7 +23,7 @@ pub enum Check {
     Match(Pattern),
     #[serde(skip)]
     File(FileTest),
-    /// `-U`: a URL path that is not refused to everybody.
+    /// `-U`: the text is a URL path that is not refused to everybody.
     Path,
     /// `<x`, `>x`, `=x`, `<=x`, `>=x` by bytes, `-eq` and the like by number.
     #[serde(skip)]
@@ -63,7 +63,8 @@ impl Comparison {
 }
 
 impl RewriteCondition {
-    /// The request fields that the condition reads and that Vary must name, except the host.
+    /// Returns the request fields that the condition reads and that Vary must name. Host is left
+    /// out.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         let pieces = self.subject.pieces().iter().filter(|_| !self.unvaried);
         pieces.filter_map(|piece| match piece {
@@ -80,7 +81,7 @@ impl RewriteCondition {
         })
     }
 
-    /// Parses the arguments of `RewriteCond`. An error is the index of the wrong word and the
+    /// Parses the arguments of `RewriteCond`. An error gives the index of the wrong word and the
     /// reason.
     pub(crate) fn parse(words: &[&str]) -> Result<RewriteCondition, (usize, String)> {
         let mut caseless = false;
@@ -143,7 +144,8 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
     if let [b'-', letter] = pattern.as_bytes() {
         let letter = match *letter as char {
             'U' => return Ok(Check::Path),
-            // Apache tests by a subrequest, which would find the same file.
+            // Unlike Apache, Mehari makes no subrequest for `-F`. A subrequest would find the same
+            // file.
             'F' => 'f',
             letter => letter,
         };

@@ -22,25 +22,25 @@ pub struct Flags {
     pub question_marks: bool,
     pub chain: bool,
     pub skip: u32,
-    /// `N`: restarts at the first rule, at most this often.
+    /// `N`: the rules start again at the first rule, at most this many times.
     pub next: Option<u32>,
     pub environment: Vec<(String, Option<Text>)>,
     pub cookies: Vec<Text>,
-    /// `H` and `T`: set for the rewritten request.
+    /// `H` and `T`: the handler and the media type of the rewritten request.
     pub forced: Option<Arc<Forced>>,
     pub discard_path_info: bool,
     pub escape: Option<Escape>,
-    /// `UnsafePrefixStat`: inserted text may name a folder of the disk.
+    /// `UnsafePrefixStat`: inserted text may form the first folder of a file path.
     pub any_start: bool,
     pub no_subrequest: bool,
 }
 
-/// `[H=]` and `[T=]`: what answers the requests that met the rule, and as which media type.
+/// `[H=]` and `[T=]`: the handler of the requests that match the rule, and the media type.
 #[derive(Debug, PartialEq, serde::Serialize)]
 pub struct Forced {
     pub handler: Option<HandlerName>,
     pub media_type: Option<String>,
-    /// The number of the rule. No two rules that were ever read have the same number.
+    /// The number of the rule. Every rule gets a different number, also when a file is read again.
     #[serde(skip)]
     pub(crate) serial: u64,
 }
@@ -56,10 +56,10 @@ impl Forced {
     }
 }
 
-/// The default number of rounds of `[N]`.
+/// The default for how many times `[N]` starts the rules again.
 const ROUNDS: u32 = 32;
 
-/// `[NAME,NAME=VALUE,...]`.
+/// Parses `[NAME,NAME=VALUE,...]` into names and values.
 pub(super) fn flag_list(text: &str) -> Result<Vec<(&str, &str)>, String> {
     let inner = text
         .strip_prefix('[')
@@ -74,7 +74,8 @@ pub(super) fn flag_list(text: &str) -> Result<Vec<(&str, &str)>, String> {
         .collect())
 }
 
-/// The flags that [`Flags`] leaves to the directive, because these need more than their own words.
+/// The flags that the directive handles and not [`Flags`], because they need the rest of the rule
+/// or of the site.
 #[derive(Default)]
 pub(crate) struct Wishes {
     pub caseless: bool,
@@ -86,16 +87,16 @@ pub(crate) struct Wishes {
     pub media_type: Option<String>,
 }
 
-/// `[B]` and its like: what is percent-encoded when a group is inserted.
+/// `[B]` and the like: the characters that are percent-encoded when a group is inserted.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Escape {
     /// `B=CHARACTERS`: only these characters are encoded.
     pub only: Option<Vec<u8>>,
     /// `BNE=CHARACTERS`: these characters are never encoded.
     pub but: Vec<u8>,
-    /// `BNP`: a blank is `%20`, not `+`.
+    /// `BNP`: a blank is encoded as `%20`, not as `+`.
     pub without_plus: bool,
-    /// `BCTLS`: blanks and control characters.
+    /// `BCTLS`: only blanks and control characters are encoded.
     pub controls: bool,
 }
 
@@ -146,7 +147,8 @@ impl Flags {
         }
         Ok((flags, wishes))
     }
-    /// Sets what `[H=]` and `[T=]` say; without either nothing is forced.
+    /// Sets the handler of `[H=]` and the media type of `[T=]`. If both are missing, nothing is
+    /// forced.
     pub(crate) fn force(&mut self, handler: Option<HandlerName>, media_type: Option<String>) {
         let is_said = handler.is_some() || media_type.is_some();
         self.forced = is_said.then(|| Forced::new(handler, media_type));
@@ -248,7 +250,8 @@ fn number(name: &str, value: &str) -> Result<u32, String> {
         .map_err(|_| format!("expected a number behind {name}=, not `{value}`"))
 }
 
-/// The default is 302. A status outside of 3xx is answered without the substitution.
+/// Parses the status of `R`. The default is 302. With a status outside of 3xx, the server sends the
+/// status without the substitution.
 fn redirect_status(value: &str) -> Result<u16, String> {
     match value.to_ascii_lowercase().as_str() {
         "" | "temp" => Ok(302),

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RewriteMap {
-    /// `txt:FILE`, or `rnd:FILE` with alternatives separated by `|`.
+    /// `txt:FILE`, or `rnd:FILE` (`random`), whose values are alternatives separated by `|`.
     File { path: PathBuf, random: bool },
-    /// `dbm=sdbm:FILE`: the file of pages, FILE.pag.
+    /// `dbm=sdbm:FILE`: the path of the file of pages, FILE.pag.
     Sdbm(PathBuf),
-    /// `prg:PROGRAM ARGUMENT...`: a program that answers each line with a line.
+    /// `prg:PROGRAM ARGUMENT...`: a program that reads a key per line and writes a value per line.
     Program(Vec<String>),
     #[serde(skip)]
     Internal(crate::Function),
 }
 
 impl RewriteMap {
-    /// `rest`: the words of a program after the first.
+    /// Parses the source of a map. `rest` is the arguments of a program.
     pub(crate) fn parse(text: &str, rest: &[&str], root: &Path) -> Result<RewriteMap, String> {
         let (kind, place) = text.split_once(':').unwrap_or(("txt", text));
         if place.is_empty() {

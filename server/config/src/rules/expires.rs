@@ -1,4 +1,4 @@
-//! `Expires` and its like: how long a location's responses stay fresh.
+//! The settings of `ExpiresActive` and the like: how long the responses of a location stay fresh.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Expires {
     pub active: bool,
     pub default: Option<Expiry>,
-    /// By media type in lower case. `text/*` means all types of text.
+    /// The expiry by media type in lower case. `text/*` means all types of text.
     pub by_type: BTreeMap<String, Expiry>,
 }
 
@@ -26,7 +26,7 @@ pub enum Base {
 }
 
 impl Expires {
-    /// The lifetime of a media type, ignoring parameters.
+    /// Returns the expiry of a media type. Parameters of the type are ignored.
     pub fn of(&self, media_type: &[u8]) -> Option<Expiry> {
         let media_type = String::from_utf8_lossy(media_type).to_ascii_lowercase();
         let bare = media_type.split(';').next().unwrap_or_default().trim();
@@ -38,7 +38,7 @@ impl Expires {
 }
 
 impl Expiry {
-    /// `A3600`, `M3600`, or `access plus 1 month 2 days`.
+    /// Parses `A3600`, `M3600`, or `access plus 1 month 2 days`.
     pub(crate) fn parse(words: &[&str]) -> Option<Expiry> {
         let all = words.join(" ");
         let mut words = all.split_whitespace().peekable();

@@ -2,7 +2,7 @@
 
 use crate::{Change, LuaHook, LuaScripts};
 
-/// The settings of scripts in one location.
+/// The Lua scripts of one location, and their limits.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct LuaSettings {
     #[serde(serialize_with = "paths")]

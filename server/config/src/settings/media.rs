@@ -3,22 +3,22 @@
 use super::words::put;
 use crate::Change;
 
-/// Properties by file name, besides `AddType` and `AddHandler`.
+/// The properties that follow from a file's name, except those of `AddType` and `AddHandler`.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Media {
-    /// Suffix without the dot, in lower case, and the content coding.
+    /// `AddEncoding`: the suffix without the dot, in lower case, and the content coding.
     pub encodings: Vec<(String, String)>,
     pub charsets: Vec<(String, String)>,
     pub default_charset: Option<String>,
-    /// `AddLanguage`: suffix without the dot, in lower case, and the language tag.
+    /// `AddLanguage`: the suffix without the dot, in lower case, and the language tag.
     pub languages: Vec<(String, String)>,
     pub default_language: Option<String>,
     pub force_type: Option<String>,
-    /// `TypesConfig`, in place of the built-in table.
+    /// The table of `TypesConfig`, which replaces the built-in table.
     pub types: Option<std::sync::Arc<crate::MediaTypes>>,
-    /// Suffixes whose built-in type is removed.
+    /// `RemoveType`: the suffixes whose built-in type is removed.
     pub removed_types: Vec<String>,
-    /// Media type or handler name, and the URL path of the program.
+    /// `Action`: the media type or handler name, and the URL path of the program.
     pub actions: Vec<(String, String)>,
 }
 

@@ -17,8 +17,8 @@ pub struct Negotiation {
 }
 
 impl Negotiation {
-    /// Applies one section's changes. Lines of one section add to each other, and together they
-    /// replace the lists of outer sections.
+    /// Applies one section's changes. The lists of all lines of a section are joined. The joined
+    /// lists replace those of outer sections.
     pub(super) fn apply(&mut self, changes: &[Change]) {
         let mut languages_begun = false;
         let mut forced_begun = false;

@@ -1,9 +1,11 @@
-//! Perl's part of the settings: handlers by phase, options, and the text for the worker.
+//! Perl's part of the settings: the handlers of each phase, the options, and the text that the
+//! worker reads.
 //!
-//! The text is a list of records. Each has a kind, then a name and a value that end with NUL: `h` a
-//! handler of a phase, `v` a variable for `dir_config`, `o` options by number, `e` an error
-//! document of this server, `c` a container of custom directives or a line of it, `t` a text by
-//! name. `settings.c` in perl/xs parses it once per [`crate::Settings::id`].
+//! The text is a list of records. A record has a kind, then a name and a value that end with NUL.
+//! The kinds are: `h` a handler of a phase, `v` a variable for `dir_config`, `o` options by number,
+//! `e` an error document of this server, `c` a container of custom directives or a line of a
+//! container, `t` a text by name. `settings.c` in perl/xs parses the text once per
+//! [`crate::Settings::id`].
 
 use std::sync::Arc;
 
@@ -18,11 +20,11 @@ pub(crate) use worker_encoding::WorkerRecords;
 pub struct PerlPart {
     /// The handlers as written, in order.
     pub handlers: Vec<(Phase, Vec<String>)>,
-    /// The `PerlOptions` that are switched on in the section or an outer one. For an option that is
-    /// switched neither on nor off, the handler decides.
+    /// The `PerlOptions` that are switched on in the section or in an outer section, as bits. If an
+    /// option is neither switched on nor off, its default depends on the handler.
     pub options_on: u8,
     pub options_off: u8,
-    /// `PerlOptions -Enable` or `-Authen` of the server: phases without Perl.
+    /// The phases in which the server runs no Perl, by `PerlOptions -Enable` or `-Authen`.
     pub disabled: Vec<Phase>,
     /// The path of the last section that matched.
     pub location: String,
@@ -32,18 +34,18 @@ pub struct PerlPart {
     pub encoded: EncodedSettings,
 }
 
-/// The lines of one section with directives of Perl modules.
+/// The lines of one section that have directives of Perl modules.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Container {
     pub number: u64,
-    /// Lines of a .htaccess, which no zygote has seen.
+    /// The lines of a .htaccess file, which no zygote has run.
     pub late: Vec<Arc<crate::CustomUse>>,
 }
 
-/// The text for the worker. Made after merging, and ignored in comparisons.
+/// The text for the worker. The text is made after merging, and comparisons of settings ignore it.
 #[derive(Debug, Clone, Default)]
 pub struct EncodedSettings {
-    /// The text. Empty: the worker needs none.
+    /// The records. Empty: the worker needs no settings.
     pub text: Arc<[u8]>,
     /// Whether a handler runs in a phase other than the response.
     pub runs_phases: bool,
@@ -60,7 +62,7 @@ impl PartialEq for EncodedSettings {
 }
 
 impl PerlPart {
-    /// The handlers of a phase, as written.
+    /// Returns the handlers of a phase, as written.
     pub fn of(&self, phase: Phase) -> &[String] {
         let found = self.handlers.iter().find(|(known, _)| *known == phase);
         match found {
@@ -69,8 +71,9 @@ impl PerlPart {
         }
     }
 
-    /// Applies the changes of one section. Its handlers of a phase replace those of outer sections,
-    /// or follow them with `MergeHandlers` (mod_perl's modperl_config_dir_merge).
+    /// Applies the changes of one section. The section's handlers of a phase replace those of outer
+    /// sections. With `MergeHandlers` they follow those of outer sections. See mod_perl's
+    /// modperl_config_dir_merge.
     pub(crate) fn apply(&mut self, changes: &[Change], location: &str) {
         for change in changes {
             match change {

@@ -1,4 +1,4 @@
-//! The rewrite rules of one scope after merging.
+//! The rewriting settings of one scope after merging.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ pub struct Rewriting {
     /// `RewriteEngine`. `None`: not configured.
     pub engine: Option<bool>,
     pub rules: Vec<Arc<RewriteRule>>,
-    /// `RewriteBase`, for a folder.
+    /// `RewriteBase`: the URL path of a folder.
     pub base: Option<String>,
-    /// `RewriteOptions Inherit`: the rules of outer scopes run after these.
+    /// `RewriteOptions Inherit`: the rules of outer scopes run after the rules of this scope.
     pub inherit: bool,
     /// The folder of the rules' section or .htaccess, with a final slash.
     pub folder: Option<PathBuf>,
 }
 
 impl Rewriting {
-    /// Applies one scope's changes. A scope with rules replaces the outer rules unless it inherits
-    /// them.
+    /// Applies one scope's changes. The rules of the scope replace those of outer scopes, unless
+    /// the scope inherits them.
     pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>) {
         let mut own = Rewriting::default();
         let mut speaks = false;
@@ -50,7 +50,7 @@ impl Rewriting {
         self.engine == Some(true) && !self.rules.is_empty()
     }
 
-    /// Whether a rule sets a handler or a media type.
+    /// Tells whether a rule sets a handler or a media type.
     pub(crate) fn forces(&self) -> bool {
         self.is_on() && self.rules.iter().any(|rule| rule.flags.forced.is_some())
     }

@@ -24,12 +24,13 @@ pub struct HostRules {
 }
 
 impl HostRules {
-    /// Whether no rule applies before mapping.
+    /// Tells whether no rule applies before mapping.
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty() && !self.rewriting.is_on() && self.redirects.is_empty()
     }
 
-    /// Inherits the main server's redirects, after the host's own, and its rules if configured.
+    /// Inherits the main server's rules. The main server's redirects come after the host's own. Its
+    /// rewrite rules are inherited only with `RewriteOptions Inherit`.
     pub(crate) fn inherit(&mut self, main: &HostRules) {
         let own = std::mem::replace(&mut self.variables, main.variables.clone());
         self.variables.extend(own);
@@ -78,8 +79,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Applies one section's changes. `folder` is that of a `<Directory>` or .htaccess. Variables,
-    /// redirects and rewriting outside of sections belong to [`HostRules`].
+    /// Applies one section's changes. `folder` is the folder of a `<Directory>` section or of a
+    /// .htaccess file. Variables, redirects and rewriting outside of sections belong to
+    /// [`HostRules`].
     pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>, in_section: bool) {
         self.apply_access(changes);
         if in_section {
@@ -101,11 +103,11 @@ impl Rules {
                 _ => {}
             }
         }
-        // The innermost section's redirects come first.
+        // The redirects of the innermost section come first.
         self.redirects.splice(..0, redirects);
     }
 
-    /// A section's access rules replace those of outer sections.
+    /// Applies the access rules of one section. They replace those of outer sections.
     fn apply_access(&mut self, changes: &[Change]) {
         let mut required = Vec::new();
         let mut allow_deny = None;
@@ -139,10 +141,10 @@ impl Rules {
         }
     }
 
-    /// Whether every client is refused. `None`: the result depends on the request.
+    /// Tells whether every client is refused. `None`: the result depends on the request.
     pub(crate) fn denied(&self) -> Option<bool> {
         let required = match &self.require {
-            // An `AuthType` without `Require` is a mistake: see the access phase.
+            // With an `AuthType` but no `Require`, the access phase decides.
             None => self.authentication.kind.is_none().then_some(true),
             Some(requirement) => requirement.constant(),
         };
@@ -163,7 +165,7 @@ impl Rules {
         require.is_some_and(|requirement| requirement.asks_user())
     }
 
-    /// Whether a request must be checked before its handler runs.
+    /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         self.denied().is_none()
             || self.lookups != NameLookups::Off
@@ -174,7 +176,8 @@ impl Rules {
             || !self.conditionals.is_empty()
     }
 
-    /// Whether a response must be examined before it is sent.
+    /// Tells whether a rule depends on the response, so that the response is examined before it is
+    /// sent.
     pub fn examines_response(&self) -> bool {
         !self.headers.is_empty() || self.expires.active
     }

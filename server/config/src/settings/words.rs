@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{option, Links, Settings};
 use crate::{Change, Handler, HandlerName, Phase, Rung};
 
-/// The handler names, kept apart until all sections are merged.
+/// The handler names, which are bound to handlers after all sections have been merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct HandlerWords {
     set: Option<HandlerName>,
@@ -71,7 +71,8 @@ impl HandlerWords {
                         Some(rung) => Handler::Script(rung),
                         None => Handler::perl(one, perl_script),
                     },
-                    // Several handlers: the worker gets all of them.
+                    // If there are several handlers, the worker gets all of them in Perl's part of
+                    // the settings.
                     [first, ..] => Handler::perl(first, perl_script),
                 }
             }
@@ -80,7 +81,7 @@ impl HandlerWords {
 }
 
 impl Settings {
-    /// Makes a change of one field only.
+    /// Applies a change that sets only one field.
     fn change(&mut self, change: &Change) {
         match change {
             Change::AddType(suffix, media_type) => {
@@ -157,7 +158,7 @@ impl Settings {
             Change::Lua(..) | Change::LuaInstructions(_) | Change::LuaMemory(_) => {
                 self.lua.change(change)
             }
-            // The others are bound in `HandlerWords::apply`, or belong to `Media` or `Rules`.
+            // Other changes belong to `Media` or `Rules`, or `HandlerWords::apply` handles them.
             other => self.media.change(other),
         }
     }
@@ -181,7 +182,7 @@ impl Settings {
         set(option::MULTI_VIEWS, &mut self.files.multi_views);
         set(option::INCLUDES, &mut self.output.includes.allowed);
         set(option::INCLUDES_EXEC, &mut self.output.includes.may_exec);
-        // IncludesNOEXEC removes the commands that an outer Includes allows.
+        // IncludesNOEXEC forbids the commands that Includes of an outer section allows.
         let parsed_only = on & (option::INCLUDES | option::INCLUDES_EXEC) == option::INCLUDES;
         self.output.includes.may_exec &= !parsed_only && self.output.includes.allowed;
         let (mut followed, mut of_owner) = (

@@ -6,7 +6,7 @@ use super::Site;
 use crate::Host;
 
 impl Site {
-    /// The host of this number.
+    /// Returns the host of this number.
     pub fn host(&self, number: u32) -> &Host {
         match number {
             0 => &self.main,
@@ -14,19 +14,19 @@ impl Site {
         }
     }
 
-    /// Whether any host serves its connections itself.
+    /// Tells whether any host serves its connections itself.
     pub fn gives_connections(&self) -> bool {
         self.all_hosts().any(Host::gives_connections)
     }
 
-    /// The main server, then the virtual hosts.
+    /// Returns the main server, then the virtual hosts.
     pub fn all_hosts(&self) -> impl Iterator<Item = &Host> {
         std::iter::once(&self.main).chain(&self.hosts)
     }
 
-    /// The host for a request to this local address and this name (without port, in any case). As
-    /// in Apache: among the hosts with the most specific address, the first with this name, else
-    /// the first. Without such a host, the main server.
+    /// Returns the host for a request to this local address and this name (without port, in any
+    /// case). As in Apache: among the hosts with the most specific address, the first with this
+    /// name, else the first. Without such a host, the main server.
     ///
     /// The function examines every host, so the caller remembers the answer.
     pub fn host_for(&self, ip: Option<IpAddr>, port: u16, name: &[u8]) -> u32 {

@@ -4,7 +4,7 @@ use super::Site;
 use crate::{Handler, LogNeeds, Report, Settings};
 
 impl Site {
-    /// Whether the times of requests are counted for `SetHandler metrics` or `server-status`.
+    /// Tells whether the times of requests are counted for `SetHandler metrics` or `server-status`.
     pub fn is_metered(&self) -> bool {
         let counts = |settings: &Settings| {
             matches!(
@@ -18,7 +18,7 @@ impl Site {
         })
     }
 
-    /// The union of what the access logs need.
+    /// Returns the union of what the access logs need.
     pub fn log_needs(&self) -> LogNeeds {
         let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);
         let all = self.logs.access.iter().chain(hosts);

@@ -4,7 +4,7 @@ use super::Site;
 use crate::{Change, Host};
 
 impl Site {
-    /// Whether any request may run a script.
+    /// Tells whether any request may run a script.
     pub fn has_lua(&self) -> bool {
         let of_host = |host: &Host| {
             let lua = &host.base.lua;

@@ -4,12 +4,12 @@ use super::Site;
 use crate::{PerlSettings, Team, WorkerPolicy};
 
 impl Site {
-    /// The main server's Perl.
+    /// Returns the main server's Perl.
     pub fn perl(&self) -> &PerlSettings {
         &self.perls[0]
     }
 
-    /// The main server's workers.
+    /// Returns the main server's workers.
     pub fn workers(&self) -> &WorkerPolicy {
         &self.teams[0].workers
     }
@@ -18,7 +18,7 @@ impl Site {
         &mut self.teams[0].workers
     }
 
-    /// The numbers of a team. Those that its host does not set are the main server's.
+    /// Returns the numbers of a team. Those that its host does not set are the main server's.
     pub fn policy(&self, team: &Team) -> WorkerPolicy {
         let (own, main) = (&team.workers, self.workers().clone());
         WorkerPolicy {
@@ -31,7 +31,7 @@ impl Site {
         }
     }
 
-    /// The host with this Perl of its own. `None`: the main server's Perl.
+    /// Returns the host with this Perl of its own. `None`: the main server's Perl.
     pub fn owner_of(&self, perl: usize) -> Option<&str> {
         let mut teams = self.teams.iter();
         let owner = teams.find(|team| perl > 0 && team.perl == perl);

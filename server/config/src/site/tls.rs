@@ -4,8 +4,8 @@ use super::Site;
 use crate::{Host, Listen};
 
 impl Site {
-    /// Whether connections at this address begin with TLS. The address's own setting decides, or
-    /// else `SSLEngine` (of a virtual host for the port, or of the main server). Without either,
+    /// Tells whether connections at this address begin with TLS. The address's own setting decides,
+    /// or else `SSLEngine` (of a virtual host for the port, or of the main server). Without either,
     /// port 443 has TLS if there is a certificate.
     pub fn is_secure(&self, listen: &Listen) -> bool {
         let port = listen.address.rsplit_once(':');

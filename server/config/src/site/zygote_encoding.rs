@@ -5,7 +5,7 @@ use crate::settings::WorkerRecords;
 use crate::{Host, Phase};
 
 impl Site {
-    /// A server's settings for the Perl of this number: handlers of its life, variables for
+    /// Returns a server's settings for the Perl of this number: handlers of its life, variables for
     /// `$s->dir_config`, names. The zygote gets them at its start, as records like those of
     /// settings.
     pub fn encode_host_for_zygote(&self, host: &Host, perl: usize) -> Vec<u8> {

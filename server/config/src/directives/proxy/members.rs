@@ -79,7 +79,7 @@ pub fn set(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// The balancer of a line, and the index of the word behind its name.
+/// Returns the balancer of a line, and the index of the word behind its name.
 fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), Fault> {
     let first = arguments.filled(0)?;
     if first
@@ -94,7 +94,7 @@ fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), F
     }
 }
 
-/// The upstream of this name. Creates it if necessary.
+/// Returns the upstream of this name. Creates it if necessary.
 pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
     let known = site
         .back_ends
@@ -123,8 +123,8 @@ fn empty(name: &str) -> Upstream {
     }
 }
 
-/// A back end that a program names while the server runs, and the path on it. `None`: the text is
-/// no URL of a back end that speaks HTTP.
+/// Returns a back end that a program names while the server runs, and the path on it. `None`: the
+/// text is no URL of a back end that speaks HTTP.
 pub fn chosen(text: &str) -> Option<(Upstream, String)> {
     let url = super::url::read(text).filter(|url| url.speech == crate::Speech::Http)?;
     let path = url.path.clone();
@@ -148,7 +148,7 @@ pub fn back_end(url: Url) -> BackEnd {
     }
 }
 
-/// A parameter of one back end.
+/// Returns a parameter of one back end.
 pub fn member_parameter(member: &mut BackEnd, arguments: &Arguments, index: usize) -> Applied {
     let value = Value::of(arguments, index, MEMBER_NAMES)?;
     match value.name.as_str() {

@@ -112,7 +112,7 @@ fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &st
     target.environment.named.push((upstream.to_string(), at));
 }
 
-/// An upstream with a single back end. Returns its name.
+/// Returns an upstream with a single back end. Returns its name.
 fn add_single_upstream(site: &mut Site, member: BackEnd) -> String {
     let name = member.name();
     let upstream = members::upstream(site, &name);
@@ -137,7 +137,7 @@ pub fn handler(
     })
 }
 
-/// The upstream of the URL in this argument.
+/// Returns the upstream of the URL in this argument.
 pub fn upstream(
     target: &mut Target,
     arguments: &Arguments,

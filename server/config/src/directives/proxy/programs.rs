@@ -7,7 +7,7 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// The upstream of a program.
+/// Returns the upstream of a program.
 pub fn name(file: &Path) -> String {
     format!("fcgi://{}", file.display())
 }
@@ -54,7 +54,7 @@ fn keep(upstream: &mut Upstream, program: Program) {
     upstream.program = Some(program);
 }
 
-/// The processes of `SetHandler lua`: the given number, or the current one.
+/// Returns the processes of `SetHandler lua`: the given number, or the current one.
 pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
     const PROCESSES: usize = 2;
     let upstream = members::upstream(site, LUA_POOL);
@@ -70,7 +70,7 @@ pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
     keep(upstream, program);
 }
 
-/// The handler of `SetHandler lua`.
+/// Returns the handler of `SetHandler lua`.
 pub fn lua_handler(site: &mut Site) -> Proxied {
     lua_pool(site, None);
     Proxied {
@@ -81,7 +81,7 @@ pub fn lua_handler(site: &mut Site) -> Proxied {
     }
 }
 
-/// The settings for scripts of `SetHandler fcgid-script`.
+/// Returns the settings for scripts of `SetHandler fcgid-script`.
 pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
     /// mod_fcgid's default of FcgidMinProcessesPerClass.
     const PROCESSES: usize = 3;
@@ -97,7 +97,7 @@ pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
     keep(upstream, program);
 }
 
-/// The handler of `SetHandler fcgid-script`.
+/// Returns the handler of `SetHandler fcgid-script`.
 pub fn script_handler(site: &mut Site) -> Proxied {
     scripts(site, |_| ());
     Proxied {

@@ -67,7 +67,7 @@ pub fn back_end(arguments: &Arguments, index: usize, text: &str) -> Result<Url, 
     read(text).ok_or_else(|| refused(arguments, index, text, EXPECTED))
 }
 
-/// The socket before a URL, and the URL. `None`: the socket is no absolute path.
+/// Returns the socket before a URL, and the URL. `None`: the socket is no absolute path.
 fn without_socket(text: &str) -> Option<(Option<&str>, &str)> {
     let Some(rest) = strip(text, "unix:") else {
         return Some((None, text));
@@ -98,7 +98,7 @@ pub fn read(text: &str) -> Option<Url> {
     })
 }
 
-/// The protocol, whether it uses TLS, and the URL behind its scheme.
+/// Returns the protocol, whether it uses TLS, and the URL behind its scheme.
 fn speech(url: &str) -> Option<(Speech, bool, &str)> {
     const SCHEMES: [(&str, Speech, bool); 7] = [
         ("http://", Speech::Http, false),

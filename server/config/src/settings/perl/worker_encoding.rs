@@ -4,30 +4,30 @@ use super::EncodedSettings;
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
-    /// Whether a Perl handler takes part in the request, whatever responds.
+    /// Tells whether a Perl handler takes part in the request, whatever responds.
     pub fn runs_phases(&self) -> bool {
         self.perl.encoded.runs_phases
     }
 
-    /// Whether a Perl handler of the place itself runs before the response.
+    /// Tells whether a Perl handler of the place itself runs before the response.
     pub fn runs_phases_of_place(&self) -> bool {
         let of_a_place = |phase: &Phase| (Phase::HeaderParser..=Phase::Fixup).contains(phase);
         let mut phases = Phase::ALL.into_iter().filter(of_a_place);
         phases.any(|phase| !self.perl.of(phase).is_empty())
     }
 
-    /// Whether `PerlSetEnv` or `PerlPassEnv` has set the variable. Programs in other languages do
-    /// not see such variables.
+    /// Tells whether `PerlSetEnv` or `PerlPassEnv` has set the variable. Programs in other
+    /// languages do not see such variables.
     pub fn is_for_perl(&self, name: &str) -> bool {
         self.programs.perl_env.iter().any(|known| known == name)
     }
 
-    /// Whether Perl filters process responses here, including files.
+    /// Tells whether Perl filters process responses here, including files.
     pub fn filters_output(&self) -> bool {
         self.perl.encoded.filters_output
     }
 
-    /// Whether Perl filters process responses or the bodies of requests here.
+    /// Tells whether Perl filters process responses or the bodies of requests here.
     pub fn filters(&self) -> bool {
         self.perl.encoded.filters_output || self.perl.encoded.filters_input
     }
@@ -148,8 +148,8 @@ impl Settings {
     }
 }
 
-/// The user part of `Require`, one line per alternative. `other` stands for what only a Perl
-/// handler can grant.
+/// Returns the user part of `Require`, one line per alternative. `other` stands for what only a
+/// Perl handler can grant.
 fn about_users(requirement: &Requirement) -> String {
     match requirement {
         Requirement::ValidUser => "valid-user".to_string(),
