@@ -1,4 +1,4 @@
-//! The typed configuration that the rest of the server reads.
+//! The typed configuration of a server, which all other crates read.
 //!
 //! The parser, the command line and the zero-configuration mode fill a [`Site`]. This module knows
 //! no httpd.conf syntax, HTTP or Perl.
@@ -18,7 +18,7 @@ mod zygote_encoding;
 /// The whole configuration of `mehari serve`.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
-    /// The addresses in order. Empty: the command line's default applies.
+    /// The addresses of `Listen`, in order. Empty: the command line's default applies.
     pub listen: Vec<crate::Listen>,
     /// Whether `--listen` chose the addresses. The ports of `<VirtualHost>` are then not compared.
     pub any_port: bool,
@@ -33,20 +33,22 @@ pub struct Site {
     pub back_ends: BackEnds,
     #[serde(flatten)]
     pub stores: Stores,
-    /// The definitions from which .htaccess files continue.
+    /// The definitions with which the reading of a .htaccess file starts.
     #[serde(skip)]
     pub definitions: crate::Definitions,
-    /// The main server, which serves requests of no virtual host. Virtual hosts inherit from it.
+    /// The main server, which serves the requests that are for no virtual host. Virtual hosts
+    /// inherit its settings.
     #[serde(flatten)]
     pub main: crate::Host,
-    /// `<VirtualHost>`, in order. Host number N of a site is `hosts[N - 1]`; 0 is `main`.
+    /// The virtual hosts, in the order of the files. The host with number N is `hosts[N - 1]`.
+    /// Number 0 is `main`.
     pub hosts: Vec<crate::Host>,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on
     /// this rung.
     pub by_name: Option<Rung>,
-    /// The main server's Perl, then those of the hosts with `PerlOptions +Parent`.
+    /// The main server's Perl, then the Perls of the hosts with `PerlOptions +Parent`.
     pub perls: Vec<PerlSettings>,
-    /// The main server's workers, then those of the hosts with `+Clone` or `+Parent`.
+    /// The main server's team, then the teams of the hosts with `PerlOptions +Clone` or `+Parent`.
     pub teams: Vec<Team>,
     pub limits: ConnectionLimits,
     /// The proxies that are trusted to name their clients.
@@ -54,7 +56,7 @@ pub struct Site {
     pub logs: LogSettings,
 }
 
-/// The server's process; the command line reads it at start and at reload.
+/// The settings of the server's process. The command line reads them at start and at reload.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct ProcessSettings {
     /// `User`, as written.
@@ -65,14 +67,14 @@ pub struct ProcessSettings {
     pub pid_file: Option<PathBuf>,
 }
 
-/// Where the site was read from.
+/// The text from which the site was read.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Source {
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,
-    /// The result of each directive. The start logs remarks and ignored directives.
+    /// The result of each directive. The server logs remarks and ignored directives when it starts.
     pub notes: Vec<crate::Note>,
-    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
+    /// The lines that were read, each with its file and its number, for Apache2::Directive.
     #[serde(skip)]
     pub tree: String,
 }
@@ -87,17 +89,17 @@ pub struct BackEnds {
     pub tls: crate::ProxyTls,
 }
 
-/// The stores of what the front may send again.
+/// The stores of responses and files that the front may send again.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Stores {
-    /// Compressed files.
+    /// The store of compressed files.
     pub variants: crate::VariantStore,
-    /// Responses.
+    /// The store of the response cache.
     pub cache: crate::CacheStore,
 }
 
 impl Site {
-    /// Returns the upstream of this name.
+    /// Returns the upstream with this name.
     pub fn upstream(&self, name: &str) -> Option<&Upstream> {
         self.back_ends
             .upstreams

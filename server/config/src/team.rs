@@ -1,14 +1,14 @@
-//! Teams: the workers of a host, their Perl, and their number.
+//! Teams: the workers that serve a host, the Perl of these workers, and their number.
 //!
 //! Team 0 belongs to the main server and serves every host without its own team. `PerlOptions
-//! +Clone` gives a virtual host its own workers of the main server's Perl. `+Parent` also gives it
-//! its own Perl.
+//! +Clone` gives a virtual host its own workers of the main server's Perl. `PerlOptions +Parent`
+//! also gives the virtual host its own Perl.
 
 use std::time::Duration;
 
 use crate::{PerlSettings, Preloaded};
 
-/// The parts that a `<VirtualHost>` does not share with the main server.
+/// What a `<VirtualHost>` does not share with the main server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Own {
     /// The host shares the main server's workers.
@@ -20,25 +20,25 @@ pub(crate) enum Own {
     Perl,
 }
 
-/// The identity of a team. It stays the same across reloads, while the index in
-/// [`crate::Site::teams`] may change. 0 is the main server's.
+/// The identity of a team. A reload may change a team's index in [`crate::Site::teams`], but not
+/// its mark. The mark of the main server's team is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct TeamMark(pub u32);
 
-/// The workers that serve some hosts.
+/// The workers that serve one host, or all hosts without workers of their own.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Team {
     pub mark: TeamMark,
-    /// The virtual host, by its `ServerName` or address. Empty: the main server.
+    /// The name of the virtual host: its `ServerName` or its address. Empty: the main server.
     pub name: String,
-    /// The index in [`crate::Site::perls`] of the team's Perl.
+    /// The index of the team's Perl in [`crate::Site::perls`].
     pub perl: usize,
-    /// The numbers as the host sets them; see [`crate::Site::policy`].
+    /// The settings that the host itself makes. [`crate::Site::policy`] adds the main server's.
     pub workers: WorkerPolicy,
 }
 
-/// `StartServers` and its relatives. `None`: not configured, so the pool chooses a number and gives
-/// the reason.
+/// `StartServers` and its relatives. `None`: the number is not configured, so the pool chooses it
+/// and logs the reason.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct WorkerPolicy {
     pub start: Option<u32>,
@@ -49,13 +49,14 @@ pub struct WorkerPolicy {
     /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: requests per worker, plus or minus 20
     /// %. `None` or 0: no limit.
     pub max_requests: Option<u32>,
-    /// `WorkerQueue`: requests that may wait for a worker.
+    /// `WorkerQueue`: the number of requests that may wait for a worker.
     pub queue: u32,
     /// `WorkerQueueTimeout`: how long a request may wait.
     pub queue_timeout: Duration,
-    /// `WorkerDepth`: requests, 1 to 4, that a worker may hold without having started them.
+    /// `WorkerDepth`: the number of requests, 1 to 4, that may lie in a worker's mailbox without
+    /// being started.
     pub depth: u32,
-    /// `GracefulShutdownTimeout`: how long a stop waits for running requests.
+    /// `GracefulShutdownTimeout`: how long the server waits for running requests when it stops.
     pub stop_timeout: Duration,
 }
 
@@ -70,8 +71,8 @@ pub(crate) struct TeamDraft {
 }
 
 impl TeamDraft {
-    /// Returns the Perl of a host with `+Parent`: its own modules and switches, and both
-    /// environments, its own and the main server's.
+    /// Returns the settings for the Perl of a host with `+Parent`. Modules and switches are the
+    /// host's own. The environment has the main server's variables and the host's.
     pub fn perl_beside(&self, main: &PerlSettings, preloads: Vec<Preloaded>) -> PerlSettings {
         let own = &self.perl;
         let inherits = self.inherits_switches && own.switches.is_empty();
@@ -95,7 +96,8 @@ fn joined<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
 }
 
 impl TeamMark {
-    /// Returns a mark of the name (FNV-1a) that differs from all others and from the main server's.
+    /// Returns a mark for a team with this name. The mark is a hash (FNV-1a) of the name, changed
+    /// if another team already has this mark.
     pub(crate) fn beside(others: &[Team], name: &str) -> TeamMark {
         let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

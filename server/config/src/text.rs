@@ -1,7 +1,7 @@
 //! Texts with parts that change per request: `%{NAME}`, `$1`, `%1`, `${map:key}`, functions.
 //!
-//! Expressions, rewriting and header rules share the pieces, but each writes them differently. The
-//! [`VariableSource`] of a request give the values.
+//! Expressions, rewriting and header rules share these pieces, but write them differently. The
+//! [`VariableSource`] of a request gives the values.
 
 mod parse;
 
@@ -17,14 +17,14 @@ pub trait VariableSource {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
 }
 
-/// Facts without a request.
+/// A source in which every variable is empty, for texts without a request.
 pub struct Nothing;
 
 impl VariableSource for Nothing {
     fn put(&self, _: &Piece, _: &mut Vec<u8>) {}
 }
 
-/// A text with pieces that differ between requests.
+/// A text whose pieces may have other values for each request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text {
     pub(crate) written: String,
@@ -34,7 +34,7 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
     Literal(Vec<u8>),
-    /// `%{REQUEST_URI}`: upper case.
+    /// `%{REQUEST_URI}`: a variable, whose name is in upper case.
     Variable(String),
     /// `%{HTTP:Accept}`, `%{req:Accept}`: a field of the request.
     Field(String),
@@ -42,9 +42,9 @@ pub enum Piece {
     Response(String),
     /// `%{ENV:NAME}`, `%{reqenv:NAME}`.
     Environment(String),
-    /// `%{SSL:NAME}` and `%{NAME}s` of header rules.
+    /// `%{SSL:NAME}`, and `%{NAME}s` of header rules: a variable of the TLS connection.
     Tls(String),
-    /// `%{LA-U:NAME}`, `%{LA-F:NAME}`: the value later in the request.
+    /// `%{LA-U:NAME}`, `%{LA-F:NAME}`: the value that the variable will have in a later phase.
     Ahead(String),
     /// `$N`: a group of the last match of the rule or the expression.
     Group(usize),
@@ -58,7 +58,7 @@ pub enum Piece {
     },
     /// `tolower(...)`.
     Call(Function, Text),
-    /// `%t`: the request's arrival. `%D`: the time since then.
+    /// `%t`: the time when the request arrived. `%D`: the time since the request arrived.
     Time,
     Duration,
 }
@@ -104,9 +104,9 @@ impl Text {
         }
     }
 
-    /// Tells whether the literal text contains this path segment, whatever the pieces' values are.
-    /// `.` and `..` count only between two slashes of one literal, because otherwise the pieces
-    /// make the segment.
+    /// Tells whether the literal parts of the text contain this path segment. Whole segments `.`
+    /// and `..` count only between two slashes of the same literal. Otherwise the values of the
+    /// pieces belong to the segment.
     pub fn has_segment(&self, segment: &[u8]) -> bool {
         let is_dots = matches!(segment, b"." | b"..");
         self.pieces.iter().any(|piece| {
@@ -186,7 +186,7 @@ impl serde::Serialize for Text {
     }
 }
 
-/// The groups of the last match, over the facts of a request.
+/// A source that knows the groups of the last match. It takes all other values from `variables`.
 pub struct Matched<'f> {
     pub variables: &'f dyn VariableSource,
     pub groups: Option<(Arc<[u8]>, crate::Groups)>,
@@ -204,7 +204,8 @@ impl VariableSource for Matched<'_> {
 }
 
 impl crate::Pattern {
-    /// `to` with `$1` to `$9` replaced by the groups. `None`: no match.
+    /// Matches `bytes` and returns `to` with `$1` to `$9` replaced by the groups. `None`: the
+    /// pattern does not match.
     pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
         let groups = self.groups(bytes)?;
         let matched = Matched {

@@ -1,20 +1,23 @@
-//! TLS settings: which addresses use TLS, with which certificates, and for which clients.
+//! The TLS settings: which addresses use TLS, with which certificates, and which clients may
+//! connect.
 //!
-//! The rows of `directives/tls.rs` fill them. `mehari_net` translates them for its library.
+//! The directives of `directives/tls.rs` fill the settings. `mehari_net` translates them for its
+//! TLS library.
 
 use std::path::PathBuf;
 
 /// One address of `Listen`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Listen {
-    /// `host:port`, `[v6]:port`, `unix:/path`, or `*:port` for every address of either family.
+    /// `host:port`, `[v6]:port`, `unix:/path`, or `*:port` for every IPv4 and IPv6 address.
     pub address: String,
-    /// Whether the address uses TLS. `None`: not configured; see [`crate::Site::is_secure`].
+    /// Whether the address uses TLS. `None`: not configured, so [`crate::Site::is_secure`] decides.
     pub secure: Option<bool>,
 }
 
 impl Listen {
-    /// Reads the command line's form: an address, optionally behind `https://` or `http://`.
+    /// Parses an address as the command line writes it. `https://` or `http://` may precede the
+    /// address.
     pub fn parse(text: &str) -> Listen {
         let bare = |text: &str| text.strip_suffix('/').unwrap_or(text).to_string();
         match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
@@ -34,7 +37,8 @@ impl Listen {
     }
 }
 
-/// A certificate and its key. There may be several with different key types.
+/// The files of a certificate and its key. A host may have several certificates with different
+/// types of keys.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct CertificateFiles {
     /// The server's certificate in PEM, optionally followed by its chain.
@@ -63,7 +67,7 @@ pub enum ClientCertificates {
     Require,
 }
 
-/// The TLS settings of a host. `None` and empty mean the main server's.
+/// The TLS settings of a host. `None` or an empty list: the main server's setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TlsSettings {
     /// `SSLEngine On`: addresses without their own setting use TLS.
@@ -72,7 +76,8 @@ pub struct TlsSettings {
     /// `SSLCertificateChainFile`: the certificates between each certificate and its root.
     pub chain: Option<PathBuf>,
     pub versions: Vec<TlsVersion>,
-    /// `SSLCipherSuite` by registered names (`TLS_...`), best first. Empty: the library's choice.
+    /// `SSLCipherSuite`: the registered names (`TLS_...`), the best first. Empty: the ciphers that
+    /// the TLS library chooses.
     pub ciphers: Vec<&'static str>,
     /// `SSLHonorCipherOrder`.
     pub own_order: Option<bool>,
@@ -83,9 +88,9 @@ pub struct TlsSettings {
     pub client_roots: Option<PathBuf>,
     /// `SSLCARevocationFile`.
     pub client_revocations: Option<PathBuf>,
-    /// `SSLStaplingFile`: an OCSP response in DER, renewed by another program.
+    /// `SSLStaplingFile`: the file of an OCSP response in DER. Another program renews the file.
     pub staple: Option<PathBuf>,
-    /// `Protocols`: whether HTTP/2 is offered.
+    /// `Protocols`: whether the server offers HTTP/2.
     pub http2: Option<bool>,
 }
 
@@ -112,12 +117,12 @@ impl TlsSettings {
         self.client_revocations = self.client_revocations.take().or(main.client_revocations);
     }
 
-    /// Tells whether and how certificates are requested from clients.
+    /// Returns whether and how the server requests certificates from clients.
     pub fn clients(&self) -> ClientCertificates {
         self.clients.unwrap_or_default()
     }
 
-    /// Tells whether a client that `other` admits is admitted here by the same rules.
+    /// Tells whether both hosts admit clients by the same rules about certificates.
     pub fn trusts_as(&self, other: &TlsSettings) -> bool {
         self.clients() == other.clients()
             && (self.clients() == ClientCertificates::None
@@ -125,7 +130,7 @@ impl TlsSettings {
                     && self.client_revocations == other.client_revocations))
     }
 
-    /// Returns all files of these settings, for watching them.
+    /// Returns all files that these settings name, so that the caller can watch the files.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let pairs = self.certificates.iter();
         pairs

@@ -1,5 +1,5 @@
 //! Back ends as configured by `ProxyPass`, `<Proxy balancer://...>`, `SetHandler "proxy:..."` and
-//! `FastCgiServer`. Settings only; `mehari_upstream` uses them.
+//! `FastCgiServer`. This module has only settings, which `mehari_upstream` uses.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speech {
-    /// HTTP/1.1
+    /// HTTP/1.1.
     Http,
-    /// FastCGI 1.0, the role Responder.
+    /// FastCGI 1.0, in the role Responder.
     FastCgi,
     Scgi,
     Uwsgi,
@@ -27,11 +27,11 @@ impl Speech {
     }
 }
 
-/// Where a back end listens.
+/// The address at which a back end listens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackEndAddress {
-    /// Host and port.
+    /// A host and a port.
     Tcp(String, u16),
     Unix(PathBuf),
 }
@@ -46,24 +46,24 @@ impl std::fmt::Display for BackEndAddress {
     }
 }
 
-/// A balancer's method of choosing a member.
+/// The method by which a balancer chooses a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Any member, weighted by its load factor: lighttpd 1.5's round robin.
+    /// A random member, weighted by the load factors. Like round robin in lighttpd 1.5.
     Random,
-    /// One after the other, smoothly weighted.
+    /// One member after the other, smoothly weighted by the load factors.
     RoundRobin,
-    /// The shortest queue: the fewest running requests relative to the load factor.
+    /// The member with the fewest running requests relative to its load factor.
     Sqf,
     /// The same member for the same host and path (rendezvous hashing).
     Carp,
-    /// The least expected time: recent response time times running requests.
+    /// The member with the least product of recent response time and running requests.
     LeastTime,
 }
 
 impl Method {
-    /// Apache's names mean the nearest method.
+    /// The names of the methods. A name of Apache means the most similar method.
     pub const NAMES: [(&'static str, Method); 8] = [
         ("random", Method::Random),
         ("round-robin", Method::RoundRobin),
@@ -102,30 +102,34 @@ pub struct BackEnd {
     /// Uses TLS: `https://`.
     pub secure: bool,
     pub address: BackEndAddress,
-    /// The path of its URL, a prefix of every requested path. Empty, or with a leading slash.
+    /// The path of the back end's URL. It is the beginning of every path that is requested from the
+    /// back end. Empty, or with a leading slash.
     pub path: String,
-    /// The value of its Host field unless the client's is kept.
+    /// The value of the Host field that the back end gets, unless `ProxyPreserveHost` keeps the
+    /// client's.
     pub host: String,
-    /// `route=`: the end of the name of sessions that belong to this member.
+    /// `route=`: the end of the names of the sessions that belong to this member.
     pub route: Option<String>,
-    /// `loadfactor=`, 1.0 is usual.
+    /// `loadfactor=`: the member's weight. The default is 1.0.
     pub weight: f64,
-    /// `max=`: the most running requests. 0 means no limit.
+    /// `max=`: the most concurrent requests to the member. 0 means no limit.
     pub max: usize,
-    /// `smax=`: the most idle connections.
+    /// `smax=`: the most idle connections that are kept.
     pub idle: usize,
     /// `ttl=`: how long a connection may be idle.
     pub idle_time: Duration,
-    /// `disablereuse=`, `keepalive=`: false opens a connection per request.
+    /// `disablereuse=`, `enablereuse=`: whether connections are reused. If false, each request
+    /// opens a connection.
     pub reuse: bool,
-    /// `retry=`: the longest pause before a failed member is tested.
+    /// `retry=`: the longest time before a failed member is tried again.
     pub retry: Duration,
     /// `timeout=`: the request ends after this long without a byte. `None`: `ProxyTimeout`.
     pub timeout: Option<Duration>,
     /// `connectiontimeout=`
     pub connect_timeout: Duration,
     pub standing: Standing,
-    /// `slowstart=`: how long a returning member gets a reduced share.
+    /// `slowstart=`: how long a member that is available again gets a reduced share of the
+    /// requests.
     pub slow_start: Duration,
     /// `failontimeout=`: a timeout counts as a failure of the member.
     pub fail_on_timeout: bool,
@@ -163,7 +167,7 @@ impl BackEnd {
         }
     }
 
-    /// Returns the host of its URL, without the port.
+    /// Returns the host of the back end's URL, without the port.
     pub fn host_name(&self) -> &str {
         match self.host.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or(rest),
@@ -171,7 +175,7 @@ impl BackEnd {
         }
     }
 
-    /// Returns the name in URLs, which identifies the member.
+    /// Returns the back end's URL, which identifies the member.
     pub fn name(&self) -> String {
         match &self.address {
             BackEndAddress::Unix(path) => {
@@ -186,27 +190,27 @@ impl BackEnd {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct HealthCheck {
     pub every: Duration,
-    /// The URL of a GET. Empty: a connection is enough.
+    /// The URL of the health check's GET. Empty: the check only opens a connection.
     pub uri: String,
     pub passes: u32,
     pub fails: u32,
 }
 
-/// `FastCgiServer`: a program that the server starts and watches. It listens on the back end's
-/// socket.
+/// `FastCgiServer`: a program that the server starts and watches. The program listens on the back
+/// end's socket.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Program {
     pub file: PathBuf,
     pub arguments: Vec<String>,
     pub processes: usize,
     pub environment: Vec<(String, String)>,
-    /// The working directory. `None`: the server's.
+    /// The working directory. `None`: the server's working directory.
     pub folder: Option<PathBuf>,
 }
 
 impl Program {
-    /// Sets how long a process of the Lua pool may work on a request: a bit longer than the front
-    /// waits.
+    /// Sets the time limit for a request in a process of the Lua pool. The caller gives a limit
+    /// that is a bit longer than the front waits. For any other program, does nothing.
     pub(crate) fn limit(&mut self, seconds: u64) {
         if self.arguments == ["lua-pool"] {
             let limit = ["--timeout".into(), seconds.to_string()];
@@ -218,26 +222,26 @@ impl Program {
 /// A balancer, or a single back end.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Upstream {
-    /// `balancer://name`, or the URL of the one back end.
+    /// `balancer://name`, or the URL of the single back end.
     pub name: String,
     pub members: Vec<BackEnd>,
     pub method: Method,
-    /// `stickysession=`: the cookie or parameter that names a route.
+    /// `stickysession=`: the name of the cookie or parameter whose value contains the route.
     pub sticky: Option<String>,
-    /// `nofailover=`: a session without its member is refused.
+    /// `nofailover=`: a request is refused if the member of its session is not available.
     pub no_failover: bool,
-    /// `backlog=`: requests that may wait while every member is busy.
+    /// `backlog=`: the number of requests that may wait while every member is busy.
     pub queue: usize,
     /// `timeout=` of a balancer: how long a request may wait.
     pub queue_timeout: Duration,
-    /// `maxattempts=`: the number of further members for one request.
+    /// `maxattempts=`: how many other members a request may try after the first member.
     pub attempts: usize,
     pub health: Option<HealthCheck>,
     pub program: Option<Program>,
 }
 
 impl Upstream {
-    /// Returns the protocol of all members.
+    /// Returns the protocol, which is the same for all members.
     pub fn speech(&self) -> Speech {
         self.members
             .first()
@@ -255,11 +259,11 @@ pub const FCGID: &str = "fcgid:";
 /// The mapping of a URL path to a back end.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Proxied {
-    /// The name of its [`Upstream`].
+    /// The name of the [`Upstream`] that gets the requests.
     pub upstream: String,
     /// The URL path that is replaced, or the expression of a `Match` form.
     pub from: PassFrom,
-    /// The replacement. `None` (`SetHandler`): the whole path stays.
+    /// The text that replaces `from`. `None` (`SetHandler`): the path does not change.
     pub to: Option<String>,
     /// `nocanon`: the rest of the path is sent as the client sent it.
     pub raw: bool,
@@ -282,7 +286,8 @@ pub enum PassFrom {
     Match(crate::Pattern),
 }
 
-/// `ProxyPass` outside of sections. The first matching line applies. `to` is `None` for `!`.
+/// A `ProxyPass` line outside of sections. The first matching line applies. `to` is `None` if the
+/// target is `!`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pass {
     pub from: PassFrom,
@@ -315,32 +320,34 @@ impl Proxied {
     }
 }
 
-/// Returns the rest of `path` behind `prefix`. Unless the prefix ends with a slash, it must end on
-/// a segment boundary.
+/// Returns the rest of `path` behind `prefix`. A prefix without a final slash must end at the end
+/// of a segment.
 fn rest<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let rest = path.strip_prefix(prefix)?;
     let whole = prefix.ends_with(b"/") || rest.is_empty() || rest.starts_with(b"/");
     whole.then_some(rest)
 }
 
-/// The treatment of headers to and from back ends, and the time limits.
+/// The settings for requests to back ends: the treatment of header fields, and the time limits.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ProxySettings {
     /// `ProxyPreserveHost`
     pub preserve_host: bool,
     /// `ProxyAddHeaders`: X-Forwarded-For, -Host, -Proto and -Server.
     pub add_headers: bool,
-    /// `ProxyAddForwarded`: Forwarded too (RFC 7239).
+    /// `ProxyAddForwarded`: requests also get the field Forwarded (RFC 7239).
     pub add_forwarded: bool,
     /// `ProxyForwarded`
     pub forwarded: Forwarded,
-    /// `ProxyErrorOverride`: the statuses with this server's page. Empty: all from 400 on.
+    /// `ProxyErrorOverride`: the statuses for which the server sends its own page. Empty: all
+    /// statuses from 400 on.
     pub error_override: Option<Vec<u16>>,
     /// `ProxyTimeout`; `None`: `Timeout`.
     pub timeout: Option<Duration>,
     /// `ProxyWebsocketIdleTimeout`; `None`: no limit.
     pub tunnel_timeout: Option<Duration>,
-    /// `ProxyPassReverse`: the beginning of a Location, and its replacement.
+    /// `ProxyPassReverse`: the beginning of a Location field, and the replacement of this
+    /// beginning.
     pub reverse: Vec<(String, String)>,
     pub cookie_domain: Vec<(String, String)>,
     pub cookie_path: Vec<(String, String)>,
@@ -349,13 +356,14 @@ pub struct ProxySettings {
     pub send_file_roots: Vec<PathBuf>,
 }
 
-/// The treatment of a client's statements about earlier clients.
+/// The treatment of the fields in which a client names earlier clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Forwarded {
-    /// X-Forwarded-* are extended.
+    /// The fields X-Forwarded-* are extended.
     Append,
-    /// X-Forwarded-* and Forwarded are replaced, because no trusted proxy is before us.
+    /// The fields X-Forwarded-* and Forwarded are replaced, because no trusted proxy is in front of
+    /// the server.
     Replace,
 }
 

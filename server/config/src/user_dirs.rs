@@ -3,7 +3,8 @@
 /// The `UserDir` lines of one host.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct UserDirs {
-    /// The places in order. The first existing folder is used, or else the last.
+    /// The places in order. The first folder that exists is used. If none exists, the last folder
+    /// is used.
     pub places: Vec<UserPlace>,
     /// `disabled` without names: only the enabled users have pages.
     pub off: bool,
@@ -14,7 +15,7 @@ pub struct UserDirs {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UserPlace {
-    /// A folder below the user's home.
+    /// A folder below the user's home directory.
     Home(String),
     /// `/home/*/www`: the name replaces the star.
     Pattern(String),
@@ -27,19 +28,21 @@ impl UserDirs {
         !self.places.is_empty()
     }
 
-    /// Tells whether a place is below users' homes.
+    /// Tells whether any place is below the home directories of users.
     pub fn ask_homes(&self) -> bool {
         let mut places = self.places.iter();
         places.any(|place| matches!(place, UserPlace::Home(_)))
     }
 
-    /// Returns the name and the rest of a path, if the user has pages.
+    /// Returns the user's name and the rest of the path, if the path is `/~NAME...` and the user
+    /// has pages.
     pub fn asked<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
         let rest = path.strip_prefix("/~")?;
         let end = rest.find('/').unwrap_or(rest.len());
         let (name, rest) = rest.split_at(end);
         let is_one = |names: &[String]| names.iter().any(|known| known == name);
-        // Account names begin with a letter or `_`. `.` and `..` are no names.
+        // The name of an account begins with a letter, a digit or `_`. So `.` and `..` are not
+        // names.
         let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let is_on = !is_one(&self.disabled) && (!self.off || is_one(&self.enabled));
         (is_name && is_on).then_some((name, rest))
@@ -47,7 +50,7 @@ impl UserDirs {
 }
 
 impl UserPlace {
-    /// Calls `home` only if the home matters.
+    /// Returns the user's folder. Calls `home` only if the folder is below the home directory.
     pub fn folder(&self, name: &str, home: impl FnOnce() -> Option<String>) -> Option<String> {
         let joined = |folder: &str, name: &str| format!("{}/{name}", folder.trim_end_matches('/'));
         Some(match self {

@@ -1,4 +1,4 @@
-//! Zero configuration: the site of a folder, a PSGI application or a script.
+//! Zero configuration: makes the site of a folder, a PSGI application or a script.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{AccessLogSettings, Alias, Handler, LogTarget, Preload, Rung, Settings, Site};
 
-/// Why a path cannot be served.
+/// The reason why a path cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot read `{path}`", path = .0.display())]
@@ -26,8 +26,8 @@ impl Site {
     ///
     /// # Errors
     ///
-    /// [`Error`] if the path cannot be read or is nothing to serve, or if a rung is chosen for a
-    /// PSGI application.
+    /// The path cannot be read, or it is neither a folder nor a Perl program, or a rung is chosen
+    /// for a PSGI application.
     pub fn zero(path: &Path, rung: Option<Rung>) -> Result<Site, Error> {
         let unreadable = |error| Error::Unreadable(path.to_path_buf(), error);
         let real = path.canonicalize().map_err(unreadable)?;
@@ -93,8 +93,8 @@ fn is_script(file: &Path) -> io::Result<bool> {
 }
 
 impl Settings {
-    /// Tells whether a file with this beginning names perl in its first line, `#!/usr/bin/perl` or
-    /// `#!/usr/bin/env perl`.
+    /// Tells whether a file that begins with `start` names perl in its first line, as in
+    /// `#!/usr/bin/perl` or `#!/usr/bin/env perl`.
     pub fn is_perl_shebang(start: &[u8]) -> bool {
         let line = start
             .split(|byte| *byte == b'\n')

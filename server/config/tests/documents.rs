@@ -1,4 +1,4 @@
-//! The configurations in the documents are valid.
+//! Tests that the configurations in the documents are valid.
 
 use mehari_config::Site;
 use std::path::{Path, PathBuf};

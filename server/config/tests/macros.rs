@@ -1,4 +1,4 @@
-//! `<Macro>` and `Use`.
+//! Tests `<Macro>` and `Use`.
 
 use mehari_config::{Problems, Site};
 use std::path::Path;

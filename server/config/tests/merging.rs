@@ -1,4 +1,4 @@
-//! The sections of a request, their order, and the cost of looking them up.
+//! Tests which sections apply to a request, their order, and the cost of a lookup.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,14 +12,14 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator with a count of this thread's allocations.
+/// The system's allocator, which also counts the allocations of each thread.
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged, and the counter allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises about `layout` are passed on.
+        // SAFETY: the caller guarantees what the system's allocator requires of `layout`.
         unsafe { System.alloc(layout) }
     }
 

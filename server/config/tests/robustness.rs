@@ -35,7 +35,8 @@ fn check(bytes: &[u8]) {
     }
 }
 
-/// Returns a line of the language's own words, so that the parser gets beyond the first word.
+/// Generates a line of words that the language knows, so that the parser reads more than the first
+/// word.
 fn line() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = Directive::all()
         .filter(|row| !row.name.starts_with("Include"))
@@ -129,7 +130,7 @@ fn endless_nesting_is_reported() {
         let first = &found.problems[0];
         assert!(first.message.contains("expected"), "{shown}: {first}");
     }
-    // What people write is within the limits.
+    // Usual configurations are within the limits.
     for text in [
         nested("<IfModule !mod_none.c>\n", "", "</IfModule>\n", 30),
         chain(5),

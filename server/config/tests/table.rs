@@ -1,4 +1,4 @@
-//! The directive table, row by row.
+//! Tests the directive table, row by row.
 
 use mehari_config::{
     Directive, DirectivePlace, Errand, ErrandResult, Ground, Interpreter, Shape, Site, DIRECTIVES,
@@ -12,7 +12,7 @@ fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     Site::load_with(&file, &[], &mut Reading)
 }
 
-/// A perl that reports one error.
+/// An interpreter that reports an error for the code `}` only.
 struct Reading;
 
 impl Interpreter for Reading {
@@ -24,10 +24,10 @@ impl Interpreter for Reading {
     }
 }
 
-/// Returns the lines that a row needs around it to be valid.
+/// Returns the lines around a row's example that make it valid. `%` is the place of the example.
 fn surroundings(row: &Directive) -> &'static str {
     match row.name {
-        // The example names files that do not exist, so they are not read.
+        // The example names a file or a macro that does not exist, so its line is skipped.
         "Include" | "Use" => "<IfDefine NEVER>\n%\n</IfDefine>\n",
         _ => "%\n",
     }
@@ -93,7 +93,7 @@ fn every_row_is_refused_outside_its_place() {
             "<Location /x>\n{app}{} {}\n</Location>\n",
             row.name, row.example
         );
-        // In a section the path is the section's.
+        // In a section these directives take no path, because the section gives the path.
         let text = if row.name.starts_with("ProxyPass") {
             text.replace(" /app http", " http")
                 .replace(" ^/old/(.*)$ http", " http")
@@ -224,7 +224,7 @@ fn the_documentation_equals_the_table() {
     }
 }
 
-/// Returns the list is that of Apache's server-info page with every module of Debian 12 loaded.
+/// The list comes from Apache's server-info page with every module of Debian 12 loaded.
 #[test]
 fn every_apache_directive_is_a_row_a_section_or_refused_with_a_reason() {
     let list = include_str!("golden/apache-directives.txt");

@@ -188,7 +188,7 @@ fn require(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// Reads the requirement that begins at word `at`.
+/// Parses the requirement that begins at the word with index `at`.
 fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requirement, Fault> {
     const KINDS: &[&str] = &[
         "all",
@@ -254,12 +254,12 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
     })
 }
 
-/// Returns a host name or the end of one. An impossible name is a mistake, because no client could
-/// match it.
+/// Returns a host name or the end of a host name. An impossible name is a fault, because no client
+/// could match it.
 fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let name = arguments.filled(index)?;
     let fits = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    // Only an address ends in a number.
+    // A name cannot end in a number, because addresses do.
     let last = name.trim_end_matches('.').rsplit('.').next();
     let is_number = last.is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
     if name.chars().all(fits) && !is_number {

@@ -211,7 +211,7 @@ fn browser_match(target: &mut Target, arguments: &Arguments, compile: Compile) -
     )
 }
 
-/// `NAME`, `NAME=VALUE` and `!NAME` from the word `from` on.
+/// Adds a rule for the variables `NAME`, `NAME=VALUE` and `!NAME` from the word `from` on.
 fn variables(target: &mut Target, arguments: &Arguments, when: When, from: usize) -> Applied {
     const QUIRKS: &[&str] = &[
         "nokeepalive",

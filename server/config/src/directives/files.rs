@@ -236,7 +236,7 @@ pub(super) fn token<'a>(
 }
 
 fn default_charset(target: &mut Target, arguments: &Arguments) -> Applied {
-    // Apache takes any text. A text that a header field cannot carry is refused.
+    // Unlike Apache, Mehari refuses a text that cannot stand in a header field.
     let text = arguments.filled(0)?;
     if !text.chars().all(|c| c.is_ascii_graphic()) || text.contains(['/', '"', '\\']) {
         let message = format!("expected On, Off or a character set such as utf-8, not `{text}`");

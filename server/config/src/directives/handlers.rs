@@ -119,7 +119,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// Returns the handler of server-side includes, which is older than the filter.
+/// Tells whether the handler is `server-parsed`, an older way to enable server-side includes.
 fn is_parsed(arguments: &Arguments) -> Result<bool, Fault> {
     Ok(arguments.filled(0)?.eq_ignore_ascii_case("server-parsed"))
 }
@@ -198,7 +198,8 @@ pub(super) fn named(
             HandlerName::Named(text.to_string())
         }
         _ => {
-            // An `Action` of this name may follow; the end of the configuration tells.
+            // An `Action` of this name may follow. The name is checked when the whole configuration
+            // is read.
             let message = format!(
                 "expected {} or the name of an Action, not `{text}`",
                 NAMES.join(", ")
@@ -214,7 +215,8 @@ pub(super) fn named(
     })
 }
 
-/// Tells whether a handler is named as PHP names its own: `application/x-httpd-php`.
+/// Tells whether the name of a handler is a media type, as PHP's handler name
+/// `application/x-httpd-php`.
 fn is_media_type(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     text.split_once('/').is_some_and(|(kind, name)| {
@@ -222,7 +224,7 @@ fn is_media_type(text: &str) -> bool {
     })
 }
 
-/// `My::Module`.
+/// Tells whether a text has the form of a package name: `My::Module`.
 pub(super) fn is_package(text: &str) -> bool {
     text.split("::").all(is_identifier)
 }
@@ -256,7 +258,7 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
             .unwrap_or(0);
         return Err(arguments.fault(mixed, "expected every option with `+` or `-`, or none"));
     }
-    // A list without signs replaces the outer list.
+    // A list without signs replaces the list of outer sections.
     let (mut on, mut off) = (0, 0);
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);

@@ -198,7 +198,8 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
             let (first, rate) = read_pace(value)?;
             let limits = &mut target.site.limits;
             match stage {
-                // A handshake has no length, so it has no rate.
+                // The number of bytes of a handshake is not counted, so a handshake has no minimum
+                // rate.
                 "handshake" => limits.handshake_timeout = rate.longest.unwrap_or(first),
                 "header" => (limits.header_timeout, limits.header_rate) = (first, rate),
                 "body" if rate.bytes == 0 => {
@@ -226,7 +227,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
 /// The default minimum rate of bodies in bytes per second, from Apache's example.
 const LEAST_OF_BODIES: u64 = 500;
 
-/// `20`, `20-40`, `20-40,minrate=500`
+/// Parses the time limit and the rate of a value such as `20`, `20-40` or `20-40,minrate=500`.
 fn read_pace(value: &str) -> Option<(Duration, MinimumRate)> {
     let (times, bytes) = match value.split_once(",minrate=") {
         Some((times, rate)) => (times, rate.parse().ok().filter(|rate| *rate > 0)?),
@@ -241,7 +242,7 @@ fn read_pace(value: &str) -> Option<(Duration, MinimumRate)> {
     if longest.is_some_and(|longest| longest < first) {
         return None;
     }
-    // Without a rate the whole time is given at once.
+    // Without a rate, the longest time is the limit from the beginning.
     match (longest, bytes) {
         (Some(longest), 0) => Some((longest, MinimumRate::default())),
         _ => Some((first, MinimumRate { bytes, longest })),

@@ -152,8 +152,8 @@ fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// Returns the format with this nickname, the format as written, or that of a `LogFormat` without a
-/// nickname.
+/// Returns the format of a log: the format with the given nickname, the format that is written in
+/// the line, or the format of a `LogFormat` without a nickname.
 fn named_format(target: &Target, arguments: &Arguments) -> Result<AccessFormat, Fault> {
     let known = &target.environment.log_formats;
     let Some(word) = arguments.words.get(1) else {

@@ -1,4 +1,4 @@
-//! From URL paths to files.
+//! The directives that map URL paths to files.
 
 use std::sync::Arc;
 
@@ -348,7 +348,8 @@ fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// `UserDir http://other/*`: the name replaces the star, and the rest is dropped, as in Apache.
+/// Redirects requests for `UserDir http://other/*`. As in Apache, the user's name replaces the
+/// star, and the rest of the path is dropped.
 fn redirect_users(target: &mut Target, arguments: &Arguments, url: &str) -> Applied {
     let Some((start, _)) = url.split_once('*') else {
         let message = format!("expected a URL with `*` for the user's name, not `{url}`");

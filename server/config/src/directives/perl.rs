@@ -218,7 +218,7 @@ fn scripts(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// Returns an option as a directive of its own, as in mod_perl 1.
+/// Applies a directive of mod_perl 1 that switches one option.
 fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
     let wanted = arguments.flag()?;
     if bit == perl_option::PARSE_HEADERS {
@@ -232,7 +232,7 @@ fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
     Ok(())
 }
 
-/// `PerlOptions`: bits of a location, and outside of sections the phases without Perl.
+/// Applies `PerlOptions`: the options of a location, and options of the server.
 fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     let signed = |text: &str| text.starts_with(['+', '-']);
     let replaces = arguments.words.iter().any(|word| !signed(&word.text));
@@ -258,8 +258,8 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// Returns an option of the server. `-Enable` and `-Authen` disable Perl in phases, `+Clone` and
-/// `+Parent` give a virtual host its own workers or Perl. The others have no effect.
+/// Applies an option of the server. `-Enable` and `-Authen` disable Perl in phases. `+Clone` and
+/// `+Parent` give a virtual host its own workers or Perl. The other options have no effect.
 fn server_option(
     target: &mut Target,
     arguments: &Arguments,

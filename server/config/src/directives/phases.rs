@@ -1,4 +1,4 @@
-//! Perl handlers: a row for each phase of a request and of the server's life.
+//! Perl handlers: a row for each phase of a request, of a connection and of the server.
 
 use super::handlers::is_package;
 use super::row::*;

@@ -86,7 +86,8 @@ fn provider(target: &mut Target, arguments: &Arguments) -> Result<(String, Strin
     Ok((arguments.filled(0)?.to_string(), handler))
 }
 
-/// `AuthBasicProvider`: the name refers to a handler, which becomes one of the Authen phase.
+/// Applies `AuthBasicProvider`. The handler that a provider's name refers to becomes a handler of
+/// the phase Authen.
 pub(super) fn of_passwords(target: &mut Target, arguments: &Arguments) -> Applied {
     let mut handlers = Vec::new();
     for index in 0..arguments.words.len() {

@@ -64,7 +64,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// Sets a value that the whole server shares, wherever it is written.
+/// Sets a value that all hosts share. A second line with another value is a fault.
 fn once<T: PartialEq>(field: &mut Option<T>, value: T, arguments: &Arguments) -> Applied {
     match field {
         Some(known) if *known != value => Err(arguments.fault(

@@ -1,18 +1,19 @@
 //! The directives of Apache that Mehari refuses, by module, with reasons.
 //!
-//! A configuration with one of them gets the reason instead of a suggested spelling.
-//! docs/reference/directives.md lists them. The names are those that Apache 2.4 and its modules in
-//! Debian register.
+//! A line with a refused directive is a problem, whose message gives the reason.
+//! docs/reference/directives.md lists the refused directives. The names are those that Apache 2.4
+//! and its modules in Debian register.
 
 /// The directives of one module that are refused.
 pub struct Refused {
-    /// Its source file, as `<IfModule>` names it.
+    /// The source file of the module, as `<IfModule>` names it.
     pub module: &'static str,
     pub why: &'static str,
     pub directives: &'static [&'static str],
 }
 
-/// Returns the refused directive of this name in any case, and its module.
+/// Returns the refused directives of the module that has a directive with this name. The name may
+/// be in any case.
 pub(crate) fn named(name: &str) -> Option<&'static Refused> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     REFUSED

@@ -255,7 +255,8 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// Returns a setting of the whole host. Inside a section it has no effect, which is noted.
+/// Tells whether the line is outside of sections. Inside a section the directive has no effect, and
+/// the function notes this.
 fn of_the_host(target: &mut Target) -> bool {
     if target.in_section {
         target

@@ -219,7 +219,7 @@ fn certificate_key(target: &mut Target, arguments: &Arguments) -> Applied {
     let mut pairs = target.host.tls.certificates.iter_mut();
     match pairs.find(|pair| pair.key.is_none()) {
         Some(pair) => pair.key = Some(key),
-        // The certificate may follow; its row then takes the waiting key.
+        // The line of the certificate may follow. It then takes the waiting key.
         None => target.environment.waiting_keys.push(key),
     }
     Ok(())

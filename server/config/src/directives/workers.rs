@@ -7,7 +7,7 @@ const COUNT: Shape = Shape::Number {
     least: 1,
     most: 100_000,
 };
-/// A host may have none to spare.
+/// The number of spare workers. 0 is allowed for a host with its own workers.
 const SPARE: Shape = Shape::Number {
     least: 0,
     most: 100_000,
@@ -209,7 +209,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-/// Returns a number of mod_perl's interpreter pool, for a virtual host.
+/// Returns a row about mod_perl's pool of interpreters, for a virtual host.
 const fn interpreters(
     name: &'static str,
     shape: Shape,
@@ -221,7 +221,8 @@ const fn interpreters(
         .of_team()
 }
 
-/// Returns the main server's interpreters are its workers, which the prefork directives count.
+/// Returns the worker settings of the current virtual host. Outside of virtual hosts, notes that
+/// the directive has no effect, because there the prefork directives set the number of workers.
 fn of_a_host<'t>(target: &'t mut Target) -> Option<&'t mut WorkerPolicy> {
     if !target.in_host {
         let message =

@@ -6,7 +6,7 @@ use super::Site;
 use crate::Host;
 
 impl Site {
-    /// Returns the host of this number.
+    /// Returns the host with this number.
     pub fn host(&self, number: u32) -> &Host {
         match number {
             0 => &self.main,
@@ -14,7 +14,7 @@ impl Site {
         }
     }
 
-    /// Tells whether any host serves its connections itself.
+    /// Tells whether a PerlProcessConnectionHandler serves the connections of any host.
     pub fn gives_connections(&self) -> bool {
         self.all_hosts().any(Host::gives_connections)
     }
@@ -25,10 +25,11 @@ impl Site {
     }
 
     /// Returns the host for a request to this local address and this name (without port, in any
-    /// case). As in Apache: among the hosts with the most specific address, the first with this
-    /// name, else the first. Without such a host, the main server.
+    /// case). As in Apache, only the hosts whose address matches most specifically are compared. Of
+    /// these, the first host with this name is chosen, or else the first host. If no host has a
+    /// matching address, the main server is chosen.
     ///
-    /// The function examines every host, so the caller remembers the answer.
+    /// The function examines every host, so the caller keeps the result.
     pub fn host_for(&self, ip: Option<IpAddr>, port: u16, name: &[u8]) -> u32 {
         let fit = |host: &Host| {
             let addresses = host.addresses.iter();
@@ -49,10 +50,10 @@ impl Site {
 }
 
 impl Site {
-    /// Configurations that are valid but probably not intended. The start and `mehari check` report
-    /// them.
+    /// Returns messages about configurations that are valid but probably not intended. The server
+    /// logs them when it starts, and `mehari check` prints them.
     pub fn doubts(&self) -> Vec<String> {
-        // A site without files has the default folder.
+        // The default document root, which a site without files has.
         let unnamed = self.server_root.join("htdocs");
         std::iter::once(&self.main)
             .chain(&self.hosts)

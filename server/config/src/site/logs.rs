@@ -18,7 +18,7 @@ impl Site {
         })
     }
 
-    /// Returns the union of what the access logs need.
+    /// Returns the facts that at least one access log needs.
     pub fn log_needs(&self) -> LogNeeds {
         let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);
         let all = self.logs.access.iter().chain(hosts);

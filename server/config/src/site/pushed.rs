@@ -1,12 +1,12 @@
-//! Handlers that start-up code adds to a server: the hosts that get them.
+//! Gives the handlers that start-up code adds to a server to the hosts.
 
 use super::Site;
 use crate::Phase;
 
 impl Site {
-    /// `$s->push_handlers` in the start-up code of one Perl: sets the handlers of a phase outside
-    /// of sections. Virtual hosts that inherit the main server's handlers get them too. Hosts of
-    /// other Perls do not change.
+    /// Sets the handlers of a phase outside of sections, after `$s->push_handlers` in the start-up
+    /// code of the Perl with number `perl`. Virtual hosts that inherit the main server's handlers
+    /// get the handlers too. Hosts that other Perls serve do not change.
     pub fn push_handlers(&self, perl: usize, host: u32, phase: Phase, handlers: Vec<String>) {
         let before = self.host(host).base.perl.of(phase);
         for other in self.all_hosts().filter(|other| other.perl == perl) {

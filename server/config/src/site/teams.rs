@@ -18,7 +18,8 @@ impl Site {
         &mut self.teams[0].workers
     }
 
-    /// Returns the numbers of a team. Those that its host does not set are the main server's.
+    /// Returns the worker settings of a team. A setting that the team's host does not make is the
+    /// main server's.
     pub fn policy(&self, team: &Team) -> WorkerPolicy {
         let (own, main) = (&team.workers, self.workers().clone());
         WorkerPolicy {
@@ -31,7 +32,8 @@ impl Site {
         }
     }
 
-    /// Returns the host with this Perl of its own. `None`: the main server's Perl.
+    /// Returns the name of the host that owns the Perl with this number. `None`: the main server
+    /// owns the Perl.
     pub fn owner_of(&self, perl: usize) -> Option<&str> {
         let mut teams = self.teams.iter();
         let owner = teams.find(|team| perl > 0 && team.perl == perl);

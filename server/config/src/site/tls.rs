@@ -1,12 +1,12 @@
-//! Which of a site's addresses speak TLS.
+//! Decides which of a site's addresses use TLS.
 
 use super::Site;
 use crate::{Host, Listen};
 
 impl Site {
-    /// Tells whether connections at this address begin with TLS. The address's own setting decides,
-    /// or else `SSLEngine` (of a virtual host for the port, or of the main server). Without either,
-    /// port 443 has TLS if there is a certificate.
+    /// Tells whether connections at this address begin with TLS. The address's own setting decides.
+    /// Without such a setting, `SSLEngine` of a virtual host with the port, or of the main server,
+    /// decides. Without `SSLEngine`, port 443 uses TLS if there is a certificate.
     pub fn is_secure(&self, listen: &Listen) -> bool {
         let port = listen.address.rsplit_once(':');
         let port: Option<u16> = port.and_then(|(_, port)| port.parse().ok());

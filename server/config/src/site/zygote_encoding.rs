@@ -5,12 +5,12 @@ use crate::settings::WorkerRecords;
 use crate::{Host, Phase};
 
 impl Site {
-    /// Returns a server's settings for the Perl of this number: handlers of its life, variables for
-    /// `$s->dir_config`, names. The zygote gets them at its start, as records like those of
-    /// settings.
+    /// Encodes a host for the Perl with this number: the handlers of the server's phases, the
+    /// variables of `$s->dir_config`, and the names of the host. The zygote gets the text when it
+    /// starts. The text has the records that `settings/perl.rs` describes.
     pub fn encode_host_for_zygote(&self, host: &Host, perl: usize) -> Vec<u8> {
-        // The Perl that serves a host runs the handlers of the host's life. Inherited handlers run
-        // in the main server's Perl.
+        // The Perl that serves a host runs the host's own handlers of the server's phases. Handlers
+        // that the host inherits run only in the main server's Perl.
         let inherited = |phase: Phase, name: &str| {
             host.perl > 0 && self.main.base.perl.of(phase).iter().any(|one| one == name)
         };
@@ -25,7 +25,8 @@ impl Site {
         text.0
     }
 
-    /// For `$s->timeout` and its like. Times are in microseconds, as in APR.
+    /// Encodes the values of `$s->timeout` and similar methods. Times are in microseconds, as in
+    /// APR.
     fn encode_limits(&self, host: &Host, text: &mut WorkerRecords) {
         let limits = &self.limits;
         let kept = limits.keep_alive;

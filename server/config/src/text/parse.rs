@@ -1,8 +1,8 @@
-//! Parses texts. Each dialect writes the pieces differently.
+//! Parses texts. In each dialect the pieces are written differently.
 
 use super::{Function, Piece, Text};
 
-/// The deepest nesting of maps in keys of maps.
+/// The deepest nesting of a map in the key of another map.
 const DEEPEST: usize = 16;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -58,7 +58,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Takes the piece at the beginning of the rest. `None`: a plain character.
+    /// Takes the piece at the beginning of the rest. `None`: the rest begins with a plain
+    /// character.
     fn piece(&mut self, dialect: Dialect) -> Result<Option<Piece>, String> {
         let rest = self.rest;
         let digit = |at: usize| (*rest.as_bytes().get(at)? as char).to_digit(10);
@@ -88,7 +89,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes the text between the brace at `start - 1` and its partner.
+    /// Takes the text between the opening brace at `start - 1` and its closing brace.
     fn braced(&mut self, start: usize) -> Result<&'t str, String> {
         let mut depth = 1;
         for (at, byte) in self.rest.bytes().enumerate().skip(start) {
@@ -135,7 +136,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `NAME`, `ENV:NAME`, `req:Name`, ...
+/// Parses the text between the braces of `%{...}`: `NAME`, `ENV:NAME`, `req:Name` and so on.
 pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     let Some((kind, name)) = inner.split_once(':') else {
         let upper = inner.to_ascii_uppercase();
@@ -151,7 +152,7 @@ pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     };
     let name = name.to_string();
     Ok(match kind.to_ascii_lowercase().as_str() {
-        // `v` is mod_include's name.
+        // mod_include's expressions call the function `v`.
         "env" | "reqenv" | "v" => Piece::Environment(name),
         "http" | "req" | "req_novary" => Piece::Field(name),
         "resp" => Piece::Response(name),
@@ -173,7 +174,7 @@ fn map(inner: &str) -> Result<Piece, String> {
     let (name, rest) = inner
         .split_once(':')
         .ok_or_else(|| format!("expected ${{MAP:KEY}}, not `${{{inner}}}`"))?;
-    // The first `|` outside of braces begins the default.
+    // The first `|` outside of braces separates the key from the default.
     let mut depth = 0;
     let at = rest.bytes().position(|byte| {
         match byte {
@@ -191,7 +192,7 @@ fn map(inner: &str) -> Result<Piece, String> {
     })
 }
 
-/// The variables of expressions and rewriting, besides `HTTP_` with the name of a field.
+/// The variables of expressions and rewriting, except those of request fields, `HTTP_...`.
 const VARIABLES: &[&str] = &[
     "REQUEST_METHOD",
     "REQUEST_SCHEME",

@@ -1,4 +1,4 @@
-//! Texts in each dialect, and escapes.
+//! Tests the parsing of texts in each dialect, and escapes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Virtual hosts with their own workers and their own Perl.
+//! Tests virtual hosts with their own workers and their own Perl.
 
 use super::*;
 
@@ -88,7 +88,8 @@ fn worker_lines_need_a_host_with_its_own_workers() {
         "PerlOptions +Clone\nPerlSwitches -w\nMaxClients 3\n",
     ));
     assert_eq!(told.len(), 1, "{told:?}");
-    // The order does not matter, and an option that is taken back has no effect.
+    // The order of the lines does not matter, and an option that a later line removes has no
+    // effect.
     site(&inside(
         "PerlSwitches -w\nPerlModule A\nPerlOptions +Parent\n",
     ));

@@ -1,4 +1,4 @@
-//! The server's own lines, and whole configurations from practice.
+//! Tests lines of the whole server, and complete configurations as they are used in practice.
 
 use super::*;
 

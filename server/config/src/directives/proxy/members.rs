@@ -94,7 +94,7 @@ fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), F
     }
 }
 
-/// Returns the upstream of this name. Creates it if necessary.
+/// Returns the upstream with this name. Creates the upstream if it does not exist.
 pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
     let known = site
         .back_ends
@@ -123,8 +123,8 @@ fn empty(name: &str) -> Upstream {
     }
 }
 
-/// Returns a back end that a program names while the server runs, and the path on it. `None`: the
-/// text is no URL of a back end that speaks HTTP.
+/// Returns the back end that a program chooses by a URL while the server runs, and the path on the
+/// back end. `None`: the text is not the URL of a back end that uses HTTP.
 pub fn chosen(text: &str) -> Option<(Upstream, String)> {
     let url = super::url::read(text).filter(|url| url.speech == crate::Speech::Http)?;
     let path = url.path.clone();
@@ -148,7 +148,7 @@ pub fn back_end(url: Url) -> BackEnd {
     }
 }
 
-/// Returns a parameter of one back end.
+/// Sets one parameter of a back end.
 pub fn member_parameter(member: &mut BackEnd, arguments: &Arguments, index: usize) -> Applied {
     let value = Value::of(arguments, index, MEMBER_NAMES)?;
     match value.name.as_str() {
@@ -231,7 +231,7 @@ fn health_parameter(health: &mut HealthCheck, value: &Value) -> Applied {
     Ok(())
 }
 
-/// `+D`, `-D`, `D`, several letters at once.
+/// Parses the value of `status=`: `+D`, `-D`, `D`, or several letters at once.
 fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
     let expected = || value.expected("status=[+|-]D, N or H");
     let (set, letters) = match value.text.strip_prefix('-') {
@@ -255,11 +255,11 @@ fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
     }
 }
 
-/// `NAME=VALUE`
+/// An argument `NAME=VALUE`.
 struct Value<'a> {
     arguments: &'a Arguments<'a>,
     index: usize,
-    /// The known name in lower case.
+    /// The name of the parameter, in lower case.
     name: String,
     text: &'a str,
 }

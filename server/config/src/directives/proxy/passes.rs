@@ -1,4 +1,5 @@
-//! `ProxyPass` and its relatives: mapping URL paths to back ends and back.
+//! `ProxyPass` and related directives: they map URL paths to back ends, and URLs of back ends to
+//! URL paths.
 
 use super::super::row::*;
 use super::members;
@@ -103,7 +104,7 @@ fn proxied(
     })
 }
 
-/// Remembers where an upstream was named, in case it is never defined.
+/// Remembers the position where an upstream was named, in case the upstream is never defined.
 fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &str) {
     let at = arguments
         .words
@@ -112,7 +113,7 @@ fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &st
     target.environment.named.push((upstream.to_string(), at));
 }
 
-/// Returns an upstream with a single back end. Returns its name.
+/// Adds an upstream with a single back end, and returns the name of the upstream.
 fn add_single_upstream(site: &mut Site, member: BackEnd) -> String {
     let name = member.name();
     let upstream = members::upstream(site, &name);
@@ -122,7 +123,7 @@ fn add_single_upstream(site: &mut Site, member: BackEnd) -> String {
     name
 }
 
-/// `SetHandler "proxy:URL"`: the URL behind `proxy:`.
+/// Returns the back end of `SetHandler "proxy:URL"`, from the URL behind `proxy:`.
 pub fn handler(
     target: &mut Target,
     arguments: &Arguments,
@@ -137,7 +138,7 @@ pub fn handler(
     })
 }
 
-/// Returns the upstream of the URL in this argument.
+/// Returns the name of the upstream for the URL in this argument.
 pub fn upstream(
     target: &mut Target,
     arguments: &Arguments,

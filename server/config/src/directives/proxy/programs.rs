@@ -7,7 +7,7 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// Returns the upstream of a program.
+/// Returns the name of a program's upstream.
 pub fn name(file: &Path) -> String {
     format!("fcgi://{}", file.display())
 }
@@ -42,7 +42,7 @@ fn keep(upstream: &mut Upstream, program: Program) {
     let mut member = members::back_end(super::url::Url {
         speech: Speech::FastCgi,
         secure: false,
-        // The program's name. Its address is chosen when it starts.
+        // The path only names the program. The socket's address is chosen when the program starts.
         address: BackEndAddress::Unix(program.file.clone()),
         host: "localhost".into(),
         path: String::new(),
@@ -54,13 +54,15 @@ fn keep(upstream: &mut Upstream, program: Program) {
     upstream.program = Some(program);
 }
 
-/// Returns the processes of `SetHandler lua`: the given number, or the current one.
+/// Sets the upstream of `SetHandler lua`, with this number of processes. `None`: the number does
+/// not change.
 pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
     const PROCESSES: usize = 2;
     let upstream = members::upstream(site, LUA_POOL);
     let known = upstream.program.as_ref().map(|known| known.processes);
     let program = Program {
-        // This program itself. If its path is unknown, the start reports it.
+        // The path of Mehari itself. If the path cannot be found, starting the program fails with a
+        // message.
         file: std::env::current_exe().unwrap_or_else(|_| "mehari".into()),
         arguments: vec!["lua-pool".into()],
         processes: processes.or(known).unwrap_or(PROCESSES),
@@ -81,7 +83,7 @@ pub fn lua_handler(site: &mut Site) -> Proxied {
     }
 }
 
-/// Returns the settings for scripts of `SetHandler fcgid-script`.
+/// Changes the settings of all scripts of `SetHandler fcgid-script`.
 pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
     /// mod_fcgid's default of FcgidMinProcessesPerClass.
     const PROCESSES: usize = 3;
@@ -108,7 +110,8 @@ pub fn script_handler(site: &mut Site) -> Proxied {
     }
 }
 
-/// `FcgidInitialEnv NAME [VALUE]`. Without a value the server's variable is used.
+/// Applies `FcgidInitialEnv NAME [VALUE]`. Without a value, the server's own variable of this name
+/// is used.
 pub fn initial_environment(target: &mut Target, arguments: &Arguments) -> Applied {
     let name = arguments.filled(0)?.to_string();
     let value = match arguments.words.get(1) {

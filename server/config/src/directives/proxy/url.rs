@@ -25,14 +25,14 @@ pub enum ProxyTarget {
     /// `balancer://name` and the path behind it.
     Balancer(String, String),
     BackEnd(Url),
-    /// `fcgi:///usr/bin/php-cgi`: a `FastCgiServer`.
+    /// `fcgi:///usr/bin/php-cgi`: the program of a `FastCgiServer` line.
     Program(PathBuf),
 }
 
 /// The text of an argument, or a part of it.
 #[derive(Debug, Clone, Copy)]
 pub struct UrlArgument<'a> {
-    /// The number of the argument, for error messages.
+    /// The index of the argument in the line, for error messages.
     pub argument: usize,
     pub text: &'a str,
 }
@@ -67,7 +67,8 @@ pub fn back_end(arguments: &Arguments, index: usize, text: &str) -> Result<Url, 
     read(text).ok_or_else(|| refused(arguments, index, text, EXPECTED))
 }
 
-/// Returns the socket before a URL, and the URL. `None`: the socket is no absolute path.
+/// Splits the path of a Unix socket from the URL behind it. `None`: the path of the socket is not
+/// absolute.
 fn without_socket(text: &str) -> Option<(Option<&str>, &str)> {
     let Some(rest) = strip(text, "unix:") else {
         return Some((None, text));
@@ -76,7 +77,7 @@ fn without_socket(text: &str) -> Option<(Option<&str>, &str)> {
     socket.starts_with('/').then_some((Some(socket), url))
 }
 
-/// Reads the URL of one back end. `None`: it is none.
+/// Parses the URL of one back end. `None`: the text is not such a URL.
 pub fn read(text: &str) -> Option<Url> {
     let (socket, text_url) = without_socket(text)?;
     let (speech, secure, rest) = speech(text_url)?;
@@ -98,7 +99,8 @@ pub fn read(text: &str) -> Option<Url> {
     })
 }
 
-/// Returns the protocol, whether it uses TLS, and the URL behind its scheme.
+/// Splits the scheme from a URL. Returns the protocol, whether the back end uses TLS, and the rest
+/// of the URL.
 fn speech(url: &str) -> Option<(Speech, bool, &str)> {
     const SCHEMES: [(&str, Speech, bool); 7] = [
         ("http://", Speech::Http, false),
@@ -114,7 +116,7 @@ fn speech(url: &str) -> Option<(Speech, bool, &str)> {
         .find_map(|(scheme, speech, secure)| Some((speech, secure, strip(url, scheme)?)))
 }
 
-/// Apache's default port.
+/// Returns Apache's default port for a protocol.
 fn default_port(speech: Speech, secure: bool) -> u16 {
     match speech {
         Speech::Http if secure => 443,

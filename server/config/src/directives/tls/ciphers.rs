@@ -1,8 +1,10 @@
-//! `SSLCipherSuite`: OpenSSL's list, restricted to the ciphers of the library.
+//! Parses `SSLCipherSuite`: a list in OpenSSL's syntax, restricted to the ciphers of the TLS
+//! library.
 
 use super::super::row::*;
 
-/// OpenSSL's name (for TLS 1.3 the registered one) and the registered name.
+/// The ciphers of the TLS library: OpenSSL's name and the registered name. The two names of a TLS
+/// 1.3 cipher are equal.
 const KNOWN: [(&str, &str); 9] = [
     ("TLS_AES_256_GCM_SHA384", "TLS13_AES_256_GCM_SHA384"),
     ("TLS_AES_128_GCM_SHA256", "TLS13_AES_128_GCM_SHA256"),
@@ -36,7 +38,7 @@ const KNOWN: [(&str, &str); 9] = [
     ),
 ];
 
-/// Names of groups that include all of the library's ciphers.
+/// OpenSSL's names of groups that include all ciphers of the TLS library.
 const GROUPS: [&str; 12] = [
     "all",
     "default",
@@ -99,8 +101,9 @@ pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// As in mod_ssl, a list for TLS 1.3 does not affect older versions, and a list without TLS 1.3
-/// names does not remove them.
+/// Adds the ciphers of a list to the kept ciphers. As in mod_ssl, a list for TLS 1.3 does not
+/// change the ciphers of older versions. A list without names of TLS 1.3 ciphers does not remove
+/// these ciphers.
 fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, has_group: bool) {
     let is_13 = |name: &&'static str| name.starts_with("TLS13_");
     let names_13 = only_13 || named.iter().any(is_13);
@@ -112,7 +115,8 @@ fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, h
         .filter(|name| !kept.contains(name))
         .filter(|name| {
             if is_13(name) {
-                // The list does not mention this version, so all its ciphers stay.
+                // All ciphers of this TLS version are offered if the list contains a group or names
+                // no cipher of the version.
                 has_group || !kept.iter().any(is_13)
             } else {
                 (has_group && names_12) || !kept.iter().any(|kept| !is_13(kept))

@@ -1,15 +1,15 @@
-//! Encodes settings for workers, as records (see the module above).
+//! Encodes settings for workers, as the records that `settings/perl.rs` describes.
 
 use super::EncodedSettings;
 use crate::{AllowDeny, Phase, Requirement, Settings};
 
 impl Settings {
-    /// Tells whether a Perl handler takes part in the request, whatever responds.
+    /// Tells whether a Perl handler runs in a phase other than the response.
     pub fn runs_phases(&self) -> bool {
         self.perl.encoded.runs_phases
     }
 
-    /// Tells whether a Perl handler of the place itself runs before the response.
+    /// Tells whether a Perl handler that a section may set runs before the response.
     pub fn runs_phases_of_place(&self) -> bool {
         let of_a_place = |phase: &Phase| (Phase::HeaderParser..=Phase::Fixup).contains(phase);
         let mut phases = Phase::ALL.into_iter().filter(of_a_place);
@@ -124,7 +124,7 @@ impl Settings {
         if self.has_phases() {
             self.put_access(&mut text);
         }
-        // An error document of this server may run in the same worker.
+        // An error document that is a local path may run in the same worker.
         for (status, document) in &self.error_documents {
             if document.starts_with('/') {
                 text.put(b'e', &status.to_string(), document);
@@ -148,8 +148,8 @@ impl Settings {
     }
 }
 
-/// Returns the user part of `Require`, one line per alternative. `other` stands for what only a
-/// Perl handler can grant.
+/// Returns the requirements about users in `Require`, one line per alternative. The word `other`
+/// means a requirement that only a Perl handler can grant.
 fn about_users(requirement: &Requirement) -> String {
     match requirement {
         Requirement::ValidUser => "valid-user".to_string(),
@@ -164,7 +164,7 @@ fn about_users(requirement: &Requirement) -> String {
     }
 }
 
-/// Writes records, as the module above describes them.
+/// A text of records, as `settings/perl.rs` describes them.
 #[derive(Default)]
 pub(crate) struct WorkerRecords(pub Vec<u8>);
 
