@@ -14,9 +14,9 @@ typedef struct {
 extern mehari_attached mehari_mailbox_memory;
 #define mehari_box mehari_mailbox_memory.box
 
-/* request.c: the body file of a request; -1: the front has gone. */
+/* request.c: receives the body file of a request. -1: the front has gone. */
 int mehari_body_receive(uint64_t id);
-/* Whether a frame of at most this many bytes holds what it says. */
+/* Whether a frame has at most this many bytes, and every part of the frame lies within it. */
 bool mehari_frame_is_sound(const mehari_request *frame, uint32_t most);
 
 /* ring.c: waits until the word changes from `value`, at most five seconds. */

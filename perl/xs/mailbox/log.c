@@ -1,10 +1,10 @@
-/* The error log: lines for the front, or for STDERR where no request is served. */
+/* Writes lines for the error log: to the front, or to descriptor 2 while no request is served. */
 #include "mailbox/mailbox.h"
 #include "interpreter/interpreter.h"
 #include "stdio/standard.h"
 #include <stdarg.h>
 
-/* One line for the error log. The front adds the request and this worker. */
+/* Writes one line for the error log. The front adds the request and this worker to the line. */
 void mehari_log(int level, const char *text, STRLEN length)
 {
   while (length && (text[length - 1] == '\n' || text[length - 1] == '\r'))

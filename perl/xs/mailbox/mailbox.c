@@ -1,6 +1,7 @@
 /* The worker's end of its mailbox: taking requests, sleeping and waking. ring.c writes records.
  *
- * The handshakes are those of server/wire (which model-checks them); see wire.h for the layout. */
+ * The handshakes are the same as in server/wire, which model-checks them. The layout is in
+ * wire.h. */
 #include "mailbox/attached.h"
 #include "mailbox/progress.h"
 #include "process/process.h"
@@ -10,8 +11,8 @@
 mehari_attached mehari_mailbox_memory = {.bell_event = -1};
 static int box_file = -1;
 static const mehari_request *opened; /* the frame of the request that was taken last */
-/* Our own knowledge of the number of taken requests and of the last request of each slot. A
- * script may overwrite the mailbox. */
+/* The worker's own record of the number of taken requests and of the last request of each slot. It
+ * is not in the mailbox, because a script may overwrite the mailbox. */
 static mehari_taken own_taken, *taken = &own_taken;
 /* A request that another process took from the mailbox and did not begin. */
 static const mehari_request *returned;
@@ -25,7 +26,8 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
     (void)!write(2, text, sizeof text - 1);
     _exit(70);
   }
-  /* Write protection: a wild pointer could otherwise overwrite a request. */
+  /* Makes the slots and the answer read-only, because a wild pointer could otherwise overwrite a
+   * request. */
   mprotect((char *)box + MEHARI_SLOTS_OFFSET, MEHARI_RING_OFFSET - MEHARI_SLOTS_OFFSET, PROT_READ);
   mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
   box_file = mailbox;
@@ -43,7 +45,8 @@ _Atomic uint32_t *mehari_mailbox_child(void) { return &mehari_box->child; }
 uint32_t mehari_mailbox_offset(void) { return (uint32_t)((const char *)opened - (const char *)mehari_box); }
 bool mehari_mailbox_holds(const mehari_request *frame) { return frame == opened; }
 
-/* The offset came from another process, in which any script may have run. */
+/* Returns the frame at an offset. The offset is checked, because it came from another process, in
+ * which any script may have run. */
 const mehari_request *mehari_mailbox_frame(uint32_t offset)
 {
   const mehari_request *frame = (const mehari_request *)((const char *)mehari_box + offset);
@@ -85,7 +88,8 @@ static const mehari_request *frame_of(uint32_t number)
   return (const mehari_request *)((const char *)mehari_box + MEHARI_SLOTS_OFFSET + (size_t)slot_of(number) * MEHARI_SLOT_SIZE);
 }
 
-/* A request that the front has redirected comes again, with a greater depth. */
+/* Returns a number that identifies one visit of a request. A request that the front has redirected
+ * comes again, with a greater depth. */
 static uint64_t visit_of(const mehari_request *frame) { return frame->request_id ^ (uint64_t)frame->depth << 48; }
 
 const mehari_request *mehari_mailbox_claim(void)
@@ -108,7 +112,8 @@ const mehari_request *mehari_mailbox_claim(void)
 
 uint32_t mehari_mailbox_latest(void) { return (uint32_t)(atomic_load(&mehari_box->word) >> 32); }
 
-/* The other process may have died between taking a request and noting it. */
+/* The other process may have died after it took a request and before it recorded this in
+ * `taken`. */
 const mehari_request *mehari_mailbox_recover(void)
 {
   uint32_t number = mehari_mailbox_latest();
@@ -141,8 +146,8 @@ static bool has_pending(void)
 
 bool mehari_mailbox_wait(void)
 {
-  /* Dekker's algorithm. The front's side publishes a request and then checks whether the worker
-   * sleeps. */
+  /* Dekker's algorithm: the worker declares sleep and then looks for a request. The front publishes
+   * a request and then checks whether the worker sleeps. */
   atomic_store(&mehari_box->worker_sleeps, 1);
   if (!has_pending())
     mehari_futex_wait(&mehari_box->worker_sleeps, 1);

@@ -15,52 +15,54 @@ typedef struct {
   int body_file; /* -1: none */
 } mehari_job;
 extern mehari_job mehari_now;
-/* Where a frame has the span of its target. `mehari profile` reads this and mehari_now. */
+/* The place of the target's span in a frame. `mehari profile` reads this number and mehari_now. */
 extern const uint64_t mehari_target_at;
 extern bool mehari_serving; /* true from taking a request until its DONE */
 extern bool mehari_in_child; /* true in a child that a script forked */
 
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
-/* The socket for descriptors to the front: the worker's, also in its templates. */
+/* The socket on which descriptors go to the front. A worker shares this socket with its
+ * templates. */
 extern int mehari_front_socket;
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 /* Waits until there may be work; false: the front is gone, or wants the worker to end. */
 bool mehari_mailbox_wait(void);
-/* The worker lends its mailbox to a process of the rung `rewind`, which claims requests itself.
- * The knowledge of taken requests goes with the mailbox. */
+/* What is known of taken requests. The worker lends its mailbox to a process of the rung `rewind`,
+ * which claims requests itself. This knowledge goes with the mailbox. */
 typedef struct {
   uint32_t count;
   uint64_t last_of_slot[MEHARI_SLOTS];
 } mehari_taken;
-/* Takes the next request, which is not opened yet; NULL: there is none. */
+/* Takes the next request without opening it. NULL: there is none. */
 const mehari_request *mehari_mailbox_claim(void);
-/* Opens a taken request: mehari_now is set. */
+/* Opens a taken request: sets mehari_now. */
 void mehari_mailbox_open(const mehari_request *claimed);
-/* Gives the request back to mehari_mailbox_take, because its script has not begun. */
+/* Lets mehari_mailbox_take return this request again, because the request's script has not
+ * begun. */
 void mehari_mailbox_return(const mehari_request *claimed);
-/* The number of taken requests, as the mailbox says. */
+/* Returns the number of taken requests that the mailbox shows. */
 uint32_t mehari_mailbox_latest(void);
-/* After another process had the mailbox: makes the knowledge of taken requests complete. Returns
- * the request that was taken last; NULL: it is done. */
+/* Called after another process had the mailbox. Makes the knowledge of taken requests complete.
+ * Returns the request that was taken last. NULL: this request is done. */
 const mehari_request *mehari_mailbox_recover(void);
-/* After that process died: tells the front what the process may have left untold, and waits for
- * the answer of the process's last question. */
+/* Called after that process died. Wakes the front for records that the process may not have
+ * announced, and waits for the answer to the process's last question. */
 void mehari_mailbox_take_over(void);
-/* From now on the knowledge of taken requests is kept in `place`. */
+/* Makes `place` the memory of the knowledge of taken requests. */
 void mehari_mailbox_keep_taken(mehari_taken *place);
 mehari_taken *mehari_mailbox_taken(void);
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
 /* Forgets the current request, because its own process has reported DONE. */
 void mehari_mailbox_forget(void);
 void mehari_mailbox_state(uint32_t state);
-/* In a process that the worker forked: the request to serve, and its body if this process serves
- * it. */
+/* Called in a process that the worker forked. Sets the request to serve, and the request's body if
+ * this process serves it. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
-/* Reads the rest of that request from a frame in a file, and closes the file. */
+/* Replaces that request's frame by a frame in a file, and closes the file. */
 bool mehari_mailbox_adopt_carried(int file);
 int mehari_mailbox_file(void);
 _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
-/* The offset of the slot whose request the worker has taken. */
+/* Returns the offset of the slot whose request the worker has taken. */
 uint32_t mehari_mailbox_offset(void);
 bool mehari_mailbox_holds(const mehari_request *frame); /* whether `frame` is in that slot */
 const mehari_request *mehari_mailbox_frame(uint32_t offset);
@@ -69,11 +71,12 @@ void mehari_mailbox_map_body(void);
 bool mehari_mailbox_send_file(int file);
 /* Replaces the body by the output of the input filters. */
 void mehari_mailbox_replace_body(mehari_text body);
-/* MEHARI_PROGRESS_* of the request that was taken last. Records in the ring change it, and
- * `note` for what is no record. */
+/* Returns MEHARI_PROGRESS_* of the request that was taken last. Records in the ring change the
+ * progress. mehari_mailbox_note changes it where no record is written. */
 uint32_t mehari_mailbox_progress(void);
 void mehari_mailbox_note(uint32_t progress);
-/* The text of a span. A span outside of the frame is empty. Used many times per request. */
+/* Returns the text of a span. The text of a span outside of the frame is empty. Used many times per
+ * request. */
 static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
 {
   uint32_t length = job->frame->length;
@@ -90,8 +93,9 @@ static inline void mehari_job_read(mehari_job *job, const mehari_request *frame)
 }
 static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
 static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }
-/* The outcome of the front's response in place of this process (MEHARI_PASS_LISTENS), given
- * after `before` answers. False: unknown. The head lasts until the next question. */
+/* The outcome of a response that the front gave in place of this process (MEHARI_PASS_LISTENS).
+ * mehari_receive_outcome waits until the front has given more than `before` answers. False: the
+ * outcome is unknown. The head lasts until the next question. */
 typedef struct {
   int status;
   uint64_t bytes;
@@ -101,7 +105,7 @@ uint32_t mehari_answer_count(void); /* the number of answers that the front has 
 bool mehari_receive_outcome(uint32_t before, mehari_response_outcome *outcome);
 /* Asks the front and waits. NULL: there is no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
-/* Blocks while the ring is full. `parts` are joined to one record. */
+/* Writes one record, which joins the `parts`. Blocks while the ring is full. */
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
 void mehari_ring_publish(void);
 void mehari_log(int level, const char *text, STRLEN length);

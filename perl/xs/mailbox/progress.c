@@ -1,4 +1,4 @@
-/* The progress of a request in words that survive the process that serves it.
+/* Keeps the progress of a request in words that outlive the process that serves the request.
  *
  * The kernel may kill that process after any instruction. Each step is therefore a single store,
  * and what a reader sees before and after the store is right:
@@ -14,7 +14,8 @@
 
 static uint64_t pair(uint32_t request, uint32_t progress) { return (uint64_t)request << 32 | progress; }
 
-/* The words are read and written in the order of the program, as all other processes see them. */
+/* Returns the progress that is in force. All processes see the words change in the order of the
+ * program. */
 static uint64_t in_force(const mehari_mailbox *box)
 {
   bool has_next = atomic_load(&box->ring_written) > atomic_load_explicit(&box->next_progress_at, memory_order_acquire);
@@ -29,7 +30,8 @@ uint32_t mehari_progress_read(const mehari_mailbox *box, uint32_t request)
 
 void mehari_progress_note(mehari_mailbox *box, uint32_t request, uint32_t progress)
 {
-  /* If the next progress is in force, the second store makes the change. */
+  /* If the next progress is in force, only the second store makes this progress the one in
+   * force. */
   atomic_store_explicit(&box->progress, pair(request, progress), memory_order_release);
   atomic_store_explicit(&box->next_progress_at, UINT64_MAX, memory_order_release);
 }
@@ -64,7 +66,7 @@ void mehari_progress_prepare(mehari_mailbox *box, uint32_t request, uint16_t rec
 
 void mehari_question_note(mehari_mailbox *box)
 {
-  /* One above, so that 0 means no question. */
+  /* The stored number is one greater than the position, so that 0 means no question. */
   atomic_store_explicit(&box->question_at, atomic_load(&box->ring_written) + 1, memory_order_release);
   atomic_store_explicit(&box->question_before, atomic_load(&box->answered), memory_order_release);
 }

@@ -1,5 +1,6 @@
-/* The progress of the request that a worker has taken last, as all processes of the worker see
- * it. mailbox.c notes it; the worker reads it after the end of a process that served for it. */
+/* The progress of the request that a worker has taken last, as all processes of the worker see it.
+ * mailbox.c stores the progress. The worker reads the progress after the end of a process that
+ * served in the worker's place. */
 #ifndef MEHARI_PROGRESS_H
 #define MEHARI_PROGRESS_H
 

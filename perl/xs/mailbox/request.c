@@ -1,4 +1,4 @@
-/* The current request: its frame, its body, and the files that go with it. */
+/* The current request: its frame, its body, and the files that the front sends with the request. */
 #include "mailbox/attached.h"
 #include <errno.h>
 #include <sys/mman.h>
@@ -66,7 +66,8 @@ void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
   }
 }
 
-/* The file came from another process, in which any script may have run. */
+/* Reads a frame from a file. The frame is checked, because the file came from another process, in
+ * which any script may have run. */
 bool mehari_mailbox_adopt_carried(int file)
 {
   struct stat about;

@@ -1,6 +1,6 @@
-/* The ring, in which the worker writes its records, and the front's answers to them.
+/* Writes the worker's records to the ring, and waits for the front's answers.
  *
- * The handshakes are those of server/wire; see wire.h for the layout. */
+ * The handshakes are the same as in server/wire. The layout is in wire.h. */
 #include "mailbox/attached.h"
 #include "mailbox/progress.h"
 #include <linux/futex.h>
@@ -57,7 +57,7 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
   size_t length = 0;
   for (int i = 0; i < count; i++)
     length += parts[i].length;
-  /* A fault of the caller: the front would take the worker for broken. */
+  /* The caller is wrong. The front would treat this record as invalid and kill the worker. */
   if (length > MEHARI_RECORD_LIMIT) {
     static const char text[] = "mehari worker: a record is too long\n";
     (void)!write(2, text, sizeof text - 1);
@@ -74,8 +74,8 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
     ring_copy(next, parts[i].at, parts[i].length);
     next += parts[i].length;
   }
-  /* Dekker's algorithm. The front's side declares sleep and then scans the rings;
-   * mehari_ring_publish checks the bell. */
+  /* Dekker's algorithm: the worker writes the record, and mehari_ring_publish then checks whether
+   * the front sleeps. The front declares sleep and then scans the rings. */
   mehari_progress_prepare(mehari_box, mehari_mailbox_taken()->count, kind);
   atomic_store(&mehari_box->ring_written, at + whole);
   unpublished = true;

@@ -1,9 +1,9 @@
-/* The mailbox as the worker sees it: the C face of server/wire. A test compares the two.
+/* The mailbox as the worker sees it: the declarations of server/wire in C. A test compares both.
  *
- * The mailbox is one shared memory file per worker: a page of state words, request slots that
- * the front writes, and a ring of response records that the worker writes. Offsets are bytes
- * from the start of the file. Integers are native. Either side may be broken, so the front
- * checks every length that it reads, and so does the worker. */
+ * The mailbox is one shared memory file per worker: a page of state words, request slots that the
+ * front writes, and a ring of response records that the worker writes. Offsets are bytes from the
+ * start of the file. Integers are native. Front and worker each check every length that they read,
+ * because the other side may be faulty. */
 #ifndef MEHARI_WIRE_H
 #define MEHARI_WIRE_H
 
@@ -19,12 +19,12 @@
 #define MEHARI_SLOTS_OFFSET 4096u
 #define MEHARI_RING_SIZE 262144u
 #define MEHARI_RING_OFFSET (MEHARI_SLOTS_OFFSET + MEHARI_SLOTS * MEHARI_SLOT_SIZE)
-/* Where the front writes its answer to a worker's question: a request frame. */
+/* The place at which the front writes its answer to a worker's question: a request frame. */
 #define MEHARI_ANSWER_OFFSET (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
 #define MEHARI_ANSWER_SIZE 65536u
 #define MEHARI_MAILBOX_SIZE (MEHARI_ANSWER_OFFSET + MEHARI_ANSWER_SIZE)
 
-/* The longest payload of one ring record, bytes. */
+/* The longest payload of one ring record, in bytes. */
 #define MEHARI_RECORD_LIMIT 65536u
 
 /* State words, one cache line for each writer. */
@@ -32,15 +32,15 @@ typedef struct {
   uint32_t magic, version;
   /* Low half: submitted requests (front). High half: taken requests (worker). Both wrap. */
   _Alignas(64) _Atomic uint64_t word;
-  /* 1 while the worker sleeps, a futex. */
+  /* A futex: 1 while the worker sleeps. */
   _Alignas(64) _Atomic uint32_t worker_sleeps;
   /* The number of bytes that the worker has ever written to the ring. */
   _Alignas(64) _Atomic uint64_t ring_written;
-  /* The number of bytes that the front has ever read from it. */
+  /* The number of bytes that the front has ever read from the ring. */
   _Alignas(64) _Atomic uint64_t ring_read;
-  /* 1 while the worker waits for room in the ring, a futex. */
+  /* A futex: 1 while the worker waits for room in the ring. */
   _Alignas(64) _Atomic uint32_t worker_waits_for_room;
-  /* The worker's state for the status page only: MEHARI_STATE_*, the request, finished requests. */
+  /* For the status page only: the worker's state (MEHARI_STATE_*), request_id and finished. */
   _Alignas(64) _Atomic uint32_t state;
   /* The process that serves for the worker on the rung `fork`; 0: none. Used only by the worker
    * and its template. */
@@ -52,15 +52,15 @@ typedef struct {
   _Alignas(64) _Atomic uint64_t progress;
   _Atomic uint64_t next_progress, next_progress_at;
   _Atomic uint64_t question_at; /* the ring's position before the last ASK */
-  _Atomic uint32_t question_before; /* the number of answers before it */
-  /* The number of answers that the front has ever given, a futex. */
+  _Atomic uint32_t question_before; /* the number of answers before the last ASK */
+  /* A futex: the number of answers that the front has ever given. */
   _Alignas(64) _Atomic uint32_t answered;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };
 
-/* A page shared by all workers and the front: the front's sleep word. Only a hint, because the
- * front also looks by itself. */
+/* A page that all workers and the front share: whether the front sleeps. The word is only a hint,
+ * because the front also reads the rings without a bell. */
 typedef struct {
   _Atomic uint32_t front_sleeps;
 } mehari_bell;
@@ -86,9 +86,9 @@ enum {
   MEHARI_TEXT_SERVER_ADDR,
   MEHARI_TEXT_REMOTE_ADDR,
   MEHARI_TEXT_DOCUMENT_ROOT,
-  MEHARI_TEXT_FILE, /* of a handler: the file to which the path was mapped */
-  MEHARI_TEXT_SETTINGS, /* the part of the settings in force that Perl needs; empty: nothing */
-  /* The media type of that file, by its name; empty: unknown, or a script. */
+  MEHARI_TEXT_FILE, /* the file to which a handler's path was mapped */
+  MEHARI_TEXT_SETTINGS, /* the settings in force that Perl needs; empty: no such settings */
+  /* The media type of that file, by the file's name. Empty: unknown, or a script. */
   MEHARI_TEXT_MEDIA_TYPE,
   MEHARI_TEXT_USER, /* the user whose password the front has found correct; empty: none */
   MEHARI_TEXT_CHALLENGE, /* header lines that request authentication */
@@ -97,14 +97,15 @@ enum {
 
 enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI,
        MEHARI_TASK_FRONT, /* the front responds after Perl's handlers of the earlier phases */
-       /* No request: the body's file is the client's socket, on which the worker speaks. */
+       /* There is no request. The body's file is the client's socket, and the worker serves the
+        * connection. */
        MEHARI_TASK_CONNECTION,
        MEHARI_TASK_REWIND /* as FORK, but the process is rewound after each request */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
        /* The request is part of a page with server-side includes. */
        MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64,
-       MEHARI_FLAG_WHERE_ROOM = 128 /* MEHARI_TASK_REWIND of the rung `auto`: only while there is room */ };
+       MEHARI_FLAG_WHERE_ROOM = 128 /* the rung `auto`: rewind only while there is room for a picture */ };
 
 /* The result of the front's own authentication. */
 enum {
@@ -133,40 +134,44 @@ typedef struct {
   uint8_t login; /* MEHARI_LOGIN_* */
   uint64_t request_id;
   uint64_t body_length;
-  /* The number of the client's connection, and the count of its earlier requests; 0: unknown. */
+  /* The number of the client's connection (0: unknown), and how many requests the connection had
+   * before. */
   uint64_t connection, kept;
-  /* mehari_file_mark of the program's file, while the front watches it; 0: the worker checks the
-   * file. */
+  /* mehari_file_mark of the program's file, while the front watches the file. 0: the worker checks
+   * the file. */
   uint64_t file_mark;
   uint64_t known; /* results of the parts of `Require` that need no user, two bits each */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
   uint32_t settings_id; /* the number of the settings text: equal numbers mean equal texts */
-  /* The status with which the front refuses the request in the access phase; 0: no refusal. */
+  /* The status with which the front refuses the request in the access phase. 0: no refusal. */
   uint16_t access_status;
   uint16_t server;        /* the number of the virtual host; 0: the main server */
-  /* The internal redirect that led here: 200, or the status of the error page; 0: no redirect. */
+  /* The internal redirect that led to this request: 200, or the status of the error page. 0: no
+   * redirect. */
   uint16_t redirect_status;
   uint16_t depth; /* the number of internal redirects and includes before this request */
-  /* How many of the variables `SetEnv` has set, and how many `PerlSetEnv`; the others follow. */
+  /* How many of the variables come from `SetEnv`, then how many from `PerlSetEnv`. The others
+   * follow. */
   uint16_t set_env_count, perl_set_env_count;
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 
-/* The outcome of a response that the front gave in a worker's place. Its head follows as it was
- * sent. */
+/* The outcome of a response that the front gave in a worker's place. The response's head follows as
+ * it was sent. */
 typedef struct {
   uint32_t length; /* bytes of this struct and the head */
   uint32_t status; /* 0: unknown */
   uint64_t bytes;  /* of the body */
 } mehari_outcome_frame;
 
-/* A ring record: this, then `length` bytes, then padding to 8. It may wrap anywhere. */
+/* A ring record: this struct, then `length` bytes, then padding to a multiple of 8. A record may
+ * continue at the start of the ring after any byte. */
 typedef struct {
   uint32_t length;
   uint16_t kind;
-  uint16_t detail; /* status of a head, level of a log line, flags of an end */
+  uint16_t detail; /* the status of a head, the level of a log line, the flags of an end */
 } mehari_record;
 
 enum {
@@ -178,29 +183,29 @@ enum {
   MEHARI_RECORD_INTERIM,      /* a 1xx response: header lines */
   MEHARI_RECORD_LOG,          /* one line for the error log */
   MEHARI_RECORD_DONE,         /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
-  /* The rest comes through a pipe. Its reading end is in the descriptor socket. Detail: the
-   * status so far and MEHARI_TAP_PARSE. Payload: u32 length of the header lines so far, the
-   * lines, the script's file for the log. */
+  /* The rest of the response comes through a pipe. The pipe's reading end is in the descriptor
+   * socket. Detail: the status so far and MEHARI_TAP_PARSE. Payload: u32 length of the header lines
+   * so far, the lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
   /* The front responds. Detail: the status (0: the front decides). Payload: MEHARI_PASS_* parts. */
   MEHARI_RECORD_PASS,
-  /* A question: how would the front handle this path? Detail: the server. Payload: the method,
-   * NUL, path and query; then NUL and a file if a handler chose one. */
+  /* A question: how would the front handle this path? Detail: the server. Payload: the method, NUL,
+   * path and query. If a handler chose a file, NUL and the file follow. */
   MEHARI_RECORD_ASK,
-  /* The user, before the response. Detail: how many bytes of the payload are AUTH_TYPE; the name
-   * follows. */
+  /* The user, sent before the response. Payload: AUTH_TYPE, then the user's name. Detail: the
+   * length of AUTH_TYPE in bytes. */
   MEHARI_RECORD_USER,
-  /* How a script with the rung `rewind` really runs. Fields with tabs between them: the file,
-   * the rung, pages of the picture, hot pages, rewinds, searches, replaced processes, and why
-   * the last process was replaced or the rung differs. Sent before DONE. */
+  /* How a script with the rung `rewind` really runs, sent before DONE. Fields with tabs between
+   * them: the file, the rung, pages of the picture, hot pages, rewinds, searches, replaced
+   * processes, and why the last process was replaced or the rung differs. */
   MEHARI_RECORD_RUNG,
-  /* As MEHARI_RECORD_PASS, but the worker filters the front's response and sends the result. The
-   * descriptor socket has an end of a stream socket, on which the front writes
-   * MEHARI_FETCH_FOLLOWS and the body. If the front closes it at once, its own response is
-   * final. Detail: MEHARI_FETCH_BODY. */
+  /* Like MEHARI_RECORD_PASS, but the worker filters the front's response and sends the result. The
+   * worker passes the front one end of a stream socket on the descriptor socket. The front writes
+   * MEHARI_FETCH_FOLLOWS and the body to the stream socket. If the front closes it without writing,
+   * the front's own response is final. Detail: MEHARI_FETCH_BODY. */
   MEHARI_RECORD_FETCH
 };
-enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body, as the input filters have made it */ };
+enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the input filters */ };
 #define MEHARI_FETCH_FOLLOWS 'b'
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */
@@ -208,7 +213,7 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body, as the inpu
 #define MEHARI_PASS_TYPE 't' /* the media type of that file */
 /* The value that replaces the configured ErrorDocument for this request. */
 #define MEHARI_PASS_DOCUMENT 'd'
-/* Path and query of another resource of this server, which responds. */
+/* Path and query of another resource of this server, which responds instead. */
 #define MEHARI_PASS_TARGET 'u'
 /* All fields of the request after the handlers: name, NUL, value, NUL ... */
 #define MEHARI_PASS_FIELDS 'h'
@@ -216,12 +221,12 @@ enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body, as the inpu
 /* Names of variables that handlers have removed, each followed by a NUL. */
 #define MEHARI_PASS_REMOVED 'x'
 #define MEHARI_PASS_QUERY 'q'   /* the query that handlers have set */
-/* The worker waits for the outcome: a mehari_outcome in the place of an answer. */
+/* The worker waits for the outcome: a mehari_outcome_frame at MEHARI_ANSWER_OFFSET. */
 #define MEHARI_PASS_LISTENS 'w'
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {
   MEHARI_END_BROKEN = 1,
-  MEHARI_END_DETACHED = 2 /* other holders of the tap are not awaited */
+  MEHARI_END_DETACHED = 2 /* the front does not wait for other processes that hold the tap */
 };
 enum {
   MEHARI_DONE_RETIRE = 1,
@@ -229,15 +234,16 @@ enum {
 };
 enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
 
-/* Control messages between front and zygote. Each is one datagram, with descriptors beside it. A
- * text that is longer than one datagram comes in several: `status` is 1 in all but the last. */
+/* Control messages between front and zygote. Each message is one datagram, which may carry
+ * descriptors. A text that is longer than one datagram comes in several datagrams: `status` is 1 in
+ * all but the last datagram. */
 enum {
   MEHARI_CONTROL_PRELOAD = 1, /* from the front: kind in `slot`, name in the text */
-  /* From the front: the list is complete (`slot` 1: a trial); from the zygote: everything is
-   * loaded. */
+  /* From the front: the list of preloads is complete (`slot` 1: a trial). From the zygote:
+   * everything is loaded. */
   MEHARI_CONTROL_READY,
-  /* From the zygote: the preload with the number `slot`, counted from 1, failed, or the start as
-   * a whole (0); the text is the reason. */
+  /* From the zygote: the preload with the number `slot`, counted from 1, failed. `slot` 0: the
+   * start as a whole failed. The text is the reason. */
   MEHARI_CONTROL_FAILED,
   MEHARI_CONTROL_FORK, /* from the front: fork a worker; descriptors: mailbox, descriptor socket */
   MEHARI_CONTROL_FORKED, /* from the zygote: slot, pid */
@@ -246,21 +252,21 @@ enum {
   MEHARI_CONTROL_LOADED,
   /* From the front, before preloads: the settings for Perl of the server with the number `slot`. */
   MEHARI_CONTROL_SERVER,
-  /* From the front, before preloads: the configuration as lines of file, number and text with
-   * tabs between. */
+  /* From the front, before preloads: the lines of the configuration, each as file, line number and
+   * text with tabs between them. */
   MEHARI_CONTROL_TREE,
-  /* From the zygote, before READY: the handlers that start-up code gave the server with the
-   * number `slot`: the phase's directive, NUL, handler, NUL, handler ... */
+  /* From the zygote, before READY: the handlers that start-up code gave to the server with the
+   * number `slot`. The text is the phase's directive, NUL, handler, NUL, handler ... */
   MEHARI_CONTROL_PUSHED,
-  /* From the front: a question about a script's file; `slot` is its number. */
+  /* From the front: a question about a script's file. `slot` is the number of the question. */
   MEHARI_CONTROL_EXPLAIN,
-  /* From the zygote: a line of the answer to question `slot`. With a `pid` the answer is complete,
-   * and `status` is the wait status of its process. */
+  /* From the zygote: a line of the answer to question `slot`. If `pid` is not 0, the answer is
+   * complete, and `status` is the wait status of the process that answered. */
   MEHARI_CONTROL_EXPLAINED
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
        MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */
-       MEHARI_PRELOAD_DIRECTIVE /* a line of a directive that a Perl module defined, as Mehari::Directives reads it */ };
+       MEHARI_PRELOAD_DIRECTIVE /* a directive that a Perl module defined, as Mehari::Directives reads it */ };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

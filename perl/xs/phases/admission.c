@@ -1,7 +1,7 @@
-/* The phases before the response, in Apache's order: path, access, authentication,
+/* Runs the phases before the response, in Apache's order: path, access, authentication,
  * authorisation.
  *
- * phases.c calls it for the request itself and for every request within it. */
+ * phases.c calls it for the client's request and for every sub-request. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
@@ -9,8 +9,8 @@
 #include "request/record.h"
 #include "response/response.h"
 
-/* Follows a PerlTransHandler that chose another path or file. From here on the configuration of
- * that place applies. */
+/* Follows a PerlTransHandler that chose another path or file. From here on the configuration of the
+ * new path or file applies. */
 static int follow_translation(pTHX_ mehari_rec *rec, int answered)
 {
   bool has_file = mehari_is_changed(rec, MEHARI_REC_FILENAME) && rec->texts[MEHARI_REC_FILENAME];
@@ -47,7 +47,7 @@ static void challenge(pTHX_ mehari_rec *rec)
   }
 }
 
-/* The front's results of the access rules. */
+/* Returns the job with the front's results of the access rules. */
 static const mehari_job *rules_of(const mehari_rec *rec) { return rec->merged.frame ? &rec->merged : &rec->job; }
 
 static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
@@ -56,7 +56,7 @@ static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
   mehari_logf(MEHARI_LOG_ERROR, "%.*s: %s", (int)uri.length, uri.at, why);
 }
 
-/* Uses the front's password check if no handler sets the user. */
+/* Logs the user in by the front's password check, because no handler has set the user. */
 static int log_in(pTHX_ mehari_rec *rec)
 {
   const mehari_job *rules = rules_of(rec);
@@ -114,7 +114,7 @@ static int authorize(pTHX_ mehari_rec *rec)
   return 401;
 }
 
-/* Evaluates the requirement. Authentication runs only if the result depends on the user. */
+/* Evaluates the `Require` rules. Authentication runs only if their result depends on the user. */
 static int hold_requirement(pTHX_ mehari_rec *rec)
 {
   if (!mehari_settings_text(aTHX_ rec->settings, "requirement")) {
@@ -132,15 +132,16 @@ static bool is_refused(pTHX_ mehari_rec *rec)
   return rules_of(rec)->frame->access_status || mehari_settings_text(aTHX_ rec->settings, "allowed");
 }
 
-/* Whether the request around or before this one was admitted by the same rules, with the same
- * results of the front. */
+/* Whether the outer or previous request was admitted by the same rules, with the same results of
+ * the front. */
 static bool is_admitted_alike(const mehari_rec *before, const mehari_rec *rec)
 {
   const mehari_request *one = rules_of(before)->frame, *other = rules_of(rec)->frame;
   return before->is_admitted && before->settings == rec->settings && one->known == other->known && one->access_status == other->access_status;
 }
 
-/* `Satisfy Any` authenticates only if the address is not sufficient, `All` only if it is. */
+/* Checks access, then authenticates. `Satisfy Any` authenticates only if the access rules refuse,
+ * `Satisfy All` only if they grant. */
 static int let_in(pTHX_ mehari_rec *rec)
 {
   mehari_rec *before = rec->main ? rec->main : rec->prev;
@@ -159,7 +160,8 @@ static int let_in(pTHX_ mehari_rec *rec)
   return (status == OK) == any ? status : hold_requirement(aTHX_ rec);
 }
 
-/* DECLINED: continue with the response. DONE: the response is complete. Otherwise a status. */
+/* Runs the phases. Returns DECLINED to continue with the response, DONE if the response is
+ * complete, otherwise a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec)
 {
   for (int phase = rec->main ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
@@ -168,7 +170,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
     if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
       continue;
     int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
-    /* The handler has redirected, and that request was answered. */
+    /* The handler has redirected the request, and the new request was answered. */
     if (!rec->main && mehari_output_is_complete())
       return DONE;
     if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
@@ -180,7 +182,7 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
   return DECLINED;
 }
 
-/* Does the same for a request within another, which the front has not checked. */
+/* Checks access for a sub-request, which the front has not checked. */
 int mehari_rec_admit(pTHX_ mehari_rec *rec)
 {
   if (rec->settings && rec->settings->runs_phases) {
@@ -194,7 +196,8 @@ int mehari_rec_admit(pTHX_ mehari_rec *rec)
 
 /* ---- a phase by hand ---- */
 
-/* Whether the credentials are the client's. The front has checked these and cannot check others. */
+/* Whether the credentials are the client's. The front has checked the client's credentials and
+ * cannot check others. */
 static bool are_the_clients(pTHX_ mehari_rec *rec)
 {
   static const mehari_text field = {"Authorization", 13};
@@ -208,7 +211,7 @@ static bool are_the_clients(pTHX_ mehari_rec *rec)
   return (now ? now->value_length : 0) == sent.length && (!now || memEQ(now->value, sent.at, sent.length));
 }
 
-/* Whether the front has decided about access: the place has no Perl handlers. */
+/* Whether the front has decided about access, because the location has no Perl handlers. */
 static bool is_judged(const mehari_rec *rec) { return !rec->settings || !rec->settings->runs_phases; }
 
 static int refuse_user(pTHX_ mehari_rec *rec)
@@ -224,7 +227,7 @@ static int check_access(pTHX_ mehari_rec *rec)
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
   if (status != OK && status != DECLINED)
     return status;
-  /* The user matters only in the next phase, so a refusal for want of a user is left to it. */
+  /* The user matters only in the next phase, so the next phase refuses a request without a user. */
   bool is_about_user = is_judged(rec) && rules_of(rec)->frame->access_status == 401;
   return is_refused(aTHX_ rec) && !is_about_user ? 403 : OK;
 }
@@ -236,7 +239,8 @@ static int check_user(pTHX_ mehari_rec *rec)
     return status;
   if (is_judged(rec) && judged)
     return judged == 401 ? refuse_user(aTHX_ rec) : judged;
-  /* The result for a merged place does not tell whether the place requires a user. */
+  /* The front's result for a location that `location_merge` put in force does not tell whether the
+   * location requires a user. */
   bool asks_who = mehari_settings_text(aTHX_ rec->settings, "auth_type");
   if (!are_the_clients(aTHX_ rec) && (asks_who || rec->merged.frame))
     return refuse_user(aTHX_ rec);

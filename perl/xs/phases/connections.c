@@ -1,15 +1,15 @@
-/* Handlers of connections. A worker gets requests, so PerlPreConnectionHandler runs before the
- * first request of a connection that the worker sees. For a PerlProcessConnectionHandler the
- * worker gets the socket (MEHARI_TASK_CONNECTION). */
+/* Runs the handlers of connections. A worker gets requests, not connections, so
+ * PerlPreConnectionHandler runs before the first request of a connection that the worker sees. For
+ * a PerlProcessConnectionHandler the worker gets the client's socket (MEHARI_TASK_CONNECTION). */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "api/api.h"
 #include "mailbox/wire.h"
 #include "request/record.h"
 
-/* The most recent admitted connections, by their number and the server of the handlers. A
- * refused connection is checked again for each request, so a further request cannot bypass the
- * check. */
+/* The most recent admitted connections, by the number of the connection and of the server with the
+ * handlers. A refused connection is checked again for each request, so a further request cannot
+ * bypass the check. */
 static struct { uint64_t connection; uint16_t server; } let_in[1024];
 
 static int admit(pTHX_ mehari_rec *rec)
@@ -39,8 +39,8 @@ int mehari_connection_serve(pTHX_ mehari_rec *rec)
   return DONE;
 }
 
-/* Mehari::Server::client_socket($r): the descriptor of the client's socket; undef: the front
- * owns it. */
+/* Mehari::Server::client_socket($r): returns the descriptor of the client's socket. undef: the
+ * front has the socket. */
 XS_INTERNAL(client_socket)
 {
   dXSARGS;

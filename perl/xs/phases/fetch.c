@@ -1,8 +1,8 @@
-/* An answer of the front that Perl's filters process: a CGI program's, a back end's, a page with
- * server-side includes. The front gives the head as the outcome and the body through
- * a socket. If the front closes the socket without a word, its own answer is final.
+/* Fetches a response of the front for Perl's filters: the response of a CGI program or a back end,
+ * or a page with server-side includes. The front gives the head as the outcome and the body through
+ * a socket. If the front closes the socket without writing, the front's own response is final.
  *
- * hand_back.c calls it in place of MEHARI_RECORD_PASS. */
+ * hand_back.c calls it instead of sending MEHARI_RECORD_PASS. */
 #include "phases/phases.h"
 #include "api/api.h"
 #include "mailbox/mailbox.h"
@@ -15,7 +15,8 @@
 
 #define WINDOW 16384
 
-/* The front needs the request's body: it has none, or input filters have changed it. */
+/* Whether the front needs the request's body, because the front has no body or input filters have
+ * changed it. */
 static bool needs_body(mehari_rec *rec)
 {
   dTHX;
@@ -28,7 +29,7 @@ bool mehari_rec_fetches(mehari_rec *rec)
   return !rec->main && !mehari_in_child && !mehari_input_refused && (mehari_output_gathers || needs_body(rec));
 }
 
-/* The request's body, in a file for the front. -1: there is no such file. */
+/* Makes a file with the request's body for the front. -1: there is no such file. */
 static int body_file(void)
 {
   int file = memfd_create("mehari request body", MFD_CLOEXEC);
@@ -67,7 +68,8 @@ static ssize_t receive(int socket, char *into, size_t room, int flags)
   return got;
 }
 
-/* Copies the answer's body through the filters. What has arrived goes on before each pause. */
+/* Copies the response's body through the filters. Before each wait, the bytes that have arrived are
+ * sent on. */
 static void copy_body(int socket)
 {
   char window[WINDOW];
@@ -83,7 +85,7 @@ static void copy_body(int socket)
   }
 }
 
-/* The front's fields replace those of the same name that handlers have set. */
+/* Takes the front's header fields. They replace fields of the same name that handlers have set. */
 static void take_head(pTHX_ mehari_rec *rec, mehari_text head)
 {
   mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT);

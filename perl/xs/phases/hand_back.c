@@ -9,7 +9,7 @@
 #include "response/response.h"
 #include <sys/stat.h>
 
-/* A path with its query, as in a request line. */
+/* Returns a path with its query, encoded as in a request line. */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query)
 {
   static const char kept[] = "/-._~!$&'()*+,;=:@";
@@ -56,8 +56,8 @@ bool mehari_rec_is_proxied(pTHX_ mehari_rec *rec)
   return rec->numbers[MEHARI_NUMBER_PROXYREQ] > 0 || (handler && strEQ(SvPV_nolen(handler), "proxy-server"));
 }
 
-/* Adds the place of the response if it differs from the front's route: a file, or a path without
- * a file. */
+/* Adds the file, or the path without a file, that is to answer, if it differs from the front's
+ * choice. */
 static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 {
   struct stat found;
@@ -162,7 +162,8 @@ static void call_send(pTHX_ void *argument)
 
 bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
 {
-  /* Only the front knows the type of a file that a handler has chosen. */
+  /* Only the front knows the media type of a file that a handler has chosen, so the front sends
+   * such a file. */
   if (!mehari_output_gathers || !(rec->job.frame->flags & MEHARI_FLAG_FILE) || rec->redirect || mehari_is_changed(rec, MEHARI_REC_FILENAME))
     return false;
   filtered_file this = {rec, 500};
@@ -191,18 +192,18 @@ static void refuse_to_hand_back(pTHX_ mehari_rec *rec, int status)
   mehari_output_error(500);
 }
 
-/* Lets the front respond: with the page of a status, or as it decides itself (0). */
+/* Lets the front respond with the page of a status. Status 0: the front chooses the response. */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
 {
   SV *payload = newSVpvs_flags("", SVs_TEMP);
-  /* Nothing but the filtered body may reach a program or back end, and there is none. */
+  /* A program or back end may get only the filtered body, and an input filter died. */
   if (!status && !rec->redirect && mehari_input_refused && !(rec->job.frame->flags & MEHARI_FLAG_FILE)) {
     mehari_output_error(500);
     return;
   }
   bool fetches = !status && !rec->redirect && mehari_rec_fetches(rec);
   mehari_head_clear(&mehari_response);
-  /* What filters make of the answer has the handlers' fields anyway. */
+  /* A response that passes the worker's filters gets the handlers' fields later. */
   if (!fetches)
     mehari_rec_add_error_head(rec, status);
   if (mehari_response.length)
@@ -213,7 +214,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     const char *text = document ? SvPV(document, length) : NULL;
     if (text)
       add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
-    /* As in Apache, a text is HTML; a path or URL is another resource. */
+    /* As in Apache, a text is an HTML page, and a path or URL names another resource. */
     if (text && mehari_is_document_text((mehari_text){text, length}))
       add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
@@ -240,7 +241,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     mehari_rec_fetch(aTHX_ rec, payload);
     return;
   }
-  /* A place chosen for an error page is sent with the error's status. */
+  /* A resource that answers as an error page is sent with the error's status. */
   if (!status && rec->own_frame)
     status = mehari_rec_error(rec);
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
@@ -273,8 +274,7 @@ void mehari_rec_hear_line(pTHX_ mehari_rec *rec, mehari_text line)
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, newSVpvn_flags(value.at, value.length, SVs_TEMP));
 }
 
-/* Adopts the outcome: from here on the request's status, bytes and head are those of the front's
- * response. */
+/* Stores the outcome: the request gets the status, byte count and head of the front's response. */
 static void adopt(pTHX_ mehari_rec *rec, const mehari_response_outcome *outcome)
 {
   mehari_text rest = outcome->head;

@@ -63,7 +63,7 @@ SV *mehari_handler_code(pTHX_ SV *handler)
   return pair ? AvARRAY(pair)[0] : handler;
 }
 
-/* Leaves the reason where an error document can find it, as mod_perl does. */
+/* Stores the reason in `error-notes`, where an error document can find it, as mod_perl does. */
 static void note_error(pTHX_ mehari_rec *rec)
 {
   static const mehari_text name = {"error-notes", 11};
@@ -116,8 +116,8 @@ AV *mehari_rec_handlers(mehari_rec *rec, int phase)
   return rec->settings ? rec->settings->handlers[phase] : NULL;
 }
 
-/* As in mod_perl, a request's handlers print nothing before its response phase. A handler that the
- * response phase runs once more (`$r->run_fixups`) may print. */
+/* Croaks if a handler prints before the request's response phase, as in mod_perl. A handler that
+ * the response phase runs once more (`$r->run_fixups`) may print. */
 void mehari_phase_check_output(pTHX_ const char *method)
 {
   bool responds = mehari_phase_now == mehari_phases[MEHARI_PHASE_RESPONSE].name;
@@ -132,7 +132,8 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
   const char *before = mehari_phase_now;
   int status = DECLINED;
   mehari_phase_now = mehari_phases[phase].name;
-  /* The list is read again each time, because a handler may push others to its own phase. */
+  /* The list is read again each time, because a handler may push further handlers of its own
+   * phase. */
   for (SSize_t i = 0; i <= av_top_index(mehari_rec_handlers(rec, phase)); i++) {
     SV **handler = av_fetch(mehari_rec_handlers(rec, phase), i, 0);
     if (!handler)

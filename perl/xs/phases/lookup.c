@@ -1,8 +1,9 @@
-/* Asks the front to resolve a path within a request. The answer is the frame of such a request. */
+/* Asks the front to resolve another path for a request. The answer is the frame of a request for
+ * this path. */
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* Whether a text is about the client. Such texts stay the same under another path. */
+/* Whether a text is about the client, so that it stays the same for another path. */
 static bool is_the_clients(int text, bool is_same)
 {
   switch (text) {
@@ -43,8 +44,8 @@ static void put_pairs(writer *into, mehari_pair *pairs, const mehari_job *from, 
   }
 }
 
-/* The length of all pairs. The texts of a frame may overlap, so together they may be longer than
- * the frame. */
+/* Returns the length of all pairs. The texts of a frame may overlap, so together they may be longer
+ * than the frame. */
 static size_t length_of_pairs(const mehari_job *of, const mehari_pair *pairs, int count)
 {
   size_t length = 0;
@@ -59,7 +60,8 @@ static mehari_text text_of(const mehari_job *client, const mehari_job *path, int
   return mehari_job_text(from, from->frame->text[which]);
 }
 
-/* Joins the client's part of one frame with the path's part of the other. */
+/* Makes a frame from the texts about the client in one frame and the texts about the path in
+ * another. */
 static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same, bool has_body)
 {
   uint16_t fields = client->frame->field_count, variables = path->frame->variable_count;

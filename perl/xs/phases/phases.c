@@ -1,7 +1,7 @@
-/* The phases of a request: Perl's handlers in Apache's order, within one dispatch.
+/* Runs the phases of a request: Perl's handlers in Apache's order.
  *
- * The front has routed the request and proposes a handler; Perl's handlers may decide otherwise.
- * The response comes from a handler, from a script on its rung, or from the front
+ * The front has routed the request and proposes a handler. Perl's handlers may choose another. The
+ * response comes from a handler, from a script on its rung, or from the front
  * (MEHARI_RECORD_PASS). */
 #include "phases/phases.h"
 #include "phases/settings.h"
@@ -15,7 +15,7 @@
 #include "response/response.h"
 #include "script/script.h"
 
-/* `$r->handler`, once a handler has set it. */
+/* Whether a handler has set `$r->handler` to this name. */
 static bool is_set_to(pTHX_ mehari_rec *rec, const char *name)
 {
   SV *handler = rec->texts[MEHARI_REC_HANDLER];
@@ -39,8 +39,8 @@ bool mehari_rec_option(mehari_rec *rec, U8 option)
   return option != MEHARI_OPTION_PARSE_HEADERS && is_perl_script(aTHX_ rec);
 }
 
-/* Whether Perl's response handlers run: by the front's proposal, or because an earlier handler
- * said so. */
+/* Whether Perl's response handlers run, because the front proposed them or an earlier handler chose
+ * them. */
 bool mehari_rec_runs_in_perl(pTHX_ mehari_rec *rec, U8 task)
 {
   if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
@@ -48,7 +48,8 @@ bool mehari_rec_runs_in_perl(pTHX_ mehari_rec *rec, U8 task)
   return task == MEHARI_TASK_HANDLER || rec->handlers[MEHARI_PHASE_RESPONSE];
 }
 
-/* An error document in Perl runs here, where it can read `$r->prev`. */
+/* Runs the error document of a status if the document is in Perl. It runs in this worker, where it
+ * can read `$r->prev`. */
 static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
 {
   SV *document = mehari_rec_document(aTHX_ rec, status);
@@ -77,7 +78,8 @@ static bool is_status(int status)
   return false;
 }
 
-/* As in Apache, the refusal of a method names the methods that handlers allow. */
+/* Adds the field Allow to the refusal of a method. As in Apache, the field names the methods that
+ * handlers allow. */
 static void name_allowed(mehari_rec *rec)
 {
   static const char *const names[] = {"GET", "PUT", "POST", "DELETE", "CONNECT", "OPTIONS", NULL, "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK"};
@@ -95,8 +97,8 @@ static void name_allowed(mehari_rec *rec)
     mehari_table_set(out, allow, (mehari_text){list, length});
 }
 
-/* As in Apache, the text of `$r->custom_response` follows a body that has begun. CGI::Carp sends
- * its page so. */
+/* Appends the text of `$r->custom_response` to a body that has begun, as Apache does. CGI::Carp
+ * sends its page in this way. */
 bool mehari_rec_append_document(pTHX_ mehari_rec *rec, int status)
 {
   SV *document = rec->main ? NULL : mehari_rec_document(aTHX_ rec, status);
@@ -107,8 +109,8 @@ bool mehari_rec_append_document(pTHX_ mehari_rec *rec, int status)
   return true;
 }
 
-/* As in Apache's ap_die: printed output is sent; otherwise the front makes the page of the
- * status. */
+/* Ends the request with a status. As in Apache's ap_die, printed output is sent. Without printed
+ * output the front makes the page of the status. */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
 {
   bool died = status >= 400;
@@ -133,7 +135,7 @@ void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
   if (mehari_output_sent())
     died && !mehari_rec_append_document(aTHX_ rec, status) ? mehari_output_error(status) : mehari_output_end(aTHX);
   else if (status == 304) {
-    /* The response has no page, but it has the handler's fields about the client's version. */
+    /* A 304 has no body. The handlers' fields about the client's copy are sent. */
     mehari_output_discard();
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, &PL_sv_undef);
     mehari_output_end(aTHX);
@@ -286,8 +288,8 @@ void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec)
   mehari_phase_now = before;
 }
 
-/* Whether this record's Log handlers run. As in Apache, a client's request has one log line,
- * even after redirects by the server. */
+/* Whether this record's Log handlers run. As in Apache, a client's request has one log line, even
+ * after internal redirects. */
 bool mehari_rec_logs(mehari_rec *rec)
 {
   return mehari_rec_is_initial(rec) && mehari_rec_handlers(rec, MEHARI_PHASE_LOG);

@@ -1,30 +1,31 @@
-/* Perl's handlers in Apache's order, within one dispatch. */
+/* The phases of a request: Perl's handlers in Apache's order. */
 #ifndef MEHARI_PHASES_H
 #define MEHARI_PHASES_H
 #include "request/record.h"
 
 enum { OK = 0, DECLINED = -1, DONE = -2 };
 
-/* Croaks in a phase before the response. */
+/* Croaks in a phase before the response. `method` is the method of `$r` that was called. */
 void mehari_phase_check_output(pTHX_ const char *method);
 /* The directive of the handler that runs; NULL: no handler runs. */
 extern const char *mehari_phase_now;
 bool mehari_phases_serve(pTHX); /* false: the request was not begun */
-/* Sub-requests and internal redirects. A sub-request passes its phases up to the response when
- * it is made. */
-/* NULL: the front refused it. */
+/* Sub-requests and internal redirects. mehari_rec_sub makes a sub-request and runs its phases
+ * before the response. */
+/* NULL: the front refused the sub-request. */
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method);
-/* Sends its body behind the printed output; returns OK or a status. */
+/* Runs a sub-request. Its body follows the output printed so far. Returns OK or a status. */
 int mehari_rec_run(pTHX_ mehari_rec *sub);
-/* Lets another resource respond; `status`: the error's, or 0. */
+/* Lets another resource respond. `status`: the error's status, or 0. */
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status);
-/* The code of a handler's name; the name itself if no code is found. */
+/* Returns the code of a handler's name, or the name itself if no code is found. */
 SV *mehari_handler_code(pTHX_ SV *handler);
-/* The current request gets this status in place of the printed output. */
+/* Ends the current request with this status in place of the printed output. */
 void mehari_rec_fail(pTHX_ int status);
 /* Adds the status's text of `$r->custom_response` to the body. False: there is no such text. */
 bool mehari_rec_append_document(pTHX_ mehari_rec *rec, int status);
-/* The last handler's result: OK 0, DECLINED -1, DONE -2, or a status. */
+/* Runs the handlers of a phase. Returns the last handler's result: OK 0, DECLINED -1, DONE -2, or a
+ * status. */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase);
 SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; the record owns it */
 /* Runs the handlers of every server. Returns NULL, or the reason of a refusal. */
@@ -50,26 +51,27 @@ static inline bool mehari_is_for_interpreter(const mehari_request *frame)
  * status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec);
 int mehari_rec_admit(pTHX_ mehari_rec *rec);
-/* `$r->location_merge`: from here on the settings of that location apply. False: the location
- * does not exist, and access is refused to everybody. */
+/* `$r->location_merge`: puts the settings of that location in force. False: the location does not
+ * exist, and access is refused to everybody. */
 bool mehari_rec_merge(pTHX_ mehari_rec *rec, mehari_text location);
-/* `$r->run_access_checker` and its relatives: Perl's handlers, and the rules of the
+/* `$r->run_access_checker` and similar methods: runs Perl's handlers and the rules of the
  * configuration. */
 int mehari_rec_check(pTHX_ mehari_rec *rec, int phase);
 
-/* subrequests.c: the nesting depth of sub-requests. Those of filters have no record between
- * them. */
+/* subrequests.c: the nesting depth of sub-requests. It cannot be counted from the records, because
+ * sub-requests that filters make are not linked with each other. */
 extern int mehari_subrequests_running;
 
-/* redirects.c: the status of the error whose page this record answers; 0: none. */
+/* redirects.c: returns the status of the error for which this record makes the page. 0: none. */
 int mehari_rec_error(const mehari_rec *rec);
-/* The request before an internal redirect (`$r->prev`). NULL: the client's own request. */
+/* Returns the request before an internal redirect (`$r->prev`). NULL: this is the client's own
+ * request. */
 mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec);
-/* Whether this is the client's own request: neither part of another request nor a redirected
- * one. */
+/* Whether this is the client's own request: neither a sub-request nor a redirected request. */
 bool mehari_rec_is_initial(const mehari_rec *rec);
 
-/* requirement.c: evaluates `Require` for a user, or (NULL) without one. No requirement grants. */
+/* requirement.c: evaluates `Require` for a user. NULL: without a user. If there is no requirement,
+ * access is granted. */
 typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
 mehari_verdict mehari_requirement_verdict(pTHX_ mehari_rec *rec, SV *user);
 
@@ -79,7 +81,7 @@ void mehari_connections_boot(pTHX);
 int mehari_connection_serve(pTHX_ mehari_rec *rec);
 
 /* phases.c */
-bool mehari_rec_logs(mehari_rec *rec); /* whether its Log handlers run after the response */
+bool mehari_rec_logs(mehari_rec *rec); /* whether the record has Log handlers to run */
 bool mehari_rec_cleans_up(mehari_rec *rec);
 bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: the request was not begun */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
@@ -90,8 +92,8 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 /* hand_back.c */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
-/* Sends the file through its output filters; false: it has no filters, or the path is no such
- * file. */
+/* Sends the request's file through the output filters. False: there are no filters, or the path has
+ * no such file. */
 bool mehari_rec_send_file(pTHX_ mehari_rec *rec);
 /* Receives the outcome, if the front was told that the worker waits for it. */
 void mehari_rec_receive_outcome(pTHX_ mehari_rec *rec);
@@ -106,10 +108,10 @@ void mehari_rec_fetch(pTHX_ mehari_rec *rec, SV *payload); /* the parts of a MEH
 
 void mehari_rec_report_user(pTHX_ mehari_rec *rec); /* user.c */
 
-/* redirects.c. Whether the limit of redirects and sub-requests is reached. `how` describes the
- * next one for the log. */
+/* redirects.c. Whether the limit of redirects and sub-requests is reached. `how` names the next
+ * redirect or sub-request in the log. */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
-/* Continues with another frame. `status`: the error's, or 0. */
+/* Continues the request with another frame. `status`: the error's status, or 0. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
 
 #endif

@@ -1,10 +1,10 @@
-/* Internal redirects: the request continues as another one, within the same dispatch. */
+/* Internal redirects: a request continues as another request in the same worker. */
 #include "phases/phases.h"
 #include "api/api.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
 
-/* The next request gets the handlers' variables with the prefix REDIRECT_, as in Apache. */
+/* Passes the handlers' variables to the next request, with the prefix REDIRECT_, as in Apache. */
 static void inherit_variables(pTHX_ mehari_rec *rec, int status)
 {
   mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
@@ -24,8 +24,8 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
     mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
 }
 
-/* err_headers_out belongs to the final response, so an error document still sets and clears
- * cookies. */
+/* Passes err_headers_out to the next request, because these fields belong to the final response. An
+ * error document can therefore still set and clear cookies. */
 static void inherit_error_head(mehari_rec *rec)
 {
   const mehari_table *from = rec->prev->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
@@ -82,7 +82,7 @@ mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec)
   return rec->recalled;
 }
 
-/* Continues the request as another one. For `rec` only its log and cleanup remain. */
+/* Continues the request as another request. Only the log and the cleanup of `rec` remain. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
 {
   mehari_rec *next = mehari_rec_new(aTHX_ frame);

@@ -1,6 +1,6 @@
-/* Evaluates `Require` if Perl sets the user: the configuration's lines
- * (server/config/src/access/worker_encoding.rs), with the front's results for the parts that need
- * no user.
+/* Evaluates `Require` if Perl sets the user. It reads the configuration's lines
+ * (server/config/src/access/worker_encoding.rs) and the front's results for the parts that need no
+ * user.
  *
  * The results are the same as the front's: granted, denied, depends on the user, neutral, and
  * not for this method. */
@@ -75,7 +75,7 @@ static SV *text_of_file(pTHX_ const char *name)
   return text;
 }
 
-/* Whether the user is in one of the groups. Their lines are `group: user user`. */
+/* Whether the user is in one of the groups. A line of the group file is `group: user user`. */
 static bool is_member(pTHX_ const reading *at, mehari_text groups)
 {
   if (!at->group_file)
@@ -109,8 +109,8 @@ static int known(const reading *at, mehari_text which)
 
 static int verdict(pTHX_ reading *at);
 
-/* Joins several results. A deciding result wins, then the need for a user, then the weaker
- * result. */
+/* Combines several results. A result that equals `deciding` decides. Otherwise the need for a user
+ * comes first, then the result `weaker`. */
 static int several(pTHX_ reading *at, int count, int deciding, int weaker)
 {
   int all = SILENT;
@@ -172,7 +172,7 @@ static void call_provider(pTHX_ void *argument)
   LEAVE;
 }
 
-/* `HANDLER TAB WORDS` */
+/* Evaluates a line of a provider: `HANDLER TAB WORDS`. */
 static int of_provider(pTHX_ reading *at, mehari_text line)
 {
   const char *tab = memchr(line.at, '\t', line.length);
@@ -211,7 +211,7 @@ static int verdict(pTHX_ reading *at)
   else if (behind(line, "all", &words))
     found = several(aTHX_ at, number(words), DENIED, GRANTED);
   else if (behind(line, "limit", &words)) {
-    /* A part that is unknown here admits nobody. */
+    /* A part whose result the request does not carry admits nobody. */
     int inner = verdict(aTHX_ at), is_meant = known(at, words);
     found = number(words) >= MOST ? DENIED : is_meant == GRANTED ? inner : SILENT;
   }

@@ -1,5 +1,6 @@
-/* Phases of the server's life, for every server with handlers: the zygote runs them before it
- * forks, a worker when it begins and ends. */
+/* Runs the phases of a server (start, ChildInit, ChildExit) for every server with handlers. The
+ * zygote runs the first of them before it forks. A worker runs the others when it begins and
+ * ends. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "interpreter/interpreter.h"
@@ -11,7 +12,7 @@ typedef struct {
   SV *refusal; /* the reason of a refusal; undef: none */
 } server_call;
 
-/* Calls a handler in Perl. The cost does not matter, because no request runs this. */
+/* Calls a handler by a sub in Perl. This sub need not be fast, because no request runs it. */
 static void call_server_handler(pTHX_ void *argument)
 {
   server_call *this = argument;

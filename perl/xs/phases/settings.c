@@ -1,4 +1,4 @@
-/* The configuration of a location or a server for Perl: parsed once per number and kept. */
+/* Parses the configuration of a location or a server for Perl, once per number, and keeps it. */
 #include "phases/settings.h"
 
 const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {

@@ -1,5 +1,5 @@
-/* Requests within a request. The front resolves them, the phases admit them, and their body
- * follows the printed output. */
+/* Sub-requests. The front resolves a sub-request, the phases check its access, and its body follows
+ * the output printed so far. */
 #include "phases/phases.h"
 #include "phases/settings.h"
 #include "environment/environment.h"
@@ -51,7 +51,8 @@ static int print_file(pTHX_ mehari_rec *rec)
   return OK;
 }
 
-/* Whether the response needs a process, which the front would start for a client's request. */
+/* Whether the response comes from a program: a CGI program, or a script that runs in a process of
+ * its own. */
 static bool is_program(const mehari_rec *rec)
 {
   const mehari_request *frame = rec->job.frame;

@@ -1,4 +1,5 @@
-/* Tells the front the user that a handler has set, for its log and for programs that it starts. */
+/* Tells the front the user that a handler has set, for the access log and for programs that the
+ * front starts. */
 #include "phases/phases.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
