@@ -1,4 +1,5 @@
-//! Digest authentication (RFC 7616, qop=auth): the user that a request names, and the proof.
+//! Digest authentication (RFC 7616, qop=auth): reads the user that a request names, and checks the
+//! proof.
 //!
 //! The front's access phase calls this module. Nonces carry a mark made with a secret of this
 //! process, so reloads do not invalidate them. The module `nonce` keeps the used counts. The module

@@ -1,4 +1,5 @@
-//! Authentication: the user that a request names, and the proof. Basic and Digest schemes.
+//! Authentication by the schemes Basic and Digest: reads the user that a request names, and checks
+//! the proof.
 //!
 //! The front's access phase calls this crate. Other threads read user files and check passwords.
 //! The caller decides which users a location requires.

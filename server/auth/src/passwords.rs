@@ -38,8 +38,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Reads an `Authorization: Basic ...` field. `None`: the field is malformed or of another
-    /// scheme.
+    /// Reads an `Authorization: Basic ...` field. Returns `None` if the field is malformed or of
+    /// another scheme.
     pub fn of(field: &[u8]) -> Option<Credentials> {
         let (scheme, encoded) = field.split_at(field.iter().position(|byte| *byte == b' ')?);
         if !scheme.eq_ignore_ascii_case(b"basic") {

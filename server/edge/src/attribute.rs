@@ -1,6 +1,6 @@
-//! The names of `lighty.env` and `lighty.r.req_attr`.
+//! Lists the names of `lighty.env` and `lighty.r.req_attr`.
 
-/// One attribute of a request; [`NAMES`] gives its name.
+/// One attribute of a request. `NAMES` gives the name that scripts use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Attribute {

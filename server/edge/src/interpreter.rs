@@ -180,7 +180,7 @@ impl Interpreter {
         &self.lua
     }
 
-    /// Bytes that the state holds.
+    /// Returns the number of bytes that the Lua state holds.
     pub fn used(&self) -> isize {
         // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).used }

@@ -110,7 +110,7 @@ where
     }
 }
 
-/// The entry point of all functions for Lua.
+/// Runs a Rust function for Lua. All such functions have this entry point.
 unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
     // SAFETY: the first upvalue is what `function_with` leaked, and nothing writes it. The visit is
     // lent as long as its slice runs, and to one function at a time, because no function calls Lua.

@@ -33,7 +33,7 @@ pub struct Script {
     looked: Cell<Duration>,
     name: String,
     code: Vec<u8>,
-    /// Whether the script's code uses global variables; `None` before the first analysis. The
+    /// Whether the script's code uses global variables. `None` before the first analysis. The
     /// result is kept because the analysis reads the whole code.
     reaches: Cell<Option<bool>>,
     /// Idle coroutines. A Lua function has only one environment, so each simultaneous run needs its

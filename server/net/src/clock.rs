@@ -1,4 +1,4 @@
-//! The front's time: a `Date` line made once per second, and a coarse tick for deadlines.
+//! Keeps the front's time: a `Date` line made once per second, and a coarse tick for deadlines.
 //!
 //! Only the sweep of the module `deadline` advances the tick, so arming a deadline costs no system
 //! call.

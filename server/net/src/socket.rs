@@ -1,4 +1,4 @@
-//! Listening sockets, the connections they accept, and the addresses of both ends.
+//! Handles listening sockets, the connections they accept, and the addresses of both ends.
 
 use crate::readiness::{accept_at_once, defer_accept, register, send_unpaced};
 use crate::Peer;

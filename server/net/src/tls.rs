@@ -1,7 +1,7 @@
 //! TLS: chooses the certificate, makes the handshake, and keeps the session's facts for programs.
 //!
 //! `Hosts` is made from a site before the site serves, so the start or the reload reports unusable
-//! files. The front passes connections through [`accept`] and then serves them like any other
+//! files. The front passes connections through [`accept()`] and then serves them like any other
 //! connection.
 
 mod accept;

@@ -114,7 +114,7 @@ pub trait Lookup: std::fmt::Debug {
 
 /// The access log of the front's thread. Several owners on this thread share the log through `Rc`.
 pub struct AccessLog {
-    /// `None`: the log is off.
+    /// The log's spool. `None` if the log is off.
     spool: Option<Spool>,
     format: AccessFormat,
     condition: Option<(bool, String)>,

@@ -111,12 +111,12 @@ fn since_1970(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Formats a local time with strftime(3); at most 255 bytes.
+/// Formats a local time with strftime(3). The result has at most 255 bytes.
 pub fn formatted(time: SystemTime, format: &str) -> Vec<u8> {
     written(time, format, true)
 }
 
-/// Formats a universal time with strftime(3); at most 255 bytes.
+/// Formats a universal time with strftime(3). The result has at most 255 bytes.
 pub fn formatted_universal(time: SystemTime, format: &str) -> Vec<u8> {
     written(time, format, false)
 }

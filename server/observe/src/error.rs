@@ -41,7 +41,7 @@ pub struct ErrorLog {
 struct Shared {
     level: LogLevel,
     pid: u32,
-    /// `None`: the log is off.
+    /// The log's spool. `None` if the log is off.
     spool: Option<Spool>,
     flood: Arc<flood::Guard>,
     clock: Mutex<Clock>,

@@ -1,5 +1,5 @@
-//! A histogram of microseconds. Each power of two is divided into eight buckets, so a quantile is
-//! at most 12.5 % too high.
+//! Counts durations in a histogram of microseconds. Each power of two is divided into eight
+//! buckets, so a quantile is at most 12.5 % too high.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,7 +1,8 @@
 //! Writes what the server reports about itself: access log, error log and counters.
 //!
 //! The front's thread and the pool call this crate. The crate knows nothing of HTTP and Perl. All
-//! logs go through a [`spool`]: the caller formats into memory, and a separate thread writes.
+//! logs go through the module `spool`. The caller formats into memory, and a separate thread
+//! writes.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

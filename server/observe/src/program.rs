@@ -1,4 +1,4 @@
-//! A program that reads a log's lines on its standard input (`CustomLog "|program"`).
+//! Runs a program that reads a log's lines on its standard input (`CustomLog "|program"`).
 //!
 //! The program starts when its log is opened. A program that has ended is started again, at most
 //! once a second. When the log is closed, the program's input ends, and the program should end too.

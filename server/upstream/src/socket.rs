@@ -91,7 +91,7 @@ impl Plain {
         }
     }
 
-    /// Is ready when there is something to read, or when the other side has closed.
+    /// Polls whether there is something to read, or the other side has closed.
     fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Plain::Tcp(stream) => stream.poll_read_ready(cx),

@@ -124,7 +124,7 @@ fn trouble(directive: &str, file: &Path, reason: impl ToString) -> String {
 /// Verifies certificates as strictly as the configuration demands.
 #[derive(Debug)]
 struct Verifier {
-    /// The authorities. `None`: any certificate is accepted.
+    /// The verifier with the trusted authorities. `None` if any certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
     checks_name: bool,
     provider: Arc<CryptoProvider>,

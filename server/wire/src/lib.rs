@@ -1,8 +1,8 @@
-//! The mailbox between the front and a worker, and the control messages between the front and a
-//! zygote.
+//! Implements the mailbox between the front and a worker, and the control messages between the
+//! front and a zygote.
 //!
 //! This crate is the front's end. `perl/xs/mailbox/` and `perl/xs/process/control.c` are the other
-//! end. The front does not trust the other end: every length is checked before its use.
+//! end. The front does not trust the other end, so it checks every length before using it.
 #![warn(
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,

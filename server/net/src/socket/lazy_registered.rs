@@ -1,4 +1,4 @@
-//! A socket that is registered with the reactor only when it has to wait.
+//! Registers a socket with the reactor only when the socket has to wait.
 //!
 //! The request of a new connection has usually arrived when the connection is accepted, and its
 //! response fits into the socket's buffer. Such a connection needs no registration.

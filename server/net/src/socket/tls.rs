@@ -1,4 +1,4 @@
-//! A TLS connection as a [`Stream`].
+//! Implements [`Stream`] for a TLS connection.
 
 use super::Stream;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The thread that writes a spool's chunks and reports lost lines.
+//! Runs the thread that writes a spool's chunks and reports lost lines.
 
 use super::{Complaint, Late, Shared, Sink, Sleep, SpoolState, CHUNK, SLACK};
 use std::sync::{Arc, MutexGuard};

@@ -19,7 +19,7 @@ fn bytes(file: &Path) -> Vec<u8> {
     }
 }
 
-/// Reads `key value` lines; `#` begins a comment.
+/// Reads lines of the form `key value`. A `#` begins a comment.
 pub fn lines(file: &Path) -> Values {
     let mut values = HashMap::new();
     for line in bytes(file).split(|byte| *byte == b'\n') {
