@@ -54,13 +54,13 @@ pub enum Change {
     LanguagePriority(Vec<String>),
     ForceLanguagePriority(crate::ForcedLanguages),
     MultiviewsMatch(crate::SkippedSuffixes),
-    /// `AddDefaultCharset`; `None` is Off.
+    /// `AddDefaultCharset`. `None`: Off.
     DefaultCharset(Option<String>),
     ForceType(Option<String>),
     DirectorySlash(bool),
     CopyFiles(bool),
     FallbackResource(Option<String>),
-    /// `None` is Default.
+    /// `AcceptPathInfo`. `None`: Default.
     AcceptPathInfo(Option<bool>),
     PassAuthorization(bool),
     /// The media type or handler name, and the URL path of the program.

@@ -45,15 +45,15 @@ pub struct ConnectionLimits {
     pub body_rate: MinimumRate,
     /// `Timeout`: the connection closes if the client reads nothing for this long.
     pub write_timeout: Duration,
-    /// `KeepAliveTimeout`; `None` is `KeepAlive Off`.
+    /// `KeepAliveTimeout`. `None`: `KeepAlive Off`.
     pub keep_alive: Option<Duration>,
-    /// `MaxKeepAliveRequests`; 0 is no limit.
+    /// `MaxKeepAliveRequests`. 0: no limit.
     pub keep_alive_requests: u64,
     /// `MaxConnections`: the most open client connections.
     pub connections: usize,
     /// `RemoteIPProxyProtocol`.
     pub proxy_protocol: bool,
-    /// `MaxConnectionsPerClient`; 0 is no limit.
+    /// `MaxConnectionsPerClient`. 0: no limit.
     pub connections_per_client: u32,
     /// `ClientPrefixIPv6`: the number of leading bits of an IPv6 address that identify a client.
     pub client_prefix: u8,

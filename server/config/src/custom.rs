@@ -102,7 +102,7 @@ pub struct CustomUse {
     pub line: u32,
     /// The path or pattern of the section. Empty outside of sections.
     pub path: String,
-    /// [`Standing::bits`] of the place.
+    /// The bits of the place in which the line stands (`Standing::bits`).
     pub standing: u32,
     pub name: String,
     /// Words, or one text for a directive that takes the line as written.

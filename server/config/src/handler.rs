@@ -89,7 +89,8 @@ pub enum Handler {
     Perl {
         /// The name as written: `My::Module`, `My::Module::sub`, `My::Module->method`.
         name: String,
-        /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
+        /// Whether the handler is `perl-script`, with which the Perl code gets %ENV, STDIN and
+        /// STDOUT. With `modperl` (false) it does not get them.
         perl_script: bool,
     },
     /// The server's report about itself.

@@ -4,7 +4,7 @@
 //! ([`VariableSource`], [`Visitor`]). The crate parses no HTTP and runs no Perl.
 //!
 //! [`Site::load`] reads Apache's httpd.conf language. [`Site::zero`] makes a site from a folder or
-//! a program. Both start from [`Site::defaults`]. The server then calls [`Host::map`] and
+//! a program. Both start from [`Site::defaults`]. The server then calls [`UrlMapping::map`] and
 //! [`Host::settings`] and never handles a directive.
 #![warn(
     clippy::missing_errors_doc,

@@ -38,6 +38,7 @@ use teams::OwnLine;
 const LONGEST_FILE: u64 = 16 << 20;
 /// The most processor time for reading a .htaccess file.
 const LONGEST_READING: Duration = Duration::from_secs(5);
+/// The number of problems after which the reading of a .htaccess file stops.
 const MOST_PROBLEMS: usize = 100;
 
 impl Site {
@@ -99,7 +100,7 @@ struct Reader<'a> {
 struct Unchecked {
     /// The uses of `SetHandler psgi` without a `PSGIApp`.
     without_app: Vec<(PathBuf, At)>,
-    /// The uses of upstreams.
+    /// The uses of upstream names.
     named: Vec<(String, PathBuf, At)>,
     /// Handler names that need an `Action`.
     wants_action: Vec<(String, PathBuf, Fault)>,
@@ -236,8 +237,8 @@ impl<'a> Reader<'a> {
         self.refuse_left_open(outer);
     }
 
-    /// Tells whether reading a .htaccess file must stop. Requests wait for the reading, and the
-    /// file's owner may not be trusted.
+    /// Tells whether the reading of a .htaccess file must stop: it took too much time or found too
+    /// many problems. Requests wait for the reading, and the file's owner may not be trusted.
     fn is_too_much(&mut self, began: Duration) -> bool {
         let is_slow = thread_cpu_time().saturating_sub(began) > LONGEST_READING;
         if is_slow {

@@ -20,9 +20,9 @@ pub struct RewriteRule {
     pub conditions: Vec<RewriteCondition>,
     pub pattern: Pattern,
     pub negated: bool,
-    /// `None`: the text is `-`, which replaces nothing.
+    /// The text that replaces the path. `None`: the text is `-`, so the path does not change.
     pub substitution: Option<Text>,
-    /// `[P]`
+    /// `[P]`: the back end that gets the request.
     pub back_end: Option<BackEndStart>,
     pub flags: Flags,
 }

@@ -37,8 +37,8 @@ pub struct Team {
     pub workers: WorkerPolicy,
 }
 
-/// `StartServers` and its relatives. `None`: the number is not configured, so the pool chooses it
-/// and logs the reason.
+/// The settings of workers: `StartServers` and related directives. `None`: the number is not
+/// configured, so the pool chooses it and logs the reason.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct WorkerPolicy {
     pub start: Option<u32>,
@@ -46,8 +46,8 @@ pub struct WorkerPolicy {
     pub max_spare: Option<u32>,
     /// `MaxRequestWorkers`, alias `MaxClients`.
     pub max: Option<u32>,
-    /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: requests per worker, plus or minus 20
-    /// %. `None` or 0: no limit.
+    /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: a worker ends after this number of
+    /// requests, plus or minus 20 %. `None` or 0: no limit.
     pub max_requests: Option<u32>,
     /// `WorkerQueue`: the number of requests that may wait for a worker.
     pub queue: u32,

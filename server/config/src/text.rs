@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) use parse::variable;
 use parse::{Dialect, Parser};
 
-/// The facts of a request that texts and expressions read.
+/// A source of the values that texts and expressions need, usually a request.
 pub trait VariableSource {
     /// Appends the value of the piece, which may be empty.
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
@@ -104,9 +104,9 @@ impl Text {
         }
     }
 
-    /// Tells whether the literal parts of the text contain this path segment. Whole segments `.`
-    /// and `..` count only between two slashes of the same literal. Otherwise the values of the
-    /// pieces belong to the segment.
+    /// Tells whether the literal parts of the text contain this path segment. The segments `.` and
+    /// `..` count only between two slashes of the same literal. At the end of a literal, the value
+    /// of the next piece could continue the segment.
     pub fn has_segment(&self, segment: &[u8]) -> bool {
         let is_dots = matches!(segment, b"." | b"..");
         self.pieces.iter().any(|piece| {

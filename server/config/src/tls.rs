@@ -76,8 +76,8 @@ pub struct TlsSettings {
     /// `SSLCertificateChainFile`: the certificates between each certificate and its root.
     pub chain: Option<PathBuf>,
     pub versions: Vec<TlsVersion>,
-    /// `SSLCipherSuite`: the registered names (`TLS_...`), the best first. Empty: the ciphers that
-    /// the TLS library chooses.
+    /// `SSLCipherSuite`: the registered names, the best first. Names of TLS 1.3 ciphers begin with
+    /// `TLS13_` instead of `TLS_`. Empty: the ciphers that the TLS library chooses.
     pub ciphers: Vec<&'static str>,
     /// `SSLHonorCipherOrder`.
     pub own_order: Option<bool>,

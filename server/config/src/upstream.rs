@@ -342,9 +342,9 @@ pub struct ProxySettings {
     /// `ProxyErrorOverride`: the statuses for which the server sends its own page. Empty: all
     /// statuses from 400 on.
     pub error_override: Option<Vec<u16>>,
-    /// `ProxyTimeout`; `None`: `Timeout`.
+    /// `ProxyTimeout`. `None`: `Timeout` applies.
     pub timeout: Option<Duration>,
-    /// `ProxyWebsocketIdleTimeout`; `None`: no limit.
+    /// `ProxyWebsocketIdleTimeout`. `None`: no limit.
     pub tunnel_timeout: Option<Duration>,
     /// `ProxyPassReverse`: the beginning of a Location field, and the replacement of this
     /// beginning.

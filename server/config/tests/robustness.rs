@@ -1,4 +1,4 @@
-//! Reading any file ends in a site or in problems with positions: no panic, no endless loop.
+//! Tests that any file gives a site or problems with positions, without a panic or an endless loop.
 
 use mehari_config::{Directive, Site, SECTIONS};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The arguments a directive takes: how many, and of which type.
+//! The shape of a directive's arguments: their number and their types.
 
 use super::Arguments;
 use crate::problem::Fault;
@@ -10,7 +10,8 @@ pub enum Shape {
     Flag,
     /// A whole number within bounds, both included.
     Number { least: u64, most: u64 },
-    /// A time in seconds within bounds, both included; `ms`, `s`, `min` and `h` may follow it.
+    /// A time within bounds in seconds, both included. A unit `ms`, `s`, `min` or `h` may follow
+    /// the number.
     Time { least: u64, most: u64 },
     /// One of these words.
     Choice(&'static [&'static str]),

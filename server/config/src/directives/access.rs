@@ -1,4 +1,5 @@
-//! Access: `Require`, the older `Order`, `Allow`, `Deny`, and basic authentication.
+//! The directives of access control: `Require`, the older `Order`, `Allow` and `Deny`, and basic
+//! authentication.
 
 use super::row::*;
 use crate::overrides::{AUTH, LIMIT};

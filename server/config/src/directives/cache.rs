@@ -1,4 +1,4 @@
-//! The response cache, by `mod_cache`'s names.
+//! The directives of the response cache. Most have the names of `mod_cache`.
 
 use super::row::*;
 use crate::{CacheChange, RedisServer};

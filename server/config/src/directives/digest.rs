@@ -1,4 +1,4 @@
-//! `AuthType Digest`, by mod_auth_digest's names.
+//! The directives of `AuthType Digest`, with the names of mod_auth_digest.
 
 use super::access::auth;
 use super::row::*;

@@ -1,4 +1,4 @@
-//! The contents of %ENV and of `$r->dir_config`.
+//! The directives that set variables of %ENV and of `$r->dir_config`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Properties of files: types, codings and character sets.
+//! The directives for the properties of files: media types, content codings and character sets.
 
 use super::paths::url_path;
 use std::sync::Arc;

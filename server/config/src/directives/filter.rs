@@ -1,5 +1,5 @@
-//! Output filters: compression and the filter of server-side includes, with the directives of
-//! `mod_filter`, `mod_deflate` and `mod_brotli`.
+//! The directives of output filters (mod_filter, mod_deflate, mod_brotli): compression, and the
+//! filter of server-side includes.
 
 use super::includes;
 use super::row::*;

@@ -1,4 +1,4 @@
-//! Handlers, their rungs, and the permissions of scripts.
+//! The directives that choose handlers and rungs, and permit scripts.
 
 use super::files::suffix;
 use super::includes;

@@ -1,4 +1,5 @@
-//! Header fields of requests and responses, and the lifetime of responses.
+//! The directives that change header fields of requests and responses, or set the lifetime of
+//! responses.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Directives of Apache that have no effect here, with reasons. They are accepted so that a site
-//! need not edit its configuration. `mehari check` lists them.
+//! The directives of Apache that have no effect in Mehari, with reasons. Mehari accepts them so
+//! that a site need not edit its configuration. `mehari check` lists them.
 
 use super::row::*;
 

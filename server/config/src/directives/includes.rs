@@ -1,4 +1,4 @@
-//! Server-side includes, by mod_include's names.
+//! The directives of server-side includes, with the names of mod_include.
 
 use super::row::*;
 use crate::overrides::{AUTH, FILE_INFO, OPTIONS};

@@ -1,4 +1,4 @@
-//! Limits of connections and requests.
+//! The directives that limit connections and requests.
 
 use std::time::Duration;
 

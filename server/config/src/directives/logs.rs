@@ -1,4 +1,5 @@
-//! Logs: their destinations, the format of access lines, the error level.
+//! The directives of logs: their destinations, the format of access lines, the level of the error
+//! log.
 
 use super::row::*;
 use crate::{AccessFormat, AccessLogSettings, LogFormat, LogLevel, LogProgram, LogTarget};

@@ -1,4 +1,5 @@
-//! Lua: scripts that run in the server, and processes for other scripts.
+//! The directives of Lua: for scripts that run in the front, and for the processes of other
+//! scripts.
 
 use super::row::*;
 use crate::{LuaHook, LuaScripts};

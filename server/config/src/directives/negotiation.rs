@@ -1,4 +1,5 @@
-//! Content negotiation: the languages of files, and the preferences among variants.
+//! The directives of content negotiation: the languages of files, and the preferences among
+//! variants.
 
 use super::files::{each_suffix, token};
 use super::row::*;

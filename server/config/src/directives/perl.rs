@@ -1,4 +1,5 @@
-//! Perl itself: the interpreter, its switches, and what loads before the workers are forked.
+//! The directives of Perl itself: the interpreter, its switches, its options, and what is loaded
+//! before the workers are forked.
 
 use super::handlers::is_package;
 use super::row::*;

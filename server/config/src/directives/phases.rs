@@ -1,4 +1,5 @@
-//! Perl handlers: a row for each phase of a request, of a connection and of the server.
+//! The directives that set Perl handlers: a row for each phase of a request, of a connection and of
+//! the server.
 
 use super::handlers::is_package;
 use super::row::*;

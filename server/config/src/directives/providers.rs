@@ -1,4 +1,5 @@
-//! Named Perl handlers for `Require` and `AuthBasicProvider`, and handlers of connections.
+//! The directives that name Perl handlers for `Require` and `AuthBasicProvider`, or set handlers of
+//! connections.
 
 use super::handlers::is_package;
 use super::phases::push;

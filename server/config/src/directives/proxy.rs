@@ -1,4 +1,5 @@
-//! Back ends: their URL paths, the choice among them, and the treatment of headers.
+//! The directives of back ends: their URL paths, the choice among them, and the treatment of header
+//! fields.
 
 mod members;
 pub(super) mod passes;

@@ -1,4 +1,4 @@
-//! TLS to back ends, with mod_ssl's directives.
+//! The directives of TLS to back ends, which are mod_ssl's.
 
 use super::row::*;
 

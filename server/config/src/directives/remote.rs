@@ -1,4 +1,4 @@
-//! Clients behind proxies: the PROXY protocol and mod_remoteip's header.
+//! The directives for clients behind proxies: the PROXY protocol, and mod_remoteip's header field.
 
 use super::row::*;
 use crate::{Network, RemoteAddress};

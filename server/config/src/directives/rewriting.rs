@@ -1,4 +1,4 @@
-//! Redirects and rewriting.
+//! The directives of redirects and rewriting.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The server: its addresses, names and users, and included files.
+//! The directives of the server: its addresses, its names, its users, and included files.
 
 use super::row::*;
 use crate::environment::{IncludeRequest, UseRequest};

@@ -1,4 +1,5 @@
-//! TLS: certificates, versions, clients' certificates, with mod_ssl's directives.
+//! The directives of TLS, which are mod_ssl's: certificates, versions, ciphers, clients'
+//! certificates.
 
 use super::row::*;
 use crate::{CertificateFiles, ClientCertificates, TlsVersion};

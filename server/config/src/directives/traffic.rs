@@ -1,4 +1,4 @@
-//! Traffic rules: limits per location, client and address.
+//! The directives that limit requests and connections per location, client or address.
 
 use super::row::*;
 use crate::arguments::duration;

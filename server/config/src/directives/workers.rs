@@ -1,4 +1,5 @@
-//! The number of workers and the limits of their queue: the prefork directives.
+//! The directives for the number of workers and the limits of their queue. Most are those of
+//! Apache's prefork module.
 
 use super::row::*;
 use crate::WorkerPolicy;

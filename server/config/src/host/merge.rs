@@ -21,8 +21,8 @@ const SECTIONS_ON_STACK: usize = 16 * 64;
 /// worker may get requests of both generations.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// The settings of the sets of sections that were merged. A clone is empty, because a cloned host
-/// may change.
+/// The sets of sections that were merged, with their settings. A clone is empty, because a cloned
+/// host may change.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,

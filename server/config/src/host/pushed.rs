@@ -1,4 +1,5 @@
-//! Handlers that start-up code adds to a server (`$s->push_handlers`), reported by the zygote.
+//! The handlers that start-up code adds to a server by `$s->push_handlers`. The zygote reports
+//! them.
 
 use std::sync::{PoisonError, RwLock};
 

@@ -1,4 +1,4 @@
-//! The facts about requests that the logs and reports of a site need.
+//! Finds which facts about requests the logs and reports of a site need.
 
 use super::Site;
 use crate::{Handler, LogNeeds, Report, Settings};

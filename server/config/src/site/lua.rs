@@ -1,4 +1,4 @@
-//! Whether a site has Lua scripts.
+//! Tells whether a site has Lua scripts.
 
 use super::Site;
 use crate::{Change, Host};

@@ -1,4 +1,4 @@
-//! Gives the handlers that start-up code adds to a server to the hosts.
+//! Gives the hosts the handlers that start-up code adds to a server by `$s->push_handlers`.
 
 use super::Site;
 use crate::Phase;

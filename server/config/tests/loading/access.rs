@@ -1,4 +1,4 @@
-//! Access rules.
+//! Tests the loading of access rules.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Loading of files: conditions, variables, includes, sections, directives.
+//! Tests the loading of configurations: conditions, variables, includes, sections, directives.
 
 use std::fs::{create_dir_all, write};
 use std::path::Path;

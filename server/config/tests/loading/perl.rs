@@ -1,4 +1,4 @@
-//! Perl's directives: handlers, preloads, options, variables.
+//! Tests the loading of Perl's directives: handlers, preloads, options, variables.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Reading of files: conditions, variables, includes, and problems.
+//! Tests the reading of files: conditions, variables, includes, and problems.
 
 use super::*;
 

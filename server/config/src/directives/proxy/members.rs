@@ -1,4 +1,5 @@
-//! `BalancerMember`, `ProxySet`, and the parameters `NAME=VALUE` that they and `ProxyPass` take.
+//! Applies `BalancerMember` and `ProxySet`, and the parameters `NAME=VALUE` that these directives
+//! and `ProxyPass` take.
 
 use super::super::row::*;
 use super::url::{self, Url};

@@ -1,5 +1,5 @@
-//! `ProxyPass` and related directives: they map URL paths to back ends, and URLs of back ends to
-//! URL paths.
+//! Applies `ProxyPass` and related directives. They map URL paths to back ends, and URLs of back
+//! ends to URL paths.
 
 use super::super::row::*;
 use super::members;

@@ -1,4 +1,5 @@
-//! `FastCgiServer`: FastCGI programs that this server starts.
+//! Applies the directives of programs that the server starts: `FastCgiServer`, the Lua pool, and
+//! the scripts of `SetHandler fcgid-script`.
 
 use super::super::row::*;
 use super::members;

@@ -1,4 +1,4 @@
-//! The URL of a back end: `http://host:port/path`, `https://...`, `fcgi://...`,
+//! Parses the URL of a back end: `http://host:port/path`, `https://...`, `fcgi://...`,
 //! `unix:/socket|http://host/path`.
 
 use crate::arguments::Arguments;

@@ -1,10 +1,10 @@
-//! Parses `SSLCipherSuite`: a list in OpenSSL's syntax, restricted to the ciphers of the TLS
-//! library.
+//! Parses `SSLCipherSuite`: a list in OpenSSL's syntax, restricted to the ciphers that Mehari
+//! offers.
 
 use super::super::row::*;
 
-/// The ciphers of the TLS library: OpenSSL's name and the registered name. The two names of a TLS
-/// 1.3 cipher are equal.
+/// The ciphers that Mehari offers: OpenSSL's name, and the registered name. Here the registered
+/// names of TLS 1.3 ciphers begin with `TLS13_` instead of `TLS_`.
 const KNOWN: [(&str, &str); 9] = [
     ("TLS_AES_256_GCM_SHA384", "TLS13_AES_256_GCM_SHA384"),
     ("TLS_AES_128_GCM_SHA256", "TLS13_AES_128_GCM_SHA256"),
@@ -38,7 +38,7 @@ const KNOWN: [(&str, &str); 9] = [
     ),
 ];
 
-/// OpenSSL's names of groups that include all ciphers of the TLS library.
+/// OpenSSL's names of groups that include all ciphers of `KNOWN`.
 const GROUPS: [&str; 12] = [
     "all",
     "default",
