@@ -1,4 +1,5 @@
-//! The clients' protocols: framing, flow control, and the special features of each.
+//! Implements the clients' protocols, HTTP/1 and HTTP/2: framing, flow control, and what only one
+//! protocol has. `server` starts a codec for each connection.
 //!
 //! A codec reads a request and passes it to `pipeline`, which knows no protocol.
 

@@ -1,7 +1,7 @@
-//! A request as routing and handlers see it, for every protocol: its head, and what the server has
-//! made of the request so far. Everything is borrowed.
+//! Shows a request to routing and handlers, for every protocol: the request's head, and what the
+//! server has found out about the request so far. Everything is borrowed.
 //!
-//! `rule_state` holds the results of rules, `variables` the values for expressions.
+//! `rule_state` holds the results of rules, and `variables` gives the values for expressions.
 
 pub mod canonical;
 mod fields;
@@ -31,7 +31,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol as SERVER_PROTOCOL and the access log have it.
+    /// Returns the protocol's name for SERVER_PROTOCOL and the access log.
     pub fn name(self) -> &'static [u8] {
         match self {
             Protocol::Http10 => b"HTTP/1.0",
@@ -44,7 +44,7 @@ impl Protocol {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a [u8],
-    /// The client's method, whatever the server has changed.
+    /// The method that the client sent, even if the server has changed `method`.
     pub asked_method: &'a [u8],
     /// Path and query as sent, without scheme and authority.
     pub target: &'a [u8],
@@ -53,9 +53,10 @@ pub struct Request<'a> {
     /// The internal redirect, if any.
     pub redirect: Option<&'a Redirect>,
     pub protocol: Protocol,
-    /// In order of arrival, names as sent.
+    /// The fields in order of arrival, with names as sent.
     pub fields: Fields<'a>,
-    /// Of the target if that had one, else of the Host field. Checked; empty only in HTTP/1.0.
+    /// The host, with its port if there is one: the target's host, or else the Host field's. It has
+    /// been checked, and it is empty only in HTTP/1.0.
     pub host: &'a [u8],
     /// The number of the host that answers.
     pub virtual_host: u32,
@@ -66,7 +67,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The server's name, as far as the request knows it.
+    /// Returns the server's name: the requested host, or else the local address.
     pub fn server(&self) -> &'a [u8] {
         match self.host_name() {
             b"" => self.peer.server_addr.as_bytes(),
@@ -74,24 +75,24 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The resource up to its `?`.
+    /// Returns the path of the resource, without the query.
     pub fn path(&self) -> &'a [u8] {
         path_of(self.resource)
     }
 
-    /// The path and query before the internal redirect.
+    /// Returns the internal redirect, and the path and query before it.
     pub fn redirected_from(&self) -> Option<(&'a Redirect, &'a [u8])> {
         let redirect = self.redirect?;
         Some((redirect, redirect.from.as_deref()?))
     }
 
-    /// The error's status, if this is an error page.
+    /// Returns the error's status if the request is for an error page.
     pub fn error(&self) -> Option<u16> {
         let status = self.redirect.map(|redirect| redirect.status);
         status.filter(|status| *status >= 400)
     }
 
-    /// The undecoded query, or the one that Perl's handlers have set.
+    /// Returns the undecoded query, or the query that Perl's handlers have set.
     pub fn query(&self) -> &'a [u8] {
         match self.rule_state {
             Some(RuleState {
@@ -101,23 +102,23 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The conditions under which the client wants the representation.
+    /// Returns the conditions under which the client wants the representation.
     pub fn conditions(&self) -> Conditions<'a> {
         Conditions::of(self.method, self.fields.iter())
     }
 
-    /// The first field of this name.
+    /// Returns the first field of this name.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields.get(name)
     }
 
-    /// The host without its port.
+    /// Returns the host without its port.
     pub fn host_name(&self) -> &'a [u8] {
         split_port(self.host).0
     }
 }
 
-/// A list that is on the stack while it is short, so that usual requests allocate nothing.
+/// A list of fields. A short list is on the stack, so that usual requests allocate nothing.
 pub type Table<'a> = SmallVec<[Field<'a>; FEW]>;
 
 const FEW: usize = 32;

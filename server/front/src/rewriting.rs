@@ -1,4 +1,5 @@
-//! Runs `RewriteRule`s: over the path of a request, or over its part behind a folder.
+//! Runs `RewriteRule`s over the path of a request, or over the part of the path behind a folder.
+//! `pipeline::rewrite` calls [`Run::run_rules`] and carries out the result.
 
 mod conditions;
 mod cookie;
@@ -13,7 +14,7 @@ use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
 use outcome::expanded;
 use std::sync::Arc;
 
-/// The most rule runs, including `[N]`.
+/// The most rules that are evaluated for a request, repetitions by `[N]` included.
 const MOST_RUNS: u32 = 100_000;
 
 /// The result of the rules.
@@ -24,12 +25,12 @@ pub enum Rewritten {
     Path {
         path: Vec<u8>,
         query: Vec<u8>,
-        /// `[PT]`: a URL path for aliases to map.
+        /// `[PT]`: the result is a URL path, to which aliases apply.
         pass_through: bool,
-        /// Whether the rule's text contains the first segment, which may then be a folder of the
-        /// disk.
+        /// Whether the first segment of the path stands in the rule's own text. The path may then
+        /// be a file's path on the disk.
         fixed_start: bool,
-        /// Whether a rule has made a hidden name from the client's text.
+        /// Whether a rule has made a name that begins with a dot from the client's text.
         uncovers: bool,
     },
     Redirect {
@@ -51,7 +52,7 @@ pub struct Run<'a> {
     /// The text that patterns match.
     pub subject: Vec<u8>,
     pub query: Vec<u8>,
-    /// Takes variables and cookies.
+    /// Receives the variables and cookies that rules set.
     pub rule_state: RuleState,
     /// The URL path to which relative redirect targets are appended.
     pub base: &'a [u8],
@@ -61,7 +62,7 @@ impl Run<'_> {
     pub fn run_rules(&mut self, rewriting: &Rewriting) -> Rewritten {
         let rules = &rewriting.rules;
         let mut changed = None;
-        // The last redirect, which counts if the rules end with an external address.
+        // The last redirect. It counts if the subject is an external address after the last rule.
         let mut leaving = None;
         let mut at = 0;
         let mut rounds = 0;
@@ -120,7 +121,7 @@ impl Run<'_> {
         }
     }
 
-    /// `None`: the rule does not match.
+    /// Applies one rule. `None`: the rule does not match.
     fn apply(&mut self, rule: &RewriteRule) -> Option<Applied> {
         if rule.flags.no_subrequest && self.rule_state.is_within {
             return None;
@@ -170,7 +171,7 @@ impl Run<'_> {
             if start.len() > 1 && start[1..].contains(&b'/'))
             || flags.any_start;
         self.take_query(&mut target, flags);
-        // A blank or control character would get unescaped into request heads.
+        // A blank or a control character would later stand unescaped in request heads.
         if self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
             return Some(Applied::End(Rewritten::Status(403)));
         }
@@ -237,7 +238,7 @@ enum Applied {
     End(Rewritten),
 }
 
-/// The next rule after the chain of rule `at`.
+/// Returns the number of the first rule after the chain that contains rule `at`.
 fn behind_chain(rules: &[Arc<RewriteRule>], mut at: usize) -> usize {
     while rules.get(at).is_some_and(|rule| rule.flags.chain) {
         at += 1;

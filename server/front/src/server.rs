@@ -1,4 +1,5 @@
-//! The front itself: accepts, sweeps deadlines, stops.
+//! Runs the front: accepts connections, sweeps deadlines and stops. `mehari serve` calls
+//! [`Front::run`].
 
 mod accept;
 pub mod probe;
@@ -23,12 +24,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
-/// How a front ends.
+/// Whether and how a front must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stop {
     #[default]
     No,
-    /// Accepts no more and finishes running requests within `GracefulShutdownTimeout`.
+    /// Accept no more connections, and finish running requests within `GracefulShutdownTimeout`.
     Gracefully,
     /// End at once.
     Now,
@@ -40,14 +41,14 @@ pub struct Stats {
     pub open_connections: usize,
     pub active_requests: usize,
     pub connections: u64,
-    /// Connections with 503 because `MaxConnections` were open.
+    /// Connections that got 503 because `MaxConnections` were open.
     pub refused_connections: u64,
-    /// Traffic rules: 503 answers, 429 answers, delays, connections with 429.
+    /// The decisions of traffic rules: 503 answers, 429 answers, delays, and connections with 429.
     pub too_many_at_once: u64,
     pub too_fast: u64,
     pub held_back: u64,
     pub too_many_connections: u64,
-    /// Answered 408.
+    /// Requests that were answered with 408.
     pub too_slow: u64,
     pub requests: u64,
     /// Bytes of response bodies.
@@ -55,7 +56,7 @@ pub struct Stats {
     pub cache: CacheStats,
 }
 
-/// One front, for one thread: `new`, then `run` inside a current-thread runtime.
+/// One front, which belongs to one thread. Call `new`, then `run` inside a current-thread runtime.
 pub struct Front {
     listeners: Vec<Listener>,
     shared: Rc<Shared>,
@@ -71,7 +72,7 @@ impl Clone for Handle {
 }
 
 impl Handle {
-    /// Installs a new site for the next requests. Listeners, their backlog and logs stay.
+    /// Installs a new site for the next requests. The listeners, their backlogs and the logs stay.
     pub fn replace_site(&self, site: Arc<Site>) {
         self.0.replace_site(site);
     }
@@ -85,14 +86,14 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// A file of the configuration that cannot be used.
+    /// A file that the configuration names cannot be used.
     pub fn load_tls(&self, site: &Site) -> Result<Option<Hosts>, Trouble> {
         let current = self.0.connections.tls();
         let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
         current.map(load).transpose()
     }
 
-    /// Answers the workers' questions while the front lives.
+    /// Returns the function that answers the workers' questions about paths while the front lives.
     pub fn subrequest_resolver(&self) -> SubrequestResolver
 where {
         let shared = Rc::downgrade(&self.0);
@@ -107,18 +108,20 @@ where {
         Arc::clone(&self.0.site())
     }
 
-    /// The state of the back ends.
+    /// Returns the state of the back ends.
     pub fn back_ends(&self) -> Vec<GroupStatus> {
         self.0.backends.upstreams.status()
     }
 
-    /// Stops or allows new requests to a back end. Returns the members concerned.
+    /// Stops new requests to a back end if `drained` is true, and otherwise allows them. Returns
+    /// the names of the back ends concerned.
     pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
         self.0.backends.upstreams.drain(name, drained)
     }
 
-    /// Removes pages from the response cache: of a URL, of a path, or with a final `*` everything
-    /// with this beginning. Returns their number. `None`: the text is neither a URL nor a path.
+    /// Removes pages from the response cache: the pages of a URL or of a path, or with a final `*`
+    /// all pages whose URL or path begins so. Returns the number of removed pages. `None`: the text
+    /// is neither a URL nor a path.
     pub fn purge(&self, url: &str) -> Option<usize> {
         let purge = Purge::parse(url.as_bytes())?;
         Some(self.0.cache.purge(&purge))
@@ -162,7 +165,7 @@ impl Front {
         Handle(self.shared.clone())
     }
 
-    /// Serves until told to stop. An error means that a listener is unusable.
+    /// Serves until told to stop.
     ///
     /// # Errors
     ///
@@ -198,7 +201,7 @@ impl Front {
     }
 }
 
-/// Waits for an order to stop. A dropped sender counts as one.
+/// Waits for an order to stop. A dropped sender counts as such an order.
 async fn await_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
     match stop.wait_for(|stop| *stop != Stop::No).await {
         Ok(how) => *how,
@@ -206,7 +209,8 @@ async fn await_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
     }
 }
 
-/// Lets connections end by themselves, until the deadline or `Now`.
+/// Waits until all connections have ended by themselves, the time limit has passed, or the order
+/// `Now` comes.
 async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
     shared.connections.stopping.set(true);
     shared.connections.registry.raise(Interrupt::Drain);
@@ -238,7 +242,7 @@ async fn sweep(shared: Rc<Shared>) {
     }
 }
 
-/// Waits for changes of .htaccess files and drops the routes found by them.
+/// Waits for changes of .htaccess files. Drops all kept routes after a change.
 async fn watch(shared: Rc<Shared>) {
     let Some(watch) = shared.routing.htaccess.descriptor() else {
         return;

@@ -1,5 +1,5 @@
-//! The state that all connections of a front share. One thread uses it, so it has cells instead of
-//! locks.
+//! The state that all connections of a front share. Only one thread uses the state, so the state
+//! has cells instead of locks.
 
 mod connections;
 pub mod meters;
@@ -43,7 +43,7 @@ use std::sync::Arc;
 #[allow(clippy::redundant_allocation)]
 pub type OwnSite = Rc<Arc<Site>>;
 
-/// The state that all connections of a front share, grouped by use.
+/// The state that all connections of a front share, in parts by purpose.
 pub struct Shared {
     site: RefCell<OwnSite>,
     pub clock: Clock,
@@ -63,7 +63,7 @@ pub struct Shared {
     pub scratch: RefCell<Vec<u8>>,
 }
 
-/// The access phase's knowledge about users.
+/// What the access phase remembers about users.
 #[derive(Default)]
 pub struct Users {
     pub passwords: Passwords,
@@ -77,7 +77,7 @@ pub struct Lookups {
     pub maps: MapTable,
 }
 
-/// Open files, and what was made of them.
+/// Open files, and what the front has made of files.
 #[derive(Default)]
 pub struct ContentStore {
     pub files: Files,
@@ -93,8 +93,8 @@ pub struct Backends {
 }
 
 impl Shared {
-    /// Logs where and why a request's body cannot be stored, and returns the problem of the
-    /// request.
+    /// Logs where and why a request's body cannot be stored. Returns the problem with which the
+    /// request is refused.
     pub fn cannot_spool(&self, error: &io::Error) -> Problem {
         let folder = std::env::temp_dir();
         let text = format!(
@@ -174,12 +174,13 @@ impl Shared {
         self.lookups.maps.clear();
     }
 
-    /// The number of the host for this name at this address.
+    /// Returns the number of the host that has this name at the local address of the connection.
     pub fn host(&self, peer: &Peer, host: &[u8]) -> u32 {
         self.routing.hosts.number(&self.site.borrow(), peer, host)
     }
 
-    /// The host of a connection, if the host serves its connections itself.
+    /// Returns the number of a connection's host if a Perl handler of the host serves its
+    /// connections.
     pub fn gives_connections(&self, peer: &Peer) -> Option<u32> {
         if !self.connections.any_handed_over.get() {
             return None;

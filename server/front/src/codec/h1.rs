@@ -1,5 +1,5 @@
-//! HTTP/1.0 and 1.1. The connection loop is our own, because each of its bytes costs time in every
-//! request.
+//! Serves HTTP/1.0 and HTTP/1.1. The connection loop is our own: hyper accepts malformed requests
+//! that we refuse, and hyper builds a header map for every request.
 
 mod body;
 mod client;

@@ -1,7 +1,9 @@
-//! HTTP/2, over TLS or in clear text with prior knowledge (the connection begins with its preface).
+//! Serves HTTP/2, over TLS or in clear text. A client that uses clear text must know that the
+//! server speaks HTTP/2: the connection begins with HTTP/2's preface.
 //!
-//! `h2` implements the protocol and limits floods of resets, headers and settings. A stream is a
-//! task, and its request takes the same way as in HTTP/1: see `pipeline`.
+//! The crate `h2`, called "the library" in this folder, implements the protocol and limits floods
+//! of resets, headers and settings. A stream that must wait gets a task. Its request passes the
+//! same stages as in HTTP/1: see `pipeline`.
 
 mod active_streams;
 mod client;
@@ -36,15 +38,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The most concurrent streams of a client.
 const STREAMS: u32 = 128;
-/// The most streams that were reset before they were handled, and the most resets that a client's
-/// own errors forced on us. Beyond either limit the connection ends. The limits stop the floods
-/// "rapid reset" and "made you reset".
+/// The most streams that a client resets before we have handled them, and the most resets that we
+/// send because of a client's errors. Beyond either limit the connection ends. The limits stop the
+/// attacks "rapid reset" and "made you reset".
 const PENDING_RESETS: usize = 32;
 const FORCED_RESETS: usize = 256;
-/// How much a client may send on one stream before the server reads it.
+/// How many bytes a client may send before the server reads them: on one stream, and on all streams
+/// of a connection.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// Length of a client's preface.
+/// Length of a client's preface in bytes.
 const PREFACE: usize = 24;
 /// How often the front checks that a half-closed client still exists.
 const ASKED_AGAIN: Duration = Duration::from_millis(250);
@@ -117,7 +120,7 @@ where
             rest.await;
             drop(working);
         });
-        // A stream that can be answered without waiting gets no task.
+        // A stream whose request is answered without waiting gets no task.
         let at_once = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready()));
         if !at_once.await {
             tokio::task::spawn_local(work);
@@ -156,17 +159,18 @@ struct H2Connection<S> {
     leaving: bool,
     began: Duration,
     io: CoalescingIo<S>,
-    /// Whether the client was sent away for a flood. Its streams are no longer served.
+    /// Whether the connection ends because the client has flooded it. Further streams are not
+    /// served.
     condemned: bool,
     /// Whether the client broke the protocol and GOAWAY has told the client so.
     broken: bool,
-    /// Whether the half-closed client has been checked.
+    /// Whether the client was found half-closed, so that the connection checks it regularly.
     listens: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
-    /// Returns the next stream. The call also moves the bytes of all streams, so it is polled until
-    /// the connection ends.
+    /// Returns the next stream. Each call also moves the bytes of all streams, so the caller polls
+    /// until the connection ends.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, h2::Error>>> {
         loop {
             if self.shared.connections.stopping.get() && !self.leaving {
@@ -178,7 +182,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
                 return Poll::Ready(accepted);
             }
             if judged {
-                // The library sends the error when it is polled again.
+                // The next poll makes the library send the error.
                 continue;
             }
             if self.io.holds_back_the_end() && !self.listens {
@@ -228,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
         guard.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
     }
 
-    /// Sends the client away for a flood. Returns true if this happened just now.
+    /// Ends the connection if the client floods it. Returns true if there is a flood.
     fn judge(&mut self) -> bool {
         let age = self.shared.clock.tick().saturating_sub(self.began);
         let Some(reason) = self.io.verdict(age) else {
@@ -249,7 +253,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
         true
     }
 
-    /// Logs the library's error, unless the client just left.
+    /// Logs the library's error, unless the client has only left.
     fn log_end(&self, error: &h2::Error) {
         if !error.is_library() || self.condemned {
             return;
@@ -268,8 +272,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> H2Connection<S> {
             .error(0, level, Origin::default(), &text);
     }
 
-    /// Reads on before it closes: a socket that is closed with unread bytes is reset, and the
-    /// client may then lose a GOAWAY that it has not read.
+    /// Reads further bytes before the close. A socket that is closed with unread bytes is reset,
+    /// and a reset may destroy a GOAWAY that the client has not read.
     async fn linger(self) {
         let H2Connection {
             connection,

@@ -1,5 +1,5 @@
-//! The pace that a client must keep while it sends a body. A pause may last the body time of
-//! `RequestReadTimeout`, and a minimum rate keeps one request from lasting for hours.
+//! Computes how fast a client must send a body. A pause may last the body time of
+//! `RequestReadTimeout`. The directive's minimum rate limits the time of the whole body.
 
 use crate::shared::uploads::Upload;
 use mehari_config::ConnectionLimits;
@@ -24,7 +24,7 @@ impl Pace {
         }
     }
 
-    /// Tracks an upload of whose body `already` bytes have arrived.
+    /// Tracks an upload. `already` bytes of the upload's body have arrived.
     pub fn tracking(mut self, upload: Option<Rc<Upload>>, already: usize) -> Pace {
         self.upload = upload;
         if let Some(upload) = &self.upload {
@@ -40,8 +40,9 @@ impl Pace {
         }
     }
 
-    /// The deadline for the next bytes: at most the body time from now, and in all at most the body
-    /// time plus the time that the received bytes have earned.
+    /// Returns the time in which the next bytes must arrive. It is at most the body time. The whole
+    /// body may take the body time plus the time that the minimum rate grants for the received
+    /// bytes.
     pub fn limit(&self, clock: &Clock, limits: &ConnectionLimits) -> Duration {
         let pause = limits.body_timeout;
         let all = limits.body_rate.allowance(pause, self.received);

@@ -1,12 +1,13 @@
-//! The server's name in SERVER_NAME, SERVER_PORT and links: `UseCanonicalName`,
-//! `UseCanonicalPhysicalPort` and `ServerName`, as in Apache's ap_get_server_name and
-//! ap_get_server_port.
+//! Finds the server's name and port for SERVER_NAME, SERVER_PORT and links. Like Apache's
+//! ap_get_server_name and ap_get_server_port, follows `UseCanonicalName`,
+//! `UseCanonicalPhysicalPort` and `ServerName`.
 
 use crate::request::Request;
 use mehari_config::HostNames;
 use std::borrow::Cow;
 
-/// The requested name in lower case, unless there is none or `ServerName` has precedence.
+/// Returns the requested name in lower case. `ServerName` replaces it if no name was requested, or
+/// with `UseCanonicalName`.
 pub fn name<'a>(request: &Request<'a>, names: &'a HostNames) -> Cow<'a, [u8]> {
     let asked = request.host_name();
     match &names.server_name {
@@ -17,8 +18,9 @@ pub fn name<'a>(request: &Request<'a>, names: &'a HostNames) -> Cow<'a, [u8]> {
     }
 }
 
-/// The requested port, else `ServerName`'s, else the scheme's default, at which a balancer before
-/// us listens.
+/// Returns the port. The first known port counts: the requested port (with `UseCanonicalName` the
+/// port of `ServerName`), the socket's port if `UseCanonicalPhysicalPort` is on, the port of
+/// `ServerName`, the scheme's default port, on which a balancer in front of this server listens.
 pub fn port(request: &Request<'_>, names: &HostNames) -> u16 {
     let named = if names.is_canonical() {
         names.server_port
@@ -32,7 +34,7 @@ pub fn port(request: &Request<'_>, names: &HostNames) -> u16 {
         .unwrap_or_else(|| default_port(request))
 }
 
-/// `http://www.example.org:8080`, the prefix of this server's paths.
+/// Returns the prefix of this server's paths, such as `http://www.example.org:8080`.
 pub fn origin(request: &Request<'_>, names: &HostNames) -> Vec<u8> {
     let scheme: &[u8] = match request.peer.tls {
         Some(_) => b"https://",
@@ -46,7 +48,7 @@ pub fn origin(request: &Request<'_>, names: &HostNames) -> Vec<u8> {
     origin
 }
 
-/// A target with scheme and host. A target that has them stays unchanged.
+/// Returns a path with scheme and host before it. A target that is not a path stays unchanged.
 pub fn absolute(request: &Request<'_>, names: &HostNames, target: Vec<u8>) -> Vec<u8> {
     if has_scheme(&target) || !target.starts_with(b"/") {
         return target;
@@ -67,7 +69,7 @@ fn default_port(request: &Request<'_>) -> u16 {
     }
 }
 
-/// The port of `Host: name:port`, or of a target with an authority.
+/// Returns the port of `Host: name:port`, or of a target with an authority.
 fn asked_port(request: &Request<'_>) -> Option<u16> {
     let behind = request.host.get(request.host_name().len()..)?;
     let digits = behind.strip_prefix(b":")?;

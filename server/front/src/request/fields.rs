@@ -1,7 +1,7 @@
-//! The field lines of a request, in order of arrival, wherever they lie.
+//! Gives access to the field lines of a request, in order of arrival, wherever they lie in memory.
 //!
-//! A codec says once where the fields of its head are ([`Fields`]); nothing is copied to look at
-//! one.
+//! A codec makes a [`Fields`] that says where the fields of the head are. To look at a field,
+//! nothing is copied.
 
 use super::Table;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue, COOKIE, HOST};
@@ -22,8 +22,9 @@ pub enum Fields<'a> {
     Owned(&'a [(Vec<u8>, Vec<u8>)]),
 }
 
-/// The fields of an HTTP/2 head. Host and Cookie come first, and stand here as they count: the host
-/// may be `:authority`, and a cookie may have come in pieces. Empty: there is none.
+/// The fields of an HTTP/2 head. Host and Cookie come first, and their values stand here: the host
+/// may come from `:authority`, and the cookie may have come in pieces. An empty value means that
+/// there is no such field.
 #[derive(Debug, Clone, Copy)]
 pub struct MapFields<'a> {
     pub host: &'a [u8],
@@ -47,7 +48,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of the first field of this name.
+    /// Returns the value of the first field of this name.
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
         let name = name.as_bytes();
         let mut fields = self.iter();
@@ -55,12 +56,12 @@ impl<'a> Fields<'a> {
         found.map(|(_, value)| value)
     }
 
-    /// The fields as a list, for callers that need one.
+    /// Returns the fields as a list, for callers that need one.
     pub fn table(self) -> Table<'a> {
         self.iter().collect()
     }
 
-    /// A copy that outlives the head.
+    /// Returns a copy that outlives the head.
     pub fn to_owned(self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let own = |(name, value): Field<'_>| (name.to_vec(), value.to_vec());
         self.iter().map(own).collect()
@@ -76,7 +77,7 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// Goes through [`Fields`].
+/// Iterates over [`Fields`].
 pub enum Iter<'a> {
     Spans(&'a [u8], std::slice::Iter<'a, (Span, Span)>),
     Map(MapIter<'a>),
@@ -100,7 +101,7 @@ impl<'a> Iterator for Iter<'a> {
         }
     }
 
-    /// Goes through the fields of one kind in one loop.
+    /// Visits all fields in one loop, which chooses the kind of [`Fields`] only once.
     #[inline]
     fn fold<B, F: FnMut(B, Field<'a>) -> B>(self, begin: B, each: F) -> B {
         match self {
@@ -127,7 +128,7 @@ impl<'a> Iterator for Iter<'a> {
     }
 }
 
-/// Goes through [`MapFields`].
+/// Iterates over [`MapFields`].
 pub struct MapIter<'a> {
     first: [Field<'a>; 2],
     at: usize,

@@ -1,16 +1,17 @@
-//! Fields for the next hop only, because a Connection field names them (RFC 9110 section 7.6.1).
+//! Removes the fields that are for this server only, because a Connection field names them (RFC
+//! 9110 section 7.6.1).
 //!
-//! They are removed before rules and scripts change fields, so a client cannot remove what those
-//! set. Back ends do not get them.
+//! The fields are removed before rules and scripts change fields. A client therefore cannot remove
+//! a field that a rule or a script sets. Back ends do not get the removed fields.
 
 use crate::request::{Field, Fields};
 
-/// Options that concern the connection itself. Fields of these names are handled where they are
-/// understood.
+/// Connection options that are kept here. The code that uses such an option handles the field of
+/// this name.
 const OWN: [&str; 5] = ["", "close", "keep-alive", "upgrade", "te"];
 
-/// Returns the fields without those that Connection names, and Connection without their names.
-/// `None`: Connection names no field.
+/// Returns the fields without those that Connection names. The names are removed from Connection
+/// too. `None`: Connection names no field.
 pub fn without_named<'a>(fields: Fields<'a>) -> Option<Vec<Field<'a>>> {
     let connections = fields.iter().filter(|(name, _)| is_connection(name));
     let named: Vec<&[u8]> = connections
@@ -40,14 +41,14 @@ fn is_connection(name: &[u8]) -> bool {
     is(name, "connection")
 }
 
-/// Whether the field is one whose removal would change the request.
+/// Whether the removal of this field would change the meaning of the request.
 fn is_framing(name: &[u8]) -> bool {
     ["host", "content-length", "transfer-encoding"]
         .into_iter()
         .any(|known| is(name, known))
 }
 
-/// The only option that later readers need.
+/// Returns `upgrade`, the only option of Connection that is used later, if the value contains it.
 fn own_option(value: &[u8]) -> Option<&[u8]> {
     let mut options = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     options.find(|option| is(option, "upgrade"))

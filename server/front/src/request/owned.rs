@@ -1,5 +1,5 @@
-//! A request that outlives its buffer: for renewing a page after the response, and for included
-//! requests.
+//! Owns a request that outlives the connection's buffer. The response cache renews a page with it
+//! after the response, and server-side includes request parts of a page with it.
 
 use crate::request::rule_state::RuleState;
 use crate::request::{Fields, Peer, Protocol, Redirect, Request};
@@ -18,7 +18,7 @@ pub struct OwnedRequest {
 }
 
 impl OwnedRequest {
-    /// The request with these fields.
+    /// Copies a request, with these fields in place of its own.
     pub fn of(request: &Request<'_>, fields: Option<Vec<(Vec<u8>, Vec<u8>)>>) -> OwnedRequest {
         OwnedRequest {
             target: request.target.to_vec(),
@@ -42,7 +42,7 @@ impl OwnedRequest {
         self.rule_state.clone().unwrap_or_default()
     }
 
-    /// The request, for a GET.
+    /// Returns a view of the request with the method GET.
     pub fn request(&self) -> Request<'_> {
         Request {
             method: b"GET",

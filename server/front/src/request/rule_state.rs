@@ -1,7 +1,7 @@
-//! The results of rules for one request, and their changes. A request without rules has none.
+//! Holds the results of rules for one request. A request that no rule concerns has no `RuleState`.
 //!
-//! `identity` is what access and logs know of the client, `access` is for a worker that decides
-//! about access, and `mapping` is for the router.
+//! The access phase and logs use `identity`. A worker that decides about access gets `access`. The
+//! router uses `mapping`.
 
 mod identity;
 mod mapping;
@@ -20,13 +20,13 @@ pub struct RuleState {
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// The query that Perl's handlers have set.
     pub query: Option<Vec<u8>>,
-    /// Header lines for every response: cookies of rules.
+    /// Header lines that rules add to every response, such as cookies.
     pub lines: Vec<u8>,
-    /// `RewriteRule [END]`: no more rewriting.
+    /// Whether a `RewriteRule [END]` has ended all rewriting.
     pub ended: bool,
     /// Answers of `RewriteMap` programs: map, key and value.
     pub looked_up: Vec<LookedUp>,
-    /// Whether a page with includes requests this as a part.
+    /// Whether a page with server-side includes requests this path as a part.
     pub is_within: bool,
     pub identity: ClientIdentity,
     pub access: AccessFindings,
@@ -41,20 +41,21 @@ pub struct LookedUp {
     pub value: Option<Vec<u8>>,
 }
 
-/// What the front's access phase found out, for a worker that decides about access.
+/// The results of the front's access phase, for a worker that decides about access.
 #[derive(Debug, Default, Clone)]
 pub struct AccessFindings {
     /// The status of the front's refusal. 0: no refusal.
     pub status: u16,
-    /// Results of rules without users.
+    /// The results of the requirements that need no user, two bits each
+    /// (`mehari_config::Requirement::known`).
     pub known: u64,
-    /// The user, if no handler sets one.
+    /// The user, unless a Perl handler sets another user.
     pub login: Login,
     /// The header lines that request authentication.
     pub challenge: Vec<u8>,
 }
 
-/// Settings by edge scripts. The file that a script sets is the mapping's.
+/// What edge scripts have set. A file that a script sets is in `MappingState`.
 #[derive(Debug, Default, Clone)]
 pub struct ScriptState {
     /// Fields that replace those of the response.
@@ -88,7 +89,7 @@ impl RuleState {
             || self.ended
     }
 
-    /// Notes that Perl's handlers have changed the request. Every later reader sees the changes.
+    /// Notes what Perl's handlers have changed in the request. Every later reader sees the changes.
     pub fn restate(&mut self, declined: &mut Declined) {
         self.fields = declined.fields.take().or(self.fields.take());
         self.query = declined.query.take().or(self.query.take());
@@ -100,7 +101,7 @@ impl RuleState {
         }
     }
 
-    /// Drops the grants of the earlier place, because the request moves to another one.
+    /// Drops what was granted in the earlier place, because the request moves to another place.
     pub fn leave_place(&mut self) {
         self.identity.leave_place();
         self.access = AccessFindings::default();
@@ -114,7 +115,8 @@ impl RuleState {
         self.query = None;
     }
 
-    /// Begins again for another resource, for which all rules run anew. `by`: the redirect to it.
+    /// Begins again for another resource, for which all rules run anew. `by` is the earlier
+    /// redirect.
     pub fn restart_rules(&mut self, by: Option<&Redirect>) {
         self.leave_resource();
         self.redirected();
@@ -138,7 +140,7 @@ impl RuleState {
         self.say_once(&line);
     }
 
-    /// A program's answer for a key, if it was asked.
+    /// Returns a `RewriteMap` program's answer for a key, if the program was asked.
     pub fn looked_up(&self, map: &str, key: &[u8]) -> Option<&Option<Vec<u8>>> {
         let mut known = self.looked_up.iter();
         known

@@ -1,5 +1,5 @@
-//! `traceparent` of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>` (section 3.2). A client's
-//! value is kept; a missing one is made if configured.
+//! Checks and makes the field traceparent of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>`
+//! (section 3.2). A client's value is kept. A missing value is made if the configuration says so.
 
 use crate::request::{Fields, Request, Table};
 use std::collections::hash_map::RandomState;
@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 const NAME: &[u8] = b"traceparent";
 
-/// Whether a program may forward the value unchanged.
+/// Whether the value is valid, so that a program may forward it unchanged.
 pub fn is_well_formed(text: &[u8]) -> bool {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == 55
@@ -24,7 +24,7 @@ pub fn has_trace(request: &Request<'_>) -> bool {
 
 /// Makes a new value, with the recorded flag.
 pub fn fresh(id: u64) -> Vec<u8> {
-    // The system gives each process another key, so two servers make different values.
+    // Each process has another random key, so two servers make different values.
     let random = RandomState::new();
     let [high, low, span] = [0u8, 1, 2].map(|part| random.hash_one((id, part)));
     // A span id of zero would be invalid.

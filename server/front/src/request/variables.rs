@@ -1,4 +1,4 @@
-//! The values of a request for expressions, rewrite rules and header rules.
+//! Gives the values of a request's variables to expressions, rewrite rules and header rules.
 
 use crate::request::rule_state::{ClientIdentity, RuleState};
 use crate::request::{canonical, Request};
@@ -8,7 +8,7 @@ use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A text that a pattern has matched, and the groups in it.
+/// A text that a pattern has matched, and the pattern's groups in the text.
 #[derive(Clone, Copy)]
 pub struct Match<'a> {
     pub text: &'a [u8],
@@ -20,19 +20,19 @@ pub struct ExpressionVariables<'a> {
     pub host: &'a Host,
     pub rule_state: Option<&'a RuleState>,
     pub maps: &'a MapTable,
-    /// The decoded path after a rule. `None`: the request's own.
+    /// The decoded path that a rule has made. `None`: the request's own path counts.
     pub path: Option<&'a [u8]>,
     pub query: &'a [u8],
     /// The mapped file. Empty while it is unknown.
     pub file: &'a [u8],
     pub path_info: &'a [u8],
-    /// `SetEnv` of the settings.
+    /// The variables that `SetEnv` sets in the place of the request.
     pub set_env: &'a [(String, String)],
-    /// The groups of the rule's pattern and of its last condition.
+    /// The match of the rule's pattern (`$1`), and that of the last condition (`%1`).
     pub groups: Option<Match<'a>>,
     pub condition: Option<Match<'a>>,
     pub escape: Option<&'a Escape>,
-    /// The response's status, once there is one.
+    /// The response's status. 0: there is no response yet.
     pub status: u16,
     pub lines: &'a [u8],
     pub came: SystemTime,
@@ -84,7 +84,7 @@ impl<'a> ExpressionVariables<'a> {
         noted.or_else(configured).map(<[u8]>::to_vec)
     }
 
-    /// Whether a page with includes requests this as a part.
+    /// Whether a page with server-side includes requests this path as a part.
     pub fn is_within(&self) -> bool {
         self.rule_state.is_some_and(|state| state.is_within)
     }
@@ -108,7 +108,8 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
-    /// The path for rules: decoded, so that no spelling bypasses them.
+    /// Returns the path for rules. It is decoded, so that no other spelling of a path bypasses a
+    /// rule.
     fn path(&self) -> Cow<'_, [u8]> {
         let raw = self.request.path();
         match self.path {
@@ -210,7 +211,7 @@ impl<'a> ExpressionVariables<'a> {
         into.extend_from_slice(text);
     }
 
-    /// A field of the response so far.
+    /// Appends the value of a field of the response.
     fn response(&self, name: &str, into: &mut Vec<u8>) {
         let lines = self.lines.split(|byte| *byte == b'\n');
         for line in lines {
@@ -223,7 +224,8 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
-    /// A program's answer. If the program was not asked yet, it will be.
+    /// Returns the answer of a `RewriteMap` program. If the program was not asked yet, notes that
+    /// it must be asked.
     fn program_value(&self, map: &str, key: Vec<u8>) -> Option<Vec<u8>> {
         match self.rule_state.and_then(|state| state.looked_up(map, &key)) {
             Some(value) => value.clone(),
@@ -288,7 +290,7 @@ fn push(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(mehari_observe::Decimal::new(number).text());
 }
 
-/// `TIME`, `TIME_YEAR` and so on, in UTC.
+/// Appends the value of `TIME`, `TIME_YEAR` and so on, in UTC.
 fn time(name: &str, into: &mut Vec<u8>) {
     let now = ::time::OffsetDateTime::now_utc();
     let (year, month, day) = now.to_calendar_date();

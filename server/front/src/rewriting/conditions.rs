@@ -1,4 +1,4 @@
-//! The conditions of a rule, and the values for conditions and targets.
+//! Evaluates the conditions of a rule, and gives conditions and targets their values.
 
 use crate::request::path_of;
 use crate::request::variables::{ExpressionVariables, Match};
@@ -22,7 +22,7 @@ impl OwnedMatch {
     }
 }
 
-/// The values that true conditions leave to their rule.
+/// What the conditions of a rule leave to the rule if they are true.
 pub(super) struct TrueConditions<'c> {
     /// The last condition that matched a pattern.
     pub(super) last: Option<OwnedMatch>,
@@ -54,7 +54,7 @@ impl Run<'_> {
         .at(outer)
     }
 
-    /// `None`: the conditions are false.
+    /// Evaluates the conditions of a rule. `None`: the conditions are false.
     pub(super) fn conditions<'c>(
         &self,
         conditions: &'c [RewriteCondition],
@@ -75,7 +75,7 @@ impl Run<'_> {
             }
             match (holds, condition.or_next) {
                 (true, true) => {
-                    // The other conditions of this OR are skipped.
+                    // The remaining conditions of this OR group are skipped.
                     for skipped in rest.by_ref() {
                         if !skipped.or_next {
                             break;
@@ -91,7 +91,7 @@ impl Run<'_> {
 }
 
 impl<'s> ExpressionVariables<'s> {
-    /// The file and variables of other facts.
+    /// Takes the file and the variables from `outer`.
     fn at(mut self, outer: &ExpressionVariables<'s>) -> ExpressionVariables<'s> {
         self.file = outer.file;
         self.path_info = outer.path_info;
@@ -100,8 +100,7 @@ impl<'s> ExpressionVariables<'s> {
     }
 }
 
-/// Whether a sub-request for the path would be admitted. It does not matter whether the file
-/// exists.
+/// Whether a sub-request for the path would be admitted, whether or not the file exists.
 fn is_open(target: &[u8], variables: &ExpressionVariables) -> bool {
     let Ok(path) = Path::decode(path_of(target)) else {
         return false;

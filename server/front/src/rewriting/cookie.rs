@@ -1,12 +1,13 @@
-//! `[CO=]`: a rule's cookie for the response.
+//! Writes the cookie that a rule's flag `[CO=]` sets in the response.
 
 use std::time::{Duration, SystemTime};
 
-/// A hundred years: longer lifetimes are cut to it.
+/// The longest lifetime of a cookie: a hundred years. Longer lifetimes are cut.
 const MOST_MINUTES: u64 = 100 * 366 * 24 * 60;
 
-/// `NAME:VALUE:DOMAIN[:LIFETIME[:PATH[:SECURE[:HTTPONLY[:SAMESITE]]]]]`. Another first character is
-/// the separator instead.
+/// Appends the Set-Cookie line of
+/// `NAME:VALUE:DOMAIN[:LIFETIME[:PATH[:SECURE[:HTTPONLY[:SAMESITE]]]]]`. If the flag's text begins
+/// with `;`, the separator is `;` instead of `:`.
 pub(super) fn push(text: &[u8], lines: &mut Vec<u8>) {
     let (mark, text) = match text.first() {
         Some(b';') => (b';', &text[1..]),

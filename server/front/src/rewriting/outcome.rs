@@ -1,4 +1,4 @@
-//! The parts of a rule's target: a query, an external address, a back end.
+//! Splits and expands a rule's target: the query, an external address, a back end.
 
 use crate::request::canonical::absolute;
 use crate::request::variables::ExpressionVariables;
@@ -10,7 +10,8 @@ use super::{Applied, Rewritten, Run};
 use crate::request::canonical::has_scheme;
 
 impl Run<'_> {
-    /// The text behind a `?` of the target replaces the query or precedes it.
+    /// Moves the text behind a `?` of the target into the query. It replaces the earlier query or
+    /// precedes it.
     pub(super) fn take_query(&mut self, target: &mut Vec<u8>, flags: &Flags) {
         let at = if flags.query_last {
             memchr::memrchr(b'?', target)
@@ -51,7 +52,7 @@ impl Run<'_> {
         }
     }
 
-    /// Redirects to an external address, unless a later rule changes this.
+    /// Notes a redirect to an external address. A later rule may change it.
     pub(super) fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
         let target = if has_scheme(&target) || target.starts_with(b"/") {
             target
@@ -77,8 +78,8 @@ impl Run<'_> {
     }
 }
 
-/// The expanded target. `None`: a client's `%3F` would begin the query, which the rule does not
-/// allow.
+/// Returns the expanded target. `None`: a client's `%3F` would begin the query, and the rule does
+/// not allow that.
 pub(super) fn expanded(
     substitution: &Text,
     variables: &ExpressionVariables<'_>,

@@ -1,4 +1,4 @@
-//! Targets of rules: with a scheme or without, with a query, escaped.
+//! Escapes and examines the targets of rules.
 
 use crate::request::canonical::has_scheme;
 use mehari_config::Text;
@@ -12,7 +12,7 @@ pub(super) fn with_query(mut target: Vec<u8>, query: &[u8]) -> Vec<u8> {
     target
 }
 
-/// Escapes the path, but not scheme and host, nor a fragment.
+/// Escapes the path of a target. Scheme, host and fragment stay as they are.
 pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
     let start = if has_scheme(target) {
         let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
@@ -28,8 +28,9 @@ pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
     [host, &percent::encode_path(path), fragment].concat()
 }
 
-/// Whether a rule has made a hidden name from the client's text, as `^/x(.*) /$1` does for
-/// `/x.htpasswd`: a name that stands neither in the path nor in the rule nor in the document root.
+/// Whether a rule has made a hidden name from the client's text. For example, `^/x(.*) /$1` makes
+/// `.htpasswd` from `/x.htpasswd`. A hidden name begins with a dot. It is permitted if it stands in
+/// the path before the rule, in the rule, or in the document root.
 pub(super) fn uncovers(target: &[u8], before: &[u8], rule: &Text, root: &[u8]) -> bool {
     let stands_in = |path: &[u8], part: &[u8]| segments(path).any(|known| known == part);
     hidden(target)
@@ -40,7 +41,8 @@ pub(super) fn has_hidden(path: &[u8]) -> bool {
     hidden(path).next().is_some()
 }
 
-/// `.` and `..` are normalised later.
+/// Returns the segments that begin with a dot. `.` and `..` are not among them, because they are
+/// normalised later.
 fn hidden(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_hidden = |part: &&[u8]| part.starts_with(b".") && !matches!(part, &b"." | &b"..");
     segments(path).filter(is_hidden)

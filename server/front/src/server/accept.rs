@@ -1,4 +1,5 @@
-//! New connections: admits or refuses them, handles PROXY headers and TLS, and serves them.
+//! Accepts new connections: admits or refuses a connection, reads the PROXY header, makes the TLS
+//! handshake, and starts the codec.
 
 use crate::codec::h1::{Connection, ConnectionEnd, Takeover};
 use crate::codec::h2;
@@ -30,7 +31,7 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     let expected = acceptor.expected();
     let mut is_silent = false;
     loop {
-        // Clients of a Perl connection handler may wait for its greeting.
+        // The clients of a Perl connection handler may wait for the handler to write first.
         if !is_silent && shared.gives_connections(&expected).is_some() {
             is_silent = true;
             acceptor.disable_defer_accept();
@@ -38,7 +39,8 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {
-                // Usually out of descriptors: connections must close before another try helps.
+                // Most likely the descriptors have run out. Connections must close before another
+                // try helps.
                 let dismissed = (0..ROOM)
                     .take_while(|_| shared.connections.registry.dismiss_idle())
                     .count();
@@ -57,9 +59,9 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     }
 }
 
-/// Admits a connection. At the limit an idle connection makes room. If none is idle, the client
-/// gets an answer at once. In the backlog it would wait without knowing, and a balancer would keep
-/// sending.
+/// Admits a connection. If `MaxConnections` are open, an idle connection is closed. If none is
+/// idle, the client is answered with 503 at once. In the socket's backlog, the client would wait
+/// without knowing why, and a balancer would keep sending requests.
 fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
     let counts = &shared.stats.counts;
     counts.connections.set(counts.connections.get() + 1);
@@ -145,13 +147,13 @@ fn refuse_address(socket: Socket) {
     }
 }
 
-/// Counts the connection for its client until it ends.
+/// Serves a connection, which is counted for its client until it ends.
 async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
     served.await;
     drop(counted);
 }
 
-/// A connection that begins with a PROXY header or TLS.
+/// Serves a connection that begins with a PROXY header or TLS.
 async fn serve_introduced(
     shared: Rc<Shared>,
     socket: OwnedFd,
@@ -173,7 +175,7 @@ async fn serve_introduced(
     }
 }
 
-/// A connection from a proxy that names its client first.
+/// Serves a connection from a proxy, which first names the client in a PROXY header.
 async fn serve_proxied(
     shared: Rc<Shared>,
     mut socket: TcpStream,
@@ -200,7 +202,7 @@ async fn serve_proxied(
     }
 }
 
-/// A connection that begins with TLS.
+/// Serves a connection that begins with TLS.
 async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
     let Some(hosts) = shared.connections.tls() else {
         return;
@@ -251,14 +253,14 @@ where
     }
 }
 
-/// Gives the connection to a waiting task or a new one.
+/// Gives the connection to a waiting task or to a new task.
 fn serve_in_task(shared: &Rc<Shared>, connection: PendingConnection) {
     if let Some(connection) = shared.connections.tasks.hand(connection) {
         drop(spawn_local(serve_connections(shared.clone(), connection)));
     }
 }
 
-/// A task that serves one connection after another.
+/// Serves one connection after another. This is the body of a task.
 async fn serve_connections(shared: Rc<Shared>, mut connection: PendingConnection) {
     let slot = Rc::default();
     loop {
@@ -279,7 +281,7 @@ const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
     Content-Type: text/plain; charset=utf-8\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
     400 Bad Request\nThis port speaks TLS: ask it with https://.\n";
 
-/// Answers without reading. The pause lets the client read before the close.
+/// Answers without reading the request. The pause lets the client read the answer before the close.
 async fn refuse_connection(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
     if socket.write_all(answer).await.is_ok() && socket.shutdown().await.is_ok() {
         tokio::time::sleep(Duration::from_millis(200)).await;

@@ -1,4 +1,4 @@
-//! Parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
+//! Offers the parsers of a connection as functions over bytes. The fuzzer calls these functions.
 
 use crate::handlers::fastcgi::Reply;
 use crate::handlers::proxy::{Http, Reader, RequestSummary, Step};
@@ -13,8 +13,8 @@ use mehari_upstream::Input;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Parses a request head in pieces of `piece` bytes. `Ok(None)`: it is incomplete. `Ok(Some)`: its
-/// length, method and target. `Err`: the status of the refusal.
+/// Parses a request head in pieces of `piece` bytes. Returns the head's length, method and target.
+/// `Ok(None)`: the head is incomplete.
 ///
 /// # Errors
 ///
@@ -47,8 +47,8 @@ pub fn request_head(
     Ok(None)
 }
 
-/// Decodes a chunked body in pieces. Returns the body so far, the bytes used, and whether it is
-/// complete.
+/// Decodes a chunked body in pieces. Returns the body so far, the number of bytes used, and whether
+/// the body is complete.
 ///
 /// # Errors
 ///
@@ -71,8 +71,8 @@ pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool)
     Ok((body, taken, decoder.is_done()))
 }
 
-/// Parses a back end's response in pieces: its status, the body so far, and whether that is all.
-/// `Ok(None)`: the head is incomplete. `Err`: the client's status.
+/// Parses a back end's response in pieces. Returns the status, the body so far, and whether the
+/// body is complete. `Ok(None)`: the head is incomplete.
 ///
 /// # Errors
 ///

@@ -1,6 +1,7 @@
 //! Hands the client's socket to a worker, for hosts with a `PerlProcessConnectionHandler`.
 //!
-//! The worker serves the connection. The front waits for its end and closes its own descriptor.
+//! The worker serves the connection. The front waits until the worker has finished, and closes its
+//! own descriptor of the socket.
 
 use crate::codec::h1::{LINGER, LINGER_BYTES};
 use crate::handlers::perl;
@@ -36,7 +37,7 @@ pub async fn serve(
         }
     };
     let mut exchange = give(&shared, handed, &peer, host);
-    // No limit: the handler and its client decide.
+    // There is no time limit: the handler and the client decide when the connection ends.
     guard.enter(&shared.clock, Phase::Work, Duration::MAX);
     let is_over = poll_fn(|cx| match guard.poll_interrupt(cx) {
         Some(Interrupt::Abort) => Poll::Ready(false),
@@ -46,7 +47,7 @@ pub async fn serve(
     drop(exchange);
     shared.stats.request_ends(0);
     if is_over {
-        // A client that has left is an end too.
+        // An error means that the client has left, so nothing is left to do.
         let _ = tokio::time::timeout(LINGER, close(socket)).await;
     }
 }
@@ -92,8 +93,8 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
     )
 }
 
-/// Closes the sending side and reads for a while: unread input would cause a reset, which could
-/// destroy what the client was sent.
+/// Closes the sending side and reads for a while. Unread input would cause a reset, and a reset
+/// could destroy bytes that the client has not read.
 async fn close(socket: OwnedFd) -> io::Result<()> {
     let socket = std::net::TcpStream::from(socket);
     socket.set_nonblocking(true)?;

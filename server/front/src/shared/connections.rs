@@ -15,9 +15,9 @@ pub struct Connections {
     pub tasks: TaskPool,
     /// Bytes of responses in memory that clients have not taken.
     pub unsent: Rc<Unsent>,
-    /// The front stops: no connection serves another request.
+    /// Whether the front stops: no connection then serves another request.
     pub stopping: Cell<bool>,
-    /// Whether any host serves its connections itself.
+    /// Whether any host has a Perl handler that serves connections.
     pub any_handed_over: Cell<bool>,
     tls: RefCell<Option<Rc<Hosts>>>,
 }
@@ -40,7 +40,7 @@ impl Connections {
         self.any_handed_over.set(site.gives_connections());
     }
 
-    /// `None`: TLS is not used.
+    /// Returns the hosts with their certificates. `None`: TLS is not used.
     pub fn tls(&self) -> Option<Rc<Hosts>> {
         self.tls.borrow().clone()
     }

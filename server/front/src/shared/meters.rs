@@ -1,9 +1,10 @@
-//! Durations of requests by method and status, kept only if the site has a page that shows them.
+//! Collects the durations of requests by method and status, if the site has a page that shows the
+//! durations.
 
 use std::time::Duration;
 
-/// The upper limits of the buckets in microseconds: OpenTelemetry's for HTTP servers, and three
-/// below.
+/// The upper limits of the buckets in microseconds: those of OpenTelemetry for HTTP servers, and
+/// three lower limits.
 pub const BOUNDS_US: [u64; 17] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 75_000, 100_000, 250_000, 500_000, 750_000,
     1_000_000, 2_500_000, 5_000_000, 7_500_000, 10_000_000,
@@ -22,7 +23,8 @@ pub struct Meters {
 pub struct Histogram {
     pub method: &'static str,
     pub status: u16,
-    /// Not cumulative. The last bucket is for values beyond all limits.
+    /// The number of requests in each bucket, not cumulative. The last bucket is for durations
+    /// beyond all limits.
     pub buckets: [u64; BOUNDS_US.len() + 1],
     pub sum_us: u64,
 }
@@ -56,7 +58,7 @@ impl Meters {
         &self.histograms
     }
 
-    /// The sum of all durations in microseconds.
+    /// Returns the sum of all durations in microseconds.
     pub fn total_us(&self) -> u64 {
         self.histograms.iter().map(|one| one.sum_us).sum()
     }

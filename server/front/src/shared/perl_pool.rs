@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Takes requests for Perl.
+/// The workers, or a stand-in for them in the front's tests.
 #[derive(Clone)]
 pub enum PerlPool {
     Workers(Pool),
@@ -20,12 +20,12 @@ pub enum PerlExchange {
     StandIn(Box<dyn StandInExchange>),
 }
 
-/// A pool of the front's tests.
+/// A pool without workers, for the front's tests.
 pub trait StandIn {
     fn submit(&self, call: Call<'_>) -> Box<dyn StandInExchange>;
 }
 
-/// The meaning of each function is `mehari_pool::WorkerExchange`'s.
+/// Each function means the same as the function of this name of `mehari_pool::WorkerExchange`.
 pub trait StandInExchange {
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>>;
     fn take_interim(&mut self) -> Option<Head>;
@@ -54,7 +54,7 @@ impl PerlPool {
         }
     }
 
-    /// The state of the workers. `None`: there are none.
+    /// Returns the state of the workers. `None`: there are no workers.
     pub fn status(&self) -> Option<PoolStatus> {
         match self {
             PerlPool::Workers(pool) => Some(pool.status()),
@@ -111,7 +111,7 @@ impl PerlExchange {
         }
     }
 
-    /// Whether the worker waits for the outcome.
+    /// Whether the worker waits to be told the outcome of its request.
     pub fn awaits_outcome(&self) -> bool {
         match self {
             PerlExchange::Workers(exchange) => exchange.awaits_outcome(),
@@ -132,7 +132,8 @@ impl PerlExchange {
         }
     }
 
-    /// The worker's wish to filter the front's answer. Returned only once.
+    /// Returns the worker's request to pass the front's response through Perl's filters. A second
+    /// call returns `None`.
     pub fn take_fetch(&self) -> Option<Box<Fetch>> {
         match self {
             PerlExchange::Workers(exchange) => exchange.take_fetch(),
@@ -140,7 +141,7 @@ impl PerlExchange {
         }
     }
 
-    /// The request's body after Perl's input filters.
+    /// Returns the request's body after Perl's input filters.
     pub fn take_filtered_body(&self) -> Option<(OwnedFd, u64)> {
         match self {
             PerlExchange::Workers(exchange) => exchange.take_filtered_body(),
@@ -148,7 +149,7 @@ impl PerlExchange {
         }
     }
 
-    /// Says whether the worker waits because the client is slow.
+    /// Tells the pool whether the worker waits because the client is slow.
     pub fn note_pause(&self, pauses: bool) {
         if let PerlExchange::Workers(exchange) = self {
             exchange.note_pause(pauses);

@@ -38,7 +38,7 @@ impl RoutingTables {
 }
 
 impl Shared {
-    /// The kept route of a path.
+    /// Returns the kept route of a path.
     pub fn known_route(&self, sought: Sought<'_>) -> Option<Rc<Route>> {
         let (host, now) = (sought.host, self.clock.tick());
         match sought.file {
@@ -50,12 +50,13 @@ impl Shared {
         }
     }
 
-    /// The file that a search for a path may have to read from the disk.
+    /// Returns the file whose metadata a search for this path may have to read from the disk.
     pub fn cold_file(&self, sought: Sought<'_>) -> Option<Vec<u8>> {
         routing::cold(&self.site.borrow(), &self.routing.watcher, sought)
     }
 
-    /// The route of a path: kept, or found now. `is_patient`: see [`Watching`].
+    /// Returns the route of a path: a kept route, or one that is found now. `is_patient`: see
+    /// [`Watching`].
     pub fn route(&self, sought: Sought<'_>, is_patient: bool) -> Result<Rc<Route>, Problem> {
         match sought.file {
             None => self.route_under(sought.path, sought, is_patient),
@@ -63,7 +64,7 @@ impl Shared {
         }
     }
 
-    /// The route that is kept under this key.
+    /// Returns the route under this key. A missing route is found and kept.
     fn route_under(
         &self,
         key: &[u8],
@@ -83,7 +84,8 @@ impl Shared {
     }
 }
 
-/// The key of a path that a rule has mapped to a file. No path contains a NUL.
+/// Returns the key for a path that a rule has mapped to a file. The NUL separates path and file,
+/// because no path contains a NUL.
 fn mapped_key(path: &[u8], file: &[u8]) -> Vec<u8> {
     [path, &[0], file].concat()
 }

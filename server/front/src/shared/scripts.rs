@@ -1,7 +1,7 @@
 //! Edge Lua: a site's scripts, and the interpreter that runs them between other requests.
 //!
-//! `pipeline::scripts` runs them ([`Lua::run`]) before the access phase and before a response's
-//! head is sent. `mehari_edge` is the interpreter. `disk` is the visible part of the file system.
+//! `pipeline::scripts` calls [`Lua::run`] before the access phase and before a response's head is
+//! sent. `mehari_edge` is the interpreter. `disk` shows files to scripts.
 
 mod disk;
 
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The most visits that are kept for reuse.
+/// The most visits that are kept for reuse. A visit is a script's view of one request.
 const SPARE: usize = 16;
 
 /// The state that a front's scripts share.
@@ -88,8 +88,8 @@ impl Lua {
         Ok(self.edge.get_or_init(|| edge))
     }
 
-    /// Runs one script to its end, in slices. `look` shows the request, which is not available
-    /// between slices. If the script does not end, no visit can be inspected.
+    /// Runs one script to its end, in slices. `look` shows the request to the first slice only. If
+    /// the script does not start, the returned visit is empty.
     pub async fn run(
         &self,
         clock: &Clock,

@@ -1,4 +1,4 @@
-//! What is counted, and what logs and metrics need of requests.
+//! Counts requests and connections, and knows what logs and metrics need of requests.
 
 use super::meters::Meters;
 use mehari_config::{LogNeeds, Site};
@@ -7,14 +7,14 @@ use std::time::SystemTime;
 
 pub struct Statistics {
     pub counts: Counts,
-    /// Present if the site reports them.
+    /// The durations of requests. `None`: the site reports no durations.
     pub meters: RefCell<Option<Meters>>,
     /// The facts of a request that the site's access logs need.
     pub log_needs: Cell<LogNeeds>,
     pub started: SystemTime,
 }
 
-/// Totals since the start, and running requests.
+/// Totals since the start, and the number of running requests.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub connections: Cell<u64>,
@@ -60,7 +60,7 @@ impl Statistics {
         id
     }
 
-    /// Counts the end of a request that sent so many bytes.
+    /// Counts the end of a request, and the bytes of the response.
     pub fn request_ends(&self, bytes: u64) {
         self.counts.active.set(self.counts.active.get() - 1);
         self.counts.bytes.set(self.counts.bytes.get() + bytes);

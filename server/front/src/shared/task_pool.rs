@@ -1,5 +1,5 @@
-//! Tasks that serve one connection after another. Making a task costs as much as reading a request,
-//! so a task waits for the next connection when its own has ended.
+//! Keeps tasks that serve one connection after another. Making a task costs as much as reading a
+//! request, so a task does not end with its connection but waits for the next connection.
 
 use crate::request::Peer;
 use mehari_net::deadline::ConnectionGuard;
@@ -16,7 +16,7 @@ pub struct PendingConnection {
     pub guard: ConnectionGuard,
 }
 
-/// The most waiting tasks. Others end with their connection.
+/// The most waiting tasks. Further tasks end with their connection.
 const WAITING: usize = 128;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub struct TaskPool {
     waiting: RefCell<Vec<Rc<Slot>>>,
 }
 
-/// Where a waiting task receives its next connection.
+/// The place in which a waiting task receives the next connection.
 #[derive(Default)]
 pub struct Slot {
     connection: Cell<Option<PendingConnection>>,
@@ -32,7 +32,7 @@ pub struct Slot {
 }
 
 impl TaskPool {
-    /// Gives the connection to a waiting task. Without one the connection is returned.
+    /// Gives the connection to a waiting task. If no task waits, returns the connection.
     pub fn hand(&self, connection: PendingConnection) -> Option<PendingConnection> {
         let free = self.waiting.borrow_mut().pop();
         match free {
@@ -63,7 +63,7 @@ impl Slot {
         }
     }
 
-    /// The next connection, once there is one.
+    /// Waits for the next connection and returns it.
     pub async fn arrival(&self) -> PendingConnection {
         poll_fn(|cx| match self.connection.take() {
             Some(connection) => Poll::Ready(connection),

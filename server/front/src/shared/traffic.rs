@@ -1,6 +1,7 @@
-//! Traffic rules: decides which requests continue, wait, or must come back later.
+//! Applies traffic rules: decides which requests continue, wait, or are refused for now.
 //!
-//! Evaluated after routing. A place without rules is not counted.
+//! The pipeline evaluates the rules after routing. Requests for a place without rules are not
+//! counted.
 
 use mehari_config::{RateRule, RuleNumber, TrafficRule};
 use mehari_net::clock::Clock;
@@ -11,11 +12,12 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The most clients that are remembered for their rate. Beyond it, clients with a full allowance
-/// are forgotten.
+/// The most clients whose rates are remembered. Beyond this number, clients that may send at their
+/// full rate again are forgotten.
 const CLIENTS: usize = 65_536;
 
-/// The name under which an address is counted: for IPv6 its network of this many bits.
+/// Returns the name under which an address is counted. An IPv6 address is counted as its network of
+/// this many bits.
 pub fn counted(address: &str, bits: u8) -> Cow<'_, str> {
     let Ok(IpAddr::V6(address_of_v6)) = address.parse() else {
         return Cow::Borrowed(address);
@@ -31,7 +33,7 @@ pub fn counted(address: &str, bits: u8) -> Cow<'_, str> {
 #[derive(Default)]
 pub struct Traffic {
     under_way: RefCell<HashMap<RuleNumber, Rc<Cell<u32>>>>,
-    /// When a client will have earned what it has used.
+    /// The time at which a client will have its full allowance again.
     rates: RefCell<HashMap<(RuleNumber, Box<str>), Duration>>,
     connections: RefCell<HashMap<Box<str>, u32>>,
     pub counts: Counts,
@@ -44,11 +46,11 @@ pub struct Counts {
     pub too_fast: Cell<u64>,
     pub held_back: Cell<u64>,
     pub too_many_connections: Cell<u64>,
-    /// `RequestReadTimeout`.
+    /// Requests that `RequestReadTimeout` has ended.
     pub too_slow: Cell<u64>,
 }
 
-/// A place in a count. Dropping it returns it.
+/// One request in a count of running requests. Dropping the value ends the count of this request.
 #[derive(Debug)]
 pub struct CountGuard(Rc<Cell<u32>>);
 
@@ -70,7 +72,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u16,
-    /// Seconds until the next try.
+    /// Seconds after which the client may try again.
     pub retry_after: u64,
 }
 
@@ -80,7 +82,7 @@ const TOO_MANY_AT_ONCE: Refusal = Refusal {
 };
 
 impl Traffic {
-    /// `held` receives the counts that the request is in while it runs.
+    /// Decides about a request. `held` receives the counts that contain the request while it runs.
     pub fn admit(
         &self,
         rules: &[TrafficRule],
@@ -136,7 +138,8 @@ impl Traffic {
         Some(CountGuard(count.clone()))
     }
 
-    /// How long the request must wait, or (refused) when it may be tried again.
+    /// Counts a request of the client. Returns how long the request must wait. The error is the
+    /// time after which a refused request may be tried again.
     fn spend(&self, rule: &RateRule, client: &str, now: Duration) -> Result<Duration, Duration> {
         let mut rates = self.rates.borrow_mut();
         if rates.len() >= CLIENTS {
@@ -155,7 +158,7 @@ impl Traffic {
         Ok(early)
     }
 
-    /// Counts a connection. `None`: the address has too many.
+    /// Counts a connection. `None`: the address has too many connections.
     pub fn connect(self: &Rc<Traffic>, client: &str, limit: u32) -> Option<Connected> {
         let mut connections = self.connections.borrow_mut();
         let count = connections.entry(client.into()).or_default();

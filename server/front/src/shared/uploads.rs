@@ -1,5 +1,5 @@
-//! The progress of uploads, for requests with an `X-Progress-ID` where `TrackUploads On` is set.
-//! The front reads every body, so it knows all uploads, whichever worker responds.
+//! Tracks the progress of uploads: requests with an `X-Progress-ID` in a place with `TrackUploads
+//! On`. The front reads every body, so the front knows all uploads, whichever worker responds.
 
 use crate::request::Field;
 use std::cell::{Cell, RefCell};
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 const FIELD: &[u8] = b"x-progress-id";
 /// The most tracked uploads, including finished ones.
 const MOST: usize = 4096;
-/// How long a finished upload can be queried.
+/// How long a finished upload is kept at least, so that its progress can be queried.
 const KEPT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub struct Upload {
-    /// 0: unknown.
+    /// The length of the body in bytes. 0: unknown.
     pub size: u64,
     received: Cell<u64>,
     /// The final status and its time.
@@ -24,7 +24,7 @@ pub struct Upload {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The id is unknown; most likely the upload is about to begin.
+    /// The id is unknown. Most likely the upload is about to begin.
     Starting,
     Uploading(u64, u64),
     /// Everything has arrived, and the response is not sent yet.
@@ -90,8 +90,8 @@ impl Uploads {
     }
 }
 
-/// The id from the header, from the query's parameter of that name, or (lighttpd 1.4) from a query
-/// of 32 hexadecimal digits.
+/// Returns the id of an upload: the value of the field X-Progress-ID, or of the query's parameter
+/// of this name. Like in lighttpd 1.4, a query of 32 hexadecimal digits is an id too.
 pub fn id<'a>(mut fields: impl Iterator<Item = Field<'a>>, query: &'a [u8]) -> Option<&'a [u8]> {
     let named = fields.find(|(name, _)| name.eq_ignore_ascii_case(FIELD));
     let parameter = || {

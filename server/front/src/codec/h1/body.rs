@@ -1,4 +1,4 @@
-//! Reads request bodies. A program starts when the body is complete, in memory or in a file.
+//! Reads request bodies into memory or into a file. A program starts when the body is complete.
 
 use super::connection::Connection;
 use super::receive::Filled;
@@ -13,7 +13,7 @@ use mehari_net::socket::Stream;
 use std::io;
 use std::time::Duration;
 
-/// An unwanted body up to this many bytes is read, so that the connection can be kept.
+/// The size in bytes up to which an unwanted body is read, so that the connection can be kept.
 const SKIPPED: u64 = 64 * 1024;
 /// Bytes per read of a large body.
 const CHUNK: usize = 64 * 1024;
@@ -23,7 +23,8 @@ const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
 const CUT_OFF: Problem = Problem::malformed(400, "the client closed before its body ended");
 
 impl<S: Stream> Connection<S> {
-    /// Reads the body for a program. An inner error refuses the request and leaves the rest unread.
+    /// Reads the body for a program: at most `limit` bytes, or any number if `limit` is 0. The
+    /// inner error says why the request is refused. The rest of the body is then unread.
     pub(super) async fn gather(&mut self, limit: u64) -> Result<Result<Gathered, Problem>, Gone> {
         let limit = if limit == 0 { u64::MAX } else { limit };
         match self.head.framing {
@@ -44,7 +45,8 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Reads a small body before scripts run, and leaves the body in the input buffer.
+    /// Reads a small body before scripts run. The body stays in the input buffer, and the context
+    /// gets a copy.
     pub(super) async fn gather_for_scripts(
         &mut self,
         context: &mut RequestContext,
@@ -170,7 +172,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Takes `count` bytes behind the head from the input.
+    /// Removes the first `count` bytes of the body from the input.
     fn cut_body(&mut self, count: usize) {
         self.input.cut(self.head.length, count);
     }

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
 
-/// How long a half-closed client keeps its place in the queue.
+/// How long the request of a half-closed client stays in the queue for a worker.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 impl<S: Stream> RequestHead for Connection<S> {
@@ -233,7 +233,7 @@ impl<S: Stream> ClientStream for Connection<S> {
         self.output.pending()
     }
 
-    /// Returns 0, because gathered output leaves with the responses to further requests.
+    /// Returns 0: gathered output is sent later, together with the responses to further requests.
     fn withheld(&self) -> usize {
         0
     }

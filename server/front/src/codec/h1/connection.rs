@@ -1,4 +1,4 @@
-//! One HTTP/1 connection from accept to close: one request at a time, in order.
+//! Serves one HTTP/1 connection from accept to close: one request at a time, in order.
 
 use super::input::Input;
 use super::output::Output;
@@ -26,7 +26,7 @@ pub enum ConnectionEnd<S> {
     Http2(Takeover<S>),
 }
 
-/// A connection for another protocol, with the bytes that were already read.
+/// A connection that another protocol takes over, with the bytes that were already read.
 pub struct Takeover<S> {
     pub socket: S,
     pub bytes: Vec<u8>,
@@ -48,13 +48,13 @@ pub struct Connection<S> {
     pub(super) pace: Pace,
     /// The upload whose progress is tracked.
     pub(super) tracked: Option<Rc<Upload>>,
-    /// Whether the client has closed its sending side. It may still read.
+    /// Whether the client has closed its sending side. The client may still read.
     pub(super) client_ended: bool,
     /// Whether the connection has sent a large file.
     pub(super) sends_much: bool,
     /// Whether the connection serves another request after this one.
     pub(super) keep: bool,
-    /// Length of the current request in the input.
+    /// Bytes of the current request in the input.
     pub(super) consumed: usize,
     /// Whether the current request was refused with its body unread.
     pub(super) refused: bool,
@@ -77,7 +77,7 @@ impl<S: Stream> Drop for Answering<'_, S> {
 enum Next {
     Request,
     Close,
-    /// Close, but read for a while: the client may still be sending and must see the response.
+    /// Close after reading for a while: the client may still be sending and must see the response.
     Linger,
     Http2,
 }
@@ -154,8 +154,7 @@ impl<S: Stream> Connection<S> {
                 Ok(Next::Close)
             }
             Arrival::Http2 => {
-                // Handles the bytes that have arrived before it waits for more bytes or for the
-                // end.
+                // The HTTP/2 codec waits for further bytes through the reactor.
                 self.socket.watch().map_err(|_| Gone)?;
                 Ok(Next::Http2)
             }

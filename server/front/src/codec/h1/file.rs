@@ -8,12 +8,12 @@ use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
 
-/// More bytes than a socket takes at once.
+/// The length in bytes from which a file counts as large: more than a socket takes at once.
 const MUCH: u64 = 512 * 1024;
 
 impl<S: Stream> Connection<S> {
-    /// Sends one window at a time. If the file shrinks meanwhile, the connection ends early,
-    /// because the sent head cannot be changed any more.
+    /// Sends a file, one window at a time. If the file shrinks meanwhile, the connection ends
+    /// early, because the sent head cannot be changed any more.
     pub(super) async fn send_file(
         &mut self,
         context: &mut RequestContext,
@@ -38,7 +38,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Returns false at the end of the file.
+    /// Copies one window of the file into the output. Returns false at the end of the file.
     async fn copy_window(
         &mut self,
         context: &mut RequestContext,
@@ -54,14 +54,15 @@ impl<S: Stream> Connection<S> {
         Ok(false)
     }
 
-    /// Sends a piece without copying it, after the gathered output. Returns false at the end.
+    /// Sends the gathered output, then the windows that are in the page cache, without copying
+    /// them. Returns false at the end of the file.
     async fn send_pages(
         &mut self,
         context: &mut RequestContext,
         body: &mut FileBody,
     ) -> io::Result<bool> {
         if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
-            // For a client on another machine, the path's capacity must first be probed.
+            // Across a network, TCP must first find out how fast it may send.
             if self.peer.is_on_this_host() {
                 self.socket.send_unpaced();
             }
@@ -111,7 +112,7 @@ fn gone(_: Gone) -> io::Error {
     io::ErrorKind::ConnectionAborted.into()
 }
 
-/// Whether the client left or was too slow. The file is then not at fault.
+/// Whether the client has caused the error: the client left or was too slow.
 fn is_the_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut};
     matches!(

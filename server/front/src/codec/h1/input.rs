@@ -1,4 +1,5 @@
-//! Received bytes that are not used yet. Each connection has one buffer, which is initialised once.
+//! Holds received bytes that are not used yet. Each connection has one buffer. The buffer's memory
+//! is initialised only once, because a pool keeps it.
 
 use mehari_net::buffer_pool::{self, Pool};
 use std::cell::RefCell;
@@ -12,12 +13,12 @@ const INITIAL: usize = 4 * 1024;
 const KEPT: usize = 16 * 1024;
 
 thread_local! {
-    /// Initialised buffers of the initial size.
+    /// Free buffers of the initial size, whose memory is initialised.
     static BUFFERS: Pool<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 pub struct Input {
-    /// The buffer, fully initialised. `start..end` holds received bytes.
+    /// The whole length is initialised. `start..end` holds received bytes.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -32,7 +33,7 @@ impl Input {
         }
     }
 
-    /// The received bytes. They begin with the first byte of the current request.
+    /// Returns the received bytes. They begin with the first byte of the current request.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
@@ -75,7 +76,7 @@ impl Input {
         }
     }
 
-    /// Reads once. `Ok(0)`: the client has closed its sending side.
+    /// Reads once from the socket. `Ok(0)`: the client has closed its sending side.
     pub fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,

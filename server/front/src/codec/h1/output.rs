@@ -1,4 +1,5 @@
-//! Bytes for the client. The responses of pipelined requests gather here and leave in one write.
+//! Holds bytes for the client. The responses to pipelined requests gather here and are sent in one
+//! write.
 
 use mehari_net::buffer_pool::Buffer;
 use mehari_net::socket::Stream;
@@ -23,12 +24,12 @@ impl Output {
         }
     }
 
-    /// The bytes that the socket has not taken.
+    /// Returns the number of bytes that the socket has not taken.
     pub fn pending(&self) -> usize {
         self.bytes.len() - self.written
     }
 
-    /// Writes once. `Ready(Ok(true))`: all bytes are written.
+    /// Writes once to the socket. `Ready(Ok(true))`: all bytes are written.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -41,7 +42,7 @@ impl Output {
         Poll::Ready(self.wrote(0))
     }
 
-    /// Writes once, before a part of a file that follows at once.
+    /// Writes once to the socket, before a part of a file that follows at once.
     pub fn poll_write_before_more(
         &mut self,
         cx: &mut Context<'_>,
@@ -54,8 +55,8 @@ impl Output {
         Poll::Ready(self.wrote(0))
     }
 
-    /// Writes the gathered bytes once, with `rest` behind them uncopied. Returns how much of `rest`
-    /// was written.
+    /// Writes once to the socket: the gathered bytes, then `rest`, which is not copied. Returns how
+    /// many bytes of `rest` were written.
     pub fn poll_write_with(
         &mut self,
         cx: &mut Context<'_>,
@@ -102,8 +103,9 @@ impl Output {
         }
     }
 
-    /// Removes written bytes from the front of a stream's buffer, which would otherwise grow for
-    /// ever. It waits until at least half is written, so bytes are rarely moved.
+    /// Removes written bytes from the beginning of the buffer. Without this, the buffer of a long
+    /// response would grow for ever. Nothing is removed before at least half is written, so bytes
+    /// are rarely moved.
     pub fn compact(&mut self) {
         if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);

@@ -11,12 +11,13 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long the input of a refused client is read. The client's system then delivers our response
-/// before it learns of the close.
+/// How long the input of a refused client is read. The client's system can then deliver our
+/// response before the system learns of the close.
 pub const LINGER: Duration = Duration::from_secs(2);
-/// How much of a refused client's input is read meanwhile.
+/// The most bytes of a refused client's input that are read in this time.
 pub const LINGER_BYTES: usize = 4 * 1024 * 1024;
-/// The most unread bytes of further requests. A client with more must wait.
+/// The most bytes of further requests that are held while a program works. Further bytes stay in
+/// the socket.
 const AHEAD: usize = 64 * 1024;
 
 pub enum Arrival {

@@ -1,4 +1,4 @@
-//! The head of a response, written straight into the output.
+//! Writes the head of a response straight into the output.
 
 use crate::request::Protocol;
 use mehari_http::status;
@@ -13,13 +13,13 @@ pub enum Length {
     Unsaid,
     Known(u64),
     Chunked,
-    /// The end of the connection, for HTTP/1.0.
+    /// The end of the connection ends the body, for HTTP/1.0.
     Close,
 }
 
 pub struct Reply<'a> {
     pub status: u16,
-    /// `None`: the registered phrase.
+    /// The reason phrase. `None`: the registered phrase of the status.
     pub reason: Option<&'a [u8]>,
     pub lines: [&'a [u8]; 3],
     pub has_date: bool,

@@ -10,9 +10,9 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-/// Beyond this size, the responses of pipelined requests are sent before the next request begins.
+/// Gathered responses of more bytes are sent before the next pipelined request begins.
 const GATHERED: usize = 64 * 1024;
-/// Copying a body of this size costs more than an extra system call.
+/// Copying a body of this many bytes costs more than an extra system call.
 const LONG: usize = 16 * 1024;
 
 impl<S: Stream> Connection<S> {
@@ -45,8 +45,7 @@ impl<S: Stream> Connection<S> {
         .await
     }
 
-    /// Ends a connection whose client reads nothing, when the write limit has passed since its last
-    /// byte.
+    /// Ends the connection if the client has taken no byte for the time of the write limit.
     pub(super) fn poll_stalled(
         &self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! An upgraded connection: WebSocket or another protocol.
+//! Forwards the bytes of an upgraded connection: WebSocket or another protocol.
 
 use super::connection::Connection;
 use super::reply::push_status_line;

@@ -1,5 +1,5 @@
-//! Counts the active streams of a connection. While there are any, the connection has the deadline
-//! of work, and otherwise that of an idle connection.
+//! Counts the active streams of a connection. Without an active stream the connection is idle, and
+//! the time limit of idle connections applies.
 
 use crate::shared::Shared;
 use mehari_net::deadline::{ConnectionGuard, Phase};
@@ -7,7 +7,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The connection's guard, idle while no stream is active.
+/// The number of active streams, and the connection's guard, which is idle while no stream is
+/// active.
 pub struct ActiveStreams {
     pub guard: ConnectionGuard,
     pub active: Cell<usize>,
@@ -34,7 +35,7 @@ impl ActiveStreams {
     }
 }
 
-/// An active stream. Dropping the value ends its count.
+/// An active stream. Dropping the value ends the counting of the stream.
 pub struct Working {
     shared: Rc<Shared>,
     active_streams: Rc<ActiveStreams>,

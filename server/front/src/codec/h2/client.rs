@@ -103,7 +103,7 @@ impl ClientStream for Stream {
         }
     }
 
-    /// Does nothing: streams are sent independently of each other.
+    /// Does nothing: the responses of other streams do not wait for this request.
     async fn settle(&mut self) -> Result<(), Gone> {
         Ok(())
     }
@@ -171,7 +171,7 @@ impl ClientStream for Stream {
 
     async fn end_response(&mut self, is_cut_off: bool, _: Framing) -> Result<(), Gone> {
         match &mut self.sending {
-            // A client that got less than the announced length must see a reset.
+            // If the body is shorter than announced, the client must see a reset.
             _ if is_cut_off => Err(Gone),
             Some(sending) => sending.end(),
             None => Ok(()),

@@ -1,9 +1,10 @@
-//! The socket of an HTTP/2 connection, shared by the library and its driver. Bytes that were read
-//! before the takeover come first, incoming frames are counted, and outgoing bytes are gathered.
+//! The socket of an HTTP/2 connection, which the library and the connection (its driver) share.
+//! Reads first return the bytes that were read before the takeover. Incoming frames are counted,
+//! and outgoing bytes are gathered.
 //!
-//! The library flushes after each data frame and polls the socket again after each stream. The
-//! driver therefore ends rounds: the output of all streams of a round leaves at its end, and an
-//! empty socket is not polled again before the next round.
+//! The library flushes after each data frame and polls the socket again after each stream. To save
+//! system calls, the driver works in rounds: the output of all streams is sent at the end of the
+//! round, and an empty socket is not polled again before the next round.
 
 use super::flood_guard::FloodGuard;
 use std::cell::RefCell;
@@ -14,7 +15,7 @@ use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-/// Gathered bytes of this size leave before the round ends.
+/// From this many gathered bytes on, the bytes are sent before the round ends.
 const GATHERED: usize = 32 * 1024;
 /// Larger buffers are freed.
 const KEPT: usize = 64 * 1024;
@@ -22,7 +23,7 @@ const KEPT: usize = 64 * 1024;
 /// A PING frame (RFC 9113 section 6.7).
 const PING: [u8; 17] = *b"\0\0\x08\x06\0\0\0\0\0mehari?!";
 
-/// The library and the driver each have one.
+/// The library and the driver each have a copy of this handle.
 pub struct CoalescingIo<S>(Rc<RefCell<Inner<S>>>);
 
 impl<S> Clone for CoalescingIo<S> {
@@ -37,15 +38,15 @@ struct Inner<S> {
     socket: S,
     flood_guard: FloodGuard,
     /// Outgoing bytes.
-    /// How many of the gathered bytes the socket has taken.
     gathered: Vec<u8>,
+    /// How many of the gathered bytes the socket has taken.
     written: usize,
     /// Whether the driver ends rounds.
     by_round: bool,
     /// Whether the socket had no more bytes in this round.
     dry: bool,
     end: End,
-    /// Whether the library has written only a part of a frame.
+    /// Whether a write of the library has not been taken yet. Nothing may then be inserted.
     within: bool,
 }
 
@@ -53,13 +54,13 @@ struct Inner<S> {
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     NotYet,
-    /// The end has arrived, but it is kept from the library, which would drop unanswered streams.
+    /// The end has arrived, but the library is not told, because it would drop unanswered streams.
     HeldBack,
     Told,
 }
 
 impl<S> CoalescingIo<S> {
-    /// `before`: bytes that were already read from the socket.
+    /// Wraps a socket. `before` are the bytes that were already read from the socket.
     pub fn new(before: Vec<u8>, socket: S, mut flood_guard: FloodGuard) -> CoalescingIo<S> {
         flood_guard.read(&before);
         CoalescingIo(Rc::new(RefCell::new(Inner {
@@ -100,15 +101,15 @@ impl<S> CoalescingIo<S> {
         }
     }
 
-    /// The kind of flood. `None`: there is no flood.
+    /// Returns the kind of flood on a connection of this age. `None`: there is no flood.
     pub fn verdict(&self, age: Duration) -> Option<&'static str> {
         self.0.borrow().flood_guard.verdict(age)
     }
 }
 
 impl<S: AsyncWrite + Unpin> CoalescingIo<S> {
-    /// Ends a round: gathered bytes leave. The driver is woken when the socket has room for the
-    /// rest.
+    /// Ends a round: writes the gathered bytes. The driver is woken when the socket has room for
+    /// the rest.
     pub fn poll_end_round(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ends = &mut *self.0.borrow_mut();
         ends.dry = false;
@@ -175,7 +176,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for CoalescingIo<S> {
             return Poll::Ready(Ok(()));
         }
         if ends.dry || ends.end == End::HeldBack {
-            // The socket already has our waker.
+            // An earlier poll has left our waker with the socket.
             return Poll::Pending;
         }
         let start = into.filled().len();

@@ -1,21 +1,23 @@
-//! Counts the frames that a client sends, before the protocol's library sees them. Some frames cost
-//! the client a few bytes and the server some work. They must stay in proportion to the requests.
+//! Counts the frames that a client sends, before the library sees the frames. Control frames cost
+//! the client only a few bytes, but the server must work for each. Their number must stay in
+//! proportion to the requests.
 //!
-//! `CoalescingIo` passes it the received bytes, and the connection asks for its verdict. It reads
-//! the headers of frames only (RFC 9113 section 4.1).
+//! `CoalescingIo` passes the received bytes to [`FloodGuard::read`], and the connection asks for
+//! the [`FloodGuard::verdict`]. The guard looks only at the headers of frames (RFC 9113 section
+//! 4.1).
 
 use std::time::Duration;
 
-/// The control frames that a client may send at once. The next constants allow further frames: per
-/// request, per second of the connection, and one per so many bytes that the client received
-/// (window updates acknowledge them).
+/// The control frames that a client may send at once. The next constants allow further frames: so
+/// many per request, so many per second of the connection, and one for each `BYTES_A_CONTROL` bytes
+/// that the client has received, because window updates acknowledge received bytes.
 const CONTROL_AT_ONCE: u64 = 1000;
 const CONTROL_A_REQUEST: u64 = 16;
 const CONTROL_A_SECOND: u64 = 20;
 const BYTES_A_CONTROL: u64 = 2048;
-/// How many streams a client may cancel: this many, and half of all its streams.
+/// How many streams a client may reset: this many, and additionally half of the client's streams.
 const RESETS: u64 = 200;
-/// The most frames of a header block.
+/// The most CONTINUATION frames of a header block.
 const CONTINUATIONS: u32 = 16;
 
 const HEADER: usize = 9;
@@ -33,13 +35,13 @@ pub struct FloodGuard {
     control: u64,
     resets: u64,
     continuations: u32,
-    /// Bytes that were written to the client.
+    /// Bytes that the server has written to the client.
     sent: u64,
     verdict: Option<&'static str>,
 }
 
 impl FloodGuard {
-    /// `preface`: bytes before the first frame.
+    /// Begins to count. `preface` is the number of bytes before the first frame.
     pub fn new(preface: usize) -> FloodGuard {
         FloodGuard {
             preface,
@@ -101,7 +103,7 @@ impl FloodGuard {
         }
     }
 
-    /// The kind of flood on a connection of this age, if there is one.
+    /// Returns the kind of flood on a connection of this age, if there is a flood.
     pub fn verdict(&self, age: Duration) -> Option<&'static str> {
         let allowed = CONTROL_AT_ONCE
             + self.requests * CONTROL_A_REQUEST

@@ -1,4 +1,5 @@
-//! The head of a stream's request. Pseudo-fields are put where programs expect their values.
+//! Reads the head of a stream's request. The values of pseudo-fields are put where programs expect
+//! them: `:authority` replaces Host.
 
 use crate::request::{Fields, MapFields};
 use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
@@ -10,7 +11,7 @@ use mehari_http::problem::{bad, Problem};
 
 pub struct Head {
     parts: Parts,
-    /// The cookie, joined from several fields (RFC 9113 section 8.2.3).
+    /// The value of Cookie, joined from several fields (RFC 9113 section 8.2.3).
     cookie: Option<Vec<u8>>,
 }
 
@@ -24,13 +25,13 @@ impl Head {
         self.parts.method.as_str().as_bytes()
     }
 
-    /// The path and query.
+    /// Returns the path and query.
     pub fn target(&self) -> &[u8] {
         let target = self.parts.uri.path_and_query();
         target.map_or("/", |target| target.as_str()).as_bytes()
     }
 
-    /// The host: `:authority` if there is one, otherwise Host.
+    /// Returns the host: `:authority` if there is one, otherwise Host.
     pub fn host(&self) -> &[u8] {
         match self.parts.uri.authority() {
             Some(authority) => authority.as_str().as_bytes(),
@@ -38,7 +39,7 @@ impl Head {
         }
     }
 
-    /// The length of the body as announced by the client.
+    /// Returns the length of the body as announced by the client.
     pub fn length(&self) -> u64 {
         let length = self.parts.headers.get(CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -52,7 +53,7 @@ impl Head {
         }
     }
 
-    /// The value of a field. Empty: the field is missing.
+    /// Returns the value of a field. Empty: the field is missing.
     fn field(&self, name: http::HeaderName) -> &[u8] {
         let value = self.parts.headers.get(name);
         value.map_or(&[], |value| value.as_bytes())
@@ -66,7 +67,7 @@ impl Head {
         })
     }
 
-    /// Refuses repeated fields that may stand only once. A Host that differs from `:authority`
+    /// Refuses a repeated field that may stand only once. A Host that differs from `:authority`
     /// makes the request malformed (RFC 9113 section 8.3.1).
     fn check_single_fields(&self) -> Result<(), Problem> {
         let fields = &self.parts.headers;

@@ -1,9 +1,8 @@
-//! Counts the bytes that the streams of a connection have handed to the library and that the
-//! library still holds.
+//! Counts the bytes that the library holds for the streams of a connection.
 //!
-//! The library holds as much as the client's windows allow until the socket takes it. A client with
-//! large windows that reads nothing could fill the memory, so all streams together hand over only a
-//! limited number of bytes.
+//! The library holds as many bytes as the client's windows allow until the socket takes the bytes.
+//! A client could fill the memory with large windows if it reads nothing. All streams of a
+//! connection together therefore hand over only a limited number of bytes.
 
 use crate::content::backlog::{Share, Unsent};
 use bytes::Bytes;
@@ -13,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// The limit at which the streams of a connection wait for the socket, normally and while all
-/// responses of the server fill much memory.
+/// From this many held bytes on, the streams of a connection wait for the socket. The second limit
+/// holds while the responses of all connections fill much memory.
 const LIMIT: usize = 512 * 1024;
 const LIMIT_WHEN_CROWDED: usize = 64 * 1024;
 
@@ -24,18 +23,18 @@ pub struct Outgoing {
     /// The connection's budget for bytes that wait before they reach the library.
     pub share: Rc<Share>,
     /// Streams that wait for the socket.
-    /// How often waiting streams were woken.
     waiting: RefCell<Vec<Waker>>,
+    /// How often waiting streams were woken.
     rounds: Cell<u64>,
 }
 
-/// Bytes that the library holds, for this connection and in all.
+/// Numbers of bytes that the library holds, for this connection and for all connections.
 struct Handed {
     own: AtomicUsize,
     all: Arc<AtomicUsize>,
 }
 
-/// Bytes that count until the library frees them.
+/// Bytes that are counted until the library frees them.
 struct Counted {
     bytes: Bytes,
     handed: Arc<Handed>,
@@ -55,7 +54,7 @@ impl Outgoing {
         }
     }
 
-    /// Returns the same bytes, which are counted until the library frees them.
+    /// Returns the same bytes. They are counted until the library frees them.
     pub fn count(&self, bytes: Bytes) -> Bytes {
         self.handed.own.fetch_add(bytes.len(), Ordering::Relaxed);
         self.handed.all.fetch_add(bytes.len(), Ordering::Relaxed);
@@ -93,7 +92,8 @@ impl Outgoing {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// How often waiting streams were woken. The number grows while the socket takes their bytes.
+    /// Returns how often waiting streams were woken. The number grows while the socket takes bytes
+    /// of the connection.
     pub fn rounds(&self) -> u64 {
         self.rounds.get()
     }

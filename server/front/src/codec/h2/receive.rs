@@ -1,4 +1,4 @@
-//! The body of a stream's request.
+//! Reads the body of a stream's request.
 
 use super::stream::Stream;
 use crate::codec::pace::Pace;
@@ -30,13 +30,13 @@ impl Stream {
                 context.small_body = Some(bytes);
                 Ok(())
             }
-            // The body is no longer than its Content-Length, which is small.
+            // This cannot happen: the body is no longer than its Content-Length, which is small.
             Ok(Spooled::File(..)) => Err(TOO_LARGE),
             Err(problem) => Err(problem),
         })
     }
 
-    /// Reads the body for a program, unless it was read for scripts.
+    /// Reads the body for a program. If scripts have had the body read, returns their copy.
     pub(super) async fn gather(
         &mut self,
         context: &RequestContext,

@@ -1,4 +1,4 @@
-//! A stream's response: its head as the library wants it, and complete bodies.
+//! Sends a stream's response: the head in the library's form, and complete bodies.
 
 use super::stream::Stream;
 use crate::content::body::{FileBody, WINDOW};
@@ -15,7 +15,8 @@ use std::time::Duration;
 const FIELDS: usize = 12;
 
 impl Stream {
-    /// Sends a file as the client's window allows. While the client takes nothing, nothing is read.
+    /// Sends a file as the client's window allows. The file is read only as fast as the client
+    /// takes it.
     pub(super) async fn send_file(
         &mut self,
         context: &mut RequestContext,
@@ -62,7 +63,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits until some of the `wanted` bytes may be sent. Returns how many.
+    /// Waits until some of the `wanted` bytes may be sent. Returns how many bytes the client's
+    /// window allows.
     async fn room(&mut self, wanted: usize) -> Result<usize, Gone> {
         let limit = self.shared.site().limits.write_timeout;
         let clock = self.shared.clone();
@@ -91,7 +93,7 @@ impl Stream {
         }
     }
 
-    /// Returns a head in the form that the library wants.
+    /// Returns a response's head in the library's form.
     pub(super) fn response(
         &self,
         context: &mut RequestContext,
@@ -120,7 +122,7 @@ impl Stream {
         Ok(response)
     }
 
-    /// Notes the head as HTTP/1 would send it, for logs that want it.
+    /// Notes the head as HTTP/1 would send it, for logs and workers that want its fields.
     fn note_head(&self, context: &mut RequestContext, response: &Response<()>) {
         let fields = response.headers().iter();
         if !self.shared.stats.log_needs.get().response_fields && !context.has_listener() {

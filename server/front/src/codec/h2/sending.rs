@@ -6,7 +6,7 @@ use bytes::Bytes;
 use h2::SendStream;
 use std::task::{Context, Poll};
 
-/// How much of its window a stream reserves at a time.
+/// How many bytes of the client's window a stream reserves at a time.
 const AT_ONCE: usize = 256 * 1024;
 
 pub struct Sending {
@@ -14,14 +14,14 @@ pub struct Sending {
     /// The bytes that are sent next.
     piece: Bytes,
     ended: bool,
-    /// The stream has bytes for the client, but the client's window is closed.
+    /// Whether the stream waits for the client's window or for the socket.
     blocked: bool,
     /// The last seen value of [`Outgoing::rounds`].
     rounds: u64,
 }
 
 impl Sending {
-    /// `ended`: the stream has ended with its head.
+    /// Begins a body. `ended`: the stream has ended with the head.
     pub fn new(stream: SendStream<Bytes>, ended: bool, outgoing: &Outgoing) -> Sending {
         Sending {
             stream,
@@ -48,7 +48,8 @@ impl Sending {
         self.stream.send_data(bytes, is_last).map_err(|_| Gone)
     }
 
-    /// Waits until some of `wanted` bytes may be sent. Returns how many.
+    /// Waits until some of the `wanted` bytes may be sent. Returns how many bytes the client's
+    /// window allows.
     pub fn poll_capacity(
         &mut self,
         cx: &mut Context<'_>,
@@ -71,7 +72,7 @@ impl Sending {
         Poll::Ready(Ok(self.stream.capacity()))
     }
 
-    /// Waits for room after the current piece. Returns how much.
+    /// Waits until the current piece is sent and the window has room. Returns the room in bytes.
     pub fn poll_room(
         &mut self,
         cx: &mut Context<'_>,
@@ -91,12 +92,12 @@ impl Sending {
         self.piece = bytes.into();
     }
 
-    /// The bytes that are not yet handed to the library.
+    /// Returns the number of bytes that are not yet handed to the library.
     pub fn withheld(&self) -> usize {
         self.piece.len()
     }
 
-    /// Sends some of the piece. `is_last`: the stream ends with it.
+    /// Sends some bytes of the piece. `is_last`: the stream ends with the piece.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -128,7 +129,7 @@ impl Sending {
         self.stream.poll_reset(cx).is_ready()
     }
 
-    /// Ends the stream, unless it ended with its last bytes.
+    /// Ends the stream, unless it has already ended.
     pub fn end(&mut self) -> Result<(), Gone> {
         if self.ended {
             Ok(())

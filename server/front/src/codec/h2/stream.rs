@@ -1,4 +1,4 @@
-//! One stream: a request and its response.
+//! Serves one stream: a request and the response.
 
 use super::head::Head;
 use super::outgoing::Outgoing;
@@ -25,7 +25,7 @@ pub struct Stream {
     pub(super) shared: Rc<Shared>,
     pub(super) peer: Rc<Peer>,
     pub(super) guard: OnceCell<ConnectionGuard>,
-    /// The outgoing bytes of all streams of the connection.
+    /// The count of outgoing bytes of all streams of the connection.
     pub(super) outgoing: Rc<Outgoing>,
     pub(super) head: Head,
     /// The request's body, until it is read or discarded.
@@ -65,8 +65,8 @@ impl Drop for Answering {
 enum Next {
     All,
     Outcome(HandlerOutcome),
-    /// The head is sent. These remaining bytes end the body. The page counts them unless another
-    /// part of the server counts them.
+    /// The head is sent, and these remaining bytes end the body. The [`WaitingPage`] counts the
+    /// bytes, unless another part of the server counts them.
     Rest(Bytes, Option<WaitingPage>),
 }
 
@@ -91,7 +91,8 @@ impl Stream {
         }
     }
 
-    /// The stream's own guard in the registry. A request that is answered at once needs none.
+    /// Returns the stream's own guard in the registry. A request that is answered at once needs no
+    /// guard.
     pub(super) fn own_guard(&self) -> &ConnectionGuard {
         self.guard.get_or_init(|| {
             let guard = self.shared.connections.streams.enter(&self.shared.clock);
@@ -100,8 +101,8 @@ impl Stream {
         })
     }
 
-    /// Answers at once if possible. Otherwise it returns the remaining work. A request that is
-    /// answered at once needs no task, deadline or memory.
+    /// Answers at once if possible, and otherwise returns the remaining work. A request that is
+    /// answered at once needs no task, no deadline and no allocation for them.
     pub fn begin(self) -> Option<impl Future<Output = ()>> {
         let context = pipeline::begin(&self, Protocol::Http2);
         let mut answering = Answering {
@@ -142,7 +143,7 @@ impl Stream {
     }
 
     /// Sends an answer whose body is in memory and fits the client's window. Returns the remaining
-    /// work, if any.
+    /// work if the body does not fit or lies in a file.
     fn send_at_once(
         &mut self,
         context: &mut RequestContext,

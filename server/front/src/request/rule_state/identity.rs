@@ -1,4 +1,4 @@
-//! Who the client is: users, checked passwords and names.
+//! Holds what is known about the client of a request: users, checked passwords and host names.
 
 use mehari_auth::passwords::Credentials;
 use mehari_config::{Phase, Settings};
@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
 pub struct ClientIdentity {
-    /// The user, authenticated by the rules of the current place.
+    /// The user whom the rules of the current place have authenticated.
     pub user: Option<User>,
-    /// The user of an earlier place before an internal redirect.
+    /// The user of the place before an internal redirect.
     earlier_user: Option<User>,
     /// The results of checked passwords, by user file.
     pub checked: Vec<Checked>,
-    /// The proof used an expired nonce, which the challenge says.
+    /// Whether the client's Digest proof used an expired nonce. The challenge then says so.
     pub stale: bool,
     /// The resolver's answers about names.
     names: Vec<(Query, Arc<names::Answer>)>,
-    /// `HostnameLookups Double`.
+    /// Whether only confirmed names count (`HostnameLookups Double`).
     pub confirmed_only: bool,
 }
 
-/// A checked password and its place.
+/// A checked password, and the user file in which it was looked up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     pub user_file: std::path::PathBuf,
@@ -31,14 +31,14 @@ pub struct Checked {
     pub right: bool,
 }
 
-/// A user, and the settings by which the user is known. Another place may know another user of that
-/// name, or none.
+/// A user, and the settings that have authenticated the user. In another place the same name may
+/// belong to another user, or to none.
 #[derive(Debug, Clone)]
 pub struct User {
     pub name: Arc<[u8]>,
-    /// AUTH_TYPE. Empty if it is unknown.
+    /// The value of AUTH_TYPE. Empty: unknown.
     pub kind: Cow<'static, [u8]>,
-    /// Set by Perl's handlers, so valid only for their place.
+    /// Whether Perl's handlers have set the user. Such a user is valid only in the handlers' place.
     pub by_perl: bool,
     pub known_by: Arc<Settings>,
 }
@@ -70,14 +70,14 @@ impl ClientIdentity {
         self.user.as_ref().map(|user| &*user.name)
     }
 
-    /// AUTH_TYPE, if the user is known.
+    /// Returns the value of AUTH_TYPE, if the user and the type are known.
     pub fn auth_type(&self) -> Option<&[u8]> {
         let user = self.user.as_ref()?;
         Some(&*user.kind).filter(|kind| !kind.is_empty())
     }
 
-    /// REMOTE_HOST, and REMOTE_USER of the current place, or REDIRECT_REMOTE_USER of an earlier
-    /// one.
+    /// Returns the client's CGI variables: REMOTE_HOST, and REMOTE_USER for the user of the current
+    /// place or REDIRECT_REMOTE_USER for the user of an earlier place.
     pub fn client_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
         let here = self.user.as_ref();
         let before = self.earlier_user.as_ref().filter(|_| here.is_none());
@@ -112,7 +112,7 @@ impl ClientIdentity {
         }
     }
 
-    /// Keeps the user only as the user of an earlier place.
+    /// Makes the current user the user of an earlier place.
     pub(super) fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
     }
@@ -130,7 +130,7 @@ impl ClientIdentity {
             .map(|(_, answer)| answer)
     }
 
-    /// REMOTE_HOST: the client's name, if it was looked up.
+    /// Returns the client's host name (REMOTE_HOST), if it was looked up.
     pub fn client_name(&self) -> Option<&[u8]> {
         let name = self.names.iter().find_map(|(_, answer)| match &**answer {
             names::Answer::Name(name) => name.as_ref(),

@@ -1,36 +1,37 @@
-//! What rules and scripts say about the mapping of a resource to a file or a back end.
+//! Holds what rules and scripts have decided about the mapping of a resource to a file or a back
+//! end.
 
 use mehari_config::{Forced, Proxied};
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
 pub struct MappingState {
-    /// The result of the host's rules for this resource, after they have run.
+    /// The result of the host's rules for this resource. `None`: the rules have not run.
     pub destination: Option<Destination>,
-    /// The file that an edge script has set. The file precedes the rules' destination.
+    /// The file that an edge script has set. It counts before the rules' destination.
     pub file_by_script: Option<Vec<u8>>,
-    /// Whether the folder's rules have changed the query or the handler and have finished.
+    /// Whether the folder's rules have finished, so that they do not run again for this resource.
     pub rewritten_in_folder: bool,
-    /// `RewriteRule [H=]` and `[T=]` of this resource.
+    /// The handlers and media types that `RewriteRule [H=]` and `[T=]` have set for this resource.
     pub forced: Vec<Arc<Forced>>,
-    /// Variants of the resource that access rules refuse to the client.
+    /// The names of the resource's variants that access rules refuse to the client.
     pub refused_variants: Vec<Vec<u8>>,
-    /// Whether the path's metadata was read from the disk.
+    /// Whether a thread has read the path's metadata from the disk.
     pub fetched: bool,
 }
 
 /// The mapping of a resource.
 #[derive(Debug, Clone)]
 pub enum Destination {
-    /// The mapped path.
+    /// The path is mapped as the configuration says.
     Mapped,
-    /// A file that does not depend on the path.
+    /// A file that rules have chosen instead of mapping the path.
     File(Vec<u8>),
     BackEnd(Arc<Proxied>),
 }
 
 impl MappingState {
-    /// The file that a script or a rule has set in place of the mapped file.
+    /// Returns the file that a script or a rule has set in place of the mapped file.
     pub fn file(&self) -> Option<&[u8]> {
         match (&self.file_by_script, &self.destination) {
             (Some(file), _) | (None, Some(Destination::File(file))) => Some(file),
@@ -38,7 +39,7 @@ impl MappingState {
         }
     }
 
-    /// The back end that a rule has chosen.
+    /// Returns the back end that a rule has chosen.
     pub fn back_end(&self) -> Option<&Arc<Proxied>> {
         match &self.destination {
             Some(Destination::BackEnd(proxied)) if self.file_by_script.is_none() => Some(proxied),
@@ -46,7 +47,8 @@ impl MappingState {
         }
     }
 
-    /// Whether a rule has chosen the handler or the back end, so that the path alone does not.
+    /// Whether a rule has chosen the handler or the back end. A kept route of the path is then of
+    /// no use.
     pub fn has_chosen_handler(&self) -> bool {
         !self.forced.is_empty() || self.back_end().is_some()
     }

@@ -1,5 +1,6 @@
-//! File information for scripts. A result is kept while its files are unchanged. If changes cause
-//! no events, a path is checked once per second, however many requests ask.
+//! Gives scripts information about files. A result is kept for a second at most, and is dropped
+//! earlier if a watched file changes. While nothing changes, a path is checked once per second,
+//! however many requests ask.
 
 use crate::content::resource::Identity;
 use crate::content::{media, Files};
@@ -17,13 +18,13 @@ use tokio::task::spawn_local;
 
 /// How long a change without an event may go unnoticed.
 const LIFE: Duration = Duration::from_secs(1);
-/// Beyond this the table is cleared.
+/// The most kept paths. A larger table is cleared.
 const PATHS: usize = 4096;
 
 struct CheckedFile {
     found: Duration,
     status: Option<Status>,
-    /// `None`: changes are not reported.
+    /// `None`: the file is not watched.
     validity: Option<Rc<CacheValidity>>,
 }
 
@@ -34,7 +35,7 @@ pub struct Disk {
     known: RefCell<HashMap<PathBuf, CheckedFile>>,
     watcher: Rc<FileWatcher>,
     files: Files,
-    /// Whether a thread is preparing a folder for us.
+    /// Whether a thread is preparing the watch on a folder.
     scouting: Rc<Cell<bool>>,
 }
 
@@ -50,7 +51,7 @@ impl Disk {
         }
     }
 
-    /// Notes the time and the settings before a slice.
+    /// Notes the time and the settings for the next slice of a script.
     pub fn look_for(&self, now: Duration, settings: &Arc<Settings>) {
         self.now.set(now);
         let mut known = self.settings.borrow_mut();
@@ -84,7 +85,7 @@ impl Disk {
     }
 
     /// Whether the folder of a path can be watched without waiting. If not, starts a thread that
-    /// prepares it.
+    /// prepares the watch.
     fn is_warmed(&self, path: &[u8]) -> bool {
         if !self.watcher.is_new(path) {
             return true;
