@@ -1,5 +1,5 @@
-//! The rules of the response cache for one location, and the stores of the cache. The directives
-//! are mod_cache's.
+//! The rules of the response cache for one location, and the stores of the cache. Most of the
+//! directives are mod_cache's.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -141,9 +141,10 @@ pub enum CacheChange {
 /// The stores of the response cache.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CacheStore {
-    /// `CacheSize`: bytes of memory.
+    /// `CacheSize`: the size of the store in memory, in bytes.
     pub memory: u64,
-    /// `CacheRoot` and its limit in bytes (`CacheDiskSize`).
+    /// `CacheRoot`: the folder of the store on disk, and the limit of its size in bytes
+    /// (`CacheDiskSize`).
     pub folder: Option<PathBuf>,
     pub disk: u64,
     /// `CacheRedis`.

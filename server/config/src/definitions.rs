@@ -100,7 +100,7 @@ pub(crate) enum Loading {
     StoodInFor,
     /// The site works without the module.
     DoneWithout,
-    /// The module's work is not done.
+    /// Mehari does not do the module's work.
     Nothing,
 }
 

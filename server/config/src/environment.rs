@@ -8,7 +8,7 @@ use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 
-/// A request of `Include`. The reader reads the files after the directive has been applied.
+/// A line `Include`. The reader reads the files after the directive has been applied.
 pub(crate) struct IncludeRequest {
     pub pattern: String,
     /// `IncludeOptional`: a pattern that matches no file is not a problem.
@@ -24,8 +24,8 @@ pub(crate) enum ProxiedUrls {
     Matching(crate::Pattern),
 }
 
-/// A request of `Use`, which names a macro. The reader reads the macro's lines after the directive
-/// has been applied.
+/// A line `Use`, which names a macro. The reader reads the macro's lines after the directive has
+/// been applied.
 pub(crate) struct UseRequest {
     pub name: String,
     pub values: Vec<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Environment {
     pub preloads: Vec<(PreloadStage, Preloaded)>,
     /// The number of the current line's host.
     pub host: u32,
-    /// `LogFormat` by nickname. The format without a nickname is `TransferLog`'s.
+    /// `LogFormat` by nickname. `TransferLog` uses the format without a nickname.
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// The number of preloads that the perl for `<Perl>` sections has already loaded.
     pub loaded_here: usize,

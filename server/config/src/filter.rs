@@ -210,7 +210,8 @@ pub enum CompressionChange {
 pub struct VariantStore {
     /// `CompressionCacheSize`: the size of the store in memory, in bytes. 0: no store in memory.
     pub memory: u64,
-    /// `CompressionCacheRoot` and its limit in bytes (`CompressionCacheDiskSize`).
+    /// `CompressionCacheRoot`: the folder of the store on disk, and the limit of its size in bytes
+    /// (`CompressionCacheDiskSize`).
     pub folder: Option<PathBuf>,
     pub disk: u64,
 }

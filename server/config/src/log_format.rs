@@ -30,7 +30,7 @@ pub enum LogField {
     ClientAddress,
     PeerAddress,
     LocalAddress,
-    /// The bytes of the body. An empty body is logged as `0` (true) or as `-` (false).
+    /// The number of bytes of the body. An empty body is logged as `0` (true) or as `-` (false).
     BodyBytes(bool),
     Cookie(String),
     /// `%D`, `%T`, `%{ms}T`.
@@ -227,7 +227,8 @@ fn directive(text: &str) -> Result<(usize, LogItem), String> {
         },
     };
     let field = field(letter, argument)?;
-    // As in Apache, %s, %U, %T, %D and %r refer to the first request unless there is a `>`.
+    // As in Apache, %s, %U, %T, %D and %r describe the client's request and not an internal
+    // redirect, unless the item has a `>`.
     let first_by_default = matches!(letter, "s" | "U" | "T" | "D" | "r");
     Ok((
         at + length,

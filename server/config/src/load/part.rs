@@ -10,7 +10,7 @@ use crate::line::Word;
 use crate::problem::Fault;
 use crate::{Change, Conditional, Expression, Methods, Requirement};
 
-/// The kinds of these sections.
+/// The kinds of inner sections.
 pub(super) enum InnerSection {
     RequireAny,
     RequireAll,
@@ -50,8 +50,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the condition of the section. `<ElseIf>` and `<Else>` also need the conditions
-    /// before them in the same place to be false.
+    /// Returns the condition of the section. For `<ElseIf>` and `<Else>`, the condition also
+    /// requires that all earlier conditions of the same `<If>` are false.
     fn condition(&mut self, lower: &str, name: &Word, words: &[Word]) -> Result<Expression, Fault> {
         let own = match (lower, words) {
             ("else", []) => Expression::always(),

@@ -326,8 +326,8 @@ impl Reader<'_> {
                     "expected </{}>, which line {} opened, not </{name}>",
                     open.name, open.at.line
                 );
-                // Either an outer section is meant and the inner sections were left open, or the
-                // name is wrong and the innermost section is meant.
+                // If an outer section has this name, the inner sections were left open. Otherwise
+                // the name is wrong, and the line closes the innermost section.
                 let innermost = self.open.len() - 1;
                 let meant = self.open.iter().rposition(here).unwrap_or(innermost);
                 self.close_down_to(meant);
