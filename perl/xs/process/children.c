@@ -1,4 +1,5 @@
-/* The workers that the zygote has forked: their ends are reported, and they end with the front. */
+/* Keeps the list of the workers that the zygote has forked. The zygote reports their ends, and
+ * kills them when the front ends. */
 #include "process/zygote.h"
 #include "rewind/rewind.h"
 #include <dirent.h>
@@ -36,8 +37,8 @@ static bool is_worker(pid_t process)
   return false;
 }
 
-/* Kills the processes of the rung `fork`, which lead their own groups. Their parents are in
- * their worker's group. */
+/* Kills the processes of the rung `fork`, which lead groups of their own. Their templates are in
+ * the groups of the workers. */
 static void kill_groups_below(void)
 {
   DIR *all = opendir("/proc");

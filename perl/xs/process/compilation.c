@@ -1,9 +1,9 @@
 /* Compiles one script in a process that has run nothing else: a template, or the process that
  * explains a script.
  *
- * If compiling a script has effects (BEGIN blocks, local modules), they belong to the request.
- * The template's child compiles such a script, and a trial compilation ends before the first
- * effect. */
+ * If compiling a script has effects (BEGIN blocks, local modules), the effects belong to each
+ * request, so the template's child compiles such a script. A trial compilation finds this out and
+ * ends before the first effect. */
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -29,7 +29,8 @@ static void load_modules(pTHX_ void *file)
   LEAVE;
 }
 
-/* Compiles in a process that is thrown away. True: compiling only defined things. */
+/* Compiles the script on trial in a process that then ends. True: compiling had no effect besides
+ * definitions. */
 static bool compiles_purely(pTHX_ const char *file, uint32_t *effect)
 {
   pid_t trial = fork();
@@ -37,7 +38,7 @@ static bool compiles_purely(pTHX_ const char *file, uint32_t *effect)
     int status;
     mehari_in_child = true;
     mehari_may_have_spawned = false;
-    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1); /* the file below is the template's, too */
+    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1); /* the template uses that file too */
     mehari_errors_quiet(true);
     mehari_purity_try(effect);
     mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
@@ -50,8 +51,8 @@ static bool compiles_purely(pTHX_ const char *file, uint32_t *effect)
   return status == 0;
 }
 
-/* Math::Random::Secure keeps one generator and does not notice a fork, so each request makes its
- * own. */
+/* Forgets the generator of Math::Random::Secure, which does not notice a fork, so that each request
+ * makes its own generator. */
 static void forget_shared_generator(pTHX)
 {
   SV *generator = get_sv("Math::Random::Secure::RNG", 0);

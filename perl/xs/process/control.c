@@ -1,5 +1,5 @@
-/* The zygote's end of the control socket: one datagram a message, with descriptors
- * (mailbox/wire.h). */
+/* Sends and receives messages at the zygote's end of the control socket. Each message is one
+ * datagram, which may carry descriptors (mailbox/wire.h). */
 #include "process/zygote.h"
 #include <errno.h>
 #include <sys/socket.h>

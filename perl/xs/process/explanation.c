@@ -1,6 +1,6 @@
-/* What a template would find out about a script, for `mehari explain`. The zygote forks a process
- * that compiles the script and takes a picture like a template, reports, and ends. The script's
- * main program never runs. Mehari::Explanation looks through the compiled code. */
+/* Reports what a template would find out about a script, for `mehari explain`. The zygote forks a
+ * process that compiles the script, takes a picture like a template, reports, and ends. The
+ * script's main program never runs. Mehari::Explanation looks through the compiled code. */
 #include "process/process.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -47,7 +47,7 @@ static unsigned long microseconds(void)
   return (unsigned long)now.tv_sec * 1000000 + (unsigned long)now.tv_nsec / 1000;
 }
 
-/* The least time of a process of this size that is forked and ends at once. */
+/* Measures the shortest time of a fork of this process whose child ends at once. */
 static void measure_fork(void)
 {
   unsigned long least = 0;
@@ -71,7 +71,7 @@ static void load_look(pTHX_ void *argument)
   load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::Explanation"), NULL);
 }
 
-/* The lines of Mehari::Explanation::look. */
+/* Sends the lines that Mehari::Explanation::look returns. */
 static void look(pTHX_ void *code)
 {
   dSP;
@@ -106,7 +106,7 @@ static void examine_picture(pTHX)
     tellf("refusal\t%s", refusal);
 }
 
-/* As mehari_process_open does for a template, without a mailbox. */
+/* Prepares the process as mehari_process_open prepares a template, but without a mailbox. */
 static void open_process(pTHX)
 {
   prctl(PR_SET_NAME, "mehari-explain");
@@ -154,7 +154,8 @@ static void conclude(uint32_t of, pid_t process, int status)
   mehari_zygote_report(&head, "");
 }
 
-/* The zygote's `files` stay open in the process, and count as the server's own. */
+/* Forks the process. The zygote's `files` stay open in it and count as the server's own
+ * descriptors. */
 void mehari_explanation_fork(pTHX_ const char *file, uint32_t number, const int *files, int count)
 {
   int at = 0;

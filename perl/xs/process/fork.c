@@ -1,9 +1,9 @@
 /* The rung `fork`: one process per request, forked from a template that has compiled the script.
  *
- * The worker asks the zygote for a template of each script, because the zygote is clean, while
- * any script may have run in the worker. The worker keeps the most recent templates and orders a
- * child for each request. The child answers through the worker's own mailbox, and the worker
- * waits for the child's end. */
+ * The worker asks the zygote for a template of each script, because no script has run in the
+ * zygote, but any script may have run in the worker. The worker keeps the most recent templates and
+ * orders a child for each request. The child answers through the worker's own mailbox, and the
+ * worker waits for the child's end. */
 #include "process/process.h"
 #include "response/response.h"
 #include "script/script.h"
@@ -41,12 +41,13 @@ static void drop_template(template *this)
 {
   if (this->alive) {
     mehari_descriptor_release(this->socket);
-    close(this->socket); /* the template reads the end of the socket and exits */
+    close(this->socket); /* the template notices that the socket is closed and exits */
   }
   this->alive = false;
 }
 
-/* Asks the zygote to fork a template, which gets our mailbox and its end of a socket. */
+/* Asks the zygote to fork a template. The template gets the worker's mailbox and one end of a
+ * socket. */
 static bool ask_zygote(const char *file, uint64_t mark, int to_rewind, int socket)
 {
   mehari_wanted wanted = {getpid(), to_rewind, mark};
@@ -102,8 +103,8 @@ int mehari_fork_manner(const mehari_request *frame)
   return frame->flags & MEHARI_FLAG_WHERE_ROOM ? MEHARI_TO_REWIND_WHERE_ROOM : MEHARI_TO_REWIND;
 }
 
-/* Makes a file with the request as the handlers have changed it, because only this process has
- * it. -1: there is no room for a file. */
+/* Makes a file with the request as the handlers have changed it, because only this process has the
+ * changed request. -1: there is no room for a file. */
 static int file_of_frame(void)
 {
   const mehari_request *frame = mehari_now.frame;
@@ -165,7 +166,8 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
-/* Kills the child. Its end may stay unreported, so it must not write to the ring beside us. */
+/* Kills the child, because its end may never be reported and no other process may write to the ring
+ * while the worker does. */
 static void end_child(void)
 {
   pid_t child = atomic_load(mehari_mailbox_child());
@@ -176,8 +178,8 @@ static void end_child(void)
     usleep(1000);
 }
 
-/* Waits for the report of the child's end. A child that was killed while it exited is reported
- * twice. */
+/* Waits for the report of the child's end. The end of a child that was killed while it exited is
+ * reported twice. */
 static bool wait_for_end(template *this, mehari_ending *ending)
 {
   ssize_t got;
@@ -187,7 +189,7 @@ static bool wait_for_end(template *this, mehari_ending *ending)
   return got == sizeof *ending;
 }
 
-/* Lets a template's child serve the request. False: the template has died, and so has the child. */
+/* Lets a template's child serve the request. False: the template and the child have died. */
 static bool serve_by(template *this, bool to_its_end, mehari_ending *ending)
 {
   this->used = ++clock_hand;
@@ -203,8 +205,8 @@ static bool serve_by(template *this, bool to_its_end, mehari_ending *ending)
   return ended;
 }
 
-/* Goes on where the child has stopped. The child may have taken more requests than the ordered
- * one, which has this number. */
+/* Goes on where the child has stopped. `ordered`: the number of the request that the worker
+ * ordered. The child may have taken further requests. */
 static mehari_forked go_on(uint32_t ordered, const char *file, const mehari_ending *ending)
 {
   const mehari_request *frame = mehari_mailbox_recover();
@@ -244,13 +246,13 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   for (int attempt = 0; attempt < 2; attempt++) {
     template *this = find_template(file, mehari_mark(&now), mehari_fork_manner(mehari_now.frame));
     if (!this) {
-      /* The zygote has died. The next zygote's workers can do this. */
+      /* The zygote has died. The workers of the next zygote can start a template. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);
       mehari_retire = true;
       return MEHARI_FORK_NOT_BEGUN;
     }
     if (!serve_by(this, to_its_end, &ending) && mehari_mailbox_latest() != ordered)
-      _exit(73); /* which requests the child has taken with the mailbox is unknown */
+      _exit(73); /* it is unknown which requests the child has taken from the mailbox */
     if (mehari_mailbox_latest() != ordered || mehari_mailbox_progress() != MEHARI_PROGRESS_NONE)
       break;
   }

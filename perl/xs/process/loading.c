@@ -1,5 +1,5 @@
-/* What the zygote loads before it forks: preloaded modules and scripts, the settings of servers,
- * and the last phases of start-up. The zygote reports what was loaded. */
+/* Loads what the zygote needs before it forks: preloaded modules and scripts, and the settings of
+ * servers. Runs the last phases of start-up. Reports to the front what was loaded. */
 #include "process/zygote.h"
 #include "interpreter/interpreter.h"
 #include "phases/phases.h"
@@ -25,7 +25,7 @@ static void preload(pTHX_ void *argument)
   PUTBACK;
   call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
   this->failed = SvTRUE(ERRSV);
-  prctl(PR_SET_NAME, "mehari-zygote"); /* what is preloaded finds a $0 of its own, and so changes it */
+  prctl(PR_SET_NAME, "mehari-zygote"); /* a preloaded file may have changed the name by $0 */
   if (!this->failed)
     mehari_cgi_loaded(aTHX);
   FREETMPS;
@@ -60,7 +60,7 @@ void mehari_loading_server(pTHX_ mehari_message *in)
   SvREFCNT_dec(whole);
 }
 
-/* Takes the configuration as it was read, for Apache2::Directive. */
+/* Takes the lines of the configuration, for Apache2::Directive. */
 void mehari_loading_tree(pTHX_ mehari_message *in)
 {
   SV *whole = mehari_message_gather(aTHX_ in);
@@ -80,7 +80,7 @@ static void run_last_phases(pTHX)
 }
 
 /* Reports the handlers that start-up code pushed. The front merges them with the configured
- * handlers. A code reference is named by its place in the file. */
+ * handlers. A code reference is reported as its file and line. */
 static void report_pushed(pTHX)
 {
   for (uint32_t number = 0; number < mehari_server_count(); number++)
@@ -101,7 +101,7 @@ static void report_pushed(pTHX)
     }
 }
 
-/* Reports the files that `--watch` watches. */
+/* Reports the loaded files, which `--watch` watches. */
 static void report_loaded(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);

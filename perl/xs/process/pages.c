@@ -1,7 +1,8 @@
-/* Puts the zygote's memory into large pages. Each fork copies the page table, and each exit
- * frees it entry by entry and page by page, on cache lines that all processes share. On the rung
- * `fork` this takes half of a request's time. A large page is a single entry. If a process has
- * written to a large page, its pages are still handled in runs. */
+/* Puts the zygote's memory into large pages. With small pages, each fork copies the page table, and
+ * each exit frees the table entry by entry and page by page, on cache lines that all processes
+ * share. On the rung `fork` this takes half of a request's time. A large page needs only one entry.
+ * After a process has written to part of a large page, the kernel still handles the rest in runs of
+ * pages. */
 #include "process/process.h"
 #include <errno.h>
 #include <stdio.h>
@@ -25,8 +26,8 @@ void mehari_pages_align(void)
   sbrk((intptr_t)(round_up(end) - end));
 }
 
-/* Returns false if the kernel has no large pages. If only this page is unavailable now, the next
- * one is still tried. */
+/* Puts a range into large pages. Returns false if the kernel cannot do this. If only one large page
+ * is unavailable now, the next is still tried. */
 static bool enlarge(uint64_t from, uint64_t to)
 {
   for (uint64_t at = round_up(from); at + LARGE <= to; at += LARGE)

@@ -13,8 +13,8 @@ extern bool mehari_retire; /* whether the worker wants to be replaced after this
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
 
 /* fork.c: the rung `fork`, seen from the worker. */
-/* The progress of a request on the rung `fork`. MEHARI_FORK_DONE: its process has sent the
- * request's DONE itself. */
+/* The result of serving a request on the rung `fork`. MEHARI_FORK_DONE: the process that served the
+ * request has also sent its DONE. */
 typedef enum { MEHARI_FORK_NOT_BEGUN, MEHARI_FORK_SERVED, MEHARI_FORK_DONE } mehari_forked;
 mehari_forked mehari_fork_serve(bool to_its_end); /* NOT_BEGUN: no process is available */
 void mehari_fork_forward(int signal); /* called by the signal handler of stack.c */
@@ -24,8 +24,8 @@ typedef struct {
   uint64_t number;
   uint32_t frame; /* the frame's offset in the mailbox */
   bool has_body_file;
-  bool carries_frame; /* the frame is in a file: the request as the handlers have left it */
-  bool to_its_end; /* no other process has work for the request, so the child sends its DONE */
+  bool carries_frame; /* the frame is in a file, because handlers have changed the request */
+  bool to_its_end; /* the worker has no more work for the request, so the child sends DONE */
   mehari_taken taken; /* the child may keep the mailbox for the script's next requests */
 } mehari_order;
 typedef struct {
@@ -38,36 +38,37 @@ typedef struct {
 enum {
   MEHARI_TO_FORK,
   MEHARI_TO_REWIND, /* its child serves one request after another, if possible */
-  MEHARI_TO_REWIND_WHERE_ROOM /* the same, while there is room for its picture: the rung `auto` */
+  MEHARI_TO_REWIND_WHERE_ROOM /* the rung `auto`: only while there is room for its picture */
 };
 typedef struct {
   pid_t worker;
   int32_t to_rewind; /* MEHARI_TO_* */
   uint64_t mark; /* the mark of the script's file */
-} mehari_wanted; /* an order of a template; the name of the script's file follows */
+} mehari_wanted; /* asks the zygote for a template; the name of the script's file follows */
 int mehari_fork_manner(const mehari_request *frame); /* MEHARI_TO_* */
 extern int mehari_stem_socket; /* the socket to the zygote */
-/* The mailbox, the socket of the template's orders, the worker's socket to the front. */
+/* A template's descriptors: the mailbox, the socket for orders, the worker's socket to the
+ * front. */
 #define MEHARI_TEMPLATE_FILES 3
 void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
-/* The process of a request has answered. */
+/* Called in the child after the response: ends the child, or rewinds it. */
 void mehari_template_child_leaves(pTHX) __attribute__((noreturn));
 /* Called in a process that the script forked: the worker does not wait for that process. */
 void mehari_template_child_forked(void);
 
-/* compilation.c: a script in a process that has run nothing else. NULL: compiling it has effects
- * (shared memory at `effect` gets the line of the first one, 0 if that is unknown) or fails, so
- * each request compiles it. */
+/* compilation.c: compiles a script in a process that has run nothing else. NULL: compiling the
+ * script fails or has effects, so each request compiles it. Shared memory at `effect` gets the line
+ * of the first effect, or 0 if the line is unknown. */
 struct mehari_script *mehari_compilation_open(pTHX_ const char *file, uint32_t *effect);
 
-/* explanation.c: in the zygote. What a template would find out about a script is reported in
- * EXPLAINED messages by a process of its own. The last message follows that process's end. */
+/* explanation.c, called in the zygote. A new process reports in EXPLAINED messages what a template
+ * would find out about a script. After that process's end the zygote sends the last message. */
 void mehari_explanation_fork(pTHX_ const char *file, uint32_t number, const int *files, int count);
 void mehari_explanation_ended(pid_t process, int status);
 /* control.c */
 void mehari_zygote_report(const mehari_control *head, const char *text);
 
-/* watch.c: a script's changes of its process. */
+/* watch.c: detects and undoes a script's changes of its process. */
 enum {
   MEHARI_TOUCHED_DESCRIPTORS = 1,
   MEHARI_TOUCHED_MASK = 2,
@@ -85,7 +86,7 @@ void mehari_descriptor_claim(int file);
 void mehari_descriptor_release(int file);
 bool mehari_descriptor_is_own(int file);
 
-/* pages.c: the zygote's memory in large pages. */
+/* pages.c: puts the zygote's memory into large pages. */
 void mehari_pages_align(void); /* called before the first module is loaded */
 void mehari_pages_enlarge(void); /* called after the last module is loaded */
 

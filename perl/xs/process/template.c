@@ -25,7 +25,7 @@ static struct stat orders_identity;
 static pid_t template_pid;
 static uint64_t made_from;  /* the mark of the script's file */
 static int manner;          /* MEHARI_TO_* */
-static bool rewinds; /* whether its child serves more than one request */
+static bool rewinds; /* whether the template's child serves more than one request */
 /* The reason for which a child serves only one request although it should serve more; NULL: no
  * reason. */
 static const char *as_fork;
@@ -35,7 +35,7 @@ typedef struct {
   int body, frame;
 } order_files;
 
-/* Reads the next order and leaves it in the socket. */
+/* Reads the next order without taking it from the socket. */
 static bool peek_order(mehari_order *order, int flags)
 {
   ssize_t got;
@@ -65,25 +65,25 @@ static bool receive_order(mehari_order *order, order_files *files)
   return true;
 }
 
-#define USELESS 3 /* so many children in a row served only one request */
+#define USELESS 3 /* children in a row that served only one request: rewinding then stops */
 
 #define NOT_NEEDED 74 /* the status of a child whose worker needs this script no more */
 
-/* The state that survives a rewind, and what the template must know about a child that has died.
- * What the child has done to the request, the mailbox tells (mailbox/progress.c). */
+/* The state that survives a rewind and that the template reads after a child has died. The mailbox
+ * tells how far the child has come with the request (mailbox/progress.c). */
 static struct {
-  /* The order whose end the worker waits for; 0: none. It is set before the order leaves the
-   * socket, and cleared after the report of its end. */
+  /* The order whose end the worker waits for; 0: none. This number is set before the order is taken
+   * from the socket, and cleared after the report of the order's end. */
   _Atomic uint64_t owed;
   _Atomic bool is_lent;         /* the child has the worker's mailbox, and `taken` holds */
-  _Atomic bool used_descriptor; /* the file below is not for the next request */
-  /* The log has the reason for which the script runs as on the rung `fork`. */
+  _Atomic bool used_descriptor; /* descriptor 1's file is not for the next request */
+  /* Whether the log has the reason for which the script runs as on the rung `fork`. */
   _Atomic bool has_logged_rung;
   mehari_taken taken;
 } *turn;
 
-/* Reports the end of the order. A child that dies in here is reported twice, and the worker
- * ignores the second report. */
+/* Reports the end of the order. If a child dies in this function, the end is reported twice, and
+ * the worker ignores the second report. */
 static bool tell_end(pid_t child, int status)
 {
   mehari_ending ending = {.order = atomic_load(&turn->owed), .child = child, .status = status, .was_lent = atomic_load(&turn->is_lent), .taken = turn->taken};
@@ -96,8 +96,8 @@ static bool tell_end(pid_t child, int status)
 static bool to_its_end; /* whether the child sends DONE for its request */
 static bool serves; /* whether this is the child, and a script runs or has run in it */
 
-/* Whether the descriptor of the orders is still ours. A script may have closed a descriptor that
- * it did not open, and opened another one under its number. */
+/* Whether the descriptor of the orders is still the same socket. A script may have closed the
+ * descriptor by its number and opened another file under the same number. */
 static bool orders_are_ours(void)
 {
   struct stat now;
@@ -110,11 +110,12 @@ void mehari_template_child_forked(void)
     close(orders);
 }
 
-/* The log level of a refusal. A refusal is worth a warning only if the configuration names the
- * rung. */
+/* Returns the log level for a process that cannot be rewound. The level is higher if the
+ * configuration names the rung `rewind`. */
 static int level_of_refusal(void) { return manner == MEHARI_TO_REWIND ? MEHARI_LOG_NOTICE : MEHARI_LOG_INFO; }
 
-/* Reports the rung to the front, and to the log if it is not the requested rung. */
+/* Reports to the front the rung on which the script runs. Also logs the rung if it is not the
+ * configured rung. */
 static void tell_rung(void)
 {
   mehari_text file = mehari_request_text(MEHARI_TEXT_TASK);
@@ -156,7 +157,8 @@ static void obey(void)
     _exit(71);
   to_its_end = order.to_its_end;
   turn->taken = order.taken;
-  /* The worker keeps a body's file until the end of the order, so the mailbox is not lent then. */
+  /* The worker keeps the file of a body until the end of the order, so with such a file it does not
+   * lend the mailbox. */
   atomic_store(&turn->is_lent, rewinds && to_its_end && !order.has_body_file);
   mehari_mailbox_note(MEHARI_PROGRESS_BEGUN);
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), files.body);
@@ -177,7 +179,7 @@ static bool is_for_us(const mehari_request *frame, const char *file)
 }
 
 /* Takes the next request from the lent mailbox. False: the request is for another script, or the
- * worker must end. The worker then has its mailbox back. */
+ * worker must end. In this case the worker gets its mailbox back. */
 static bool take_from_mailbox(const char *file)
 {
   const mehari_request *frame;
@@ -198,7 +200,7 @@ static bool take_from_mailbox(const char *file)
 /* Starts a process group for the script's own processes. */
 static void lead_group(void) { setpgid(0, 0); }
 
-/* Waits for a request and serves it. A rewound child returns to the point of waiting. */
+/* Waits for a request and serves it. A rewound child continues at the point at which it waits. */
 static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
@@ -217,7 +219,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
   mehari_program_run(aTHX_ script, file);
 }
 
-/* Lets the request fail, because no process is available. The next request tries again. */
+/* Fails the request, because no process is available. The next request tries again. */
 static void refuse_request(void)
 {
   mehari_order order;
@@ -233,8 +235,8 @@ static void refuse_request(void)
   tell_end(-1, -1);
 }
 
-/* Judges how a child ended. If the process must be replaced after each request, a fork for each
- * request is cheaper. */
+/* Decides by a child's end whether the template still rewinds. If the child must be replaced after
+ * each request, a fork for each request is cheaper. */
 static void judge_end(const char *file)
 {
   static int useless;
@@ -246,12 +248,12 @@ static void judge_end(const char *file)
   as_fork = why ? why : "it ends its process";
   if (why)
     return;
-  /* The next process would report the same reason. */
+  /* Otherwise the next process would log the same reason again. */
   atomic_store(&turn->has_logged_rung, true);
   mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", file, as_fork);
 }
 
-/* Reports the end of a child that has not reported the end of its order. */
+/* Reports the end of a child that died before it reported the end of its order. */
 static void tell_death(pid_t child, int status)
 {
   mehari_order next;
@@ -260,11 +262,12 @@ static void tell_death(pid_t child, int status)
   if (!atomic_load(&turn->owed))
     return;
   bool is_still_there = peek_order(&next, MSG_DONTWAIT) && next.number == atomic_load(&turn->owed);
-  if (!is_still_there) /* the next child gets an order that has not left the socket */
+  if (!is_still_there) /* an order that is still in the socket goes to the next child */
     tell_end(child, status);
 }
 
-/* Keeps a child ready. The child exists before its request, so no request waits for the fork. */
+/* Forks one child after another. A child exists before its request comes, so no request waits for
+ * the fork. */
 static void keep_child(pTHX_ mehari_script *script, const char *file)
 {
   int status = -1;

@@ -78,8 +78,8 @@ static struct {
   {"threads::create", MEHARI_TOUCHED_THREADS, -1, NULL, NULL},
 };
 
-/* Whether an argument names a descriptor of ours. For the script it is not open, as in a fresh
- * process. */
+/* Whether an argument names a descriptor of the server. For the script such a descriptor is not
+ * open, as in a fresh process. */
 static bool names_own(pTHX_ int argument)
 {
   SSize_t count;
@@ -87,8 +87,8 @@ static bool names_own(pTHX_ int argument)
   return argument >= 0 && argument < count && is_own(SvIV(arguments[argument]));
 }
 
-/* Whether the running sub is this one. In a thread the sub is a copy, which is recognised by its
- * name. */
+/* Whether the running sub is the sub at this place of the list. In a thread the sub is a copy,
+ * which is recognised by its name. */
 static bool is_sub(pTHX_ size_t at, CV *code)
 {
   return mehari_in_thread(aTHX) ? get_cv(subs[at].name, 0) == code : subs[at].code == code;
@@ -164,7 +164,8 @@ static void retire(const char *why)
   mehari_retire = true;
 }
 
-/* Undoes the changes. The layers restore descriptors 0, 1 and 2 and must be told first. */
+/* Undoes the changes. Descriptors 0, 1 and 2 are restored by the layers, which must learn of a
+ * change first. */
 void mehari_watch_put_back(void)
 {
   if (mehari_touched & MEHARI_TOUCHED_MASK)

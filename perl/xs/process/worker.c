@@ -1,5 +1,5 @@
-/* The worker's loop: takes a request, runs it on its rung, restores the interpreter. Never
- * returns to the Perl that called it. */
+/* The worker's loop: takes a request, runs it on its rung, restores the interpreter. The loop never
+ * returns to the Perl code that called it. */
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -19,7 +19,7 @@
 
 bool mehari_retire;
 
-/* State that scripts change without intention, as it was at the worker's start. */
+/* The state at the worker's start of variables that scripts often change unintentionally. */
 static struct {
   mehari_hooks hooks;
   U8 warnings;
@@ -28,8 +28,8 @@ static struct {
   AV *include; /* @INC */
 } at_start;
 
-/* `$,` `$"` `$;`: their globs are kept, because a lookup for each request would cost more than
- * the rest of the restoration. */
+/* The variables `$,` `$"` `$;`. Their globs are kept, because a lookup for each request would cost
+ * more than the rest of the restoration. */
 static struct {
   const char *name, *value;
   STRLEN length;
@@ -83,7 +83,8 @@ static void restore_include(pTHX)
 }
 
 /* Restores a signal's handler. If there was none before, the element is deleted, so that perl
- * forgets the handler. It is made again, because in a new perl every signal has an element. */
+ * forgets the handler. The element is then made again, because in a new perl every signal has an
+ * element. */
 static void restore_signal(pTHX_ const char *name, SV *before)
 {
   HV *handlers = get_hv("SIG", GV_ADD);
@@ -138,7 +139,8 @@ static void restore_separators(pTHX)
   }
 }
 
-/* Removes a tie, which would pass the next request's variable to the script. */
+/* Removes a tie, because the tied variable would pass the next request's values to the script's
+ * code. */
 static void untie(pTHX_ SV *variable)
 {
   if (variable && SvRMAGICAL(variable) && mg_find(variable, PERL_MAGIC_tied))
@@ -225,7 +227,7 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
   mehari_touched = 0;
 }
 
-/* Ends a worker: runs its handlers, then the END blocks of modules. */
+/* Ends a worker: runs PerlChildExitHandler, then the END blocks of modules. */
 static void leave(pTHX) __attribute__((noreturn));
 static void leave(pTHX)
 {

@@ -1,4 +1,5 @@
-/* The zygote: loads the site's modules, then forks workers on command. It serves no requests.
+/* The zygote: loads the site's modules, then forks workers on command. The zygote serves no
+ * requests.
  *
  * Commands are datagrams on the control socket (mailbox/wire.h). The zygote reports the ends of
  * workers. When the front ends, the socket closes and the zygote ends. */
@@ -15,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int stem = -1; /* our end of the socket on which workers ask for templates */
+static int stem = -1; /* the zygote's end of the socket on which workers ask for templates */
 static int ends = -1; /* the descriptor that reports the end of a child */
 
 static void become_serving_process(void)
@@ -28,7 +29,7 @@ static void become_serving_process(void)
   close(ends);
 }
 
-/* Handles a worker's request for a template, with the template's descriptors. */
+/* Forks the template that a worker asks for. The worker sends the template's descriptors. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
   struct { mehari_wanted wanted; char file[4097]; } request;
@@ -74,7 +75,7 @@ static void fork_worker(pTHX_ mehari_message *in, int bell, int bell_event)
   mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_FORKED, in->head.slot, worker, 0, strlen(reason)}, reason);
 }
 
-/* Its process needs the control socket for the answer. */
+/* Forks the process that explains a script. It keeps the control socket for its answer. */
 static void fork_explainer(pTHX_ mehari_message *in, int bell, int bell_event)
 {
   SV *file = mehari_message_gather(aTHX_ in);
@@ -101,8 +102,8 @@ static void unwind(pTHX_ void *argument)
   my_exit(0);
 }
 
-/* Restores the default of signals that the server's starter ignores (nohup), because scripts
- * expect it. */
+/* Restores the default of signals that were ignored when the server started (nohup), because
+ * scripts expect the default. */
 static void heed_signals(void)
 {
   static const int heeded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
@@ -121,7 +122,8 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     fcntl(inherited[i], F_SETFD, FD_CLOEXEC);
   mehari_control_socket = control;
   prctl(PR_SET_NAME, "mehari-zygote");
-  /* Leaves the frames of the calling Perl, as exit does. From here on the stack is ours. */
+  /* Leaves the frames of the calling Perl code, as exit does. From here on perl's stack is
+   * empty. */
   mehari_guard(aTHX_ unwind, NULL, NULL);
   sigset_t children;
   sigemptyset(&children);

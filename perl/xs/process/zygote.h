@@ -1,4 +1,4 @@
-/* What the files of the zygote share. */
+/* The declarations that the files of the zygote share. */
 #ifndef MEHARI_ZYGOTE_H
 #define MEHARI_ZYGOTE_H
 
@@ -13,14 +13,17 @@ typedef struct {
 } mehari_message;
 extern int mehari_control_socket;
 bool mehari_message_receive(mehari_message *in); /* false: the front has ended */
-/* The parts of a long text, when the last has arrived; until then NULL. */
+/* Collects the parts of a long text. Returns the text when the last part has arrived, until then
+ * NULL. */
 SV *mehari_message_gather(pTHX_ mehari_message *in);
 
-/* loading.c: what the zygote loads before it forks. Each answers a message of the front. */
+/* loading.c: what the zygote loads before it forks. Each function handles one kind of message from
+ * the front. */
 void mehari_loading_preload(pTHX_ mehari_message *in);
 void mehari_loading_server(pTHX_ mehari_message *in);
 void mehari_loading_tree(pTHX_ mehari_message *in);
-/* Everything has loaded. `may_refuse`: handlers of start-up may still refuse. */
+/* Called after everything has loaded. `may_refuse`: the last handlers of the start run and may
+ * still refuse. */
 void mehari_loading_finish(pTHX_ bool may_refuse);
 
 /* children.c: the workers that the zygote has forked. */

@@ -1,8 +1,8 @@
-/* Applications: the code of each file, loaded by Mehari::PSGI.
+/* Keeps the code of each application file. Mehari::PSGI loads the code.
  *
- * An application lives as long as its generation. A changed file goes live with a reload that
- * has loaded it. An application that the zygote does not know is loaded by the worker that needs
- * it first. */
+ * An application lives as long as its generation. A changed file is used after the next reload. If
+ * the zygote has not loaded an application, each worker loads it at its first request for the
+ * application. */
 #include "psgi/psgi.h"
 
 static HV *loaded; /* file => code */

@@ -1,5 +1,5 @@
-/* Passes descriptors to another process: `plackup -s Mehari` passes the zygote's to the process
- * that has the application (Mehari::PSGI::Keeper). */
+/* Passes descriptors to another process. `plackup -s Mehari` passes the zygote's descriptors to the
+ * process that has loaded the application (Mehari::PSGI::Keeper). */
 #include "psgi/psgi.h"
 #include <errno.h>
 #include <sys/prctl.h>
@@ -13,7 +13,7 @@ typedef union {
   char space[CMSG_SPACE(LIMIT * sizeof(int))];
 } envelope;
 
-/* send($socket, @descriptors) */
+/* send($socket, @descriptors): sends one message with these descriptors. */
 XS_INTERNAL(send_descriptors)
 {
   dXSARGS;
@@ -36,8 +36,8 @@ XS_INTERNAL(send_descriptors)
   XSRETURN_EMPTY;
 }
 
-/* receive($socket): the descriptors of one message. An empty list means that the other side has
- * ended. */
+/* receive($socket): returns the descriptors of one message. An empty list means that the other side
+ * has ended. */
 XS_INTERNAL(receive_descriptors)
 {
   dXSARGS;
@@ -66,7 +66,7 @@ XS_INTERNAL(receive_descriptors)
   PUTBACK;
 }
 
-/* end_with_parent(): this process gets TERM when its parent ends. */
+/* end_with_parent(): makes this process get TERM when its parent ends. */
 XS_INTERNAL(end_with_parent)
 {
   dXSARGS;

@@ -1,8 +1,9 @@
-/* The environment of a PSGI request: a hash with shared keys whose hashes are known.
+/* Makes the environment of a PSGI request: a hash with shared keys, whose hash values are computed
+ * once.
  *
- * Making and freeing forty elements costs more than a small application. A hash that nobody
- * holds after its request is therefore filled again for the next, after everything that is not
- * ours has been removed. */
+ * Making and freeing forty elements costs more than a small application. A hash that the
+ * application does not hold after its request is therefore used for the next request. Everything
+ * that the application has put into it is removed first. */
 #include "psgi/psgi.h"
 #include "api/api.h"
 #include "environment/environment.h"
@@ -30,15 +31,16 @@ static const char *const texts[NAMES] = {
   "psgix.informational",
 };
 static slot slots[NAMES];
-static SV *errors, *informational; /* the things to which the references in the hash point */
+static SV *errors, *informational; /* the values to which references in the hash point */
 
-/* As many as the names that environment/names.c knows; other fields are stored without a slot. */
+/* The number of fields with a slot, the same as in environment/names.c. Other fields are stored
+ * without a slot. */
 #define FIELDS 128
 static slot fields[FIELDS];
 static int field_count;
 
-/* The slot of a shared key, found by the address of its text. The number of places is a power of
- * two. Less than half of them are used, so that each search ends. */
+/* The slots by the address of a shared key's text. The number of places is a power of two. At most
+ * half of the places are used, so that each search ends. */
 #define PLACES 512
 _Static_assert(2 * (NAMES + FIELDS) <= PLACES, "a search for a place may not end");
 static slot *places[PLACES];
@@ -102,7 +104,7 @@ static void store_number(pTHX_ HV *into, int which, UV number)
     store(aTHX_ into, &slots[which], newSVuv(number));
 }
 
-/* Stores a truth value. The application may change it, so each request has its own. */
+/* Stores a truth value. The application may change the value, so each request has its own. */
 static void store_truth(pTHX_ HV *into, int which, bool truth)
 {
   if (truth)
@@ -111,7 +113,7 @@ static void store_truth(pTHX_ HV *into, int which, bool truth)
     store_bytes(aTHX_ into, &slots[which], "", 0);
 }
 
-/* Stores a reference. A kept reference still points to the same thing, or to nothing. */
+/* Stores a reference. A reference that was kept still points to the same value, or to no value. */
 static void store_reference(pTHX_ HV *into, int which, SV *referent)
 {
   SV *value = slots[which].value;
@@ -121,7 +123,7 @@ static void store_reference(pTHX_ HV *into, int which, SV *referent)
     sv_setsv(value, sv_2mortal(newRV_inc(referent)));
 }
 
-/* Stores the handle of the body. Each request seems to have its own handle. */
+/* Stores the handle of the body. To the application each request has a handle of its own. */
 static void store_input(pTHX_ HV *into)
 {
   SV *input = mehari_psgi_input(aTHX);
@@ -137,8 +139,8 @@ static SV *version(pTHX)
   return newRV_noinc((SV *)pair);
 }
 
-/* Stores SERVER_PROTOCOL. RFC 3875 section 4.1.16 knows only HTTP/1. Applications compare the
- * value with "HTTP/1.1" to exclude HTTP/1.0. */
+/* Stores SERVER_PROTOCOL: "HTTP/1.1" in place of HTTP/2, because RFC 3875 section 4.1.16 knows only
+ * HTTP/1 and applications compare the value with "HTTP/1.1" to exclude HTTP/1.0. */
 static void store_protocol(pTHX_ HV *into)
 {
   mehari_text value = mehari_request_text(MEHARI_TEXT_PROTOCOL);
@@ -310,8 +312,8 @@ HV *mehari_psgi_environment(pTHX)
 
 /* ---- after the request ---- */
 
-/* Whether only we hold the hash, and only its elements would outlive the request: it has no
- * iterator, weak reference (SvOOK), class, tie or locked key. */
+/* Whether no other reference to the hash exists, and the hash has no state besides its elements: no
+ * iterator or weak reference (SvOOK), class, tie or locked key. */
 static bool is_ours_alone(pTHX_ HV *hash)
 {
   return SvREFCNT(hash) == 1 && !SvOOK(hash) && !SvMAGICAL(hash) && !SvOBJECT(hash) && !SvREADONLY(hash) && !HvPLACEHOLDERS_get(hash);
@@ -365,7 +367,7 @@ static void forget_unseen(slot *all, int count)
       all[i].value = NULL;
 }
 
-/* Removes changed elements and the application's own. */
+/* Removes elements that the application has changed or added. */
 static void drop_changed(pTHX_ HV *from)
 {
   AV *doomed = NULL;

@@ -1,7 +1,7 @@
 /* `psgi.input`: a real handle, an IO::File, that reads the request's body in place.
  *
- * A handle that nobody kept serves the next request too. A kept handle is at end of file from
- * then on. */
+ * If the application does not keep the handle, the next request uses the same handle. A kept handle
+ * is at end of file after its request. */
 #include "psgi/psgi.h"
 #include "mailbox/mailbox.h"
 #include "stdio/standard.h"
@@ -11,7 +11,7 @@
 
 typedef struct {
   struct _PerlIO base;
-  UV serial; /* the serial number of the request that it reads */
+  UV serial; /* the serial number of the request whose body is read */
   size_t position;
 } reader;
 
@@ -102,7 +102,7 @@ static void layer_set(pTHX_ PerlIO *handle, STDCHAR *at, SSize_t count)
   this->position = length_of(this) - count;
 }
 
-/* The body as a file, which may outlive the request. */
+/* Returns a descriptor of a file with the body. The file may outlive the request. */
 static int file_of(const reader *this)
 {
   char path[32];
@@ -115,7 +115,7 @@ static int file_of(const reader *this)
   return file;
 }
 
-/* `open my $copy, '<&', $env->{'psgi.input'}`, or the handle in a new thread. */
+/* Duplicates the handle: `open my $copy, '<&', $env->{'psgi.input'}`, or for a new thread. */
 static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags)
 {
   PERL_UNUSED_ARG(parameters);

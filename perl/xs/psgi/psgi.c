@@ -1,7 +1,8 @@
-/* The rung `psgi`: one request, from its environment to its cleanup handlers.
+/* The rung `psgi`: serves one request, from making its environment to its cleanup handlers.
  *
- * The application runs inside an XSUB under G_EVAL. An exception while its response is read (an
- * overloaded object, our own refusal) is therefore handled like the application's. */
+ * The application runs inside an XSUB under G_EVAL. An exception while the server reads the
+ * application's response (an overloaded object, an invalid response) is therefore handled like an
+ * exception of the application. */
 #include "psgi/psgi.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -147,7 +148,7 @@ void mehari_psgi_serve(pTHX)
   mehari_parse_headers = false;
   mehari_stdout_aside = true;
   mehari_environment_of_process(aTHX);
-  mehari_enter_directory(""); /* where the worker began, whatever a script or a request did */
+  mehari_enter_directory(""); /* the worker's first folder, which a script may have left */
   mehari_psgi_now = MEHARI_PSGI_UNANSWERED;
   completed = false;
   if (!++mehari_psgi_serial)

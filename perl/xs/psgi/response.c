@@ -1,6 +1,6 @@
 /* Checks and writes an application's response: status, headers and body.
  *
- * Plain strings take the short way. Values that may run Perl or are not bytes (objects, ties,
+ * Plain strings are written directly. Values that may run Perl or are not bytes (objects, ties,
  * characters) are copied first, so a body is either all bytes or refused before any part is
  * sent. */
 #include "psgi/psgi.h"
@@ -39,7 +39,7 @@ static const char *describe(pTHX_ SV *given)
   return SvPV_nolen(words);
 }
 
-/* The bytes of a value. Dies if it has characters above 255. */
+/* Returns the bytes of a value. Dies if the value has characters above 255. */
 static mehari_text bytes_of(pTHX_ SV *value, const char *where)
 {
   mehari_text bytes = {"", 0};
@@ -128,8 +128,8 @@ static bool all_plain(pTHX_ AV *parts)
   return true;
 }
 
-/* Adds the length of a body that needs more than one record. Without it the body would be sent
- * in chunks. */
+/* Adds the length of a body that needs more than one record. Without a length the body would be
+ * sent in chunks. */
 static void add_length(size_t length)
 {
   if (framed || length < MEHARI_RECORD_LIMIT / 2)

@@ -13,7 +13,7 @@ XS_INTERNAL(run)
   XSRETURN_EMPTY;
 }
 
-/* load($file): the application of a file, compiled at the first call. */
+/* load($file): returns the application of a file, which the first call compiles. */
 XS_INTERNAL(load)
 {
   dXSARGS;
@@ -22,13 +22,13 @@ XS_INTERNAL(load)
     croak("Mehari::PSGI::load takes a file");
   mehari_text file;
   file.at = SvPV(ST(0), file.length);
-  /* The application may move the stack, so the stack's place is read afterwards. */
+  /* Loading the application may move perl's stack, so ST(0) is used only afterwards. */
   SV *code = mehari_psgi_app(aTHX_ file);
   ST(0) = code;
   XSRETURN(1);
 }
 
-/* serial(): identifies the current request. */
+/* serial(): returns the number of the current request. */
 XS_INTERNAL(serial)
 {
   dXSARGS;
@@ -39,7 +39,8 @@ XS_INTERNAL(serial)
   XSRETURN(1);
 }
 
-/* respond($serial, $response): responds, or returns the writer of a response without a body. */
+/* respond($serial, $response): sends the response. If the response has no body, returns the writer
+ * for the body. */
 XS_INTERNAL(respond)
 {
   dXSARGS;
@@ -53,7 +54,7 @@ XS_INTERNAL(respond)
   XSRETURN(1);
 }
 
-/* put($part, $at_once): sends a part of the body at once, or when more has gathered. */
+/* put($part, $at_once): sends a part of the body, at once or together with later parts. */
 XS_INTERNAL(put)
 {
   dXSARGS;
@@ -95,7 +96,7 @@ XS_INTERNAL(writer_close)
   XSRETURN_EMPTY;
 }
 
-/* informational($status, \@headers): a 1xx response before the final one. */
+/* informational($status, \@headers): sends a 1xx response before the final response. */
 XS_INTERNAL(informational)
 {
   dXSARGS;

@@ -1,7 +1,8 @@
-/* `$r`: the record of the current request, and of the requests within it.
+/* `$r`: the record of the current request, of its sub-requests and of its internal redirects.
  *
- * The object is a reference to a number that names the record. Used after its request it dies
- * instead of touching another record. The methods are in Mehari.xs and in api/. */
+ * The object is a reference to a number that names the record. If the object is used after its
+ * request, the method dies and touches no other record. The methods are in Mehari.xs and in
+ * api/. */
 #include "request/record.h"
 #include "api/form.h"
 #include "interpreter/interpreter.h"
@@ -56,7 +57,7 @@ void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
   rec->settings = mehari_settings_find(aTHX_ frame->settings_id, mehari_job_text(&rec->job, frame->text[MEHARI_TEXT_SETTINGS]));
   for (size_t i = 0; i < C_ARRAY_LENGTH(of_the_path); i++)
     forget_text(aTHX_ rec, of_the_path[i]);
-  /* Until this point the earlier frame may be read. */
+  /* The texts may come from the earlier frame, so it is freed only here. */
   Safefree(rec->own_frame);
   rec->own_frame = frame;
   if (rec == mehari_rec_now)
@@ -83,7 +84,7 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec)
   return rec->object;
 }
 
-/* The name of the method or sub that is being called. NULL: unknown. */
+/* Returns the name of the method or sub that is being called. NULL: unknown. */
 static const char *called(pTHX)
 {
   if (!PL_op || PL_op->op_type != OP_ENTERSUB || !(PL_op->op_flags & OPf_KIDS))
@@ -291,7 +292,8 @@ void mehari_request_drop(pTHX)
   newest = mehari_rec_now = NULL;
   mehari_form_forget(aTHX);
   SV *object = served.object;
-  /* An object without other references is used again, because it contains only its number. */
+  /* An object without other references is used again, because it contains only the record's
+   * number. */
   if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1 || SvSTASH(SvRV(object)) != request_stash))
     forget(aTHX_ &served.object);
   else if (object)

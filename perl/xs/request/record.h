@@ -5,8 +5,8 @@
 #include "mailbox/mailbox.h"
 #include "phases/settings.h"
 
-/* record.c: `$r`. One record for the current request, and one for each of its sub-requests and
- * internal redirects. */
+/* record.c: `$r`. There is one record for the current request, and one for each of its sub-requests
+ * and internal redirects. */
 enum {
   MEHARI_REC_CONTENT_TYPE, MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_PATH_INFO, MEHARI_REC_ARGS, MEHARI_REC_METHOD, MEHARI_REC_PROTOCOL, MEHARI_REC_UNPARSED_URI,
   MEHARI_REC_HOSTNAME, MEHARI_REC_THE_REQUEST, MEHARI_REC_HANDLER, MEHARI_REC_CONTENT_ENCODING, MEHARI_REC_USER,
@@ -30,41 +30,42 @@ enum { /* indices of `numbers` */
 typedef struct mehari_rec mehari_rec;
 struct mehari_rec {
   UV serial; /* the number to which its `$r` refers; no other request ever has the same number */
-  mehari_rec *main; /* of a sub-request: the request of which it is a part */
+  mehari_rec *main; /* a sub-request's outer request; NULL: this is no sub-request */
   mehari_rec *prev, *next; /* internal redirects */
-  /* The request before the front's redirect, once it is needed; NULL: not needed yet. */
+  /* The record of the request before the front's redirect. NULL: not needed yet. */
   mehari_rec *recalled;
-  /* Of a sub-request: 1 + the place of the first filter of the main request that its response
-   * passes; 0: it passes none. */
+  /* For a sub-request: 1 + the place of the first filter of the main request that the sub-request's
+   * response passes. 0: the response passes none. */
   int filtered_from;
   mehari_rec *older; /* links all living records, the newest first */
   SV *object; /* its `$r`; NULL: not made yet */
-  mehari_job job; /* the frame with which it came; for the current record the same as mehari_now */
+  mehari_job job; /* the request's frame; for the current record the same as mehari_now */
   /* A frame made in this process, not in a slot of the front; NULL: none. */
   mehari_request *own_frame;
-  mehari_job came; /* of a changed request: the frame with which it came */
-  /* The frame as handlers before the response have changed it; NULL: unchanged. */
+  mehari_job came; /* if handlers changed the request: its frame before the changes */
+  /* The frame with the changes of the handlers before the response. NULL: unchanged. */
   mehari_request *restated;
   const mehari_settings *settings; /* NULL: the place has no settings for Perl */
-  /* The job of the location that `location_merge` put in force, whose access rules apply; its
-   * frame is NULL: there is none. */
+  /* The job of the location that `location_merge` put in force, whose access rules apply. If its
+   * frame is NULL, there is no such location. */
   mehari_job merged;
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not used yet, or undef; read by mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
   U32 held; /* a bit for each text that was read */
   bool has_handlers; /* whether handlers were pushed or set for this request */
   bool is_admitted; /* whether access is granted without a check */
-  /* Handlers before the response are running: as in Apache, `SetEnv` comes after them. */
+  /* Whether handlers before the response are running. As in Apache, the variables of `SetEnv` are
+   * set after these handlers. */
   bool is_early;
   bool is_unmerged; /* whether `location_merge` did not find its location */
   SV *user_reported; /* the user that the front was told; NULL: none */
-  bool listens; /* whether it was handed back and its Log handlers want the outcome */
-  uint32_t answers; /* the number of the front's answers at that time */
+  bool listens; /* whether the request was handed back and its Log handlers wait for the outcome */
+  uint32_t answers; /* the number of the front's answers when the request was handed back */
   bool has_outcome; /* whether the outcome is known */
   uint64_t bytes_of_front;
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* read by mehari_rec_table */
   int status; /* 0: not set, which means 200 */
-  /* The handlers after push_handlers and set_handlers; NULL: as configured. */
+  /* The handlers after push_handlers or set_handlers. NULL: the configured handlers apply. */
   AV *handlers[MEHARI_PHASE_COUNT];
   /* The functions of $r->pool->cleanup_register: code, argument, code, argument ... */
   AV *cleanups;
@@ -83,25 +84,25 @@ typedef struct {
   mehari_text method; /* empty: GET */
   mehari_text target; /* path and query */
   const mehari_text *file; /* the file that a handler chose for the target, or NULL */
-  bool is_same; /* the same request under another path */
-  bool has_body; /* another request with this request's body */
+  bool is_same; /* whether the question is about the same request under another path */
+  bool has_body; /* whether the new request gets this request's body */
 } mehari_question;
-/* Returns the frame of the request that a path would be, otherwise like this one. NULL: unknown.
- * The caller frees the frame or gives it to a record. */
+/* Returns the frame of a request that is like this one but for another path. NULL: the front gave
+ * no frame. The caller frees the frame or gives it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
 void mehari_rec_open_phases(mehari_rec *rec);
 /* Called when the variables of `SetEnv` are set. */
 void mehari_rec_close_phases(pTHX_ mehari_rec *rec);
-/* From here on the frame contains the handlers' changes of fields, variables, method and query. */
+/* Writes the handlers' changes of fields, variables, method and query into a new frame. */
 void mehari_rec_restate(pTHX_ mehari_rec *rec);
 void mehari_rec_forget_restated(mehari_rec *rec);
 /* Whether a variable of `subprocess_env` came with the request unchanged. */
 bool mehari_rec_had_variable(const mehari_job *job, mehari_text name, mehari_text value);
-/* The record belongs to this frame from now on. */
+/* Makes this frame the record's frame. */
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame);
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* makes a further record */
 void mehari_rec_enter(mehari_rec *rec); /* makes it the current record */
-/* Its `$r`; neither mortal nor with a counted reference. */
+/* Returns the record's `$r`, neither mortal nor with a counted reference. */
 SV *mehari_rec_object(pTHX_ mehari_rec *rec);
 /* Dies unless `self` is the `$r` of a request that is being served. */
 mehari_rec *mehari_rec_of(pTHX_ SV *self);
@@ -110,20 +111,21 @@ void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value);
 mehari_table *mehari_rec_table(mehari_rec *rec, int which);
 SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new reference to its APR::Table */
 AV *mehari_rec_handlers(mehari_rec *rec, int phase); /* NULL: none */
-/* For changes; begins as a copy of the configured handlers. */
+/* Returns the handlers for changes, at first a copy of the configured handlers. */
 AV *mehari_rec_own_handlers(pTHX_ mehari_rec *rec, int phase);
-/* -1: no phase has this name, and the log has a line about it. */
+/* Returns the phase of a name. -1: no phase has this name, and the log has a line about the
+ * name. */
 int mehari_rec_phase(pTHX_ SV *name);
-/* push_handlers and set_handlers: a name, code, or an array of them. undef removes all. Returns
- * false if no phase has this name. */
+/* push_handlers and set_handlers. `handlers` is a name, code, or an array of names and code. undef
+ * removes all handlers. Returns false if no phase has this name. */
 bool mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew);
 /* Whether the option MEHARI_OPTION_* is on for this request. */
 bool mehari_rec_option(mehari_rec *rec, U8 option);
-/* The text of custom_response; NULL: none. */
+/* Returns the text of custom_response for a status. NULL: none. */
 SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status);
-/* Whether such a text is the page itself, and not a path or URL. */
+/* Whether a text of custom_response is the page itself, not a path or URL. */
 bool mehari_is_document_text(mehari_text document);
-/* Adds the lines for a page that the front makes. */
+/* Adds the header lines for a page that the front makes. */
 void mehari_rec_add_error_head(mehari_rec *rec, int status);
 void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec);
 void mehari_request_drop(pTHX);

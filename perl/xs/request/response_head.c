@@ -1,4 +1,4 @@
-/* The head of the response, from the tables and texts of the responding record. */
+/* Makes the head of the response from the tables and texts of the responding record. */
 #include "request/record.h"
 #include "api/api.h"
 #include "phases/phases.h"
@@ -24,7 +24,8 @@ static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
-/* Adds content_type and content_encoding. Each replaces a field of its name, as in Apache. */
+/* Adds content_type and content_encoding. Each replaces the header field of the same name, as in
+ * Apache. */
 static void add_own_lines(pTHX_ mehari_rec *rec)
 {
   static const struct {
@@ -47,7 +48,7 @@ static void add_tables(mehari_rec *rec)
   add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 
-/* The words of `$r->status_line`. */
+/* Adds the words of `$r->status_line`. */
 static void add_reason(pTHX_ mehari_rec *rec)
 {
   STRLEN length;
@@ -77,8 +78,8 @@ void mehari_request_complete_head(pTHX)
   add_reason(aTHX_ rec);
 }
 
-/* Adds the lines for a page that the front makes, which has its own type and length. Of the
- * handlers' fields it gets those for errors, and the Location of a redirect. */
+/* Adds the header lines for a page that the front makes. The page has its own type and length. Of
+ * the handlers' fields, the page gets err_headers_out and the Location of a redirect. */
 void mehari_rec_add_error_head(mehari_rec *rec, int status)
 {
   dTHX;

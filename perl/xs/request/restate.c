@@ -1,9 +1,9 @@
 /* Writes a request as handlers have changed it. %ENV, a PSGI application's environment, CGI
- * programs and back ends then see the fields that handlers have set, and not the fields that
- * they have removed.
+ * programs and back ends then see the fields that handlers have set, and do not see the fields that
+ * handlers have removed.
  *
- * It is called after the phases before the response. All later readers read the frame, so the
- * result is a frame. */
+ * The phases call this file before the response. The result is a frame, because all later code
+ * reads the request from its frame. */
 #include "request/record.h"
 #include "api/api.h"
 #include "environment/names.h"
@@ -14,7 +14,7 @@
 static bool is_text(mehari_text one, const char *at, STRLEN length) { return one.length == length && memEQ(one.at, at, length); }
 
 /* Whether a table has the request's own values. A repeated field or variable is one entry in the
- * table, so it counts as changed, which is harmless. */
+ * table, so it counts as changed. This is harmless. */
 static bool is_as_it_came(const mehari_held_table *held, const mehari_job *job, const mehari_pair *pairs, int count)
 {
   if (!held->is_filled)
@@ -67,7 +67,7 @@ static size_t size_of(const mehari_table *table)
   return size;
 }
 
-/* The text of a handler if there is one, otherwise the request's. */
+/* Returns the text that a handler has set, otherwise the request's text. */
 static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
 {
   static const struct { int text, set; } known[] = {{MEHARI_TEXT_METHOD, MEHARI_REC_METHOD}, {MEHARI_TEXT_QUERY, MEHARI_REC_ARGS}};
@@ -77,8 +77,8 @@ static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
   return mehari_job_text(&rec->job, rec->job.frame->text[which]);
 }
 
-/* The user, and the variables that handlers have stored in %ENV. A script in this process reads
- * them from the record, another process from its frame. */
+/* Returns the user, and the variables that handlers have stored in %ENV. A script in this process
+ * reads these values from the record. Another process reads them from its frame. */
 static const mehari_table *further_variables(pTHX_ mehari_rec *rec)
 {
   static const struct { int text; const char *name; } known[] = {{MEHARI_REC_USER, "REMOTE_USER"}, {MEHARI_REC_AUTH_TYPE, "AUTH_TYPE"}};
@@ -139,8 +139,8 @@ static mehari_request *restated(pTHX_ mehari_rec *rec)
   return into.frame;
 }
 
-/* Removes the variables of fields that came with the request. A handler that reads
- * `subprocess_env` finds them there, but has not set them. */
+/* Removes from `subprocess_env` the variables of fields that came with the request, because no
+ * handler has set them. */
 static void forget_echoes(mehari_rec *rec)
 {
   const mehari_job *job = &rec->job;

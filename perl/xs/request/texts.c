@@ -1,4 +1,4 @@
-/* Texts of a request record: those of the frame, until a handler changes them. */
+/* Texts of a request record: the texts of the frame, until a handler changes them. */
 #include "request/record.h"
 #include "mailbox/mailbox.h"
 #include "phases/phases.h"
@@ -14,7 +14,7 @@ static SV *joined(pTHX_ mehari_text first, mehari_text second)
   return text;
 }
 
-/* The file of a handler: the mapped path without its PATH_INFO. */
+/* Returns a handler's file: the mapped path without its PATH_INFO. */
 static SV *file_name(pTHX_ const mehari_rec *rec)
 {
   mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
@@ -32,7 +32,7 @@ static SV *the_request(pTHX_ const mehari_rec *rec)
   return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
 }
 
-/* The handler's name, as `SetHandler` has it. */
+/* Returns the handler's name as in `SetHandler`. */
 static const char *handler_name(const mehari_rec *rec)
 {
   switch (rec->job.frame->task) {
@@ -50,7 +50,7 @@ static const char *handler_name(const mehari_rec *rec)
   }
 }
 
-/* The value of a variable in which the front passes a text. */
+/* Returns the value of a variable in which the front passes a text. */
 static mehari_text variable(const mehari_rec *rec, const char *name)
 {
   for (int i = 0; i < rec->job.frame->variable_count; i++) {
@@ -61,7 +61,7 @@ static mehari_text variable(const mehari_rec *rec, const char *name)
   return (mehari_text){"", 0};
 }
 
-/* `/path?`: as in Apache, the query is there and empty. */
+/* Whether the target is `/path?`. As in Apache, such a target has an empty query. */
 static bool has_empty_query(const mehari_rec *rec)
 {
   mehari_text target = sent(rec, MEHARI_TEXT_TARGET);
@@ -115,8 +115,8 @@ SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
   return rec->texts[which];
 }
 
-/* Refuses a change of the handler after the response phase has begun, because the two kinds have
- * different environments. */
+/* Refuses a change between `modperl` and `perl-script` after the response phase has begun, because
+ * the two handlers have different environments. */
 static void check_switch(pTHX_ mehari_rec *rec, SV *value)
 {
   SV *now = mehari_rec_text(aTHX_ rec, MEHARI_REC_HANDLER);
@@ -126,7 +126,8 @@ static void check_switch(pTHX_ mehari_rec *rec, SV *value)
     croak("Can't switch from '%s' to '%s' response handler", old, new);
 }
 
-/* As in Apache, `$r->finfo` is of the file that was found when the path was mapped. */
+/* Keeps the file for `$r->finfo`. As in Apache, it is the file that was found when the path was
+ * mapped. */
 static void keep_file_of_finfo(pTHX_ mehari_rec *rec)
 {
   static const char key[] = "file of finfo";
