@@ -1,4 +1,4 @@
-/* Header blocks: the lines that a script printed or an application set, checked. Lines with an
+/* Checks header blocks: the lines that a script printed or an application set. Lines with an
  * invalid name, or with a CR, LF or NUL that could split the response, are refused. */
 #include "response/head.h"
 #include "mailbox/mailbox.h"
@@ -69,8 +69,8 @@ void mehari_head_add_reason(mehari_head *head, const char *text, STRLEN length)
   append(head, "\r\n", 2);
 }
 
-/* The length of the header block. It ends at LF [CR] LF, also mixed, or at once if the text
- * starts with an empty line. */
+/* Returns the length of the header block. The block ends at an empty line, with LF or CRLF as line
+ * ends. If the text starts with an empty line, the block is only this line. */
 STRLEN mehari_head_measure(const char *text, STRLEN length)
 {
   const char *end = text + length, *line = text;
@@ -130,8 +130,8 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
 {
   const char *colon = memchr(line, ':', length);
   if (!colon) {
-    /* Of the status line that an `nph-` script writes itself, only the status counts. The
-     * framing is ours. */
+    /* Of the status line that an `nph-` script writes itself, only the status counts, because the
+     * server frames the response. */
     if (length >= 12 && strnEQ(line, "HTTP/1.", 7) && line[8] == ' ')
       return parse_status(head, line + 9, length - 9);
     log_malformed("bad header", line, length);

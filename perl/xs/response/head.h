@@ -14,10 +14,11 @@ void mehari_head_clear(mehari_head *head);
 /* Drops the lines with this name. */
 void mehari_head_replace(mehari_head *head, const char *name, STRLEN length);
 bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length);
-/* Adds the words of a status (`404 Nothing here`) as a line that begins with a colon. Another text
- * adds no line. */
+/* Adds the words of a status (`404 Nothing here`) as a line that begins with a colon. A text that
+ * is not a status with words adds no line. */
 void mehari_head_add_reason(mehari_head *head, const char *text, STRLEN length);
-/* Length of the header block at the start of `text`, with its empty line. 0: incomplete. */
+/* Returns the length of the header block at the start of `text`, with its empty line. 0: the block
+ * is incomplete. */
 STRLEN mehari_head_measure(const char *text, STRLEN length);
 /* Parses a script's header block. False: it is invalid, and a log line has the reason. */
 bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);

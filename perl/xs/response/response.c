@@ -1,5 +1,6 @@
-/* The response of the current request. Printed output gathers in a buffer. Small responses leave
- * as one ring record; large or flushed ones stream. stdio/stdout.c fills the buffer. */
+/* The response of the current request. Printed output gathers in a buffer. A small response is sent
+ * as one ring record. A large or flushed response is sent in parts. stdio/stdout.c fills the
+ * buffer. */
 #include "response/head.h"
 #include "response/outgoing.h"
 #include "response/response.h"
@@ -41,7 +42,7 @@ static void put_body(const char *bytes, size_t length)
   }
 }
 
-/* Whether the head fits one record, as it must. */
+/* Whether the head fits one record. A larger head cannot be sent. */
 bool mehari_out_head_fits(void)
 {
   if (mehari_response.length < HEAD_LIMIT - sizeof(uint32_t))
@@ -51,7 +52,8 @@ bool mehari_out_head_fits(void)
   return false;
 }
 
-/* Length of the printed header block once it is complete and valid. -1: incomplete. */
+/* Returns the length of the printed header block once the block is complete and valid. -1:
+ * incomplete. */
 ssize_t mehari_out_settle(void)
 {
   if (!mehari_parse_headers) {
@@ -89,8 +91,8 @@ void mehari_out_send_head(void)
   mehari_out.phase = HEAD_SENT;
 }
 
-/* Replaces the buffered output by the filters' output. False: a filter died. A printed head is
- * not filtered, and there is no body before its end. */
+/* Replaces the buffered output by the filters' output. False: a filter died. A printed head is not
+ * filtered, and the body begins only after the head. */
 bool mehari_out_filter(mehari_part_of_body part)
 {
   bool is_last = part == MEHARI_PART_LAST;
@@ -153,8 +155,8 @@ static void begin_piece(void)
     pieces->at[pieces->count++] = mehari_out.filled;
 }
 
-/* mod_perl's buffer leaves when the next text does not fit, and a text that is larger than the
- * buffer is a piece of its own. */
+/* Begins a new piece where mod_perl would. mod_perl sends its buffer when the next text does not
+ * fit, and sends a text that is larger than the buffer by itself. */
 static void divide(size_t next)
 {
   const mehari_pieces *pieces = &mehari_out.pieces;
@@ -239,7 +241,7 @@ size_t mehari_output_bytes_sent(void) { return complete ? mehari_output_bytes() 
 bool mehari_output_has_body(pTHX)
 {
   mehari_stdout_flush(aTHX);
-  if (mehari_tap_is_open()) { /* the front has seen the response through the tap, and decides */
+  if (mehari_tap_is_open()) { /* the front, which reads the tap, decides about the response */
     mehari_output_spill();
     return mehari_out.phase == HEAD_SENT;
   }
@@ -314,7 +316,7 @@ static void finish_at_once(size_t skip)
   mehari_out.filled = 0;
 }
 
-/* Ends a response whose head is sent, or comes through the tap as the body does. */
+/* Ends a response whose head was sent before, or comes through the tap before the body. */
 static void end_tapped(pTHX)
 {
   if (mehari_parse_headers || mehari_out.phase != HEAD_OPEN)

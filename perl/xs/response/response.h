@@ -15,15 +15,17 @@ void mehari_output_flush(void); /* sends output to the client, if the head is co
 void mehari_output_share(pTHX); /* called before another process writes to descriptor 1 */
 void mehari_output_spill(void); /* writes output to descriptor 1, which is shared */
 void mehari_output_detach(void); /* children that outlive the script are not awaited */
-bool mehari_output_is_complete(void); /* whether the response is complete: nothing can be added */
-/* A response within the response: its body is sent in the outer one, its head is dropped. */
+bool mehari_output_is_complete(void); /* whether nothing can be added to the response */
+/* Begins a response within the response. Its body becomes part of the outer response, and its head
+ * is dropped. */
 void mehari_output_enter(pTHX_ bool parse_headers);
 struct mehari_rec;
-/* Returns 0, or the status with which it ended. */
+/* Ends the response within the response. Returns 0, or the status with which the inner response
+ * ended. */
 int mehari_output_leave(pTHX_ struct mehari_rec *sub);
 bool mehari_output_sent(void); /* whether the head was sent, so that the status is final */
-/* A body in the pieces in which mod_perl's buffer would pass it to output filters: where each piece
- * but the first begins. Behind the last of them everything is one piece. */
+/* The pieces in which mod_perl's buffer would pass a body to output filters: the places at which
+ * each piece but the first begins. Everything after the last place is one piece. */
 enum { MEHARI_BUFFER = 8192, MOST_PIECES = 64 };
 typedef struct {
   int count;
@@ -35,17 +37,17 @@ size_t mehari_output_bytes_sent(void); /* without bytes that wait to be flushed 
 bool mehari_output_has_body(pTHX); /* whether a part of the body was printed */
 void mehari_output_discard(void); /* drops buffered output that was not sent */
 void mehari_output_end(pTHX);     /* completes the response */
-/* The front responds: see MEHARI_RECORD_PASS. */
+/* Lets the front respond (MEHARI_RECORD_PASS). */
 void mehari_output_pass(int status, const char *parts, size_t length);
-/* The front has responded after all. */
+/* Completes the response without output, because the front has sent its own response. */
 void mehari_output_leave_to_front(void);
-/* An empty response with this status; a broken end if the head was sent. */
+/* Ends with an empty response with this status. If the head was sent, marks the end as broken. */
 void mehari_output_error(int status);
 /* Resets layers, flags and the selected handle to their state at the start. */
 void mehari_output_reset_handles(pTHX);
 void mehari_output_fresh_descriptor(void);
 extern bool mehari_may_have_spawned;
-/* Called when the head becomes final and was not printed. It fills mehari_response. */
+/* The function that fills mehari_response when the head becomes final and was not printed. */
 extern void (*mehari_output_fill_head)(pTHX);
 
 #endif

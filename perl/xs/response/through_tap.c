@@ -1,4 +1,4 @@
-/* The response through the tap (stdio/tap.c): once a child process may print too, all output
+/* Sends the response through the tap (stdio/tap.c): once a child process may print too, all output
  * goes through the tap. */
 #include "response/head.h"
 #include "response/outgoing.h"
@@ -7,8 +7,8 @@
 #include "request/record.h"
 #include "stdio/standard.h"
 
-/* Sends printed output through the tap. If $r makes the head, the head has gone through the ring
- * before. */
+/* Sends printed output through the tap. If $r makes the head, the head is first sent through the
+ * ring. */
 void mehari_out_write_to_tap(void)
 {
   if (!mehari_in_child && mehari_tap_is_open() && !mehari_parse_headers && mehari_out.phase == HEAD_OPEN) {
@@ -33,7 +33,8 @@ void mehari_output_spill(void)
   mehari_out.filled = 0;
 }
 
-/* Announces the head as it would be now. The front needs it if a child fills the pipe first. */
+/* Announces the tap with the head as the head is now. The front needs this head if a child fills
+ * the pipe before the script's head is final. */
 static void announce_tap(pTHX)
 {
   if (mehari_out.phase == HEAD_OPEN && !mehari_parse_headers && mehari_output_fill_head)

@@ -1,4 +1,5 @@
-/* Responses within a response: a sub-request's body becomes part of its main request's. */
+/* Responses within a response: the body of a sub-request becomes part of its main request's
+ * body. */
 #include "response/head.h"
 #include "response/outgoing.h"
 #include "response/response.h"
@@ -57,8 +58,8 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
   SvREFCNT_dec(made);
 }
 
-/* Ends a response within another. Its body passes its own filters, and then the outer response's
- * filters from a place on. */
+/* Ends a response within another. Its body passes the sub-request's filters, and then the outer
+ * response's filters from the place `filtered_from` on. */
 int mehari_output_leave(pTHX_ mehari_rec *sub)
 {
   mehari_stdout_flush(aTHX);

@@ -1,6 +1,7 @@
-/* The descriptors of a rewound process. The descriptors of the picture are known one by one, and
- * any other descriptor is closed after the request. Two cheap numbers (the count, and the lowest
- * free number) tell whether there is another. */
+/* Restores the descriptors of a rewound process. The descriptors at the time of the picture are
+ * known one by one, and any other descriptor is closed after the request. Two numbers that are
+ * cheap to read (the count of descriptors, and the lowest free number) show whether there is any
+ * other. */
 #include "rewind/state.h"
 #include "process/process.h"
 #include <dirent.h>
@@ -24,8 +25,8 @@ static int open_of_process(const char *name, int flags)
   return high;
 }
 
-/* Whether a descriptor can be rewound. It cannot if its other end is alive or its state is
- * unknown. */
+/* Whether a descriptor can be rewound. A descriptor with another end (a pipe, a socket) or with
+ * unknown state cannot be rewound. */
 static bool can_be_rewound(int file, const struct stat *about)
 {
   if (file < 3 || mehari_descriptor_is_own(file) || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode))
@@ -33,7 +34,8 @@ static bool can_be_rewound(int file, const struct stat *about)
   return S_ISCHR(about->st_mode) && major(about->st_rdev) == 1; /* /dev/null, /dev/urandom and the like */
 }
 
-/* Whether the descriptor is a library's and not the server's. The script may use and close it. */
+/* Whether the descriptor belongs to a library and not to the server. The script may use and close
+ * such a descriptor. */
 static bool is_foreign(int file) { return file > 2 && !mehari_descriptor_is_own(file); }
 
 static const char *know(mehari_rewind *rewind, int file)
@@ -117,7 +119,7 @@ const char *mehari_rewind_open_files(mehari_rewind *rewind)
   rewind->statm = open_of_process("statm", O_RDONLY);
   rewind->stat = open_of_process("stat", O_RDONLY);
   rewind->maps = open_of_process("maps", O_RDONLY);
-  rewind->timers = open_of_process("timers", O_RDONLY); /* not every kernel has that */
+  rewind->timers = open_of_process("timers", O_RDONLY); /* not every kernel has this file */
   rewind->files = open_of_process("fd", O_RDONLY | O_DIRECTORY);
   rewind->home = open_of_process("cwd", O_PATH | O_DIRECTORY);
   if (rewind->pagemap < 0 || rewind->statm < 0 || rewind->stat < 0 || rewind->maps < 0 || rewind->files < 0 || rewind->home < 0)

@@ -11,7 +11,7 @@ typedef struct {
   bool is_of_kernel; /* [vvar], [vdso], [vsyscall] */
 } line;
 
-/* The next line of /proc/self/maps; false: there is none. */
+/* Reads the next line of /proc/self/maps. False: there is none. */
 static bool next_line(const char **at, line *into)
 {
   if (!**at)
@@ -37,7 +37,8 @@ static bool add_range(mehari_rewind *rewind, const line *this)
 {
   uint64_t start = this->start, pages;
   if (rewind->stack_floor > this->start && rewind->stack_floor < this->end)
-    /* Memory below the floor is unused, and the stack must be able to grow into it. */
+    /* Stack memory below the floor is unused, and the stack must be able to grow into this
+     * memory. */
     start = rewind->stack_floor;
   pages = (this->end - start) / MEHARI_PAGE;
   if (rewind->range_count == MEHARI_REWIND_RANGES || pages > MEHARI_REWIND_PAGES - rewind->pages)
@@ -120,7 +121,8 @@ void mehari_rewind_note_sizes(mehari_rewind *rewind)
   read_sizes(rewind, &rewind->vm_size, &rewind->vm_data);
 }
 
-/* Whether a range is the part of the stack below its floor, which is not part of the picture. */
+/* Whether a range is the part of the stack below the floor. This part does not belong to the
+ * picture. */
 static bool is_stack(const mehari_rewind *rewind, uint64_t start, uint64_t end)
 {
   return end == rewind->stack_floor && start < end;
@@ -142,8 +144,8 @@ static void take_strangers_away(mehari_rewind *rewind, const line *this)
     KERNEL(SYS_munmap, covered, this->end - covered);
 }
 
-/* Empties the part into which the stack may have grown. From now on this part is known. Returns
- * its pages. */
+/* Empties the part of memory into which the stack may have grown, and treats this part as known
+ * from now on. Returns the number of its pages. */
 static uint64_t empty_stack(mehari_rewind *rewind, const line *this)
 {
   uint64_t grown = 0;

@@ -1,11 +1,10 @@
 /* Restores memory as it is in the picture. Two ideas make this cheap:
  *
- * - Hot pages: a page that was found written twice is no longer tracked but copied back each
- * time. This costs a tenth of finding the page. A page that stays unchanged for long is tracked
- * again.
- * - The gate: a page that is not hot cannot be written without a page fault, and the kernel
- * counts page faults. While the count is the same as after the last rewind, only hot pages have
- * been written, and no search is needed.
+ * - Hot pages: a page that was found written twice is no longer tracked but copied back each time.
+ * To copy the page costs a tenth of finding out that the page was written. A page that stays
+ * unchanged for long is tracked again. - The gate: a page that is not hot cannot be written without
+ * a page fault, and the kernel counts page faults. While the count is the same as after the last
+ * rewind, only hot pages have been written, and no search is needed.
  *
  * All functions here run on the stack aside. */
 #include "rewind/state.h"
@@ -16,10 +15,10 @@
 
 #define BLOCK (sizeof ((mehari_rewind *)0)->entries / sizeof(uint64_t))
 #define COOL_EVERY 64 /* rewinds between two checks whether hot pages are still written */
-#define COOL_AFTER 4 /* so many checks in a row found the page unchanged */
+#define COOL_AFTER 4 /* a page is tracked again after this many checks without a change */
 
-/* The count of page faults. A fault that is tried twice, or that reads from swap, counts as a
- * major one. */
+/* Returns the number of page faults, minor and major. A fault that the kernel tries twice, or that
+ * reads from swap, counts as major. */
 static uint64_t faults_so_far(void)
 {
   struct rusage usage;
@@ -27,8 +26,8 @@ static uint64_t faults_so_far(void)
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* Whether the page is this process's own: the copy of a private mapping, in memory or swapped
- * out. */
+/* Whether the page was written: it is this process's own copy of a private mapping, in memory or
+ * swapped out. */
 static bool was_written(uint64_t entry)
 {
   bool present = entry >> 63 & 1, swapped = entry >> 62 & 1, of_file = entry >> 61 & 1;
@@ -72,7 +71,7 @@ static const char *own_copy(mehari_rewind *rewind, uint32_t page)
   return rewind->own[low];
 }
 
-/* The contents of a page in the picture. NULL: zeros. */
+/* Returns the contents of a page in the picture. NULL: zeros. */
 static const char *contents(mehari_rewind *rewind, uint32_t page)
 {
   if (rewind->state[page] & MEHARI_PAGE_OWN)
@@ -137,7 +136,7 @@ static void copy_run(mehari_rewind *rewind, const mehari_run *run)
     memcpy(to, from, run->length);
     return;
   }
-  /* The kernel writes there at any time. */
+  /* The kernel writes to the rseq area at any time, so the area is left out. */
   uint64_t before = rewind->rseq - run->to, after = before + rewind->rseq_length;
   memcpy(to, from, before);
   memcpy(to + after, from + after, MEHARI_PAGE - after);
@@ -249,8 +248,8 @@ static void see_own(mehari_rewind *rewind, uint32_t page, uint64_t at)
   heat(rewind, page);
 }
 
-/* Copies the pages that were written since the template's picture (its fork wrote, too). They
- * are hot from the start. */
+/* Copies the pages that were written since the template took its picture (the fork has written
+ * pages, too). These pages are hot from the start. */
 void mehari_rewind_note_difference(mehari_rewind *rewind)
 {
   each_written(rewind, see_own);

@@ -1,6 +1,6 @@
-/* The picture that a template takes of its writable memory: a memory file, mapped privately over
- * the memory itself. An unwritten page then belongs to the file, a written page to the process.
- * /proc/self/pagemap tells them apart on any kernel without privileges.
+/* Takes the picture of a template's writable memory: a memory file, mapped privately over the
+ * memory itself. After this an unwritten page belongs to the file, and a written page to the
+ * process. /proc/self/pagemap shows which pages are written, on any kernel and without privileges.
  *
  * The file is sealed: nobody can write to it, not even through a descriptor that a script may
  * find. */
@@ -12,13 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The size of the file behind a mapping's data. A script may enlarge a mapping of malloc, so the
- * file must continue there. */
+/* The additional size of the file after the data. A script may enlarge a mapping of malloc, so the
+ * file must be longer than the data. */
 #define SLACK (UINT64_C(1) << 32)
 
-/* Whether a mapping has one of these flags. `wf`, `dp`: the memory is empty after a fork, or at
- * any time. Libraries with random state there (glibc's getrandom and others) take an empty page
- * for a sign of a fork and start again, as they must after a rewind. */
+/* Whether a mapping has one of these flags. `wf`: the memory is empty after a fork. `dp`: the
+ * kernel may empty the memory at any time. Libraries that keep random state in such memory (glibc's
+ * getrandom and others) treat an empty page as the sign of a fork and start again. They must do so
+ * after a rewind too. */
 static bool has_flag(const char *flags, const char *end, const char *wanted)
 {
   const char *found = memmem(flags, end - flags, wanted, strlen(wanted));
@@ -68,7 +69,7 @@ static const char *make_file(mehari_rewind *rewind, uint64_t size)
 /* Prepares the picture. From here on the memory map stays unchanged. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind)
 {
-  /* The frames of later calls lie above the floor. Below it the stack grows. */
+  /* The stack frames of later calls lie above the floor. A deeper stack grows below the floor. */
   rewind->stack_floor = ((uint64_t)__builtin_frame_address(0) & ~(MEHARI_PAGE - 1)) - 15 * MEHARI_PAGE;
   volatile char *below = (char *)rewind->stack_floor - 2 * MEHARI_PAGE;
   *below = 0;

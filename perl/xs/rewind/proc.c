@@ -1,4 +1,5 @@
-/* System calls and texts of /proc without libc. The functions write only to their arguments. */
+/* Makes system calls and reads texts of /proc without libc. The functions write only to their
+ * arguments. */
 #include "rewind/state.h"
 #include <sys/syscall.h>
 

@@ -1,6 +1,6 @@
-/* The kernel's state of a process besides memory and descriptors. After a request it is
- * restored, or it gives the reason for which the process ends. State that is cheap to set is set
- * without a check. */
+/* Restores the kernel's state of a process besides memory and descriptors. If some state cannot be
+ * restored, the process ends and reports the reason. State that is cheap to set is set without a
+ * check. */
 #include "rewind/state.h"
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static void see_users(uint32_t users[6])
   KERNEL(SYS_getresgid, &users[3], &users[4], &users[5]);
 }
 
-/* Fields are numbered as in proc(5). */
+/* Reads /proc/self/stat. The comments give the numbers of the fields in proc(5). */
 static bool see_standing(mehari_rewind *rewind, mehari_standing *into)
 {
   char text[1024];
@@ -65,8 +65,8 @@ void mehari_rewind_note_process(mehari_rewind *rewind)
 
 /* ---- put back ---- */
 
-/* Restores the handlers of signals. /proc shows only the first 31 signals. `doubtful_signals`
- * has perl's %SIG changes of the others. */
+/* Restores the handlers of signals. /proc shows only the first 31 signals. `doubtful_signals` has
+ * the other signals whose handlers the script changed by %SIG. */
 static void put_back_handlers(mehari_rewind *rewind, const mehari_standing *now)
 {
   uint64_t changed = (now->ignored ^ rewind->standing.ignored) | (now->caught ^ rewind->standing.caught) | rewind->caught | rewind->doubtful_signals;

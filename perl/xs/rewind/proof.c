@@ -1,10 +1,10 @@
-/* Detects that a request reads its process number, which cannot be rewound. Here many requests
- * have the same process number, and old scripts make names of files and sessions from `time .
- * $$`. A script that reads the number gets a process for each request from then on, so no two of
- * its requests see the same number.
+/* Detects that a request reads its process number, which cannot be rewound. Many requests run under
+ * the same process number, but old scripts make names of files and sessions from `time . $$`. After
+ * a script has read the number, each of its requests gets a process of its own, so no two requests
+ * see the same number.
  *
  * A comparison of the number only detects a forked child, so it is harmless. Perl's own modules,
- * and the modules of the list, keep the number only for such comparisons. */
+ * and the modules in the list below, read the number only for such comparisons. */
 #include "mehari.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"

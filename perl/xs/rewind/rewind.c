@@ -1,9 +1,9 @@
-/* A process that serves one request after another and is restored after each. process/template.c
- * calls it.
+/* Restores a process after each request, so that the process serves one request after another.
+ * process/template.c calls this file.
  *
- * The response and its DONE are sent before anything is restored, so nobody waits for that. If
- * something cannot be restored, the process ends, and the template forks the next one in the
- * original state. */
+ * The response and its DONE are sent before anything is restored, so no client waits for the
+ * restoration. If something cannot be restored, the process ends, and the template forks the next
+ * one in the original state. */
 #include "rewind/rewind.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"
@@ -142,7 +142,7 @@ static void report_wrong_pages(void)
   give_up("its memory was not put back");
 }
 
-/* Starts the serving of requests. It returns once, and again after each request. */
+/* Begins the serving of requests. This function returns once, and again after each request. */
 void mehari_rewind_begin(pTHX)
 {
   reset();
@@ -165,7 +165,8 @@ void mehari_rewind_begin(pTHX)
   report_wrong_pages();
 }
 
-/* /proc does not show signals above 31. */
+/* Notes the signals that the script may have changed, because /proc does not show signals above
+ * 31. */
 static void see_handlers(pTHX)
 {
   bool all = mehari_perl_has_ended(aTHX) || mehari_touched & MEHARI_TOUCHED_MASK;

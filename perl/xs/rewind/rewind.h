@@ -1,4 +1,4 @@
-/* A template's child that serves one request after the other. */
+/* The functions for a template's child that serves one request after another. */
 #ifndef MEHARI_REWIND_H
 #define MEHARI_REWIND_H
 
@@ -7,15 +7,15 @@
 /* Called in the template after compiling. Returns NULL, or the reason for which the process
  * cannot be rewound. `where_room`: refuse if the pictures fill their memory. */
 const char *mehari_rewind_open(pTHX_ bool where_room);
-const char *mehari_rewind_examine(void); /* after `open`: NULL, or why the child could not be rewound */
+const char *mehari_rewind_examine(void); /* after `open`: NULL, or why the child cannot be rewound */
 uint32_t mehari_rewind_pages(void);      /* of the picture */
 /* Called in the child; returns once, and again after each request. */
 void mehari_rewind_begin(pTHX);
 void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* called after a request's response */
-/* Reports to the front now and then, before a request's DONE. */
+/* Reports the script's rung to the front, but not for every request. Called before DONE. */
 void mehari_rewind_report(mehari_text file);
 void mehari_rewind_report_refusal(mehari_text file, const char *why);
-/* The reason for which the child ended; NULL: the rewind is not the reason. */
+/* Returns why the child could not be rewound and ended. NULL: it did not end for this reason. */
 const char *mehari_rewind_refusal(void);
 bool mehari_rewind_has_rewound(void); /* whether the child has been rewound at least once */
 bool mehari_rewind_was_refused(void); /* whether the next child cannot be rewound either */

@@ -1,6 +1,6 @@
-/* The stack aside. A process's stack cannot be restored by code that runs on it, so the
- * restoring code has a stack of its own. Only this file has lines of assembly. On other
- * processors `mehari_rewind_is_possible` is false. */
+/* The stack aside: the second stack, on which the restoring code runs, because code cannot restore
+ * the stack on which it runs. Only this file has lines of assembly. On other processors
+ * `mehari_rewind_is_possible` is false. */
 #include "rewind/state.h"
 
 #ifdef __x86_64__

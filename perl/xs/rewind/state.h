@@ -1,12 +1,13 @@
 /* The rung `rewind`: shared by its files.
  *
  * A template copies its writable memory into a memory file, the picture, and maps the file
- * privately over itself (picture.c). The child serves one request after another. After each,
- * every written page is restored (memory.c), and so is the kernel's state (process.c, files.c,
- * mappings.c). rewind.c is the entry.
+ * privately over itself (picture.c). The child serves one request after another. After each
+ * request, every written page is restored (memory.c), and so is the kernel's state (process.c,
+ * files.c, mappings.c). The other folders call rewind.c.
  *
- * Restoring runs on its own stack and writes only to `mehari_rewind` and to what it restores. It
- * makes its system calls itself, because a failed call of libc would write `errno`. */
+ * The restoring code runs on its own stack and writes only to `mehari_rewind` and to the state that
+ * it restores. It makes its system calls without libc, because a failed call of libc would write
+ * `errno`. */
 #ifndef MEHARI_REWIND_STATE_H
 #define MEHARI_REWIND_STATE_H
 
@@ -96,7 +97,7 @@ typedef struct {
   uint32_t hot_count, run_count;
   uint64_t faults, rewinds, looks, cold, repairs;
   uint32_t replaced; /* processes that ended because of one of their requests */
-  char replaced_for[160]; /* why the last of them ended */
+  char replaced_for[160]; /* why the last of these processes ended */
   uint64_t wrong_pages, wrong_at;
   bool refused; /* whether the process cannot be rewound now or later */
   bool doubtful_files; /* whether the script used descriptors by their numbers */
@@ -111,7 +112,7 @@ typedef struct {
   char own[MEHARI_REWIND_OWN][4096] __attribute__((aligned(4096)));
 } mehari_rewind;
 
-/* stack.c: the stack aside, and the way back. */
+/* stack.c: the stack aside, and the return to a saved place. */
 void mehari_rewind_on_own_stack(void (*work)(mehari_rewind *), mehari_rewind *rewind);
 /* False once `work` is done; true after each return. */
 bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *));
@@ -159,7 +160,7 @@ long mehari_system_call(long number, long a, long b, long c, long d, long e, lon
 #define KERNEL_SIX(number, a, b, c, d, e, f, ...) mehari_system_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 /* Reads from the start and adds a NUL. */
 size_t mehari_proc_read(int file, char *into, size_t size);
-/* The same for a text of one line, which one read returns whole. */
+/* Does the same for a text of one line, which one system call returns whole. */
 size_t mehari_proc_read_once(int file, char *into, size_t size);
 uint64_t mehari_proc_number(const char **at, unsigned base);
 const char *mehari_proc_skip(const char *at, int words);

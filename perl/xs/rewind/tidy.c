@@ -1,5 +1,5 @@
-/* Tidies memory before the picture, so that a request's allocations lie together on few pages.
- * It uses up the free places in malloc and in perl's arenas, so new memory comes from the top of
+/* Tidies memory before the picture, so that a request's allocations lie together on few pages. This
+ * uses up the free places in malloc and in perl's arenas, so that new memory comes from the top of
  * the heap. */
 #include "mehari.h"
 #include "rewind/state.h"
@@ -8,7 +8,7 @@
 
 #define LARGEST ((size_t)512 << 10)
 
-/* Uses up all free places of this size below `top`, and returns the first place above. */
+/* Uses up all free places of this size below `top`. */
 static void use_up(size_t size, uintptr_t top)
 {
   for (int count = 0; count < 1000000; count++) {

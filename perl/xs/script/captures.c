@@ -1,4 +1,5 @@
-/* The file-scoped lexicals of a script that its named subs captured in the first run. */
+/* Handles the file-scoped lexicals of a script that the script's named subs captured in the first
+ * run. */
 #include "script/script.h"
 #include "interpreter/perl_internals.h"
 
@@ -32,7 +33,8 @@ void mehari_script_find_captures(pTHX_ mehari_script *script)
       remember_captures(aTHX_ script, (CV *)each);
 }
 
-/* Gives each named sub the variables of the next run. In a fresh process it would have them too. */
+/* Gives each named sub the lexicals of the next run, as the sub would have them in a fresh
+ * process. */
 void mehari_script_rebind(pTHX_ mehari_script *script)
 {
   for (int i = 0; i < script->rebind_count; i++) {

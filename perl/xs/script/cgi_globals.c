@@ -1,6 +1,6 @@
-/* CGI.pm keeps the parsed request and a script's page settings in package variables, and has a
- * sub that resets them. Running that sub costs more than a small page, so it runs only after a
- * request that changed one of them. */
+/* Resets CGI.pm's package variables, which keep the parsed request and a script's page settings.
+ * CGI.pm has a sub for this. The sub costs more than a small page, so it runs only after a request
+ * that changed one of the variables. */
 #include "script/script.h"
 
 /* Variables that a request or an import changes. $QUERY_CHARSET is set whenever a request was
@@ -11,7 +11,7 @@ static const char *const names[] = {
 };
 static struct {
   GV *glob;
-  SV *value; /* a copy, taken after the sub ran */
+  SV *value; /* a copy of the variable, made after the sub has run */
 } known[C_ARRAY_LENGTH(names)];
 
 static bool is_same(pTHX_ SV *now, SV *before)
@@ -25,8 +25,8 @@ static bool is_same(pTHX_ SV *now, SV *before)
   return !SvOK(now) || (SvPOK(now) && SvPOK(before) && sv_eq(now, before));
 }
 
-/* Whether the module's variables are known. The first one stands for all, because reloading the
- * module makes every glob again. */
+/* Whether the module's variables are known. Only the first is checked, because reloading the module
+ * makes all globs again. */
 static bool is_known(pTHX_ HV *package)
 {
   SV **first = hv_fetchs(package, "Q", 0);

@@ -1,8 +1,8 @@
-/* CGI.pm's parse_params in C: the same parameters for the same query, at a thirtieth of the
- * cost.
+/* Does the work of CGI.pm's parse_params in C: the same parameters for the same query, at a
+ * thirtieth of the cost.
  *
- * Mehari::CGI installs it if the two agree. Special cases (a class that adds parameters,
- * characters, %u escapes, tainting) still use CGI.pm's own sub. */
+ * Mehari::CGI installs this sub if both return the same parameters. Special cases (a class that
+ * adds parameters, characters, %u escapes, tainting) still use CGI.pm's own sub. */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
 
@@ -25,8 +25,8 @@ static bool is_method(pTHX_ HV *class, const char *name, CV *expected)
   return found && isGV(found) && GvCV(found) == expected;
 }
 
-/* An element that is a reference to a plain array or hash. It is made if it is missing. NULL:
- * the element is something else. */
+/* Returns an element that is a reference to a plain array or hash. A missing element is made. NULL:
+ * the element is another value. */
 static SV *container(pTHX_ HV *self, const char *name, STRLEN length, svtype type)
 {
   SV **entry = hv_fetch(self, name, length, 1);

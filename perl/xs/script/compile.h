@@ -1,4 +1,4 @@
-/* The compilation of a script: what its files know of each other. */
+/* The compilation of a script: the declarations that the files of this task share. */
 #ifndef MEHARI_COMPILE_H
 #define MEHARI_COMPILE_H
 
@@ -12,18 +12,19 @@
 /* script.c: the current compilation, and what data.c finds in its text. */
 typedef struct {
   bool is_running, has_data;
-  const char *name; /* as in its #line */
+  const char *name; /* the name in its #line directive */
   STRLEN data_rest; /* bytes of the file after the __DATA__ line */
   HV *data_package; /* the package of __DATA__; __END__ opens the main program's */
 } mehari_compilation;
 extern mehari_compilation mehari_compilation_now;
 
-/* source.c: the text of the script's file. NULL: `status` is the response's. */
+/* source.c: reads the text of the script's file. NULL: there is no text, and `status` is the
+ * response's status. */
 SV *mehari_script_read(pTHX_ mehari_script *script, int *status);
-/* `#!... perl ... -w`: the switches of the first line. */
+/* Reads the switches of the first line: `#!... perl ... -w`. */
 void mehari_script_read_first_line(pTHX_ mehari_script *script, const char *text, STRLEN length);
 
-/* failure.c: a text with errors. */
+/* failure.c: handles a text with errors. */
 void mehari_failure_end_of_text(pTHX); /* the whole text was read */
 void mehari_failure_put_hook_back(pTHX); /* called after each compilation */
 void mehari_failure_report(pTHX_ const char *file, size_t printed_before);

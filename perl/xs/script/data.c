@@ -1,11 +1,12 @@
-/* Where a script's text ends: a keyword plugin finds __END__ and __DATA__, and DATA is opened. */
+/* Finds where a script's text ends, and opens DATA. A keyword plugin finds __END__ and __DATA__. */
 #include "script/compile.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
 
-/* Whether the current text is the script's own, not that of a module or of a string eval. */
+/* Whether the current text is the script's own text, not the text of a module or of a string
+ * eval. */
 static bool is_the_script(pTHX)
 {
   if (!mehari_compilation_now.is_running || mehari_in_thread(aTHX) || mehari_parser_reads_file(aTHX))
@@ -33,7 +34,8 @@ static bool is_hash_key(const char *after, const char *end)
   return after + 1 < end && after[0] == '=' && after[1] == '>';
 }
 
-/* Returns where the wrapper's footer begins. NULL: the text is that of a string eval. */
+/* Returns where the wrapper's footer begins. NULL: there is no footer, because the text belongs to
+ * a string eval. */
 static char *end_of_own_text(char *at, char *end)
 {
   const STRLEN footer = sizeof MEHARI_FOOTER - 1;
@@ -42,8 +44,8 @@ static char *end_of_own_text(char *at, char *end)
   return end - at < (ptrdiff_t)footer ? NULL : end - footer;
 }
 
-/* The keyword plugin: perl calls it for every word that may be a keyword. Only here can a real
- * __END__ or __DATA__ be told from one in a here-document or a hash key. */
+/* The keyword plugin, which perl calls for every word that may be a keyword. Only the plugin can
+ * distinguish a real __END__ or __DATA__ from the same word in a here-document or a hash key. */
 static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
   bool is_end = is_end_of_text(aTHX_ word, length);

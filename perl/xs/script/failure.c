@@ -1,5 +1,5 @@
-/* A script that does not compile: $SIG{__DIE__} and the log get its errors as from a perl that runs
- * the script. */
+/* Reports the errors of a script that does not compile. $SIG{__DIE__} and the log get the errors as
+ * from a perl that runs the script. */
 #include "script/compile.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -60,9 +60,9 @@ static bool says_it_ended(const char *message)
   return strstr(message, "compilation aborted") || strstr(message, "aborted due to compilation errors") || strstr(message, "has too many errors");
 }
 
-/* Reports the errors of a compilation. A perl that runs the script calls $SIG{__DIE__} with them
- * as its last act. Ours did not, or the hook was inside an eval and kept silent. Text that the
- * hook prints is the response. */
+/* Reports the errors of a compilation. A perl that runs the script calls $SIG{__DIE__} with the
+ * errors at the end. In this process perl did not call the hook, or the hook was inside an eval and
+ * printed nothing. Text that the hook prints is the response. */
 void mehari_failure_report(pTHX_ const char *file, size_t printed_before)
 {
   SV *message = sv_mortalcopy(ERRSV);

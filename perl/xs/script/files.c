@@ -1,4 +1,4 @@
-/* Files of code: whether they are unchanged. */
+/* Finds out whether files of code are unchanged. */
 #include "script/script.h"
 #include "mailbox/mailbox.h"
 #include <sys/stat.h>

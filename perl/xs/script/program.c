@@ -1,5 +1,5 @@
-/* Runs a script as perl itself would: at the top level of main, once, in its own process. It
- * serves the children of the rung `fork`, whose state ends with the request. */
+/* Runs a script as perl itself would: at the top level of main, once, in its own process. The
+ * children of the rungs `fork` and `rewind` call this file. */
 #include "script/script.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
@@ -23,7 +23,8 @@ static void run_as_main(pTHX_ void *argument)
   CALLRUNOPS(aTHX);
 }
 
-/* Ends the program. The sub's own last op would pop a call that was never made. */
+/* Ends the program in place of the sub's last op, which would return from a call that was never
+ * made. */
 static OP *end_of_program(pTHX)
 {
   PERL_UNUSED_CONTEXT;
@@ -44,13 +45,13 @@ static void run_end_blocks(pTHX)
 
 void mehari_end_program(pTHX_ void *argument)
 {
-  /* Perl closes a pipe that the script left open, and waits for its process. */
+  /* Perl closes a pipe that the script left open, and waits for the pipe's process. */
   bool due = mehari_may_have_spawned;
   PERL_UNUSED_ARG(argument);
   run_end_blocks(aTHX);
   mehari_stdout_flush(aTHX);
   if (mehari_tap_is_open())
-    mehari_output_spill(); /* is printed before the last output of processes at open pipes */
+    mehari_output_spill(); /* precedes the last output of processes at open pipes */
   mehari_leave_main(aTHX);
   if (due || mehari_destructors_due(aTHX)) {
     mehari_give_main_away(aTHX);
@@ -83,7 +84,8 @@ static void set_arguments(pTHX)
   SvREFCNT_dec(word);
 }
 
-/* Runs another perl, as `#!perl -T` and similar switches require. It writes to descriptor 1. */
+/* Runs another perl, as `#!perl -T` and similar switches require. That perl writes to descriptor
+ * 1. */
 static void run_own_perl(pTHX_ const char *switches, const char *file)
 {
   mehari_input_spill();
@@ -139,7 +141,7 @@ static int run_script(pTHX_ mehari_script *script)
   return status;
 }
 
-/* Runs a program. If `script` is NULL, it compiles the program first, as part of the request. */
+/* Runs a program. If `script` is NULL, compiles the program first, as part of the request. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file)
 {
   int status = 0;

@@ -1,6 +1,6 @@
-/* A program as a sub-request: a CGI program, or a script that runs as one, is a process whose
- * output goes into the current response. It has the sub-request's environment and an empty
- * input. */
+/* Runs a program as a sub-request: a CGI program, or a script that runs like one. The program is a
+ * process whose output goes into the current response. It has the sub-request's environment and an
+ * empty input. */
 #include "script/script.h"
 #include "environment/environment.h"
 #include "mailbox/mailbox.h"

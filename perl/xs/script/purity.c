@@ -1,4 +1,4 @@
-/* Decides whether compiling a script does more than define things. Such effects (BEGIN blocks, a
+/* Decides whether compiling a script has effects besides definitions. Such effects (BEGIN blocks, a
  * `use` with computed arguments) belong to each request, so the script must be compiled for
  * each. */
 #include "script/script.h"
@@ -14,7 +14,8 @@ static OP *(*perl_require)(pTHX), *(*perl_do_file)(pTHX);
 
 bool mehari_purity_holds(void) { return pure; }
 
-/* Notes an effect. A trial compilation stops at the first one, because the question is answered. */
+/* Notes an effect. A trial compilation stops at the first effect, because its result is then
+ * known. */
 static void lose_purity(pTHX)
 {
   pure = false;
@@ -25,7 +26,7 @@ static void lose_purity(pTHX)
   _exit(1);
 }
 
-/* Calls one of our subs for a truth value. A sub that dies means false. */
+/* Calls a sub of Mehari's modules for a truth value. If the sub dies, the result is false. */
 static bool is_so(pTHX_ const char *sub, SV *argument)
 {
   dSP;
@@ -65,7 +66,8 @@ static OP *load(pTHX_ OP *(*perl)(pTHX))
 static OP *run_require(pTHX) { return load(aTHX_ perl_require); }
 static OP *run_do_file(pTHX) { return load(aTHX_ perl_do_file); }
 
-/* Makes this process a trial: it compiles a script only to see whether that has effects. */
+/* Makes this process a trial, which compiles a script only to find out whether compiling has
+ * effects. */
 void mehari_purity_try(uint32_t *effect)
 {
   on_trial = true;
@@ -141,7 +143,7 @@ static bool is_word(const char *word, STRLEN length, const char *wanted)
   return strlen(wanted) == length && memEQ(word, wanted, length);
 }
 
-/* Judges a word of the script that may be a keyword and that perl has just read. */
+/* Notes whether a word of the script that perl has just read begins code with an effect. */
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length)
 {
   if (!pure)

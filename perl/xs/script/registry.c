@@ -1,4 +1,5 @@
-/* The rungs `registry` and `perlrun`: a script as a sub, compiled once or for each request. */
+/* The rungs `registry` and `perlrun`: run a script as a sub, which is compiled once or for each
+ * request. */
 #include "script/script.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -14,7 +15,7 @@
 
 static bool lives_in_cgi_world(void) { return mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD; }
 
-/* The configured handler of the script. Several handlers share a rung. */
+/* Returns the name of the script's configured handler. Several handlers share a rung. */
 static mehari_text handler_name(pTHX)
 {
   AV *handlers = mehari_rec_now ? mehari_rec_handlers(mehari_rec_now, MEHARI_PHASE_RESPONSE) : NULL;
@@ -43,7 +44,7 @@ static bool enters_folder(pTHX)
   return lives_in_cgi_world() || is_of_mod_perl_1(aTHX) || (name.length > 7 && memEQ(name.at + name.length - 7, "Prefork", 7));
 }
 
-/* The script's `$r`. Under mod_perl 1's handlers it has mod_perl 1's class. */
+/* Returns the script's `$r`. Under mod_perl 1's handlers `$r` has mod_perl 1's class. */
 static SV *script_request(pTHX)
 {
   SV *r = mehari_rec_object(aTHX_ mehari_rec_now);
@@ -61,7 +62,7 @@ typedef struct {
   STRLEN length;
 } cache_key;
 
-/* False: the file's name is too long. */
+/* Makes the cache key of a file. False: the file's name is too long. */
 static bool make_key(cache_key *key, mehari_text file, bool cgi_world)
 {
   key->text[0] = cgi_world ? 'c' : 'm';
@@ -125,9 +126,9 @@ static void call_script(pTHX_ void *argument)
   if (r)
     XPUSHs(r);
   PUTBACK;
-  /* Not under G_EVAL, because a script, and CGI::Carp, must not see its `die` inside an eval.
-   * Perl writes the message to STDERR and leaves as exit does. `mehari_exit_called` tells `die`
-   * from `exit`. */
+  /* The call is not under G_EVAL, because to the script and to CGI::Carp the script's `die` must
+   * not seem to be inside an eval. Perl writes the message to STDERR and leaves as exit does.
+   * `mehari_exit_called` tells `die` from `exit`. */
   call_sv((SV *)this->script->code, G_VOID | G_DISCARD);
   FREETMPS;
   LEAVE;
@@ -192,7 +193,7 @@ static void adopt_ends(pTHX_ mehari_script *script, SSize_t known)
   PL_endav = rest;
 }
 
-/* `ephemeral`: the script's globals end with the request. */
+/* Runs the script. `ephemeral`: the script's globals end with the request. */
 static void serve(pTHX_ mehari_script *script, bool ephemeral)
 {
   run this = {script};

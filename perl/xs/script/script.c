@@ -1,7 +1,8 @@
-/* Script files as compiled code.
+/* Compiles script files.
  *
  * Registry and PerlRun wrap the text in a sub in its own package, as mod_perl does. A program
- * (rung `fork`) is compiled to run as perl would run it: in main, at the top level. */
+ * (rungs `fork` and `rewind`) is compiled to run as perl would run the program: in main, at the top
+ * level. */
 #include "script/compile.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -10,8 +11,8 @@
 
 mehari_compilation mehari_compilation_now;
 
-/* Called in the wrapper's BEGIN block. The sub then counts as a file: `shift` takes from @ARGV,
- * and named subs share its lexicals. */
+/* Called in the wrapper's BEGIN block. Makes the sub count as a file: `shift` takes from @ARGV, and
+ * named subs share the file's lexicals. */
 void mehari_script_top_level(pTHX)
 {
   if (mehari_compilation_now.is_running)
@@ -32,7 +33,7 @@ static SV *package_name(pTHX_ const char *file, mehari_manner manner)
   return name;
 }
 
-/* A file name in a form for a #line directive. */
+/* Returns a file name in a form for a #line directive. */
 static SV *line_name(pTHX_ const char *file)
 {
   SV *name = newSVpv(file, 0);

@@ -24,8 +24,8 @@ void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
 
 /* files.c: files of code. */
 uint64_t mehari_mark(const struct stat *seen);
-/* Whether the front has seen this file of the request under this mark, and the file is unchanged
- * since. */
+/* Whether the front has seen this file of the request under this mark and watches the file, so that
+ * the file is unchanged. */
 bool mehari_is_unchanged_since_front(mehari_text file, uint64_t mark);
 
 typedef struct mehari_script {
@@ -43,13 +43,13 @@ typedef struct mehari_script {
   bool warnings;  /* #! -w */
   bool ends_lines; /* #! -l */
   char *own_perl; /* the switches of a #! line that only a perl of its own can follow */
-  bool printed; /* whether compiling it printed or read anything outside */
+  bool printed; /* whether compiling printed output or read input */
   mehari_rebind *rebinds;
   int rebind_count;
 } mehari_script;
 typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
-/* NULL: `status` is the response's (403, 404, 500), and the log has the reason. 0: the script
- * ended itself, and its output is the response. */
+/* Compiles a script. NULL: `status` is the response's status (403, 404, 500), and the log has the
+ * reason. Status 0: the script ended itself, and its output is the response. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
 bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status);
@@ -67,20 +67,21 @@ void mehari_cgi_loaded(pTHX); /* checks whether CGI.pm was loaded, or loaded aga
 void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
-/* purity.c: the effects of a compilation besides defining things. */
+/* purity.c: finds out whether a compilation has effects besides definitions. */
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
 bool mehari_purity_holds(void);
 bool mehari_purity_of_modules(pTHX); /* whether all newly loaded modules are perl's own */
-/* From here on this process ends before the first effect. The effect's line is written to `effect`,
- * which may be NULL. */
+/* Makes this process end before the first effect. The effect's line is written to `effect`, which
+ * may be NULL. */
 void mehari_purity_try(uint32_t *effect);
 
 /* registry.c: the rungs `registry` and `perlrun`. Each serves mehari_now and leaves a response. */
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
-/* The folder of `file`. NULL: the folder in which the server was started. */
+/* Enters the folder of `file`. NULL or a name without `/`: the folder in which the server was
+ * started. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
 
@@ -89,7 +90,8 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribu
 extern bool mehari_is_program; /* whether this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
 
-/* program_within.c: 0, or a status. Runs the current sub-request, whose environment is in %ENV. */
+/* program_within.c: runs the current sub-request, whose environment is in %ENV. Returns 0, or a
+ * status. */
 int mehari_program_run_subrequest(pTHX_ const char *file);
 
 #endif

@@ -1,11 +1,11 @@
-/* $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp
- * qw(fatalsToBrowser)`). The script is compiled only once, but each run must find the handlers
- * as a new process would. */
+/* Keeps $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp
+ * qw(fatalsToBrowser)`). The script is compiled only once, but each run must find these handlers,
+ * as a run in a new process would. */
 #include "script/script.h"
 
 bool mehari_is_same_handler(SV *now, SV *before)
 {
-  /* Reading an element of %SIG creates an undefined element. It means the default. */
+  /* Reading an element of %SIG creates an undefined element, which means the default handler. */
   if (!now || !SvOK(now) || !before || !SvOK(before))
     return (now && SvOK(now)) == (before && SvOK(before));
   if (SvROK(now) || SvROK(before))

@@ -1,4 +1,4 @@
-/* The text of a script: the whole file, and the switches of its first line. */
+/* Reads the text of a script: the whole file, and the switches of its first line. */
 #include "script/script.h"
 #include "script/compile.h"
 #include "mailbox/mailbox.h"
@@ -52,8 +52,8 @@ static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
 
 enum { ATTEMPTS = 10 }; /* to read a file that is being written */
 
-/* Reads a script's text. Without its end a script might be an access check without its refusal,
- * so only a complete script is run and kept. */
+/* Reads a script's text. Only a complete script is run and kept, because a script that is cut off
+ * might be an access check without its refusal. */
 SV *mehari_script_read(pTHX_ mehari_script *script, int *status)
 {
   int file = open(script->file, O_RDONLY | O_CLOEXEC);

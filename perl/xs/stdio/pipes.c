@@ -1,6 +1,6 @@
-/* Pipes to processes (`open P, "| command"`) that a script leaves open. perl closes them when it
- * exits, and the process's last output belongs to the response. A worker does not exit, so it
- * closes such pipes after the request.
+/* Pipes to processes (`open P, "| command"`) that a script leaves open. perl closes such pipes when
+ * it exits, and the last output of their processes belongs to the response. A worker does not exit,
+ * so it closes the pipes after the request.
  *
  * Under mod_perl a script may keep a pipe for its next requests. Such a pipe is flushed, and its
  * process is not awaited. */

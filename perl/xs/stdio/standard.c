@@ -1,6 +1,6 @@
-/* The common part of STDIN, STDOUT and STDERR: perl's own PerlIO with our layer in place of its
- * layers, so that every user of the handle, C code too, reads and writes through us. Also
- * restores what a script changed of the glob, the handle and its layers. */
+/* The common part of STDIN, STDOUT and STDERR. perl's own PerlIO handle gets Mehari's layer in
+ * place of its layers, so that all code that uses the handle, C code too, reads and writes through
+ * this layer. After a request this file restores the glob, the handle and the layers. */
 #include "stdio/standard.h"
 #include "script/script.h"
 #include "interpreter/perl_internals.h"
@@ -80,8 +80,8 @@ static void restore_glob(pTHX_ const mehari_standard *this)
     sv_unmagic((SV *)this->io, PERL_MAGIC_tiedscalar);
 }
 
-/* Forgets the script's formats for the handle. Their globs belong to its package, not to the
- * handle. */
+/* Forgets the script's formats for the handle. The globs of the formats belong to the script's
+ * package, not to the handle. */
 static void forget_formats(IO *io)
 {
   IoTOP_GV(io) = IoFMT_GV(io) = NULL;
@@ -110,8 +110,8 @@ void mehari_standard_restore(pTHX_ mehari_standard *this)
     take_layer_off(aTHX_ this, this->handle);
 }
 
-/* Called after `open STDOUT, ...`. perl has kept the PerlIO and put the new file on its
- * descriptor. The script now gets a real handle. */
+/* Called after `open STDOUT, ...`. perl has kept the PerlIO handle and put the new file on the
+ * handle's descriptor. The script now gets an ordinary handle for this file. */
 void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io)
 {
   if (io != this->io)
@@ -170,7 +170,7 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
   mehari_standard *this = of_handle(old);
   if (!this)
     return NULL;
-  /* A thread closes its handles at its end, so it must have its own. */
+  /* A thread closes its handles when it ends, so it must have a descriptor of its own. */
   int file = flags & PERLIO_DUP_CLONE ? fcntl(this->descriptor, F_DUPFD_CLOEXEC, 3) : flags & PERLIO_DUP_FD ? dup(this->descriptor) : this->descriptor;
   return PerlIO_openn(aTHX_ ":unix:perlio", mode(this), file, 0, 0, handle, 0, NULL);
 }

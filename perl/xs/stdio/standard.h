@@ -4,8 +4,8 @@
 
 #include "mehari.h"
 
-/* standard.c: our layer on the handle, our descriptor below, and the restoration of both after a
- * script. */
+/* standard.c: Mehari's layer on the handle, the descriptor below the layer, and the restoration of
+ * both after a request. */
 typedef struct {
   const char *name;
   int descriptor;
@@ -58,7 +58,7 @@ void mehari_input_replaced(void);
 void mehari_input_reopened(pTHX_ IO *io);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
 STRLEN mehari_input_rest(void); /* the length of the unread part */
-/* The target of a seek within `length` bytes. -1: invalid. */
+/* Returns the target of a seek within `length` bytes. -1: invalid. */
 static inline Off_t mehari_seek_position(Off_t offset, int whence, Off_t position, Off_t length)
 {
   Off_t target;
@@ -73,7 +73,7 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
-/* Notes the script that died, for the log; unless its message names it. */
+/* Logs the name of the script that died, unless the script's last message has the name. */
 void mehari_errors_name_script(const char *file);
 void mehari_errors_replaced(void);
 void mehari_errors_reopened(pTHX_ IO *io);

@@ -1,5 +1,5 @@
-/* STDERR: lines for the error log, sent through the ring so that the front knows their request.
- * Descriptor 2 is a pipe to the front for all other output. */
+/* STDERR: sends lines for the error log through the ring, so that the front knows the request of
+ * each line. Descriptor 2 is a pipe to the front for all other output. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"

@@ -1,4 +1,5 @@
-/* STDIN: the request's body, read in place. Child processes get the unread rest on descriptor 0. */
+/* STDIN: reads the request's body in place. Child processes get the unread rest of the body on
+ * descriptor 0. */
 #include "stdio/standard.h"
 #include "mailbox/mailbox.h"
 #include "process/process.h"

@@ -1,7 +1,8 @@
 /* STDOUT: the layer that fills the response, and descriptor 1 below it.
  *
- * Descriptor 1 is a memory file. C libraries write there, and response/response.c takes their
- * text into the response in order. Before a child process starts the tap replaces it (tap.c). */
+ * Descriptor 1 is a memory file. C libraries write to this file, and response/response.c takes
+ * their text into the response in order. Before a child process starts, the tap (tap.c) replaces
+ * the memory file. */
 #include "stdio/standard.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
@@ -17,7 +18,7 @@
 bool mehari_stdout_aside, mehari_may_have_spawned;
 
 static int memory_file = -1; /* the file of descriptor 1 */
-static off_t drained; /* how many of its bytes were already taken */
+static off_t drained; /* how many bytes of the file were already taken */
 static bool spilled;
 
 static PerlIO_funcs layer;
@@ -42,7 +43,8 @@ static void log_descriptor(void)
   }
 }
 
-/* Whether children wrote data for the response. Data for the log are logged here. */
+/* Whether children or C code wrote data for the response. If such data belong to the log instead,
+ * they are logged here. */
 bool mehari_stdout_has_more(void)
 {
   if (mehari_stdout_aside) {
@@ -81,8 +83,8 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
 {
   if (mehari_stdout_aside)
     return PerlIO_write(PerlIO_stderr(), bytes, length);
-  /* C code still writes here when the script has moved its own STDOUT. Another handle with this
-   * layer is one that a program opened by `:Apache2`. */
+  /* C code still writes to this handle when the script has moved its own STDOUT. A program may have
+   * opened another handle with this layer by `:Apache2`. */
   if (handle == output.handle && mehari_standard_is_elsewhere(aTHX_ & output)) {
     if (IoOFP(output.io) && PerlIOValid(IoOFP(output.io)))
       PerlIO_flush(IoOFP(output.io));
@@ -104,8 +106,8 @@ void mehari_stdout_share(pTHX)
     mehari_output_share(aTHX);
 }
 
-/* Flushes. Perl flushes for three reasons: before a child, before a duplicate, or because the
- * script wants its text sent. The current operator tells which of them it is. */
+/* Flushes. Perl flushes for three reasons: before a child process starts, before the handle is
+ * duplicated, or because the script wants its text sent. The current operator shows the reason. */
 static IV layer_flush(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_ARG(handle);
@@ -207,8 +209,8 @@ void mehari_output_reset_handles(pTHX)
   PL_last_in_gv = NULL;
   if (output.replaced)
     mehari_stdout_restore_descriptor();
-  /* A child of a library may live on with the memory file open. No other request may get its
-   * later output. */
+  /* A child that a library started may still have the memory file open. No other request may get
+   * this child's later output. */
   if (mehari_may_have_spawned || spilled)
     mehari_output_fresh_descriptor();
   mehari_may_have_spawned = spilled = false;

@@ -1,7 +1,7 @@
-/* The tap: a pipe in place of descriptor 1. It exists from the moment another writer may exist
- * (a child process, a duplicate of STDOUT) to the end of the response. The front reads the other
- * end. The output of children is therefore streamed, children wait while the client does, and
- * all output keeps the order of the writes.
+/* The tap: a pipe on descriptor 1, from the moment another writer may exist (a child process, a
+ * duplicate of STDOUT) to the end of the response. The front reads the other end. The output of
+ * children is therefore streamed, children wait for a slow client, and all output keeps the order
+ * of the writes.
  *
  * The layer (stdout.c) opens the tap before an operator starts a process. response/response.c
  * writes to the tap. */
@@ -38,7 +38,8 @@ bool mehari_tap_open(void)
   return is_open;
 }
 
-/* Writes to descriptor 1. A client that has left must not make the script die. */
+/* Writes to descriptor 1. Blocks SIGPIPE, except in a child of the script, so that the script does
+ * not die because the client has left. */
 void mehari_tap_write(const char *bytes, size_t length)
 {
   static const struct timespec at_once = {0, 0};
@@ -67,7 +68,8 @@ void mehari_tap_write(const char *bytes, size_t length)
   }
 }
 
-/* Lets duplicates that the script has kept lead nowhere. They would hold the response open. */
+/* Redirects duplicates of the tap that the script has kept to /dev/null, because they would hold
+ * the response open. */
 static void let_go_of_duplicates(void)
 {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
