@@ -1,4 +1,4 @@
-//! The way of a request from its head to its log line, whichever protocol carries it.
+//! Takes a request from its head to its log line, whichever protocol carries the request.
 //!
 //! A codec (`codec::h1`, `codec::h2`) reads a head and calls [`run`] with its [`ClientStream`]. The
 //! stages follow each other:
@@ -16,10 +16,10 @@
 //! 11. [`respond`] sends the head, and [`response_body`] moves a program's body;
 //! 12. [`log`] writes the access line.
 //!
-//! [`rules`] takes a request through stages 2 to 6, again for each path to which a rule leads.
-//! [`scripts`] run before and behind them, and before the head is sent.
+//! [`rules`] takes a request through stages 2 to 6. If a rule leads to another path, these stages
+//! begin again. [`scripts`] run before and after these stages, and before the head is sent.
 //!
-//! The codecs keep framing, flow control and what their protocol has of its own.
+//! Framing, flow control and everything else that depends on the protocol stay in the codecs.
 
 mod access;
 mod admit;
@@ -91,7 +91,7 @@ pub async fn run<C: ClientStream>(
     finish(client, context, work).await
 }
 
-/// Continues until something has responded.
+/// Answers the request with this outcome. If the outcome leads to another handler, repeats this.
 pub async fn finish<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -118,7 +118,7 @@ pub async fn finish<C: ClientStream>(
     }
 }
 
-/// The answer to `OPTIONS *`.
+/// Returns the answer to `OPTIONS *`.
 fn server_options() -> Answer {
     Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
 }

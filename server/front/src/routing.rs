@@ -1,9 +1,8 @@
 //! Finds the file and handler of a request's path: sections, aliases, files, indexes, PATH_INFO.
 //!
-//! `pipeline::route` calls this module for each request. A route is kept for a second, so a busy
-//! path costs one lookup. The files of a file's route are watched, and a change invalidates the
-//! route at once.
-//! Other changes in the file system are noticed when the route expires.
+//! `pipeline::route` calls this module for each request. A route is kept, so a busy path costs one
+//! table lookup. The route of a file is kept while the file is unchanged: the file is watched, and
+//! a change invalidates the route at once. Other routes are kept for a second.
 
 mod file_mark;
 pub mod homes;
@@ -33,13 +32,13 @@ use variants::Variants;
 
 #[derive(Debug)]
 pub struct Route {
-    /// The number of its host.
+    /// The number of the host that serves the path.
     pub host: u32,
     pub settings: Arc<Settings>,
     pub handler: Handler,
     /// The file on disk: the script, or the mapped path.
     pub file: Vec<u8>,
-    /// Decoded. Followed by `path_info` it is the request's path.
+    /// SCRIPT_NAME, decoded. `script_name` and `path_info` together are the request's path.
     pub script_name: Vec<u8>,
     pub path_info: Vec<u8>,
     pub outcome: RouteOutcome,
@@ -48,11 +47,11 @@ pub struct Route {
     pub intermediate_settings: Vec<Arc<Settings>>,
     /// The `Action` that led here from another file.
     pub action: Option<Box<ActedFor>>,
-    /// The state of the program's file, from the second search for this path on.
+    /// The state of the program's file. `None` before the second search for this path.
     pub file_mark: Option<FileMark>,
 }
 
-/// The file for which an `Action`'s program runs.
+/// A file for which the program of an `Action` runs.
 #[derive(Debug, Clone)]
 pub struct ActedFor {
     /// The path of the file, decoded: REDIRECT_URL.
@@ -71,13 +70,14 @@ impl Route {
             && media::encoding(&self.file, &self.settings).is_none()
     }
 
-    /// The mark of the program's file while it is unchanged. 0: the worker must check the file.
+    /// Returns the mark of the program's file while the file is unchanged. 0: the worker must check
+    /// the file.
     pub fn file_mark(&self) -> u64 {
         self.file_mark.as_ref().map_or(0, FileMark::mark)
     }
 
-    /// Returns this route as the successor of the earlier one. A program's file is watched from the
-    /// second request on, because a single request is not worth a watch.
+    /// Returns this route as the successor of the earlier route of the path. A program's file is
+    /// watched from the second search on, because a single request is not worth a watch.
     pub fn succeeding(mut self, before: Option<&Route>, watcher: &FileWatcher) -> Route {
         let file = match (&self.outcome, &self.handler) {
             (RouteOutcome::Program, Handler::Psgi(file)) => file.as_os_str().as_bytes(),
@@ -112,15 +112,16 @@ impl Route {
 pub enum RouteOutcome {
     /// A file to be sent unchanged.
     File(FileTarget),
-    /// One of several variants responds, by the request's Accept fields.
+    /// Variants, of which the request's Accept fields choose one.
     Negotiated(Variants),
     /// `Route::handler` is a program and may run.
     Program,
-    /// `Route::handler` is a back end. The percent-encoded path for it.
+    /// `Route::handler` is a back end. The value is the percent-encoded path for the back end.
     Proxied(Vec<u8>),
     /// A report of the server.
     Report(Report),
-    /// A folder requested without its slash: its percent-encoded path.
+    /// A folder that was requested without the final slash. The value is the percent-encoded path
+    /// with the slash.
     Moved(Vec<u8>),
     /// A folder without an index, which will be listed.
     Listing,

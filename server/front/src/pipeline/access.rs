@@ -31,7 +31,8 @@ impl Evaluation<'_> {
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Option<Decision> {
         for settings in &route.intermediate_settings {
-            // Perl's handlers would run for the new place, which has none or other ones.
+            // Perl's handlers would run only for the new place, and the new place has other
+            // handlers or none.
             if settings.is_guarded_by_perl() {
                 return Some(Decision::Status(Some(settings.clone()), 403));
             }
@@ -51,8 +52,8 @@ impl Evaluation<'_> {
         declined.err()
     }
 
-    /// Prepares the front's results for a worker whose Perl handlers decide about access. `Err`:
-    /// something must be checked first.
+    /// Notes the front's results for a worker whose Perl handlers decide about access. `Err`:
+    /// something must be found out first.
     fn prepare_worker_results(
         &self,
         route: &Rc<Route>,
@@ -78,7 +79,8 @@ impl Evaluation<'_> {
             return Ok(());
         }
         let state = rule_state.get_or_insert_with(Default::default);
-        // The access log has no other source of the user's name.
+        // Without a Perl handler that sets the user, the access log has no other source of the
+        // name.
         if settings.perl.of(Phase::Authen).is_empty() {
             state.identity.note_user(settings, &login);
         }
@@ -92,7 +94,8 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// Whether these settings admit the request without Perl.
+    /// Decides whether these settings admit the request, without Perl. `Err`: the refusal, or what
+    /// must be found out first.
     fn admits(
         &self,
         route: &Rc<Route>,
@@ -146,7 +149,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates `Allow` and `Deny`.
+    /// Evaluates `Allow` and `Deny`. Returns whether they admit the request.
     fn allows(
         &self,
         route: &Route,
@@ -167,7 +170,7 @@ impl Evaluation<'_> {
         Decision::Status(Some(settings.clone()), 401)
     }
 
-    /// Evaluates `Require`. Without `Require` everything is granted.
+    /// Evaluates `Require`. Without `Require` the verdict is `Silent`.
     fn verdict(
         &self,
         route: &Route,
@@ -182,7 +185,7 @@ impl Evaluation<'_> {
         .map_err(resolve)
     }
 
-    /// Evaluates `what` for the request. Returns the result, or a name that must be looked up.
+    /// Evaluates `what` for the request. The error is a name that must be looked up first.
     fn visit<R: Ruling>(
         &self,
         route: &Route,

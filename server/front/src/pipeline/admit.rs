@@ -1,4 +1,4 @@
-//! Admits a request: checks the head, the rules and the limits of its place.
+//! Admits a request: checks the head, starts simple requests at once, and applies traffic rules.
 
 use super::client::ClientStream;
 use crate::handlers::HandlerOutcome;
@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use mehari_http::problem::{bad, Problem};
 use mehari_pool::Body;
 
-/// The target of a request.
+/// The form of a request's target.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TargetForm {
     Origin,
@@ -18,7 +18,7 @@ pub enum TargetForm {
     Asterisk,
 }
 
-/// Makes the checks that need only the head.
+/// Checks what can be checked with the head alone.
 pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<TargetForm, Problem> {
     let method = client.method();
     check_method(method)?;
@@ -33,8 +33,8 @@ pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<Ta
     Ok(TargetForm::Origin)
 }
 
-/// Starts a request without a body on the fast path. `None`: rules must be evaluated, or the
-/// request must wait.
+/// Starts the handler of a request that has no body and that no rule concerns. `None`: rules must
+/// be evaluated, or the request must wait.
 pub fn at_once<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
@@ -59,8 +59,9 @@ fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a host whose rules about client certificates differ from those of the host that the TLS
-/// greeting named, because the client was admitted by the latter.
+/// Refuses a request for a host whose rules about client certificates differ from the rules by
+/// which TLS has admitted the client. TLS used the rules of the host that the client named in the
+/// handshake.
 fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     match &peer.tls {
         Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
@@ -70,7 +71,7 @@ fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
     }
 }
 
-/// The decision of the place's traffic rules.
+/// Returns the decision of the traffic rules of the request's place.
 pub fn traffic_verdict(
     shared: &Shared,
     context: &mut RequestContext,

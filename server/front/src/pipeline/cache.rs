@@ -1,4 +1,4 @@
-//! The response cache's stage: before a program runs, and after it has failed.
+//! Runs the response cache's stage: before a program runs, and after the program has failed.
 //!
 //! `ask` looks a request up, `answer` turns a kept page into an answer, `receive` stores a
 //! program's response, and `refresh` renews a page in the background.
@@ -20,7 +20,7 @@ use mehari_net::deadline::Phase;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The cache's answer for the request. `None`: the program runs.
+/// Returns the cache's answer for the request. `None`: the program must run.
 pub async fn look_up<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -55,7 +55,8 @@ pub async fn look_up<C: ClientStream>(
     }
 }
 
-/// The cache's answer after a failure of the program, or else the lock to continue with.
+/// Returns the cache's answer after a failure of the program. The error is the fill lock, with
+/// which the request continues: there was no failure, or the cache has no answer.
 pub fn answer_after_failure<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,

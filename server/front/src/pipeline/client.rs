@@ -1,4 +1,4 @@
-//! A client as the pipeline sees it: an HTTP/1 connection or an HTTP/2 stream.
+//! Defines how the pipeline uses a client: an HTTP/1 connection or an HTTP/2 stream.
 
 use crate::content::backlog::Backlog;
 use crate::content::resource::Resource;
@@ -16,7 +16,8 @@ use std::fs::File;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// The client has left, is late or was sent away. Nothing more can be sent.
+/// The end of a request whose client cannot be answered: the client has left or was too slow, or
+/// the connection was ended.
 pub struct Gone;
 
 /// The complete body of a request.
@@ -29,7 +30,7 @@ pub enum Gathered {
 }
 
 impl Gathered {
-    /// Length of the body.
+    /// Returns the length of the body in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Gathered::Empty => 0,
@@ -53,11 +54,11 @@ pub enum BodyLength {
 /// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Unframed; its end is known otherwise.
+    /// The body is not framed. Its length, the protocol or the status says where it ends.
     Plain,
-    /// In HTTP/1's chunks.
+    /// The body is sent in HTTP/1's chunks.
     Chunked,
-    /// Unframed; it ends with the connection.
+    /// The body is not framed, and the end of the connection ends it.
     UntilClose,
 }
 
@@ -65,26 +66,26 @@ pub enum Framing {
 pub struct ResponseHead<'a> {
     /// Header lines, each `Name: value\r\n`.
     pub lines: [&'a [u8]; 2],
-    /// The file whose header lines come first.
+    /// The file whose own header lines are sent first.
     pub resource: Option<&'a Resource>,
     pub has_date: bool,
     pub has_server: bool,
     pub length: BodyLength,
-    /// No body follows.
+    /// Whether no body follows.
     pub ends: bool,
 }
 
-/// The head of a request as the client sent it. A codec parses a head once and keeps the head until
-/// the request has been answered: HTTP/1 as spans of the connection's buffer, HTTP/2 as the parts
-/// of the crate `h2`. Nothing is copied to look at a part. Rules change a request in its context,
-/// never in its head.
+/// The head of a request as the client sent it. A codec parses a head once and keeps it until the
+/// request has been answered: HTTP/1 as spans of the connection's buffer, HTTP/2 as the parts of
+/// the crate `h2`. To look at a part, nothing is copied. Rules note their changes in the request's
+/// context and never change the head.
 pub trait RequestHead {
     fn method(&self) -> &[u8];
-    /// Path and query.
+    /// Returns path and query.
     fn target(&self) -> &[u8];
-    /// Of the target if that had one, else of the Host field.
+    /// Returns the host of the target, or else the host of the Host field.
     fn host(&self) -> &[u8];
-    /// In order of arrival.
+    /// Returns the fields in order of arrival.
     fn fields(&self) -> Fields<'_>;
 }
 
@@ -92,15 +93,15 @@ pub trait RequestHead {
 pub trait ClientStream: RequestHead {
     fn shared(&self) -> &Rc<Shared>;
     fn peer(&self) -> &Peer;
-    /// The guard of the client's deadlines.
+    /// Returns the guard of the client's deadlines.
     fn guard(&self) -> &ConnectionGuard;
 
-    /// Checks the limits of the head that the codec did not check while it read.
+    /// Checks the limits of the head that the codec did not check while it read the head.
     fn check_head(&self) -> Result<(), Problem>;
 
     /// Whether the request has no body.
     fn is_bodiless(&self) -> bool;
-    /// The body's length according to the client. 0: unknown.
+    /// Returns the body's length according to the client. 0: unknown.
     fn announced_length(&self) -> u64;
     /// Tracks the progress of an upload while the body is read.
     fn track(&mut self, upload: Option<Rc<Upload>>);
@@ -109,31 +110,32 @@ pub trait ClientStream: RequestHead {
         &mut self,
         context: &mut RequestContext,
     ) -> Result<Result<(), Problem>, Gone>;
-    /// Reads the body, up to `limit` bytes unless that is 0. The inner error: the request is
-    /// refused and the rest unread.
+    /// Reads the body: at most `limit` bytes, or any number if `limit` is 0. The inner error says
+    /// why the request is refused. The rest of the body is then unread.
     async fn read_body(
         &mut self,
         context: &RequestContext,
         limit: u64,
     ) -> Result<Result<Gathered, Problem>, Gone>;
-    /// The body that is [`Gathered::Buffered`].
+    /// Returns the body that is [`Gathered::Buffered`].
     fn buffered(&self, length: usize) -> &[u8];
     /// Discards an unwanted body.
     async fn discard_body(&mut self) -> Result<(), Gone>;
     /// Notes why the request is refused.
     fn note_refusal(&mut self, problem: &Problem);
 
-    /// Notes that the program's time begins.
+    /// Notes that the handler begins to work, so that no time limit for the client applies.
     fn begin_work(&self);
-    /// Sends the responses to earlier requests before this one waits.
+    /// Sends the responses to earlier requests before this request waits.
     async fn settle(&mut self) -> Result<(), Gone>;
-    /// Notices, while a program works, that the client has left. `waits`: no work has begun.
+    /// Notices, while a program works, that the client has left. `waits`: the request is still in
+    /// the queue.
     fn poll_work(&mut self, cx: &mut Context<'_>, waits: bool) -> Result<(), Gone>;
 
     /// Sends a 1xx head whose lines have been checked.
     fn send_interim(&mut self, context: &RequestContext, head: &Head) -> Result<(), Gone>;
-    /// Connects the client with the sender of this head after an upgrade. Returns false if that is
-    /// impossible.
+    /// Connects the client with the back end that has sent this head of an upgrade. Returns false
+    /// if that is impossible.
     async fn upgrade(
         &mut self,
         context: &mut RequestContext,
@@ -152,28 +154,28 @@ pub trait ClientStream: RequestHead {
         context: &mut RequestContext,
         content: Content,
     ) -> Result<(), Gone>;
-    /// Ends a response whose body was handed over. `is_cut_off`: the client got less than
+    /// Ends a response whose body was handed over. `is_cut_off`: the body is shorter than
     /// announced.
     async fn end_response(&mut self, is_cut_off: bool, framing: Framing) -> Result<(), Gone>;
 
-    /// A backlog for data that the client does not take.
+    /// Returns a new backlog, for data that the client does not take yet.
     fn backlog(&self) -> Backlog;
-    /// Bytes that were handed over and not sent yet.
+    /// Returns the number of bytes that were handed over and not sent yet.
     fn unsent(&self) -> usize;
-    /// The part of the unsent bytes that counts as not sent to the client.
+    /// Returns how many of the unsent bytes count as not delivered.
     fn withheld(&self) -> usize;
-    /// A buffer for appending body data while the backlog is empty. `None`: all data go through the
-    /// backlog.
+    /// Returns a buffer to which body data are appended while the backlog is empty. `None`: all
+    /// data go through the backlog.
     fn buffer(&mut self) -> Option<&mut Vec<u8>>;
-    /// How many of `waiting` bytes the client takes now.
+    /// Returns how many of the `waiting` bytes the client takes now.
     fn poll_room(&mut self, cx: &mut Context<'_>, waiting: u64) -> Poll<Result<usize, Gone>>;
     /// Hands over bytes after [`ClientStream::poll_room`].
     fn push(&mut self, bytes: Vec<u8>);
     /// Writes some of the handed-over bytes. `is_last`: they end the body.
     fn poll_write(&mut self, cx: &mut Context<'_>, is_last: bool) -> Poll<Result<(), Gone>>;
-    /// Whether the client has data to take and takes none.
+    /// Whether there are data for the client and the client takes none.
     fn is_blocked(&self) -> bool;
-    /// Whether the client takes data of its other streams.
+    /// Whether the client takes data of other streams of its connection.
     fn takes_other_streams(&mut self) -> bool;
     /// Notices, while nothing moves, that the client has left.
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone>;
@@ -184,9 +186,9 @@ pub trait ClientStream: RequestHead {
     }
 }
 
-/// Something that knows a request: a client, or a page that includes another path.
+/// Something that can show a request: a client, or a page that includes another path.
 pub trait RequestSource {
-    /// The request as rules and handlers see it by now.
+    /// Returns the request as rules and handlers see it now.
     fn request<'t>(&'t self, context: &'t RequestContext) -> Request<'t>;
 }
 

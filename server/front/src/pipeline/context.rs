@@ -1,4 +1,5 @@
-//! The facts of a request from its first byte to its log line, for every protocol.
+//! Holds what the server knows of a request, from its first byte to its log line, for every
+//! protocol.
 
 use super::log::AccessRecord;
 use crate::cache::{CacheStatus, FillLock};
@@ -21,25 +22,25 @@ pub struct RequestContext {
     pub time: SystemTime,
     pub protocol: Protocol,
     pub is_head: bool,
-    /// 0: no status yet.
+    /// The status of the response. 0: there is no status yet.
     pub status: u16,
-    /// A program's phrase for a status.
+    /// The reason phrase that a program gives to a status.
     reason: Option<Box<Reason>>,
     /// The number of the host that answers.
     pub host: u32,
-    /// The settings of its route, once it has one. They define its error pages.
+    /// The settings of the request's route, once the route is found. They define the error pages.
     pub settings: Option<Arc<Settings>>,
-    /// Kept only if `LogNeeds` demands it.
+    /// The route of the request, if a log needs it.
     pub route: Option<Rc<Route>>,
     /// The internal redirect, if any.
     pub redirect: Option<Redirect>,
     /// The results of rules.
     pub rule_state: Option<Box<RuleState>>,
-    /// Client address taken from a trusted proxy.
+    /// The client that a trusted proxy has named.
     pub client: Option<Box<Peer>>,
     /// The counts of traffic rules that this request is in.
     pub held: Vec<CountGuard>,
-    /// The body of a request for scripts.
+    /// The body of the request, if edge scripts may read it.
     pub small_body: Option<Vec<u8>>,
     /// The upload whose progress is tracked.
     pub upload: Option<Rc<Upload>>,
@@ -48,10 +49,10 @@ pub struct RequestContext {
     pub record: AccessRecord,
 }
 
-/// The response cache's part in the request.
+/// What the response cache does for the request.
 #[derive(Default)]
 pub struct CacheUse {
-    /// The cache's task for the program's response.
+    /// What the cache will do with the program's response.
     pub fill_lock: Option<Box<FillLock>>,
     pub status: Cell<CacheStatus>,
 }
@@ -59,13 +60,15 @@ pub struct CacheUse {
 /// A request that Perl's handlers have declined to answer.
 #[derive(Default)]
 pub struct DeclinedRequest {
-    /// The worker that waits for the outcome.
+    /// Tells the outcome to the worker that waits for it.
     listener: Option<Listener>,
-    /// Bytes of the body (of a GET, as Apache counts), for that worker. `None`: known at its end.
+    /// The body's length in bytes, for this worker. For HEAD it is the length for GET, as in
+    /// Apache. `None`: the length is known only at the end of the body.
     pub promised: Option<u64>,
-    /// The head, for that worker.
+    /// The header lines of the response, for this worker.
     head: Vec<u8>,
-    /// Header lines of handlers that refused the request. The error document gets them too.
+    /// The header lines of handlers that have refused the request. The response with the error
+    /// document gets these lines too.
     error_lines: Vec<u8>,
 }
 
@@ -96,7 +99,7 @@ impl RequestContext {
         }
     }
 
-    /// Whether these lines contain a date, as those of a kept page do.
+    /// Whether these lines are a kept page's and contain a Date.
     pub fn is_dated(&self, lines: [&[u8]; 2]) -> bool {
         let says = |lines: &&[u8]| mehari_cache::field(lines, "date").is_some();
         self.cache.status.get().is_kept() && lines.iter().any(says)
@@ -124,7 +127,7 @@ impl RequestContext {
         count <= REDIRECTS
     }
 
-    /// The status of the response: an error document keeps the error's.
+    /// Returns the status of the response. An error document has the status of the error.
     pub fn status_for(&self, status: u16) -> u16 {
         match &self.redirect {
             Some(redirect) if status == 200 => redirect.status,
@@ -139,14 +142,14 @@ impl RequestContext {
         }
     }
 
-    /// The program's phrase for the response's status.
+    /// Returns the reason phrase that a program has given to the response's status.
     pub fn reason(&self) -> Option<&[u8]> {
         let given = self.reason.as_ref();
         let fits = given.filter(|reason| reason.status == self.status);
         fits.map(|reason| &*reason.phrase)
     }
 
-    /// Notes the head's lines for logs that want them.
+    /// Notes the head's lines, for logs and for the worker that waits for the outcome.
     pub fn note_head(&mut self, shared: &Shared, head: &[u8]) {
         self.record.head_bytes = head.len() as u64;
         if self.has_listener() {
@@ -164,9 +167,10 @@ impl RequestContext {
         }
     }
 
-    /// Tells the worker that declined what the front responds, or gives the response to the
-    /// worker's filters. The worker waits for the head of an answer, and for a program's or back
-    /// end's whole response, but never for a slow client. Returns the work that goes on.
+    /// Arranges that the worker that has declined the request learns what the front responds, or
+    /// that the response passes the worker's filters. The worker waits for the head of an answer,
+    /// or for the whole response of a program or a back end, but never for a slow client. Returns
+    /// the remaining work.
     pub fn report_to_worker(&mut self, backend: Backend, work: HandlerOutcome) -> HandlerOutcome {
         let (exchange, work) = match backend {
             Backend::Perl(exchange, _) => match through::begin(exchange, work) {
@@ -194,7 +198,7 @@ impl RequestContext {
         work
     }
 
-    /// Tells the worker that listens what was sent, once.
+    /// Tells the worker that waits for the outcome what was sent. Later calls do nothing.
     pub fn tell_worker(&mut self, bytes: u64) {
         if let Some(listener) = self.declined.listener.take() {
             listener(ResponseOutcome {
@@ -205,7 +209,8 @@ impl RequestContext {
         }
     }
 
-    /// Another path answers, perhaps in a worker. A worker that listens would wait for it.
+    /// Tells the worker that waits for the outcome that another path answers. The worker would
+    /// otherwise wait for that path, which may need a worker too.
     pub fn end_listening(&mut self, status: u16) {
         self.declined.head.clear();
         if let Some(listener) = self.declined.listener.take() {
@@ -216,7 +221,7 @@ impl RequestContext {
         }
     }
 
-    /// Whether anything wants to see the head.
+    /// Whether a worker waits for the outcome.
     pub fn has_listener(&self) -> bool {
         self.declined.listener.is_some()
     }
@@ -228,7 +233,7 @@ impl RequestContext {
         }
     }
 
-    /// Whether scripts want to see the response.
+    /// Whether edge scripts must see the response's head.
     pub fn is_seen_by_scripts(&self) -> bool {
         let scripts = |settings: &Arc<Settings>| !settings.lua.response_start.is_empty();
         self.settings.as_ref().is_some_and(scripts)
@@ -245,19 +250,19 @@ impl RequestContext {
         }
     }
 
-    /// The client: the other end of the connection, or the client that a proxy names.
+    /// Returns the client that a trusted proxy has named, or else the other end of the connection.
     pub fn client<'a>(&'a self, peer: &'a Peer) -> &'a Peer {
         self.client.as_deref().unwrap_or(peer)
     }
 
-    /// Notes the worker or back end.
+    /// Notes the worker, its queue time and the user, for the log.
     pub fn note_backend(&mut self, backend: &mut Backend) {
         self.record.worker = backend.worker();
         self.record.queued = backend.queued();
         self.note_user(backend.take_user());
     }
 
-    /// Notes that Perl's handlers left the response to the front.
+    /// Notes what Perl's handlers have changed before they left the response to the front.
     pub fn note_declined(&mut self, declined: &mut Declined) {
         self.note_user(declined.user.take());
         self.note_reason(declined.reason.take());
@@ -270,7 +275,8 @@ impl RequestContext {
         }
     }
 
-    /// Notes the header lines of a script that let the request continue. Every response gets them.
+    /// Notes the header lines of a script that lets the request continue. Whatever responds, the
+    /// response gets these lines.
     pub fn note_lines(&mut self, lines: &[u8]) {
         if !lines.is_empty() {
             let state = self.rule_state.get_or_insert_with(Default::default);

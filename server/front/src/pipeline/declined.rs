@@ -1,7 +1,7 @@
-//! A request that Perl's handlers have declined: the front responds as they say.
+//! Responds to a request that Perl's handlers have left to the front, as the handlers say.
 //!
-//! `program` calls [`work`] for a [`Declined`] head. The worker may have chosen another file, type
-//! or status, and added header lines, which the pool has checked.
+//! `program` calls [`continue_declined`] for a [`Declined`] head. The handlers may have chosen
+//! another file, type or status, and may have added header lines. The pool has checked the lines.
 
 use crate::content::spool::Spooled;
 use crate::content::stat::{is_file, stat};
@@ -18,10 +18,10 @@ use std::io::Seek;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The beginning of a file name that stands for the URL of a back end.
+/// The beginning of a file name that is the URL of a back end.
 const PROXY: &[u8] = b"proxy:";
 
-/// The remaining work.
+/// Returns the remaining work for the request.
 pub fn continue_declined(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -38,7 +38,7 @@ pub fn continue_declined(
         (0, Some(file)) if file.starts_with(PROXY) => {
             to_back_end(shared, request, &file[PROXY.len()..], body)
         }
-        // The page of an error may be a file that handlers chose.
+        // The handlers may have chosen a file, also as the page of an error.
         (_, Some(path)) => {
             let chosen = ChosenFile { path, error };
             sent_file(shared, request, settings, chosen)
@@ -60,7 +60,7 @@ pub fn continue_declined(
     work
 }
 
-/// The response without Perl. If Perl's response handler declined, the file is sent.
+/// Returns the response without Perl. If Perl's response handler has declined, the file is sent.
 fn as_routed(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -79,7 +79,7 @@ fn as_routed(
     }
 }
 
-/// The front's own response for a route, with the body that Perl has left.
+/// Returns the front's own response for a route. `body` is the request's body, if Perl has left it.
 fn with_body(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -101,7 +101,8 @@ fn with_body(
     }
 }
 
-/// The back end that handlers have named, as `$r->filename("proxy:URL")` does in Apache.
+/// Sends the request to the back end that handlers have named. Like in Apache, handlers name it by
+/// `$r->filename("proxy:URL")`.
 fn to_back_end(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -142,7 +143,8 @@ fn to_back_end(
         file: Vec::new(),
         script_name: Vec::new(),
         path_info: asked,
-        // A question mark of the name is part of the path: the query is the request's.
+        // A question mark in the name belongs to the path, because the query is that of the
+        // request.
         outcome: RouteOutcome::Proxied(path.replace('?', "%3f").into_bytes()),
         intermediate_settings: Vec::new(),
         action: None,
@@ -159,7 +161,7 @@ fn is_perls(route: &Route) -> bool {
     matches!(route.outcome, RouteOutcome::Program) && !by_the_front
 }
 
-/// A file that answers in place of a program.
+/// A file that is sent in place of a program's response.
 struct ChosenFile<'a> {
     path: &'a [u8],
     /// The status of the error whose page the file is.
@@ -193,8 +195,8 @@ fn sent_file(
     })
 }
 
-/// The page of a status: the handler's, or else the configured one. `$r->custom_response` takes the
-/// same values as `ErrorDocument`.
+/// Returns the page of a status: the page that handlers have set, or else the configured page.
+/// `$r->custom_response` takes the same values as `ErrorDocument`.
 fn page(
     shared: &Shared,
     request: &Request<'_>,
@@ -212,14 +214,14 @@ fn page(
         .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
 }
 
-/// Sets another media type than that of the file's name.
+/// Replaces the media type of an answer.
 fn set_type(answer: &mut Answer, media_type: &[u8]) {
     let line = [b"Content-Type: ", media_type, b"\r\n"].concat();
     add_lines(answer, &line);
 }
 
-/// Adds the handlers' lines, which replace the front's of the same name. Handlers cannot know the
-/// body's length.
+/// Adds the handlers' header lines. They replace the front's lines of the same name. Content-Length
+/// is left out, because handlers cannot know the body's length.
 fn add_lines(answer: &mut Answer, lines: &[u8]) {
     if lines.is_empty() {
         return;

@@ -10,7 +10,7 @@ use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Adds the filters behind a program with this head, and changes the head accordingly.
+/// Adds the output filters for a program's response, and changes the head accordingly.
 pub async fn apply<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -39,7 +39,7 @@ fn plan<C: ClientStream>(
     filters::plan(&request, settings, head.status, &head.lines, length)
 }
 
-/// Carries out the plan: changes the header and inserts the filter.
+/// Carries out the plan: changes the head and inserts the filter.
 async fn put_behind(
     plan: Plan,
     to_head: bool,
@@ -56,7 +56,8 @@ async fn put_behind(
                 None
             };
             match small {
-                // For HEAD a program sends no body, but GET's response would have this coding.
+                // A program sends no body for HEAD, but the head must be that of GET, with this
+                // coding.
                 Some(bytes) if to_head && bytes.is_empty() => {
                     backend.wrap(|inner| Filtered::holding(inner, bytes));
                     Some(coding)
@@ -75,7 +76,8 @@ async fn put_behind(
     }
 }
 
-/// The coding that is really used: short or incompressible bodies stay unchanged.
+/// Inserts the filter for a coding. Returns the coding that is used: short or incompressible bodies
+/// stay unchanged.
 fn put_between(
     plan: &Plan,
     coding: Coding,
@@ -108,7 +110,8 @@ fn put_between(
     None
 }
 
-/// The whole body if it has already arrived. `None`: it has not, or it is faulty.
+/// Returns the whole body if it has arrived. `None`: a part has not arrived, or the program has
+/// failed.
 async fn read_complete(backend: &mut Backend) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let whole = poll_fn(|cx| loop {

@@ -1,5 +1,5 @@
-//! The fixup stage: the rules of the request's place, after access has been granted: `Redirect`,
-//! `RewriteRule` of a folder, and `RequestHeader`.
+//! Runs the fixup stage: the rules of the request's place, after access was granted. These are
+//! `Redirect`, the `RewriteRule`s of a folder, and `RequestHeader`.
 
 use super::rules::{Decision, Evaluation};
 use crate::filters::header_rules;
@@ -40,7 +40,7 @@ impl Evaluation<'_> {
         Ok(Decision::To(route))
     }
 
-    /// `RequestHeader`
+    /// Applies `RequestHeader` to the request's fields.
     fn change_fields(&self, route: &Route, rule_state: &mut Option<Box<RuleState>>) {
         let rules = &route.settings.rules.request_headers;
         if rules.is_empty() {

@@ -1,4 +1,4 @@
-//! From an admitted request to its handler: reads the body and starts the handler.
+//! Evaluates a request's rules, reads the body and starts the handler.
 
 use super::admit::traffic_verdict;
 use super::cache::look_up;
@@ -19,13 +19,13 @@ use mehari_pool::Body;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The configured page of a status.
+/// Returns the configured page of a status.
 pub fn page<C: ClientStream>(client: &C, context: &RequestContext, status: u16) -> HandlerOutcome {
     let (request, settings) = (client.request(context), context.settings.as_deref());
     status_page::refusal(client.shared(), &request, settings, status)
 }
 
-/// The page of a problem that was found before the handler.
+/// Returns the page for a problem that was found before the handler was started.
 pub fn refuse<C: ClientStream>(
     client: &mut C,
     context: &RequestContext,
@@ -59,7 +59,8 @@ pub async fn begin<C: ClientStream>(
     }
 }
 
-/// Starts the handler of a route, with the request's body if it is wanted.
+/// Starts the handler of a route. The request's body is read if the handler wants it, and otherwise
+/// discarded.
 async fn start_with_body<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -97,7 +98,8 @@ async fn start_with_body<C: ClientStream>(
     })
 }
 
-/// The answer of traffic rules that refuse the request.
+/// Applies the traffic rules: the request may have to wait. Returns the answer if the rules refuse
+/// the request.
 async fn apply_traffic_rules<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -135,7 +137,7 @@ fn with_body<C: ClientStream>(
     start::begin(client.shared(), &client.request(context), route, body)
 }
 
-/// Redirects internally: the same request without its body for another path.
+/// Redirects a request internally: starts the handler of another path, without a body.
 pub async fn redirect_internally<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -166,7 +168,7 @@ fn track(shared: &Shared, request: &Request<'_>, size: u64) -> Option<Rc<Upload>
     shared.uploads.begin(id, size)
 }
 
-/// Whether the route's handler reads request bodies. Others' bodies are discarded.
+/// Whether the route's handler reads request bodies.
 fn wants_body(route: &Route) -> bool {
     matches!(
         route.outcome,

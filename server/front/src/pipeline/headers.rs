@@ -1,4 +1,4 @@
-//! The header rules of a place, applied to the head of a response.
+//! Applies the header rules of a place to the head of a response.
 
 use super::RequestContext;
 use crate::filters::header_rules;
@@ -10,8 +10,9 @@ use crate::shared::Shared;
 pub struct Unruled<'a> {
     pub status: u16,
     pub lines: [&'a [u8]; 2],
-    /// The server's own page of an error, or its redirect: as in Apache, `Header` without `always`
-    /// is not for these. What a handler says itself is changed, whatever its status.
+    /// Whether the response is the server's own error page or redirect. Like in Apache, `Header`
+    /// without `always` does not change these responses. A handler's own response is changed,
+    /// whatever the status.
     pub is_of_server: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Requests for server-side includes: another path of this server, requested as a client would,
-//! under all rules.
+//! Makes requests for server-side includes: requests another path of this server under all rules
+//! that apply to a client.
 
 use crate::content::includes::are_for;
 use crate::content::{Answer, Content};
@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Bytes read from a program at a time.
+/// The most bytes that are read from a program at a time.
 const ROOM: usize = 64 * 1024;
 
 /// Counts a request while it runs.
@@ -60,7 +60,7 @@ impl IncludedRequest<'_> {
         }
     }
 
-    /// Requests a part in whose place Perl does nothing, or has finished.
+    /// Requests a part for which no Perl handlers run, or for which they have run already.
     async fn file_or_answer(
         &self,
         context: &RequestContext,
@@ -82,12 +82,12 @@ impl IncludedRequest<'_> {
         Ok(Fetched::Page(page, document))
     }
 
-    /// The file of a path, if this request may see it, for its size and date.
+    /// Returns the file of a path if this request may see it. The page shows its size and date.
     async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
         let (_counted, route) = self.admitted(target).await?;
         match &route.outcome {
             RouteOutcome::Refused(problem) => Err(problem.status),
-            // Its handlers would have to run.
+            // Perl's handlers decide about access, and they do not run here.
             _ if route.settings.is_guarded_by_perl() => Err(403),
             _ => Ok(route.file.clone()),
         }
@@ -128,14 +128,14 @@ impl IncludedRequest<'_> {
         }
     }
 
-    /// The response of a program, a back end or the server itself.
+    /// Returns the response of a program, a back end or the server itself.
     async fn answered(&self, context: &RequestContext, route: &Rc<Route>) -> Result<Fetched, u16> {
         let shared = &self.render.shared;
         let mut work = start::begin(shared, &self.request(context), route, Body::Empty);
         loop {
             work = match work {
                 HandlerOutcome::Answer(answer) => return whole(answer).map(Fetched::Bytes),
-                // A script's redirect: the page shows its target, or the address.
+                // A script's redirect becomes the refusal 302.
                 HandlerOutcome::Elsewhere(..) => return Err(302),
                 HandlerOutcome::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx))
                     .await
@@ -188,12 +188,12 @@ impl RequestSource for IncludedRequest<'_> {
     }
 }
 
-/// `SSLRequireSSL` of the part's place.
+/// Whether `SSLRequireSSL` of the part's place refuses a request without TLS.
 fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
     route.settings.tls.required && base.request().peer.tls.is_none()
 }
 
-/// Whether the handlers chose nothing else.
+/// Whether the handlers have left the routed file as it is.
 fn is_left_alone(declined: &Declined) -> bool {
     declined.status == 0 && declined.file.is_none() && declined.target.is_none()
 }
@@ -210,7 +210,7 @@ fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
         Content::Bytes(bytes) => Ok(bytes),
         Content::Cached(resource) => Ok(resource.body().to_vec()),
         Content::Shared(bytes) => Ok(bytes.to_vec()),
-        // A file from a program that is too large for a page.
+        // The answer is too large for a page.
         Content::File(_) => Err(500),
     }
 }

@@ -8,25 +8,25 @@ use mehari_config::LogLevel;
 use mehari_observe::{AccessEntry, Ending, Lookup, More, Origin};
 use std::time::{Duration, Instant};
 
-/// nginx's status for a client that left before its response.
+/// The status in the log for a client that left before the response, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
 /// The facts of a request that only the access log and the meters need.
 pub struct AccessRecord {
-    /// Start time; `None` unless logs or metrics need durations.
+    /// The time of the request's start. `None` unless logs or metrics need durations.
     pub began: Option<Instant>,
-    /// Bytes of the body handed to the socket.
+    /// Bytes of the response's body that were sent.
     pub sent: u64,
-    /// Bytes of the request.
+    /// Bytes of the request's head and body.
     pub received: u64,
     /// Bytes of the response's head.
     pub head_bytes: u64,
-    /// Earlier requests of the connection.
+    /// The number of earlier requests on the connection.
     pub kept: u64,
-    /// How the connection goes on.
+    /// Whether the connection is kept or closed after the request.
     pub ends: Ending,
     pub worker: Option<u32>,
-    /// Time in the queue of the pool.
+    /// Time that the request waited in the queue of the pool.
     pub queued: Duration,
     /// Time from the start to the response's head. `None` unless a log needs it.
     pub head_after: Option<Duration>,
@@ -51,7 +51,7 @@ impl AccessRecord {
         }
     }
 
-    /// Time since the start. Zero if durations are not needed.
+    /// Returns the time since the request's start. Zero if durations are not needed.
     pub fn elapsed(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
@@ -98,7 +98,7 @@ impl RequestContext {
         }
     }
 
-    /// The part that every log needs.
+    /// Returns the part of the entry that every log needs.
     fn entry<'a>(
         &'a self,
         peer: &'a Peer,
@@ -137,7 +137,7 @@ impl RequestContext {
         }
     }
 
-    /// The line for logs with more than the combined format.
+    /// Writes the entry with further facts, for logs that need more than the combined format.
     fn log_more<'a>(
         &'a self,
         shared: &Shared,

@@ -1,9 +1,10 @@
-//! The negotiation stage: chooses among the variants of a resource (Apache's mod_negotiation),
+//! Runs the negotiation stage (Apache's mod_negotiation): chooses among the variants of a resource,
 //! after the access stage has admitted the request.
 //!
-//! `rules::evaluation` calls [`Evaluation::negotiate`]: a file of the folder takes the resource's
-//! place, and an entry of a type map becomes an internal redirect. `start` calls [`respond`] for
-//! the list of variants (300, 406) and for the content that a type map itself contains.
+//! `rules::evaluation` calls [`Evaluation::negotiate`]. A chosen file of the folder takes the
+//! resource's place, and a chosen entry of a type map becomes an internal redirect. `start` calls
+//! [`respond`] for the list of variants (300, 406) and for the content that a type map itself
+//! contains.
 
 mod offer;
 mod respond;
@@ -19,16 +20,16 @@ use offer::Offer;
 pub use respond::respond;
 use std::time::SystemTime;
 
-/// Where the request goes on.
+/// Where the request continues after the negotiation.
 pub enum Negotiated {
     /// The route stays as it is.
     Here,
-    /// No variant is acceptable, which is this status.
+    /// No variant is acceptable: the response has this status.
     Nothing(u16),
-    /// The same request for a file of the folder: path and query, and the file if a rule has mapped
-    /// the path.
+    /// The same request continues for a file of the folder: path and query, and the file if a rule
+    /// has mapped the path.
     At(Vec<u8>, Option<Vec<u8>>),
-    /// A new request within the server.
+    /// The request continues as an internal redirect.
     To(RedirectTarget),
     /// The chosen variant has variants itself, which RFC 2295 forbids (506).
     Endless,
@@ -36,7 +37,7 @@ pub enum Negotiated {
     Waits(Need),
 }
 
-/// What a look at a variant finds.
+/// Whether a client may get a variant.
 enum Access {
     Open,
     Refused,
@@ -103,7 +104,7 @@ impl Evaluation<'_> {
                 .then(|| neighbour(&route.file, &variant.name));
             return Negotiated::At(target, file);
         }
-        // With Perl's handlers the redirect follows the phases of the map itself.
+        // If Perl's handlers run for the map itself, the redirect follows afterwards.
         if variant.body.is_some() || route.settings.runs_phases() {
             return Negotiated::Here;
         }
@@ -113,7 +114,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Looks at a variant before it is chosen. The error is what must be known first.
+    /// Finds out whether the client may get a variant. The error is what must be known first.
     fn look(
         &self,
         target: Vec<u8>,
@@ -142,9 +143,10 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Notes the fields of the response.
+    /// Notes the fields with which the response describes the negotiation.
     fn note_fields(&self, route: &Route, offer: &Offer<'_>, state: &mut RuleState) {
-        // Perl's handlers may still refuse the request, which must not learn the names then.
+        // Perl's handlers may still refuse the request, and the client must then not learn the
+        // names.
         let is_secret = route.settings.is_guarded_by_perl();
         let names = |line: &&str| line.starts_with("Alternates") || line.starts_with("Content-L");
         let lines = fields(&offer.all, &offer.choice);
@@ -162,7 +164,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// The path and query of a variant, which lies beside the route's file.
+/// Returns the path and query of a variant, which lies in the folder of the route's file.
 fn target(request: &Request<'_>, route: &Route, variant: &Variant) -> Vec<u8> {
     if is_map(route) {
         return beside(request, route, &variant.name);
@@ -170,7 +172,7 @@ fn target(request: &Request<'_>, route: &Route, variant: &Variant) -> Vec<u8> {
     beside(request, route, &percent::encode_path(&variant.name))
 }
 
-/// The path and query of a name, encoded, beside the route's file.
+/// Returns the encoded path and query of a name in the folder of the route's file.
 fn beside(request: &Request<'_>, route: &Route, name: &[u8]) -> Vec<u8> {
     let slash = memchr::memrchr(b'/', &route.script_name).map_or(0, |slash| slash + 1);
     let place = percent::encode_path(&route.script_name[..slash]);

@@ -88,7 +88,8 @@ pub async fn answer<C: ClientStream>(
     Ok(None)
 }
 
-/// A replacement for a program's body: the file that its head names, or an unmet condition.
+/// Returns the answer that replaces a program's response: the file that the head names, or the
+/// answer to an unmet condition.
 fn instead<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -105,7 +106,7 @@ fn instead<C: ClientStream>(
     is_failed.then(|| page(client, context, 412))
 }
 
-/// The answer for a head that names a file, if that is allowed.
+/// Returns the answer for a head that names a file, if that is allowed.
 fn sent_file<C: ClientStream>(
     client: &C,
     context: &RequestContext,
@@ -127,8 +128,8 @@ fn sent_file<C: ClientStream>(
     })
 }
 
-/// Waits for a program's head. Interim heads are sent meanwhile (RFC 9110 section 15.2). A client
-/// that leaves ends the wait.
+/// Waits for a program's head. Interim heads (RFC 9110 section 15.2) are sent meanwhile. If the
+/// client leaves, the wait ends.
 async fn await_head<C: ClientStream>(
     client: &mut C,
     context: &RequestContext,

@@ -15,7 +15,7 @@ use mehari_pool::Head;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Sends an answer after scripts and rules.
+/// Sends an answer. Edge scripts and header rules may change the answer first.
 pub async fn answer<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -83,7 +83,8 @@ pub fn start_answer<C: ClientStream>(
     Ok(!is_empty)
 }
 
-/// Sends a program's response after scripts have seen its head.
+/// Sends a program's response. Edge scripts see the head first. Returns the answer that replaces
+/// the response, if there is one.
 pub async fn scripted_program<C: ClientStream>(
     client: &mut C,
     context: &mut RequestContext,
@@ -168,7 +169,7 @@ pub async fn program<C: ClientStream>(
     client.end_response(body.is_cut_off(), body.framing).await
 }
 
-/// The head after scripts.
+/// Returns the head as edge scripts have changed it. `None`: unchanged.
 async fn scripted<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
@@ -179,7 +180,7 @@ async fn scripted<C: ClientStream>(
     scripts::respond(client, context, head).await
 }
 
-/// The header lines after the configuration's rules. `None`: unchanged.
+/// Returns the header lines as the configuration's rules change them. `None`: unchanged.
 fn changed_lines<C: ClientStream>(
     client: &C,
     context: &RequestContext,

@@ -10,11 +10,11 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Bytes moved for one client before other tasks run.
+/// Bytes that are moved for one client before other tasks run.
 const AT_ONCE: usize = 1024 * 1024;
 /// From this many unsent bytes on, further data go to the backlog.
 const AT_HAND: usize = 64 * 1024;
-/// Bytes taken at a time.
+/// Bytes that are taken from the program at a time.
 const ROOM: usize = 64 * 1024;
 /// `00ffff\r\n`: room for a chunk's size, which is written after the chunk is complete.
 const SIZE_LINE: usize = 8;
@@ -24,9 +24,9 @@ enum BodyState {
     Open,
     Done,
     CutOff(Fault),
-    /// Complete, but the program sent more than its Content-Length.
+    /// The program sent more than its Content-Length. The rest was cut.
     Overlong,
-    /// Complete, but the program sent less.
+    /// The program ended its body, but sent less than its Content-Length.
     Short,
     /// The backlog cannot be read.
     Lost(io::ErrorKind),
@@ -35,10 +35,10 @@ enum BodyState {
 pub struct ResponseBody {
     pub length: BodyLength,
     pub framing: Framing,
-    /// The client gets no body: HEAD, 204, 304.
+    /// Whether the client gets no body: HEAD, 204, 304.
     pub silent: bool,
     state: BodyState,
-    /// The whole body is already in the scratch buffer.
+    /// Whether the whole body is in the scratch buffer.
     whole: bool,
     sent: u64,
     /// Whether the client's write limit is running.
@@ -47,8 +47,8 @@ pub struct ResponseBody {
     backlog: Backlog,
 }
 
-/// Moves the body until everything is handed over. Data for a slow client go to the backlog. When
-/// the program pauses, its output is delivered.
+/// Moves the body from the program to the client until everything is handed over. Data for a slow
+/// client go to the backlog. While the program pauses, its earlier output is sent.
 pub fn poll<C: ClientStream>(
     client: &mut C,
     cx: &mut Context<'_>,
@@ -82,7 +82,7 @@ pub fn poll<C: ClientStream>(
     }
 }
 
-/// Waits for the client or the program while nothing moves.
+/// Waits for the client or for the program, because no data can be moved now.
 fn poll_pause<C: ClientStream>(
     client: &mut C,
     cx: &mut Context<'_>,
@@ -128,8 +128,8 @@ impl ResponseBody {
         }
     }
 
-    /// Finds the length of a body that is already complete. It then needs no chunks, and HTTP/1.0
-    /// can keep its connection.
+    /// Finds the length of a body that is already complete. Such a body needs no chunks, and an
+    /// HTTP/1.0 connection can be kept.
     pub fn learn_length(
         &mut self,
         cx: &mut Context<'_>,
@@ -149,7 +149,7 @@ impl ResponseBody {
             }
         }
         self.whole = true;
-        // For a HEAD request a program sends no body; its length is unknown.
+        // For a HEAD request a program sends no body, so the length of GET's body is unknown.
         if self.state == BodyState::Done && !(self.silent && scratch.is_empty()) {
             self.length = BodyLength::Known(scratch.len() as u64);
             self.framing = Framing::Plain;
@@ -177,7 +177,7 @@ impl ResponseBody {
         scratch.clear();
     }
 
-    /// Whether the program has sent everything and the backlog is empty.
+    /// Whether the program has ended or failed, and the backlog is empty.
     fn is_done(&self) -> bool {
         self.state != BodyState::Open && self.backlog.is_empty()
     }
@@ -187,19 +187,19 @@ impl ResponseBody {
         self.state != BodyState::Open
     }
 
-    /// Bytes of the body so far.
+    /// Returns the number of bytes of the body so far.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Bytes that were neither kept in the backlog nor withheld.
+    /// Returns the number of bytes that are neither in the backlog nor withheld by the codec.
     pub fn delivered(&self, withheld: usize) -> u64 {
         self.sent
             .saturating_sub(self.backlog.length() + withheld as u64)
     }
 
-    /// Whether the client got less than announced, which only the end of its stream or connection
-    /// can show.
+    /// Whether the client gets less than announced. Only a reset of the stream or the end of the
+    /// connection can show this to the client.
     pub fn is_cut_off(&self) -> bool {
         matches!(
             self.state,
@@ -207,7 +207,7 @@ impl ResponseBody {
         )
     }
 
-    /// A remark for the error log.
+    /// Returns what the error log must say about the end of the body.
     pub fn remark(&self) -> Option<String> {
         match &self.state {
             BodyState::Open | BodyState::Done => None,
@@ -222,15 +222,15 @@ impl ResponseBody {
         }
     }
 
-    /// Returns once why the backlog takes no more, so the program has to wait for its client. The
-    /// error log gets it at once.
+    /// Returns why the backlog takes no more data, once. The program must then wait for the client.
+    /// The caller writes the text to the error log at once.
     fn take_warning(&mut self) -> Option<String> {
         let error = self.backlog.take_failure()?;
         Some(format!("a temporary file for the response: {error}"))
     }
 
-    /// Moves the body from the program to the client, or to the backlog while the client is slow,
-    /// and from there later. Returns the number of moved bytes.
+    /// Moves data from the backlog to the client, then from the program to the client. Data for a
+    /// slow client go to the backlog. Returns the number of moved bytes.
     fn poll_move<C: ClientStream>(
         &mut self,
         cx: &mut Context<'_>,
@@ -241,7 +241,7 @@ impl ResponseBody {
         if self.state != BodyState::Open {
             return Ok(returned);
         }
-        // Called each time, because it also continues the write to the file.
+        // This call must not be skipped, because it also continues the write to the backlog's file.
         let unsent = client.unsent();
         let room = self.backlog.room(cx, unsent);
         if self.backlog.is_empty() && unsent < AT_HAND {
@@ -251,7 +251,7 @@ impl ResponseBody {
         }
         let mut memory = std::mem::take(self.backlog.memory());
         let mut taken = 0;
-        // Clients count small frames as a flood, so the available data are sent together.
+        // Many small frames look like a flood to a client, so the available data are sent together.
         while taken < room && self.state == BodyState::Open {
             match self.poll_take(cx, backend, &mut memory, room - taken) {
                 0 => break,
@@ -262,8 +262,7 @@ impl ResponseBody {
         Ok(returned + taken)
     }
 
-    /// Sends the oldest data of the backlog when the client takes more. Returns the number of
-    /// bytes.
+    /// Sends the oldest data of the backlog if the client takes more. Returns the number of bytes.
     fn poll_return<C: ClientStream>(
         &mut self,
         cx: &mut Context<'_>,
@@ -290,7 +289,8 @@ impl ResponseBody {
         }
     }
 
-    /// Appends more of the body to `into`, framed.
+    /// Takes data from the program and appends them to `into`, framed. Returns the number of taken
+    /// bytes.
     fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -328,7 +328,7 @@ impl ResponseBody {
         count
     }
 
-    /// Enforces the program's Content-Length.
+    /// Compares the body with the program's Content-Length, and cuts excess bytes.
     fn check_length(&mut self, into: &mut Vec<u8>) {
         let BodyLength::Known(length) = self.length else {
             return;

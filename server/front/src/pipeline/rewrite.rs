@@ -1,8 +1,8 @@
-//! The rewrite stage: the rules of the server or virtual host (`SetEnvIf`, `RewriteRule`,
-//! `Redirect`), which see the path before it is mapped to a file.
+//! Runs the rewrite stage: the rules of the server or virtual host (`SetEnvIf`, `RewriteRule`,
+//! `Redirect`). These rules see the path before it is mapped to a file.
 //!
-//! `crate::rewriting` runs the rules; this stage does what they say. `folder` does so for the rules
-//! of folders, which the fixup stage asks.
+//! `crate::rewriting` runs `RewriteRule`s, and this stage carries out the result. `folder` does the
+//! same for the rules of folders, in the fixup stage.
 
 mod folder;
 mod redirects;
@@ -23,8 +23,8 @@ pub use redirects::joined;
 use redirects::redirected;
 
 impl Evaluation<'_> {
-    /// Evaluates the rules of the host, which see the path before it is mapped to a file. They run
-    /// once per resource.
+    /// Evaluates the rules of the host. `SetEnvIf` and `RewriteRule` count once per resource.
+    /// `None`: the request continues.
     pub(super) fn rewrite(
         &self,
         rule_state: &mut Option<Box<RuleState>>,
@@ -55,8 +55,7 @@ impl Evaluation<'_> {
         Ok(self.redirect(rules, &path.merged, &settings))
     }
 
-    /// Runs the rules of the host once per resource and notes their result. `None`: the request
-    /// continues.
+    /// Runs the `RewriteRule`s of the host and notes the result. `None`: the request continues.
     fn rewrite_path(
         &self,
         path: &Path,
@@ -139,7 +138,8 @@ impl Evaluation<'_> {
         state.set(b"SCRIPT_URL", url);
     }
 
-    /// Runs rules. An error names a map's program that must answer first.
+    /// Runs `RewriteRule`s. The error is the question that a `RewriteMap` program must answer
+    /// first.
     fn run_rules(
         &self,
         variables: ExpressionVariables<'_>,
@@ -189,7 +189,7 @@ struct Subject<'a> {
     base: &'a [u8],
 }
 
-/// A back end that gets the rule's target in place of the whole path.
+/// Returns the back end as the destination. It gets the rule's target in place of the whole path.
 fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
     let from = String::from_utf8_lossy(&path.merged).into_owned();
     Destination::BackEnd(Arc::new(Proxied {
@@ -200,8 +200,8 @@ fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
     }))
 }
 
-/// The file of a rewritten path. It lies below the document root. If the rule's text contains the
-/// first folder and only the disk has this folder, it lies on the disk itself.
+/// Returns the file of a rewritten path. The path is below the document root. As an exception, it
+/// is a path of the disk if its first folder stands in the rule's text and exists only on the disk.
 fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
     let root = host.mapping.document_root.as_os_str().as_encoded_bytes();
     let root = root.strip_suffix(b"/").unwrap_or(root);

@@ -1,7 +1,8 @@
-//! The route stage: the file and the handler of the path that the server's rewriting has left.
+//! Runs the route stage: finds the file and the handler of the path that the server's rewriting has
+//! left.
 //!
-//! `crate::routing` finds them. This stage decides whether a kept route will do, and what must be
-//! known before the search.
+//! `crate::routing` makes the search. This stage decides whether a kept route can be used, and what
+//! must be known before the search.
 
 use super::rules::{Evaluation, Need};
 use crate::request::rule_state::{MappingState, RuleState};
@@ -13,8 +14,8 @@ use mehari_http::problem::Problem;
 use mehari_resolve::names::Query;
 use std::rc::Rc;
 
-/// Returns the kept route of a path without rules, scripts, limits or cache. `None`: the access
-/// phase must run, because an unknown path may need a disk.
+/// Returns the kept route of a path that no rules, scripts, limits or cache concern. `None`: the
+/// rules must be evaluated, or no route is kept and the search may have to wait for a disk.
 pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> {
     if !is_open(shared, host) {
         return None;
@@ -36,7 +37,7 @@ fn is_open(shared: &Shared, host: u32) -> bool {
     host.rules.is_empty() && host.mapping.user_dirs.is_none() && !shared.lua.is_used()
 }
 
-/// The path of the request, and the file to which rules have mapped the path.
+/// Returns the path of the request, and the file to which rules have mapped the path.
 fn sought<'a>(request: &Request<'a>, mapping: Option<&'a MappingState>) -> Sought<'a> {
     Sought {
         host: request.virtual_host,
@@ -46,7 +47,7 @@ fn sought<'a>(request: &Request<'a>, mapping: Option<&'a MappingState>) -> Sough
 }
 
 impl Evaluation<'_> {
-    /// The route of the request. The inner error says what must be known first.
+    /// Returns the route of the request. The inner error says what must be known first.
     pub(super) fn route(
         &self,
         rule_state: &Option<Box<RuleState>>,
@@ -69,7 +70,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// The user whose home folder must be known before the file can be found.
+    /// Returns the query for the home folder of a user, if the file cannot be found without it.
     fn unknown_home(&self, rule_state: &Option<Box<RuleState>>) -> Option<Query> {
         let dirs = self.host.mapping.user_dirs.as_ref();
         let dirs = dirs.filter(|dirs| dirs.ask_homes())?;
@@ -91,8 +92,8 @@ impl Evaluation<'_> {
         self.shared.known_route(sought(self.request, mapping))
     }
 
-    /// Returns the file that the search for the route would read from a disk. `None`: a thread has
-    /// already read it.
+    /// Returns the file whose metadata the search for the route would read from a disk. `None`: no
+    /// disk is needed, or a thread has already read the metadata.
     fn cold_file(&self, rule_state: &Option<Box<RuleState>>) -> Option<Vec<u8>> {
         if is_fetched(rule_state) {
             return None;
@@ -110,7 +111,7 @@ impl Evaluation<'_> {
         Ok(route)
     }
 
-    /// The route of a request after the rules of its host.
+    /// Returns the route of a request after the rules of its host.
     pub(in crate::pipeline) fn find_route(
         &self,
         rule_state: &Option<Box<RuleState>>,

@@ -2,8 +2,8 @@
 //! search for the handler (`route`), who may come (`access`), and the rules of the place
 //! (`fixups`).
 //!
-//! `evaluation` asks these stages in turn. If a stage needs something first (a name, a password, a
-//! file from the disk), or if a rule leads to another path, [`apply`] evaluates again.
+//! `evaluation` runs these stages in turn. If a stage needs something first (a name, a password, a
+//! file from the disk), or if a rule leads to another path, [`apply`] repeats the evaluation.
 
 mod evaluation;
 mod needs;
@@ -40,8 +40,8 @@ pub enum Decision {
 /// The target of an internal redirect.
 pub struct RedirectTarget {
     pub target: Vec<u8>,
-    /// True for rules of the host: the same request with another target. False: a new request
-    /// within the server.
+    /// Whether the request stays the same and only its target changes, as rules of the host do.
+    /// Otherwise the target is that of an internal redirect.
     pub in_place: bool,
 }
 
@@ -145,7 +145,7 @@ fn refuse(
     Admission::Status(status)
 }
 
-/// The same request for another target. Method and body stay.
+/// Returns the redirect of the same request to another target. Method and body stay.
 pub fn redirect_to(redirect: Option<Redirect>, to: RedirectTarget, asked: &[u8]) -> Redirect {
     let mut redirect = redirect.unwrap_or(Redirect {
         target: asked.to_vec(),
@@ -156,7 +156,7 @@ pub fn redirect_to(redirect: Option<Redirect>, to: RedirectTarget, asked: &[u8])
     });
     let before = std::mem::replace(&mut redirect.target, to.target);
     if !to.in_place {
-        // As in Apache: the earlier path, with the query that the rules have left.
+        // Like in Apache, the earlier path has the query of the new target.
         redirect.from = Some(joined(path_of(&before), query_of(&redirect.target)));
     }
     redirect.count += 1;

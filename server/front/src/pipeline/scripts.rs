@@ -1,8 +1,9 @@
-//! Edge Lua in the pipeline: scripts before the access phase ([`admit`]), and before a response's
-//! head is sent ([`respond`]). A site without scripts passes at once.
+//! Runs edge Lua in the pipeline: scripts before and after the rules ([`admit`]), and before a
+//! response's head is sent ([`respond`]). For a site without scripts, both functions return at
+//! once.
 //!
-//! `visit` is a script's view of a request, `outcome` evaluates its changes, `content` sends its
-//! body.
+//! `visit` shows a request to a script, `outcome` carries out the script's changes, and `content`
+//! makes the script's body.
 
 mod admit;
 mod content;

@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Starts the handler. The body is complete.
+/// Starts the handler of a route. The request's body is complete.
 pub fn begin(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -62,8 +62,8 @@ pub fn start_after_redirect(
     begin(shared, request, route, Body::Empty)
 }
 
-/// A copy of the body, if Perl's handlers only examine the request and a back end or a CGI program
-/// responds.
+/// Returns a copy of the body, if Perl's handlers only examine the request and a back end or a CGI
+/// program responds.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     let is_others = match route.outcome {
         RouteOutcome::Proxied(_) => true,
@@ -80,7 +80,7 @@ fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
     }
 }
 
-/// The front's handling of a route without Perl handlers.
+/// Starts the handler of a route. Perl's handlers of other phases do not run, or have run already.
 pub fn start_without_perl(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -152,7 +152,8 @@ fn file(
     }
 }
 
-/// Logs why a file was refused. A missing file is only logged at a detailed level.
+/// Logs why a request was refused. The level depends on the status: a missing file is logged only
+/// at a detailed level.
 fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: Problem) {
     let level = match problem.status {
         _ if problem == HIDDEN => LogLevel::Error,
@@ -165,7 +166,7 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
     } else {
         &route.file
     };
-    // Apache's words, which tools search for.
+    // The words are Apache's, because tools search for them.
     let words = if problem == DENIED {
         "client denied by server configuration"
     } else {

@@ -1,4 +1,4 @@
-//! The page of a status: `ErrorDocument`, or the server's own.
+//! Makes the page of a status: the `ErrorDocument`, or the server's own page.
 //!
 //! Every stage that responds with only a status uses it.
 
@@ -12,8 +12,8 @@ use mehari_config::Settings;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
 
-/// The configured page of a status. If the error document itself fails, the original error gets the
-/// plain page.
+/// Returns the configured page of a status. If the error document itself fails, the client gets the
+/// server's own page for the original error.
 pub fn refusal(
     shared: &Shared,
     request: &Request<'_>,
@@ -31,7 +31,8 @@ pub fn refusal(
         .unwrap_or_else(|| HandlerOutcome::Answer(page::answer(status, request.field("accept"))))
 }
 
-/// `ErrorDocument`: an external address, a text, a local file or a local program.
+/// Returns the response for the `ErrorDocument` of a status. `None`: none is configured, or it
+/// cannot be used.
 fn document(
     shared: &Shared,
     settings: Option<&Settings>,
@@ -44,7 +45,8 @@ fn document(
     document_work(shared, host, status, document)
 }
 
-/// The handler of an error document. `None`: it cannot be used.
+/// Returns the response for an error document: an external address, a text, a local file or a local
+/// program. `None`: the document cannot be used.
 pub fn document_work(
     shared: &Shared,
     host: u32,
@@ -89,7 +91,8 @@ fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool 
             .is_ok_and(|resource| parsed(&resource))
 }
 
-/// A file as an error page: always whole, whatever the client has.
+/// Returns a file as an error page. It is always sent whole, whatever conditions and ranges the
+/// client sent.
 pub fn file_of_error(
     target: &FileTarget,
     settings: &Settings,
@@ -114,7 +117,8 @@ pub fn file_of_error(
     })
 }
 
-/// A file's answer. Its errors have their `ErrorDocument`, except 412, as in Apache.
+/// Returns a file's answer. An error is replaced by its `ErrorDocument`. Like in Apache, a 412
+/// stays as it is.
 pub fn file_or_document(
     shared: &Shared,
     request: &Request<'_>,
@@ -128,7 +132,7 @@ pub fn file_or_document(
         .unwrap_or(HandlerOutcome::Answer(answer))
 }
 
-/// The page for a client that should come back later.
+/// Returns the page for a client that should come back later.
 pub fn retry_later(
     shared: &Shared,
     request: &Request<'_>,
@@ -140,7 +144,7 @@ pub fn retry_later(
         retry_after,
     } = refusal;
     match self::refusal(shared, request, settings, status) {
-        // The page of a 503 has the field already.
+        // The page of a 503 has the field Retry-After already.
         HandlerOutcome::Answer(mut answer) if status != 503 => {
             let line = format!("Retry-After: {retry_after}\r\n");
             answer.lines.extend_from_slice(line.as_bytes());

@@ -1,5 +1,5 @@
-//! Resolves a path for handlers within a request: `$r->lookup_uri`, a PerlTransHandler that changed
-//! the URI, an internal redirect in its worker.
+//! Resolves a path for Perl's handlers within a request: for `$r->lookup_uri`, for a
+//! PerlTransHandler that has changed the URI, and for an internal redirect in the worker.
 
 use crate::handlers::perl;
 use crate::pipeline::rules;
@@ -13,9 +13,9 @@ use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion, Task};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// Passes on the call that a request for the target with this method would be. The client and its
-/// fields are left empty, because the worker knows them. A refusal is a call with an
-/// `access_status`.
+/// Gives `give` the call that a request for this target with this method would be. The request's
+/// fields are left empty, because the worker knows them. If the rules refuse the request, the call
+/// has an access status.
 pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn FnMut(Call<'_>)) {
     let site = shared.site();
     let sought = Sought {
@@ -92,7 +92,8 @@ fn give_call(
         }
         if access_status != 0 {
             call.access.status = access_status;
-            // The front refused the request without everything that handlers need, so none runs.
+            // The front has not prepared what Perl's handlers need, so no handler may run for the
+            // refused request.
             if route.settings.runs_phases() {
                 call.settings = PerlSettings::default();
             }

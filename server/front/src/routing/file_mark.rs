@@ -1,7 +1,7 @@
-//! The state of a program's file: while it is unchanged, the worker need not check the file.
+//! Watches a program's file. While the file is unchanged, the worker need not check it.
 //!
-//! The file and the path to it are watched, but not the folder, because scripts write beside
-//! themselves.
+//! The file and the path to it are watched. Other files of the folder are not watched, because
+//! scripts write into their own folder.
 
 use mehari_filewatch::{CacheValidity, FileWatcher};
 use mehari_pool::file_mark;
@@ -16,7 +16,8 @@ pub struct FileMark {
 }
 
 impl FileMark {
-    /// `None`: the file does not exist or cannot be watched.
+    /// Begins to watch a file and returns its mark. `None`: the file does not exist or cannot be
+    /// watched.
     pub fn look(file: &[u8], watcher: &FileWatcher) -> Option<FileMark> {
         let (validity, stat) = watcher.depend_on_file(file)?;
         let mark = mark(&stat);
@@ -32,7 +33,8 @@ impl FileMark {
         }
     }
 
-    /// Checks the file itself too, because not every change causes an event.
+    /// Whether the file is unchanged. The file itself is checked too, because not every change
+    /// causes an event.
     pub fn is_confirmed(&self, file: &[u8]) -> bool {
         let found = CString::new(file)
             .ok()

@@ -1,24 +1,25 @@
-//! Homes of the machine's users for `UserDir`, which the access phase has looked up before.
+//! Remembers the home folders of the machine's users, for `UserDir`. The route stage has a helper
+//! thread look an unknown home up before the search for a file begins.
 
 use mehari_resolve::names;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long an account is remembered, also after a failed lookup.
+/// How long the answer about an account is remembered, and how long a failed lookup is remembered.
 const LIFE: Duration = Duration::from_secs(60);
 const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
 /// The most remembered names, because clients may request any.
 const NAMES: usize = 1024;
 
-/// With the time of expiry.
+/// Homes by user name, with the time until which they are remembered.
 type HomeTable = HashMap<String, (Instant, Option<String>)>;
 
 thread_local! {
     static KNOWN: RefCell<HomeTable> = RefCell::default();
 }
 
-/// `Some(None)`: there is no such user.
+/// Returns the remembered home. `None`: nothing is remembered. `Some(None)`: there is no such user.
 fn remembered(name: &str) -> Option<Option<String>> {
     KNOWN.with_borrow(|known| {
         let (until, home) = known.get(name)?;
@@ -43,8 +44,8 @@ pub fn remember(name: &str, answer: &names::Answer) {
     });
 }
 
-/// Returns the home, looked up at once if it is not remembered. Only for a worker's question, whose
-/// caller cannot wait.
+/// Returns the home of a user. A home that is not remembered is looked up at once. This happens
+/// only for a worker's question, because the worker cannot wait.
 pub fn home_of(name: &str) -> Option<String> {
     remembered(name).unwrap_or_else(|| {
         let home = names::home_of(name);

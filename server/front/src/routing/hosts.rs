@@ -1,4 +1,4 @@
-//! Finds the host of a request, once per text of the Host field; afterwards by table lookup.
+//! Finds the host of a request. The result is kept for each text of the Host field.
 
 use crate::request::Peer;
 use mehari_config::Site;
@@ -7,12 +7,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Beyond this the table is cleared, because clients may invent names.
+/// The most kept names. A larger table is cleared, because clients may invent names.
 const NAMES: usize = 4096;
 /// Longer names are looked up each time.
 const LONGEST: usize = 256;
 
-/// The hosts of one local address, by Host field as sent.
+/// The hosts of one local address, by the value of the Host field as sent.
 struct Address {
     ip: Option<IpAddr>,
     port: u16,
@@ -25,7 +25,8 @@ pub struct HostTable {
 }
 
 impl HostTable {
-    /// `host` is the Host field, optionally with a port, or empty.
+    /// Returns the number of the host. `host` is the value of the Host field, with or without a
+    /// port, or empty.
     pub fn number(&self, site: &Site, peer: &Peer, host: &[u8]) -> u32 {
         if site.hosts.is_empty() {
             return 0;

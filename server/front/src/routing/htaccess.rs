@@ -1,7 +1,7 @@
-//! .htaccess files: read at the first request for their folder, then kept and watched, so an
-//! unchanged tree costs no disk access.
+//! Reads .htaccess files at the first request for their folder, then keeps and watches them. A
+//! folder is checked once per second, because a link may lead to another folder meanwhile.
 //!
-//! If the system has no more watches, the folder is checked once per second.
+//! If the system has no more watches, the file is read again once per second.
 
 use mehari_config::{Host, Htaccess, LogLevel, Overrides, Site};
 use mehari_http::problem::Problem;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const BROKEN: Problem = Problem::refused(500, "a .htaccess file has problems");
-/// How long an unwatched file is trusted.
+/// How long an entry is used without a check of the folder.
 const LIFE: Duration = Duration::from_secs(1);
 /// The most kept folders.
 const FOLDERS: usize = 16 * 1024;
-/// Deeper paths are refused anyway.
+/// The most folders of a path that are searched. Deeper paths are refused elsewhere.
 const DEEPEST: usize = 64;
 
-/// The state of a folder's file.
+/// The .htaccess file of a folder.
 #[derive(Clone)]
 enum Read {
     None,
@@ -34,7 +34,8 @@ enum Read {
 
 struct HtaccessEntry {
     read: Read,
-    /// The folder's identity, checked once per second: a link may lead elsewhere meanwhile.
+    /// The folder's device and inode number, which are checked once per second: a link may lead to
+    /// another folder meanwhile.
     identity: Option<(u64, u64)>,
     looked: Instant,
     watched: bool,
@@ -43,7 +44,7 @@ struct HtaccessEntry {
 pub struct HtaccessTable {
     journal: Rc<dyn Journal>,
     watch: Option<OwnedFd>,
-    /// A duplicate for the task that waits.
+    /// A duplicate of `watch`, for the task that waits for changes.
     for_task: RefCell<Option<OwnedFd>>,
     hosts: RefCell<HashMap<u32, HostFolders>>,
     /// Whether any folder could not be watched.
@@ -73,7 +74,7 @@ impl HtaccessTable {
         }
     }
 
-    /// The files on the way to `file`, from the outermost folder on.
+    /// Returns the .htaccess files on the way to `file`, from the outermost folder on.
     pub fn chain(
         &self,
         site: &Site,
@@ -129,7 +130,7 @@ impl HtaccessTable {
                 return known.read.clone();
             }
         }
-        // Watched before it is read, so that no change is missed.
+        // The folder is watched before its file is read, so that no change is missed.
         let identity = identity(folder);
         if identity.is_none() {
             return Read::None;
@@ -208,12 +209,12 @@ impl HtaccessTable {
         }
     }
 
-    /// Whether every change is reported.
+    /// Whether every change of a .htaccess file is reported.
     pub fn watches_all(&self) -> bool {
         !self.misses.get()
     }
 
-    /// Forgets files that have changed. Returns true if there were any.
+    /// Forgets the .htaccess files that have changed. Returns true if there were such files.
     pub fn forget_changed(&self, names: &[String]) -> bool {
         let Some(watch) = &self.watch else {
             return false;
@@ -242,7 +243,7 @@ impl HtaccessTable {
             if gone {
                 self.watches.borrow_mut().remove(&number);
             }
-            // Events were lost, so nothing that is kept can be trusted.
+            // An unknown folder means that events were lost, so all files are forgotten.
             forgot |= self.forget(folder.as_deref().unwrap_or(Path::new("/")));
         }
         forgot
@@ -263,7 +264,7 @@ impl HtaccessTable {
         self.for_task.take()
     }
 
-    /// The site has changed: forgets everything.
+    /// Forgets everything, because the site was read again.
     pub fn clear(&self) {
         self.hosts.borrow_mut().clear();
     }

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Checks every part of the path, unless all links are allowed.
+/// Whether every link on the path may be followed.
 pub fn may_follow(file: &[u8], links: Links) -> bool {
     if links == Links::Followed {
         return true;
@@ -15,7 +15,7 @@ pub fn may_follow(file: &[u8], links: Links) -> bool {
     let path = Path::new(OsStr::from_bytes(file));
     path.ancestors().all(|part| {
         let Ok(link) = rustix::fs::lstat(part) else {
-            // A missing part leads nowhere.
+            // What is missing cannot be a link.
             return true;
         };
         !is_link(&link) || (links == Links::OfOneOwner && is_of_one_owner(part, &link))

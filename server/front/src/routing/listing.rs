@@ -1,4 +1,4 @@
-//! The listing of a folder without an index, with `Options Indexes`.
+//! Makes the listing of a folder without an index, where `Options Indexes` is set.
 
 use crate::content::{Answer, Content};
 use mehari_http::path::Path;
@@ -8,10 +8,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
 
-/// The most entries, because the event loop waits while a folder is read.
+/// The most entries of a listing, because the event loop waits while a folder is read.
 const MOST: usize = 10_000;
 
-/// The page of a folder: its file path, and the decoded URL path with a final slash.
+/// Returns the page that lists a folder. `folder` is the file path, and `path` is the decoded URL
+/// path with a final slash.
 pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
     const UNREADABLE: Problem = Problem::refused(403, "the folder may not be read");
     let folder = std::path::Path::new(OsStr::from_bytes(folder));

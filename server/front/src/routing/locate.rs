@@ -1,6 +1,6 @@
-//! The ways in which a route is sought: once, to be kept, or with the results of rules.
+//! Finds a route: for one use, to be kept, or with the results of rules.
 //!
-//! `search` walks from the path to the file, and the rest of the path behind it.
+//! `search` finds the file of the path, and the rest of the path behind the file.
 
 mod search;
 
@@ -30,7 +30,7 @@ pub struct Sought<'a> {
 }
 
 impl<'a> Sought<'a> {
-    /// A path that no rule has mapped.
+    /// Makes the value for a path that no rule has mapped.
     pub fn path(host: u32, path: &'a [u8]) -> Sought<'a> {
         Sought {
             host,
@@ -44,7 +44,8 @@ impl<'a> Sought<'a> {
 #[derive(Clone, Copy)]
 pub struct Watching<'a> {
     pub watcher: &'a FileWatcher,
-    /// Whether the caller can wait until a thread has set the first watch, and searches again.
+    /// Whether the caller can wait until a thread has set the first watch, and can then search
+    /// again.
     pub is_patient: bool,
 }
 
@@ -53,8 +54,9 @@ pub fn find(site: &Site, htaccess: &HtaccessTable, sought: Sought<'_>) -> Result
     Search::new(site, htaccess, sought.host).route(sought.path, sought.file)
 }
 
-/// Finds a route to keep, whose files are watched. Folders are watched only where files are served,
-/// so the first search in a folder watches nothing and reports it.
+/// Finds a route that will be kept, and watches its files. Only folders from which files are served
+/// are watched. The first search in a folder therefore runs without a watch. If it finds a file,
+/// the folder is watched and the search is repeated. A patient caller does this itself.
 pub fn find_to_keep(
     site: &Site,
     htaccess: &HtaccessTable,
@@ -83,8 +85,8 @@ pub fn find_to_keep(
     Ok(route)
 }
 
-/// The file for which a search may have to read the disk first: a file in a folder with served
-/// files, unknown to the system's cache.
+/// Returns the file of a path if a search would have to read the disk: the file's folder is
+/// watched, and the system's cache does not know the file.
 pub fn cold(site: &Site, watcher: &FileWatcher, sought: Sought<'_>) -> Option<Vec<u8>> {
     let mapped = match sought.file {
         Some(file) => file.to_vec(),
@@ -111,7 +113,7 @@ pub fn find_for(
     search.route(request.path(), mapping.file())
 }
 
-/// The same place with a back end that a rule has chosen.
+/// Returns the route to a back end that a rule has chosen, in the place of `route`.
 pub fn to_back_end(
     site: &Site,
     request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! Maps a URL path to a file, and back to the path of a Location field.
+//! Maps a URL path to a file.
 
 use crate::content::stat::stat;
 use mehari_config::UrlMapping;
@@ -7,9 +7,9 @@ use mehari_config::UrlMapping;
 #[derive(Default)]
 pub struct Mapping {
     pub file: Vec<u8>,
-    /// Whether a ScriptAlias mapped it.
+    /// Whether a ScriptAlias mapped the path.
     pub script: bool,
-    /// Whether the mapping made `..` or a hidden name from the client's text.
+    /// Whether the mapping made `..` or a name that begins with a dot from the client's text.
     pub uncovers: bool,
 }
 
@@ -22,8 +22,8 @@ impl Mapping {
     }
 }
 
-/// Maps a URL path to a file. Of a path that is not UTF-8 the valid segments are mapped, and the
-/// rest is appended unchanged.
+/// Maps a URL path to a file. If the path is not UTF-8, only the segments before the first invalid
+/// one are mapped, and the rest is appended unchanged.
 pub fn map(mapping: &UrlMapping, path: &[u8]) -> Mapping {
     let (text, rest) = match std::str::from_utf8(path) {
         Ok(text) => (text, &[][..]),
@@ -47,7 +47,7 @@ pub fn map(mapping: &UrlMapping, path: &[u8]) -> Mapping {
     }
 }
 
-/// `/~NAME/...`, if the user has pages.
+/// Returns the file of `/~NAME/...`, if `UserDir` gives the user a folder.
 fn of_user(mapping: &UrlMapping, path: &str) -> Option<Vec<u8>> {
     let dirs = mapping.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
     let (name, rest) = dirs.asked(path)?;

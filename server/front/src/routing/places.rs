@@ -1,5 +1,5 @@
-//! Where a file or a URL path is served, and by which handler. `mehari explain` asks this question
-//! without a request, so rules and handlers of Perl are not run.
+//! Finds out where a file or a URL path is served, and by which handler. `mehari explain` asks this
+//! without a request, so rules and Perl's handlers do not run.
 
 use super::htaccess::HtaccessTable;
 use super::{find, RouteOutcome, Sought};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub struct ServedUrl {
     /// The number of the host in the site.
     pub host: u32,
-    /// Decoded.
+    /// The URL path, decoded.
     pub url_path: String,
     /// The script or file.
     pub file: PathBuf,
@@ -23,7 +23,8 @@ pub struct ServedUrl {
     pub handler: Result<Handler, String>,
 }
 
-/// The search reports nothing: problems of .htaccess files are in its result.
+/// A journal that drops everything. The result of the search contains the problems of .htaccess
+/// files.
 struct Silent;
 
 impl Journal for Silent {
@@ -31,7 +32,7 @@ impl Journal for Silent {
     fn error(&self, _: u32, _: mehari_config::LogLevel, _: Origin, _: &str) {}
 }
 
-/// The places of an existing file, or of a URL path on each host.
+/// Returns the URLs of an existing file, or a URL path on each host.
 pub fn places_of(site: &Site, what: &Path) -> Vec<ServedUrl> {
     let journal: Rc<dyn Journal> = Rc::new(Silent);
     let htaccess = HtaccessTable::new(journal);

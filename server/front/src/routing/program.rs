@@ -13,7 +13,7 @@ const NOT_HERE: Problem = Problem::refused(403, "scripts do not run here (Option
 const NO_ACTION: Problem = Problem::refused(500, "no Action names a program for this handler");
 const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
 
-/// The handler of this file.
+/// Returns the handler of a file.
 pub fn choose(
     site: &Site,
     settings: &Settings,
@@ -37,8 +37,8 @@ pub fn choose(
     }
 }
 
-/// Whether an executable file has a script's suffix. It is then a program, and its source is never
-/// sent. Without the execute permission it is a file, as in Apache.
+/// Whether the file is executable and has a script's suffix. Such a file is a program, and its
+/// source is never sent. Like in Apache, a script without the execute permission is sent as a file.
 fn is_source(found: &ExistingPath) -> bool {
     is_executable(found) && has_script_suffix(suffix(&found.file).unwrap_or_default())
 }
@@ -47,7 +47,8 @@ fn is_executable(found: &ExistingPath) -> bool {
     found.stat.st_mode & 0o111 != 0
 }
 
-/// `SetHandler`, else `AddHandler`: any suffix of the name counts, and the last known one wins.
+/// Returns the configured handler of a file: from `SetHandler`, or else from `AddHandler`. All
+/// suffixes of the name count for `AddHandler`, and the last known suffix decides.
 pub fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
     const MAP: &Handler = &Handler::TypeMap;
     let by_suffix = || {
@@ -62,7 +63,7 @@ pub fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler
         .or_else(|| is_map().then_some(MAP))
 }
 
-/// Whether the handler runs the file, which must be allowed.
+/// Whether the handler runs the file. `Options ExecCGI` must then allow it.
 fn is_program(handler: &Handler) -> bool {
     match handler {
         Handler::Script(_) => true,
@@ -71,8 +72,8 @@ fn is_program(handler: &Handler) -> bool {
     }
 }
 
-/// `Action`: the program for files with this handler name or media type. Returns the name and the
-/// program's URL path.
+/// Finds the `Action` for the file's handler name or media type. Returns this name or type, and the
+/// URL path of the program.
 pub fn action<'s>(settings: &'s Settings, file: &[u8]) -> Option<(&'s str, &'s str)> {
     if settings.media.actions.is_empty() {
         return None;
@@ -90,9 +91,9 @@ fn has_script_suffix(suffix: &str) -> bool {
     suffix.eq_ignore_ascii_case("pl") || suffix.eq_ignore_ascii_case("cgi")
 }
 
-/// The rung of a file for which `rung` is configured. The rungs with a process of its own for each
-/// request run any CGI program: a program in another language than Perl gets the rung `cgi`. The
-/// other rungs compile every file as Perl, as mod_perl does.
+/// Returns the rung of a file for which `rung` is configured. The rungs `fork`, `rewind` and `auto`
+/// also run programs in other languages than Perl, on the rung `cgi`. Like mod_perl, the other
+/// rungs compile every file as Perl.
 fn possible_rung(rung: Rung, found: &ExistingPath) -> Rung {
     let isolates = matches!(rung, Rung::Fork | Rung::Rewind | Rung::Auto);
     if isolates && is_executable(found) && interpreter(&found.file) == Interpreter::Other {
@@ -101,7 +102,7 @@ fn possible_rung(rung: Rung, found: &ExistingPath) -> Rung {
     rung
 }
 
-/// Recognises scripts without any configuration, by suffix or by mode and first line.
+/// Recognises a script without any configuration: by the suffix, or by the mode and the first line.
 fn by_name(rung: Rung, found: &ExistingPath) -> Result<Handler, Problem> {
     if has_script_suffix(suffix(&found.file).unwrap_or_default()) {
         return Ok(Handler::Script(possible_rung(rung, found)));
@@ -120,7 +121,8 @@ enum Interpreter {
     Other,
 }
 
-/// The interpreter of a `#!` line. A compiled program counts as one in another language.
+/// Returns the interpreter that the `#!` line of a file names. A compiled program counts as a
+/// program in another language.
 fn interpreter(file: &[u8]) -> Interpreter {
     let mut start = [0; 128];
     let path = std::ffi::OsStr::from_bytes(file);
@@ -132,7 +134,8 @@ fn interpreter(file: &[u8]) -> Interpreter {
     }
 }
 
-/// The `<Location>` of a PSGI application: the last matching one that sets an application.
+/// Returns the `<Location>` of a PSGI application or a handler: the last section that matches the
+/// path and sets one.
 pub fn mount<'s>(host: &'s Host, path: &[u8]) -> &'s str {
     let mut locations = host
         .sections

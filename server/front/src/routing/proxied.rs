@@ -1,4 +1,4 @@
-//! Routes to back ends: `ProxyPass`, and sections with a back end as handler.
+//! Makes the routes to back ends: of `ProxyPass`, and of sections with a back end as handler.
 
 use super::mapping::Mapping;
 use super::{Route, RouteOutcome};
@@ -7,15 +7,16 @@ use mehari_http::path::{remove_dot_segments, Path};
 use mehari_text::percent;
 use std::sync::Arc;
 
-/// The `ProxyPass` outside of sections for a path. `None`: there is none, or the path is excluded.
+/// Returns the first `ProxyPass` outside of sections that matches the path. `None`: no `ProxyPass`
+/// matches, or the matching one excludes the path.
 pub fn pass(passes: &[Pass], path: &Path) -> Option<Arc<Proxied>> {
     let mut passes = passes.iter();
     let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
     pass.to.clone()
 }
 
-/// The route to a back end for a URL path. `raw` is the path as sent, unless the server redirected
-/// internally. `None`: the configuration cannot represent the path.
+/// Returns the route to a back end for a URL path. `raw` is the path as sent. `raw` is `None` after
+/// an internal redirect. Returns `None` if the configuration cannot represent the path.
 pub fn route(
     site: &Site,
     host: u32,
@@ -51,7 +52,7 @@ pub fn route(
     })
 }
 
-/// The path in its canonical form, for which a back end's rules may be written.
+/// Returns the path for the back end in canonical form: decoded, then percent-encoded again.
 fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
     let to = match &proxied.to {
         None => return Some(percent::encode_path(&path.merged)),
@@ -66,7 +67,7 @@ fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// Keeps a `%2F` of the path instead of encoding it again.
+/// Undoes the encoding of a `%2F` as `%252F`.
 fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
     let mut sent = Vec::with_capacity(path.len());
     let mut rest = path;
@@ -81,8 +82,8 @@ fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
     sent
 }
 
-/// The length of SCRIPT_NAME in the path, and SCRIPT_FILENAME. A `.php` ends the script's part; an
-/// application without one is mounted as configured.
+/// Returns the length of SCRIPT_NAME in the path, and SCRIPT_FILENAME. SCRIPT_NAME ends behind
+/// `.php`. Without `.php` in the path, SCRIPT_NAME is the prefix that the configuration names.
 fn script(proxied: &Proxied, path: &Path, target: &[u8], mapping: Mapping) -> (usize, Vec<u8>) {
     let php = memchr::memmem::find(&path.merged, b".php")
         .map(|at| at + 4)

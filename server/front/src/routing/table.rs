@@ -1,5 +1,5 @@
-//! The kept routes, by host and path as sent. Routes of files are kept while their files are
-//! unchanged, others for a second.
+//! Keeps routes, by host and path as sent. The route of a file is kept while the file is unchanged,
+//! and other routes are kept for a second.
 
 use super::{Route, RouteOutcome};
 use crate::content::FileTarget;
@@ -10,9 +10,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a new file, index or neighbour may go unnoticed without a watch.
+/// How long a new file, a new index or a new variant may go unnoticed without a watch.
 const LIFE: Duration = Duration::from_secs(1);
-/// Beyond any of these limits a table is cleared.
+/// The most routes of a host, the most routes of all hosts, and the most bytes of kept files.
+/// Beyond a limit, the table is cleared.
 const ROUTES: usize = 4096;
 const ALL_ROUTES: usize = 16 * ROUTES;
 const FILE_BYTES: usize = 64 * 1024 * 1024;
@@ -49,7 +50,7 @@ impl CachedRoute {
             .is_some_and(|target| target.holds() == Some(false))
     }
 
-    /// Checks the watched file itself too, because not every change causes an event.
+    /// Checks the watched file itself, because not every change causes an event.
     fn is_confirmed(&self, target: &FileTarget, now: Duration) -> bool {
         let is_unchanged = target.is_unchanged();
         if is_unchanged {
@@ -59,18 +60,19 @@ impl CachedRoute {
     }
 }
 
-/// Clients choose the paths, but only existing ones are kept, in a limited number. Each process
-/// hashes them with another key.
+/// The kept routes of one host. Clients choose the paths, so only existing paths are kept, their
+/// number is limited, and each process hashes with another key.
 type Paths = HashMap<Box<[u8]>, CachedRoute, RandomState>;
 
-/// One table per host, by its number.
+/// The kept routes: one table per host, by the number of the host.
 #[derive(Default)]
 pub struct RouteTable {
     hosts: RefCell<Vec<Paths>>,
 }
 
 impl RouteTable {
-    /// The route of a path. `now` is the front's tick. `find` gets the earlier route.
+    /// Returns the kept route of a path if it is still valid. Otherwise, calls `find` with the
+    /// earlier route and keeps the result. `now` is the time of the front's clock.
     pub fn route(
         &self,
         host: u32,
@@ -96,7 +98,7 @@ impl RouteTable {
         Ok(route)
     }
 
-    /// The route of a path, if it is still valid.
+    /// Returns the route of a path, if it is still valid.
     pub fn known(&self, host: u32, path: &[u8], now: Duration) -> Option<Rc<Route>> {
         let hosts = self.hosts.borrow();
         let known = hosts.get(host as usize)?.get(path)?;
@@ -109,7 +111,8 @@ impl RouteTable {
         Some(known.route.clone())
     }
 
-    /// Keeps a route, unless it is a refusal: invented paths must not displace existing ones.
+    /// Keeps a route. A refusal is not kept, because invented paths must not displace existing
+    /// paths.
     fn keep(&self, path: &[u8], route: &Rc<Route>, now: Duration) {
         let mut hosts = self.hosts.borrow_mut();
         let host = route.host as usize;
@@ -141,8 +144,8 @@ impl RouteTable {
         self.hosts.borrow_mut().clear();
     }
 
-    /// Drops invalid routes, closes unused files, and keeps file contents of all hosts within their
-    /// limit. Called by the sweep.
+    /// Drops invalid routes, closes unused files, and limits the file contents of all hosts. The
+    /// front's sweep calls this function.
     pub fn sweep(&self, something_fell: bool) {
         if something_fell {
             for paths in self.hosts.borrow_mut().iter_mut() {

@@ -1,5 +1,5 @@
-//! The variants of a resource, among which `pipeline::negotiate` chooses: files whose names begin
-//! with the requested one (`Options MultiViews`), or the entries of a type map.
+//! Finds the variants of a resource, among which `pipeline::negotiate` chooses: files whose names
+//! begin with the requested name (`Options MultiViews`), or the entries of a type map.
 
 use crate::content::media::NameMeaning;
 use crate::content::stat::{is_file, stat};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
-/// The most examined entries of a folder, because the event loop waits meanwhile.
+/// The most entries of a folder that are examined, because the event loop waits meanwhile.
 const ENTRIES: usize = 10_000;
 /// The largest type map in bytes.
 const MAP: u64 = 1 << 20;
@@ -19,17 +19,19 @@ const MAP: u64 = 1 << 20;
 const UNREADABLE: Problem = Problem::refused(403, "the type map may not be read");
 const TOO_LARGE: Problem = Problem::refused(500, "the type map is too large");
 
-/// The variants of a resource, in the order in which equals are preferred.
+/// The variants of a resource. Among equally good variants, the first is preferred.
 #[derive(Debug, Default)]
 pub struct Variants {
     pub all: Vec<Variant>,
-    /// Whether they are entries of the route's file, a type map. Otherwise they are its neighbours.
+    /// Whether the variants are the entries of a type map, which is the route's file. Otherwise the
+    /// variants are files in the folder of the route's file.
     pub is_map: bool,
     /// The names of variants with access rules of their own.
     pub guarded: Vec<Vec<u8>>,
 }
 
-/// The names of a folder that begin with `name` and a dot, sorted. Folders are left out.
+/// Returns the names in a folder that begin with `name` and a dot, sorted. Names of folders are
+/// left out.
 pub fn candidates(folder: &[u8], name: &[u8]) -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(OsStr::from_bytes(folder));
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -60,14 +62,15 @@ pub struct NeighbourFile<'a> {
     pub handler: Option<&'a Handler>,
 }
 
-/// What a candidate is.
+/// What a file with a fitting name is.
 pub enum CandidateKind {
     Variant(Box<Variant>),
-    /// A type map, which replaces the folder's files.
+    /// A type map, whose entries replace the files of the folder as variants.
     Map,
 }
 
-/// Describes a candidate. `None`: a suffix is unknown, or the file has no type.
+/// Describes a file with a fitting name. `None`: a suffix is unknown, or the file has no media
+/// type.
 pub fn describe(file: &NeighbourFile<'_>, settings: &Settings) -> Option<CandidateKind> {
     let (_, found) = stat(file.path).filter(|(_, found)| is_file(found))?;
     let meaning = NameMeaning::of(file.name, settings);
@@ -105,7 +108,7 @@ pub fn describe(file: &NeighbourFile<'_>, settings: &Settings) -> Option<Candida
     Some(CandidateKind::Variant(Box::new(variant)))
 }
 
-/// Whether the requested name has these parts, in this order.
+/// Whether the requested name contains these parts in this order, divided by dots.
 fn names_in_order(asked: &[u8], parts: &[&[u8]]) -> bool {
     let mut wanted = parts.iter().peekable();
     for part in asked.split(|byte| *byte == b'.') {
@@ -122,7 +125,7 @@ pub fn sort(variants: &mut [Variant]) {
     });
 }
 
-/// The variants of a type map.
+/// Returns the variants of a type map.
 pub fn of_map(file: &[u8]) -> Result<Variants, Problem> {
     let path = std::path::Path::new(OsStr::from_bytes(file));
     let mut text = Vec::new();

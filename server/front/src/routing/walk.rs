@@ -5,20 +5,20 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, CWD};
 use rustix::io::Errno;
 use std::ffi::CString;
 
-/// The most segments behind the last existing one.
+/// The most segments of a path behind the last existing segment.
 const DEPTH: usize = 64;
 
-/// An existing file or folder, and the rest of the path.
+/// An existing file or folder, and the length of the path behind it.
 pub struct ExistingPath {
     pub file: Vec<u8>,
-    /// The same for system calls.
+    /// The file's path in the form that system calls need.
     pub name: CString,
     pub stat: Stat,
-    /// Length of the rest of the URL path: PATH_INFO.
+    /// Length in bytes of the rest of the URL path (PATH_INFO).
     pub rest: usize,
 }
 
-/// Whether stat(2) of a path would not wait for a disk, because the system remembers all of it
+/// Whether stat(2) of a path needs no disk, because the system's cache knows every part of the path
 /// (openat2(2), `RESOLVE_CACHED`).
 pub fn is_remembered(file: &[u8]) -> bool {
     let Ok(name) = CString::new(file) else {
@@ -35,8 +35,9 @@ pub fn is_remembered(file: &[u8]) -> bool {
     !matches!(opened, Err(Errno::AGAIN))
 }
 
-/// Removes segments from the end until the path exists, usually at once. Only the last `chosen`
-/// bytes, which the client chose, are removed. `look` is [`stat`], possibly with recording.
+/// Finds the existing part of a path: removes segments from the end until the path exists. Only
+/// segments in the last `chosen` bytes, which come from the client, are removed. `look` is
+/// [`stat`], or a function that also records the path.
 pub fn back(
     file: &[u8],
     chosen: usize,
@@ -60,8 +61,8 @@ pub fn back(
     None
 }
 
-/// Length of a handler's SCRIPT_NAME in `path`: as in Apache, the existing folders and one segment
-/// more.
+/// Returns the length of a handler's SCRIPT_NAME in `path`. Like in Apache, SCRIPT_NAME is the
+/// existing folders and one more segment.
 pub fn handler_length(file: &[u8], path: &[u8]) -> usize {
     let Some(found) = back(file, path.len(), stat) else {
         return path.len();

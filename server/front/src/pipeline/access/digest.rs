@@ -1,4 +1,4 @@
-//! Digest authentication: the check of a request's proof, and the challenge.
+//! Does Digest authentication: checks a request's proof, and makes the challenge.
 
 use crate::request::{path_of, query_of};
 use mehari_auth::digest::{DigestCredentials, NonceState, ProofContext, Use};
@@ -12,7 +12,7 @@ use crate::pipeline::rules::{Decision, Evaluation, Need};
 use crate::request::rule_state::RuleState;
 
 impl Evaluation<'_> {
-    /// Returns the user, or the decision for a request without one.
+    /// Returns the user, or the decision for a request without a user.
     pub(super) fn user_by_digest(
         &self,
         settings: &Arc<Settings>,
@@ -73,7 +73,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Whether a proof's URI is the request's own, as sent or in another spelling.
+    /// Whether the URI in a proof means the request's target, in this or another spelling.
     fn is_about(&self, uri: &[u8]) -> bool {
         let asked = self.request.target;
         // A request within another request has a target that no client has seen.
@@ -100,7 +100,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// The part of a URI behind scheme and host.
+/// Returns the part of a URI behind scheme and host.
 fn local_part(uri: &[u8]) -> &[u8] {
     let Some(host) = memchr::memmem::find(uri, b"://") else {
         return uri;
@@ -111,7 +111,7 @@ fn local_part(uri: &[u8]) -> &[u8] {
     }
 }
 
-/// The challenges of a 401 response, the strongest first.
+/// Returns the header lines with the challenges of a 401 response, the strongest algorithm first.
 pub(super) fn challenge(said: &Authentication, nonce: &str, stale: bool) -> String {
     let realm = said.realm.as_deref().unwrap_or_default();
     let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");

@@ -10,14 +10,15 @@ use super::digest;
 use crate::pipeline::rules::{Decision, Evaluation, Need, UncheckedPassword};
 use crate::request::rule_state::{Checked, ClientIdentity, RuleState};
 
-/// A user, and the header line that answers the proof.
+/// A user, and the header line of the response that answers the user's proof.
 pub(super) struct ProvedUser {
     pub name: Arc<[u8]>,
     pub line: Vec<u8>,
 }
 
 impl Evaluation<'_> {
-    /// Returns the user and a header line for the response. `Err`: something must be checked first.
+    /// Returns the user and a header line for the response. `Err`: something must be found out
+    /// first.
     pub(super) fn log_in(
         &self,
         settings: &Arc<Settings>,
@@ -91,7 +92,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// The header lines of the challenge in a 401 response.
+/// Returns the header lines of the challenge in a 401 response.
 pub fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
     if let (true, Some(realm)) = (said.is_digest(), &said.realm) {
         let nonce = shared.users.digests.nonces.make(realm);

@@ -1,4 +1,5 @@
-//! Evaluates rules that depend on names. A rule uses the known names or says which name it lacks.
+//! Evaluates rules that depend on host names. A rule uses the known names, or says which name it
+//! needs.
 
 use mehari_config::{NameLookups, NameTest, Settings, Verdict};
 use mehari_resolve::names::{Answer, Query};
@@ -9,22 +10,22 @@ use std::sync::Arc;
 use crate::pipeline::rules::{Decision, Evaluation, Need};
 use crate::request::rule_state::{ClientIdentity, RuleState};
 
-/// The names that rules have used, and the name that they lack.
+/// The answers about names that rules have used, and the unknown name that a rule needs.
 #[derive(Default)]
 pub(super) struct NameUses {
     used: RefCell<Vec<(Query, Arc<Answer>)>>,
     missing: Cell<Option<Query>>,
-    /// The result of a test if the resolver fails.
+    /// The result of a test by name if the resolver fails.
     assumed: bool,
     has_assumed: Cell<bool>,
 }
 
-/// The result of rules.
+/// A result of rules that may depend on names.
 pub(super) trait Ruling {
     /// Whether the result depends on an unknown name.
     fn is_open(&self) -> bool;
 
-    /// The stricter of two results.
+    /// Returns the stricter of two results.
     fn stricter(self, other: Self) -> Self;
 }
 
@@ -51,7 +52,7 @@ impl Ruling for Option<bool> {
     }
 }
 
-/// Results of two bits each ([`mehari_config::Requirement::known`]).
+/// The results of requirements, two bits each ([`mehari_config::Requirement::known`]).
 impl Ruling for u64 {
     fn is_open(&self) -> bool {
         true
@@ -69,8 +70,9 @@ impl Ruling for u64 {
     }
 }
 
-/// Returns the rules' result with the known names, or the name to look up first. If the resolver
-/// fails, the stricter of the two possible results counts.
+/// Returns the result that rules have with the known names. The error is the name to look up first.
+/// If the resolver has failed, the rules are evaluated for both possible results of a test, and the
+/// stricter result counts.
 pub(super) fn ruling<R: Ruling>(
     rule_state: &mut Option<Box<RuleState>>,
     ask: impl Fn(&Option<Box<RuleState>>, &NameUses) -> R,
@@ -89,7 +91,8 @@ pub(super) fn ruling<R: Ruling>(
 }
 
 impl NameUses {
-    /// Notes the names that were used: the rules are evaluated again, and programs see the names.
+    /// Notes the names that were used, for later evaluations and for programs. Returns the result,
+    /// or the unknown name on which it depends.
     fn settle<R: Ruling>(
         &self,
         ruling: R,
@@ -111,8 +114,8 @@ impl NameUses {
 }
 
 impl Evaluation<'_> {
-    /// Returns the name that `HostnameLookups` requires. `None`: the name is known or cannot be
-    /// found.
+    /// Returns the need for the name that `HostnameLookups` requires. `None`: no name is needed, or
+    /// the answer is known.
     pub(in crate::pipeline) fn looks_up(
         &self,
         settings: &Settings,
@@ -193,7 +196,7 @@ impl Evaluation<'_> {
         known
     }
 
-    /// The client's address. `None`: the client uses a local socket.
+    /// Returns the client's address. `None`: the client uses a local socket.
     pub(super) fn client(&self) -> Option<IpAddr> {
         let peer = self.request.peer;
         peer.server_ip?;

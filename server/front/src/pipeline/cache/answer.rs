@@ -1,4 +1,4 @@
-//! A kept page as the answer to one request: with Age, conditions, ranges and compression.
+//! Makes the answer to a request from a kept page: with Age, conditions, ranges and compression.
 
 use crate::cache::coded::Coded;
 use crate::cache::CacheStatus;
@@ -126,7 +126,8 @@ fn validators(lines: &[u8]) -> (&[u8], Option<SystemTime>) {
     (field(lines, "etag").unwrap_or_default(), modified)
 }
 
-/// The requested ranges of a page (RFC 9110 section 14), uncompressed. `None`: the whole page.
+/// Returns the requested ranges of a page (RFC 9110 section 14), uncompressed. `None`: the whole
+/// page is sent.
 fn part_of(
     conditions: &Conditions<'_>,
     page: &Page,
@@ -161,7 +162,7 @@ fn part_of(
     Some((206, lines, body))
 }
 
-/// The fields of a 304 (RFC 9110 section 15.4.5).
+/// Returns the lines that a 304 repeats (RFC 9110 section 15.4.5).
 fn about(lines: &[u8]) -> Vec<u8> {
     const SAID: [&str; 7] = [
         "date",

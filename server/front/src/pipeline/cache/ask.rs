@@ -24,9 +24,9 @@ use tokio::time::Instant;
 pub struct CacheLookup {
     key: Rc<[u8]>,
     control: Option<Control>,
-    /// The failure of the request that this one waits for.
+    /// The status with which the awaited request has failed. 0: it has not failed.
     failure: Option<Rc<Cell<u16>>>,
-    /// Whether the folder was asked.
+    /// Whether the cache's folder was searched for the page.
     looked: bool,
 }
 
@@ -35,12 +35,13 @@ pub enum Step {
     Pass,
     /// The program must run.
     Ask(Box<FillLock>),
-    /// Another request is making the page; look again afterwards.
+    /// Another request is making the page, or the page is being loaded. Look again afterwards.
     Wait(Pin<Box<dyn Future<Output = ()>>>),
     Answer(HandlerOutcome),
 }
 
-/// Fields that make a response depend on the client's version.
+/// Fields of a request that make the response depend on the version of the page that the client
+/// has.
 const CONDITIONS: [&str; 6] = [
     "if-none-match",
     "if-modified-since",
@@ -51,12 +52,12 @@ const CONDITIONS: [&str; 6] = [
 ];
 
 impl CacheLookup {
-    /// `None`: the place is not cached, or such requests are not.
+    /// Prepares the lookup of a request. `None`: responses to this request are not cached.
     pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<CacheLookup> {
         let rules = &route.settings.cache;
         let is_asked = matches!(route.outcome, RouteOutcome::Program | RouteOutcome::Proxied(_))
             && is_covered(rules, request)
-            // A handler of another phase takes part in every request.
+            // Perl's handlers of other phases must run for every request.
             && !route.settings.runs_phases()
             && request.redirect.is_none_or(|redirect| redirect.keeps_request)
             && !filters::is_set(request, &route.settings, "no-cache")
@@ -91,7 +92,7 @@ fn has_body(request: &Request<'_>) -> bool {
     length != b"0" || request.field("transfer-encoding").is_some()
 }
 
-/// Looks the request up once.
+/// Looks the request up once, and says what follows.
 pub fn step(
     shared: &Rc<Shared>,
     context: &RequestContext,
@@ -155,7 +156,7 @@ pub fn step(
             return Step::Wait(loading);
         }
     }
-    // No request waits for a page that cannot be kept or must be validated each time.
+    // Requests do not wait for each other if the page cannot be kept.
     let refused = matches!(found, StoreLookup::Refused);
     if only_kept {
         return Step::Answer(crate::pipeline::status_page::refusal(
@@ -209,8 +210,8 @@ pub fn step(
     };
     lookup.failure = Some(failure.clone());
     let wait = wait(shared, lookup.key.clone(), failure);
-    // The first request that has waited long enough asks the program. The others go on waiting for
-    // it.
+    // The first request whose wait has reached the limit asks the program. The other requests then
+    // wait for this request.
     Step::Wait(match since.checked_add(limit) {
         Some(deadline) => {
             Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })
@@ -219,7 +220,7 @@ pub fn step(
     })
 }
 
-/// Waits until the key is free or its maker has failed.
+/// Waits until no other request makes the page of this key, or until that request has failed.
 fn wait(shared: &Rc<Shared>, key: Rc<[u8]>, failure: Rc<Cell<u16>>) -> impl Future<Output = ()> {
     let cache = shared.cache.clone();
     poll_fn(move |cx| match cache.asked.borrow_mut().get_mut(&key) {
@@ -253,8 +254,8 @@ fn fill_lock(
 }
 
 impl FillLock {
-    /// The fields for the program: conditions for the kept page instead of the client's. `None`:
-    /// unchanged.
+    /// Returns the request's fields for the program. The conditions of the kept page replace the
+    /// client's conditions. `None`: the fields stay as they are.
     pub fn fields(&self, request: &Request<'_>) -> Fields {
         let FillPurpose::Fill(page) = &self.kind else {
             return None;

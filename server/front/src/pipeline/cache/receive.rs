@@ -1,4 +1,5 @@
-//! Handles a program's response for a page: keeps it, renews the old page, or ignores it.
+//! Handles a program's response that the cache has asked for: keeps the response as a page, renews
+//! the old page, or does nothing.
 
 use super::answer;
 use crate::cache::fill_lock::{FillLock, FillPurpose, UNKEPT};
@@ -14,9 +15,9 @@ use mehari_pool::Head;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// How long requests do not wait for a page whose last response was an error.
+/// How long requests do not wait for each other after a program's error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
-/// Fields of a single response that are not part of the page.
+/// Fields that belong to a single response and are not kept with the page.
 const OWN: [&str; 6] = [
     "server",
     "age",
@@ -29,12 +30,12 @@ const OWN: [&str; 6] = [
 /// The head of a program's response, and the program.
 pub struct Received<'a> {
     pub head: &'a mut Head,
-    /// Where the lines of the head are.
+    /// The positions of the known lines in the head.
     pub lines: &'a HeaderBlock,
     pub backend: &'a mut Backend,
 }
 
-/// A replacement for the response, if a kept page is used.
+/// Gives the cache a program's response. Returns the kept page if it replaces the response.
 pub fn receive(
     shared: &Rc<Shared>,
     context: &RequestContext,
@@ -81,7 +82,8 @@ pub fn receive(
         ));
     }
     if status >= 500 {
-        // The old page stays and is tried again.
+        // A usable old page is sent and stays in the cache, and a later request asks the program
+        // again.
         let Some(old) = old.filter(|old| old.is_usable_after_failure(now)) else {
             shared.cache.store.refuse(&fill_lock.key, now, AFTER_ERROR);
             fill_lock.fail(status);
@@ -133,8 +135,8 @@ pub fn receive(
     None
 }
 
-/// Returns a kept page if there is one, after the program gave no response. `status`: the client's
-/// status otherwise.
+/// Returns a usable kept page after the program has given no response. `status` is the status that
+/// the client gets without such a page.
 pub fn answer_after_failure(
     shared: &Rc<Shared>,
     context: &RequestContext,
@@ -173,7 +175,8 @@ fn invalidate(fill_lock: &FillLock, status: u16, lines: &HeaderBlock, block: &[u
     }
 }
 
-/// The page with the fields of a 304 (RFC 9111 section 4.3.4), in place of the old one.
+/// Replaces the old page by the page with the fields of a 304 (RFC 9111 section 4.3.4). Returns the
+/// new page.
 fn update_page(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -194,7 +197,8 @@ fn update_page(
         arrival,
     ) {
         Ok(mut terms) => {
-            // The request was changed to validate; the page's variants stay.
+            // The request's fields were changed for the validation, so Vary of the old page stays
+            // valid.
             terms.vary.clone_from(&old.terms.vary);
             let page = Rc::new(Page {
                 lines: without(&lines, &rules.ignore_headers, &OWN),
@@ -215,7 +219,7 @@ fn update_page(
     }
 }
 
-/// Adds the time of arrival if there is no Date (RFC 9110 section 6.6.1).
+/// Adds the time of arrival as Date if the lines have no Date (RFC 9110 section 6.6.1).
 fn dated(mut lines: Vec<u8>, now: SystemTime) -> Vec<u8> {
     if field(&lines, "date").is_none() {
         let date = httpdate::fmt_http_date(now);

@@ -1,4 +1,4 @@
-//! Renews a page in the background after its client got the stale one (stale-while-revalidate, RFC
+//! Renews a page in the background after the client got the stale page (stale-while-revalidate, RFC
 //! 5861).
 
 use super::receive::{receive, Received};
@@ -14,14 +14,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Bytes read from the program at a time.
+/// The most bytes that are read from the program at a time.
 const ROOM: usize = 64 * 1024;
 
 pub fn begin(shared: &Rc<Shared>, request: &Request<'_>, fill_lock: Box<FillLock>) {
     let owned = OwnedRequest::of(request, fill_lock.fields(request));
     let shared = shared.clone();
     tokio::task::spawn_local(async move {
-        // It counts as a request while it runs, because it uses a worker.
+        // The renewal counts as a request while it runs, because it may use a worker.
         let mut context = RequestContext::begin(&shared, Protocol::Http11, false);
         context.settings = Some(fill_lock.route.settings.clone());
         run(&shared, &context, &owned, fill_lock).await;

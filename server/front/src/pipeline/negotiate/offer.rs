@@ -1,4 +1,4 @@
-//! The variants that one client is offered, and the choice among them.
+//! Makes the list of variants that a client may have, and chooses among them.
 
 use super::is_map;
 use crate::handlers::file::encoding;
@@ -32,8 +32,8 @@ impl<'v> Offer<'v> {
     }
 }
 
-/// The variants without the refused ones, and with the names of codings that the client uses:
-/// `gzip` or `x-gzip`.
+/// Returns the variants that access rules do not refuse. Their codings have the names that the
+/// client uses, for example `x-gzip` instead of `gzip`.
 fn shown<'v>(
     variants: &'v Variants,
     request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! The server's own responses for a resource with variants.
+//! Makes the server's own responses for a resource with variants.
 
 use super::offer::Offer;
 use super::target;
@@ -16,7 +16,7 @@ use mehari_http::status;
 use mehari_observe::Origin;
 use std::rc::Rc;
 
-/// The server's own response: the list of variants, or the content of a type map's entry.
+/// Returns the server's own response: the list of variants, or the content of a type map's entry.
 pub fn respond(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -71,7 +71,7 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {
         .error(route.host, LogLevel::Error, origin, &text);
 }
 
-/// Apache's page of a 300 or 406.
+/// Returns the page of a 300 or 406, as Apache sends it.
 fn list_page(code: u16, variants: &[Variant]) -> Answer {
     let phrase = status::phrase(code);
     let why = match code {

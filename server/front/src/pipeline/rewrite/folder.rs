@@ -1,5 +1,5 @@
-//! `RewriteRule`s of a folder: they see the part of the file's path behind the folder, and redirect
-//! the request to another path.
+//! Carries out the `RewriteRule`s of a folder. These rules see the part of the file's path behind
+//! the folder, and redirect the request to another path.
 
 use super::redirects::{joined, redirected};
 use super::{back_end, in_place, may_run, Subject};
@@ -12,8 +12,7 @@ use mehari_http::path::{resolved, Path};
 use mehari_text::percent;
 
 impl Evaluation<'_> {
-    /// Runs the rules of a folder: they see the part behind the folder, and redirect to another
-    /// path.
+    /// Runs the `RewriteRule`s of a folder. `None`: the request continues.
     pub(in crate::pipeline) fn rewrite_in_folder(
         &self,
         route: &Route,
@@ -37,7 +36,7 @@ impl Evaluation<'_> {
         let as_folder = folder.and_then(|folder| folder.strip_suffix(b"/"));
         let subject = match behind {
             Some(behind) => behind.to_vec(),
-            // The folder itself, requested without its slash.
+            // The folder itself was requested without the final slash.
             None if Some(&file[..]) == as_folder => Vec::new(),
             None => file,
         };
@@ -89,8 +88,7 @@ impl Evaluation<'_> {
                     return Some(Decision::Status(Some(settings.clone()), 403));
                 };
                 if new == path.merged {
-                    // The redirect leads to the same path. As in Apache, the rules have then
-                    // finished.
+                    // The rules lead to the same path. Like in Apache, they have then finished.
                     let state = rule_state.get_or_insert_with(Default::default);
                     state.mapping.rewritten_in_folder = true;
                     return in_place(self.request, self.request.path().to_vec(), &query);
@@ -103,8 +101,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The URL path to which relative targets are appended: `RewriteBase`, or the request's path
-    /// without the part that the rules saw.
+    /// Returns the URL path to which relative targets are appended: `RewriteBase`, or the request's
+    /// path without the part that the rules see.
     fn base(&self, configured: Option<&str>, path: &Path, subject: &[u8]) -> Vec<u8> {
         let mut base = match configured {
             Some(base) => base.as_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! `Redirect` and its relatives.
+//! Applies `Redirect`, `RedirectMatch` and the like.
 
 use crate::content::Answer;
 use crate::pipeline::rules::{Decision, Evaluation};
@@ -8,7 +8,7 @@ use mehari_text::percent;
 use std::sync::Arc;
 
 impl Evaluation<'_> {
-    /// The decision of the first rule that matches the path.
+    /// Returns the decision of the first rule that matches the path.
     pub(in crate::pipeline) fn redirect(
         &self,
         rules: &[Arc<RedirectRule>],
@@ -29,7 +29,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// The target of a redirect rule.
+/// Returns the target to which a rule redirects the path.
 fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8> {
     let groups = match rest {
         Rest::Behind(rest) => return [to.of(&Nothing), percent::encode_path(rest)].concat(),

@@ -1,7 +1,7 @@
-//! One evaluation of the rules for a request: which stage follows which.
+//! Evaluates the rules for a request once: runs one stage after another.
 //!
-//! An evaluation cannot wait. `rules::apply` evaluates a client's requests, `declined` and
-//! `subrequest` those that a worker asks about.
+//! An evaluation cannot wait. `rules::apply` evaluates the requests of clients. `declined` and
+//! `subrequest` evaluate the paths about which a worker asks.
 
 use super::{Decision, Need, UncheckedPassword};
 use crate::pipeline::negotiate::Negotiated;
@@ -65,9 +65,9 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
     }
 }
 
-/// Evaluates the rules for a request that a worker makes within another request. The evaluation
-/// cannot wait, so a password that was not checked recently counts as wrong. Returns the route and
-/// its status: 0, or the status of the refusal.
+/// Evaluates the rules for a request that a worker makes within another request. Because the
+/// evaluation cannot wait, a password that was not checked recently counts as wrong. Returns the
+/// route, and 0 or the status of the refusal.
 pub fn evaluate_subrequest(
     shared: &Shared,
     request: &Request<'_>,
@@ -92,7 +92,8 @@ impl<'a> Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Evaluates the rules of a worker's request at its place, and at that of its variant.
+    /// Evaluates the rules of a worker's request at the place of the route. If a variant is chosen,
+    /// evaluates the rules of the variant's place too.
     fn evaluate_here(
         &self,
         route: Rc<Route>,
@@ -139,13 +140,13 @@ impl Evaluation<'_> {
         Ok((route, status))
     }
 
-    /// The rules of the place to which the route leads.
+    /// Evaluates the rules of the place to which the route leads.
     fn at_place(
         &self,
         route: Rc<Route>,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<Decision, Problem> {
-        // Variables may use the name.
+        // The client's name comes first, because variables may contain it.
         if let Some(need) = self.looks_up(&route.settings, rule_state) {
             return Ok(need);
         }
@@ -173,8 +174,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates the request as if it were for a variant: this target, and this file if a rule has
-    /// mapped the path.
+    /// Calls `with` for the same request with the target of a variant, and with the variant's file
+    /// if a rule has mapped the path.
     pub(in crate::pipeline) fn at_variant<T>(
         &self,
         target: Vec<u8>,
@@ -195,7 +196,8 @@ impl Evaluation<'_> {
         )
     }
 
-    /// Returns the route with the settings of this request (`<If>`), and sets its variables.
+    /// Sets the variables of the route's place. Returns the route with the settings that hold for
+    /// this request (`<If>`).
     pub(in crate::pipeline) fn settle(
         &self,
         mut route: Rc<Route>,
@@ -210,7 +212,7 @@ impl Evaluation<'_> {
         Ok(route)
     }
 
-    /// The values for expressions at a place.
+    /// Returns the values for expressions at the place of a route.
     pub fn variables<'f>(
         &'f self,
         route: &'f Route,

@@ -1,8 +1,8 @@
-//! Finds out what rules need before they can decide: the answer of a map's program, a name, a user
-//! file, a password, or metadata from the disk.
+//! Finds out what rules need before they can decide: the answer of a `RewriteMap` program, a name,
+//! a user file, the check of a password, or metadata from the disk.
 //!
-//! The event loop serves other requests meanwhile. The answers stay in the request's rule state or
-//! in a table of the front, where the next evaluation finds them.
+//! The event loop serves other requests meanwhile. An answer is kept in the request's rule state or
+//! in a table of the front, and the next evaluation finds it there.
 
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::{Checked, LookedUp};
@@ -14,12 +14,12 @@ use mehari_resolve::names;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The most lookups of map programs per request.
+/// The most questions to `RewriteMap` programs per request.
 const QUESTIONS: usize = 32;
 
 /// What rules must know before they can decide.
 pub enum Need {
-    /// The answer of a map's program for this key.
+    /// The answer of a `RewriteMap` program for this key.
     LookUp { map: String, key: Vec<u8> },
     /// The content of this user file.
     ReadUsers(PathBuf),
@@ -40,13 +40,13 @@ pub struct UncheckedPassword {
     pub credentials: Credentials,
 }
 
-/// Something cannot be found out, so the request is refused.
+/// The refusal of a request because something cannot be found out.
 pub struct Refusal {
     pub settings: Option<Arc<Settings>>,
     pub status: u16,
 }
 
-/// Finds out what rules need. `asked` is the target as sent.
+/// Finds out what rules need. `asked` is the request's target as sent.
 pub async fn meet(
     shared: &Shared,
     context: &mut RequestContext,
@@ -80,7 +80,7 @@ pub async fn meet(
     Ok(())
 }
 
-/// Notes the resolver's answer.
+/// Asks the resolver and notes the answer.
 async fn resolve(shared: &Shared, context: &mut RequestContext, asked: &[u8], query: names::Query) {
     let answer = shared.lookups.names.ask(&query).await;
     if let names::Query::Home(name) = &query {
@@ -94,7 +94,7 @@ async fn resolve(shared: &Shared, context: &mut RequestContext, asked: &[u8], qu
     state.identity.learn(query, answer);
 }
 
-/// Notes whether a password is correct.
+/// Checks a password and notes the result.
 async fn check_password(
     shared: &Shared,
     context: &mut RequestContext,
@@ -137,7 +137,7 @@ async fn check_password(
     Ok(())
 }
 
-/// Notes the answer of a map's program.
+/// Asks a `RewriteMap` program and notes the answer.
 async fn look_up(
     shared: &Shared,
     context: &mut RequestContext,

@@ -1,4 +1,4 @@
-//! `SetEnvIf` and its relatives: variables from properties of the request.
+//! Sets variables from properties of the request: `SetEnvIf`, `BrowserMatch` and the like.
 
 use super::Evaluation;
 use crate::request::rule_state::RuleState;
@@ -8,7 +8,7 @@ use mehari_config::{Groups, Piece, VariableRule, VariableSource, When};
 use std::sync::Arc;
 
 impl Evaluation<'_> {
-    /// Evaluates `SetEnvIf` and its relatives. Each rule sees the variables of earlier rules.
+    /// Evaluates these rules. Each rule sees the variables of earlier rules.
     pub fn set_variables(
         &self,
         rules: &[Arc<VariableRule>],
@@ -59,7 +59,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// The value that `SetEnvIf` tests: one of its own names, a field of the request, or a variable.
+/// Returns the value that `SetEnvIf` tests. The name is one of the directive's own (such as
+/// Remote_Addr), a field of the request, or a variable.
 fn attribute(name: &str, variables: &ExpressionVariables) -> Vec<u8> {
     let variable = match name.to_ascii_lowercase().as_str() {
         "remote_addr" => "REMOTE_ADDR",

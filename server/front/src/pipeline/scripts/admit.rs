@@ -1,4 +1,5 @@
-//! The scripts before a handler: some see the URL, others the mapped file.
+//! Runs the scripts before a handler. Scripts before the rules see the URL, and scripts after the
+//! rules see the mapped file.
 
 use super::visit::ScriptRequest;
 use super::{content, outcome};
@@ -15,7 +16,7 @@ use outcome::ScriptRedirect;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Applies the rules, and runs the scripts before and behind them.
+/// Applies the rules, and runs the scripts before and after the rules.
 ///
 /// # Errors
 /// The request is refused before any rule is asked.
@@ -75,7 +76,7 @@ pub async fn admit<C: ClientStream>(
     }
 }
 
-/// The request's target after rules and scripts, and its file.
+/// Returns the request's target after rules and scripts, and the file that they have set.
 fn current_target(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     let target = context
         .redirect
@@ -102,7 +103,7 @@ struct ScriptPhase<'a, C> {
 }
 
 impl<C: ClientStream> ScriptPhase<'_, C> {
-    /// Asks one script after another until one decides.
+    /// Runs one script after another until one decides.
     async fn ask(
         &mut self,
         context: &mut RequestContext,
@@ -176,11 +177,12 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         });
     }
 
-    /// Redirects the request as a script wants. `Some`: the request is over.
+    /// Changes the request's target and file as a script wants. `Some`: the request does not
+    /// continue as before.
     fn redirect(&self, context: &mut RequestContext, led: ScriptRedirect) -> Option<Verdict> {
         if let Some(file) = led.file {
             let state = context.rule_state.get_or_insert_with(Default::default);
-            // In the form in which rules of folders know it.
+            // The rules of folders need the path in this normal form.
             let plain = resolved(&file).map(|file| merge_slashes(&file));
             state.mapping.file_by_script = Some(plain.unwrap_or(file));
         }
@@ -224,7 +226,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         self.redirect(context, led).unwrap_or(Verdict::Again)
     }
 
-    /// Answers with the script's body, `content`.
+    /// Returns the answer with `content`, the script's body.
     fn answer(
         &self,
         context: &mut RequestContext,

@@ -1,4 +1,4 @@
-//! A script's body, made of texts and parts of files.
+//! Makes a script's body of texts and parts of files.
 
 use crate::content::body::FileBody;
 use crate::content::{Content, Files};
@@ -12,10 +12,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
-/// Of several files all but the largest are read into memory, up to this limit in all.
+/// The most bytes that are read into memory if a body has several files. Only the largest file is
+/// not read into memory.
 const READ: u64 = 8 * 1024 * 1024;
 
-/// One part, with its file open.
+/// One part of a body. A file is open.
 enum Open {
     Bytes(Vec<u8>),
     File {
@@ -25,7 +26,7 @@ enum Open {
     },
 }
 
-/// The content made of these parts.
+/// Makes the content of these parts.
 pub async fn of(files: &Files, mut pieces: Pieces) -> Result<Content, Failure> {
     match &mut pieces[..] {
         [] => Ok(Content::empty()),

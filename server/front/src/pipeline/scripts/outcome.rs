@@ -1,11 +1,11 @@
-//! The effect of a script's changes to a request.
+//! Carries out the changes that a script has made to a request and its response.
 
 use crate::request::path_of;
 use crate::request::rule_state::RuleState;
 use mehari_edge::{Attribute, Stage, Visit};
 use mehari_text::percent;
 
-/// A script's new target for a request.
+/// The new target and the new file that a script gives to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ScriptRedirect {
     /// Path and query, percent-encoded.
@@ -43,7 +43,7 @@ pub fn note_response(rule_state: &mut Option<Box<RuleState>>, visit: &Visit) {
     }
 }
 
-/// The fields as header lines, for a script that responds itself.
+/// Returns the response's fields as header lines, for a script that responds itself.
 pub fn lines(visit: &Visit) -> Vec<u8> {
     let mut lines = Vec::with_capacity(128);
     for (name, value) in visit.response.iter() {
@@ -54,7 +54,7 @@ pub fn lines(visit: &Visit) -> Vec<u8> {
     lines
 }
 
-/// The new target of a script that lets the request continue.
+/// Returns the new target and file of a script that lets the request continue.
 pub fn script_redirect(visit: &Visit, stage: Stage) -> ScriptRedirect {
     ScriptRedirect {
         target: target(visit),
@@ -65,7 +65,8 @@ pub fn script_redirect(visit: &Visit, stage: Stage) -> ScriptRedirect {
     }
 }
 
-/// The target of a restarted request: the URI that was set, or else path and query.
+/// Returns the target of a restarted request: the URI that the script has set, or else path and
+/// query.
 pub fn restarted(visit: &Visit) -> Option<Vec<u8>> {
     let whole = visit.changed(Attribute::RequestUri);
     whole.map(<[u8]>::to_vec).or_else(|| target(visit))
@@ -90,7 +91,7 @@ fn target(visit: &Visit) -> Option<Vec<u8>> {
         target.push(b'?');
         target.extend_from_slice(query);
     }
-    // A target cannot contain what ends a request line.
+    // Blanks and control characters would end a request line.
     target.retain(|byte| *byte > b' ' && *byte != 0x7f);
     Some(target)
 }

@@ -1,4 +1,4 @@
-//! The scripts after a handler: they see the head of the response before it is sent.
+//! Runs the scripts after a handler. They see the head of the response before it is sent.
 
 use super::visit::ScriptRequest;
 use super::{content, outcome};
@@ -122,7 +122,7 @@ async fn take(
     Ok(())
 }
 
-/// Whether a script makes an error of a successful response. The handler's body is then dropped.
+/// Whether a script turns a successful response into an error. The handler's body is then dropped.
 fn refuses(ended: &ScriptDecision, status: u16) -> bool {
     matches!(ended, ScriptDecision::Answer(said) if *said >= 400 && status < 400)
 }

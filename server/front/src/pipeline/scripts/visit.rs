@@ -1,4 +1,4 @@
-//! A script's view of a request.
+//! Shows a request to a script.
 
 use crate::handlers::perl::scheme;
 use crate::request::{canonical, hop, Fields, Request};
@@ -8,7 +8,7 @@ use mehari_edge::{Attribute, Source};
 use mehari_http::path::Path;
 use std::borrow::Cow;
 
-/// The request before it is mapped, or with its route once it has one.
+/// A request for a script. The route is missing before the request is mapped.
 pub struct ScriptRequest<'a> {
     pub request: Request<'a>,
     pub host: &'a Host,
@@ -72,7 +72,7 @@ impl ScriptRequest<'_> {
         let path = self.request.path();
         match Path::decode(path) {
             Ok(decoded) => Cow::Owned(decoded.bytes),
-            // The access phase refuses such a path.
+            // The rules will refuse such a path.
             Err(_) => Cow::Borrowed(path),
         }
     }

@@ -1,6 +1,7 @@
-//! The search from a path to its file and handler: mapping, sections, the walk through the folders.
+//! Searches for the file and the handler of a path: mapping, sections, the walk through the
+//! folders.
 //!
-//! `folder` goes on where the path leads to a folder, `without_file` where no file has the path.
+//! `folder` continues if the path leads to a folder, and `without_file` if there is no file.
 
 mod folder;
 mod negotiated;
@@ -23,7 +24,7 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-/// How often DirectoryIndex may lead to another folder.
+/// How often a search may continue with another path: an index, an `Action` or a fallback.
 const INDEXES: usize = 4;
 
 pub(super) const NOT_FOUND: Problem = Problem::refused(404, "no such file");
@@ -39,10 +40,10 @@ pub(super) struct Search<'s> {
     htaccess: &'s HtaccessTable,
     pub(super) variables: Option<&'s dyn VariableSource>,
     pub(super) forced: &'s [Arc<Forced>],
-    /// Records the examined files.
+    /// Records the examined files, if the route will be watched.
     pub(super) recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
-    /// Settings of intermediate places.
+    /// The settings of the places that the search has left for another path.
     intermediate_settings: Vec<Arc<Settings>>,
     action: Option<Box<ActedFor>>,
     /// The path as it was sent.
@@ -65,7 +66,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether files of this path's folder have been served before.
+    /// Whether the folder of this path's file is watched already.
     pub(super) fn is_watched(
         &self,
         watcher: &FileWatcher,
@@ -80,7 +81,7 @@ impl<'s> Search<'s> {
         slash.is_some_and(|slash| watcher.has_watched(&mapped[..slash]))
     }
 
-    /// The `stat` of a path.
+    /// Returns the `stat` of a path, and records the path if the route will be watched.
     fn look(&self, file: &[u8]) -> Option<(CString, Stat)> {
         let Some(recorder) = &self.recorder else {
             return stat(file);
@@ -118,14 +119,15 @@ impl<'s> Search<'s> {
             .intermediate_settings
             .retain(|settings| !settings.guards_as(&route.settings));
         if route.file.is_empty() {
-            // Rules may read the original path.
+            // Rules may read the file to which the original path is mapped.
             let path = self.decode(raw)?;
             route.file = map(&self.host.mapping, &path.merged).file;
         }
         Ok(route)
     }
 
-    /// Continues as if this path had been requested. Its access rules are evaluated too.
+    /// Continues as if `path` had been requested. The access rules of `path` and of `from` are both
+    /// evaluated later.
     fn continue_with(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
         if from.is_guarded() {
             self.intermediate_settings.push(from.clone());
@@ -181,7 +183,7 @@ impl<'s> Search<'s> {
             return Ok(self.refused(settings, NOT_FOUND));
         }
         let found = walk::back(&mapped, path.merged.len(), |file| self.look(file));
-        // PATH_INFO names no file.
+        // Hidden names are permitted in PATH_INFO, because it names no file.
         let is_file = |found: &&ExistingPath| {
             FileType::from_raw_mode(found.stat.st_mode) == FileType::RegularFile
         };
@@ -202,7 +204,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The settings of a path and its file: sections, .htaccess files, and every matching `<If>`.
+    /// Returns the settings of a path and its file: from sections, .htaccess files and every
+    /// matching `<If>`.
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
@@ -228,13 +231,13 @@ impl<'s> Search<'s> {
     ) -> Result<Route, Problem> {
         let at = path.merged.len() - found.rest.min(path.merged.len());
         let (script_name, path_info) = path.merged.split_at(at);
-        // The file may match sections that the longer path did not.
+        // The file may match sections that the path with PATH_INFO did not match.
         let settings = self.settings(&path.merged, &found.file)?;
         if settings.denied {
             return Ok(self.refused(settings, DENIED));
         }
         if let Some((name, program)) = program::action(&settings, &found.file) {
-            // The program gets the path for which it runs.
+            // The program gets the original path as PATH_INFO.
             let target = [program.as_bytes(), &path.merged].concat();
             if let Ok(acting) = Path::decode(&percent::encode_path(&target)) {
                 if !path.merged.starts_with(program.as_bytes()) {

@@ -1,4 +1,5 @@
-//! Requests for a folder: its slash, its index, its listing, or a fallback.
+//! Finds the route for a folder: a redirect to the path with the slash, an index, a listing, or a
+//! fallback.
 
 use super::{Search, INDEXES, NOT_FOUND};
 use crate::content::stat::is_file;
@@ -70,7 +71,7 @@ impl Search<'_> {
         })
     }
 
-    /// A file, or a path with a handler that needs none.
+    /// Whether the path leads to a file, or to a handler that needs no file.
     fn index_exists(&self, path: &Path) -> bool {
         let mapped = map(&self.host.mapping, &path.merged).file;
         let is_file = |(_, stat): (CString, Stat)| is_file(&stat);
@@ -83,7 +84,7 @@ impl Search<'_> {
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
 
-    /// `FallbackResource`, or nothing.
+    /// Continues with the `FallbackResource`. Without one, nothing is found.
     pub(super) fn missing(
         &mut self,
         settings: Arc<Settings>,
@@ -101,7 +102,7 @@ impl Search<'_> {
     }
 }
 
-/// The path of an index: relative to the folder, or absolute.
+/// Returns the path of an index. `index` is relative to the folder, or absolute.
 fn index_path(folder: &Path, index: &str) -> Option<Path> {
     let mut raw = if index.starts_with('/') {
         Vec::new()

@@ -1,4 +1,5 @@
-//! Names without their suffixes: the variants in a folder with `Options MultiViews`.
+//! Finds the variants of a name that was requested without suffixes. The folder's settings must
+//! have `Options MultiViews`.
 
 use super::{Search, NOT_FOUND};
 use crate::routing::links::may_follow;
@@ -12,8 +13,8 @@ use mehari_text::percent;
 use std::sync::Arc;
 
 impl Search<'_> {
-    /// The variants of a name in a folder. `rest` is `/name` and the rest of the path. `None`: no
-    /// file begins with the name.
+    /// Returns the variants of a name in a folder. `rest` is `/name` and the rest of the path.
+    /// `None`: no file's name begins with the name.
     pub(super) fn views(
         &self,
         of: &Settings,
@@ -27,7 +28,7 @@ impl Search<'_> {
             return Ok(None);
         }
         if let Some(recorder) = &self.recorder {
-            // Any new name may match.
+            // Any new file may be a variant, and new files are not watched.
             recorder.note_unwatched();
         }
         let place = &path[..path.len() - rest.len()];
@@ -70,7 +71,7 @@ impl Search<'_> {
         Ok((!names.is_empty()).then_some(found))
     }
 
-    /// The route of a name with variants. Without a usable one there is no such file.
+    /// Returns the route of a name with variants. If no variant is usable, nothing is found.
     pub(super) fn negotiated(
         &self,
         settings: Arc<Settings>,
@@ -95,7 +96,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether `DirectoryIndex` names a file by a name without its suffixes.
+    /// Whether a name in `DirectoryIndex` has variants, because it stands there without suffixes.
     pub(super) fn index_is_negotiated(&self, path: &Path) -> bool {
         let mapped = map(&self.host.mapping, &path.merged).file;
         let settings = self.settings(&path.merged, &mapped);

@@ -1,4 +1,4 @@
-//! Handlers without a file: a mounted application or a back end.
+//! Finds the routes of handlers that need no file: mounted applications and back ends.
 
 use super::{Search, NOT_FOUND};
 use crate::routing::mapping::Mapping;
@@ -9,7 +9,8 @@ use mehari_http::problem::Problem;
 use std::sync::Arc;
 
 impl Search<'_> {
-    /// A handler that needs no file. SCRIPT_NAME is the location, or the existing part of the path.
+    /// Returns the route of a handler that needs no file. SCRIPT_NAME is the location, or the
+    /// existing part of the path.
     pub(super) fn mounted(
         &self,
         settings: Arc<Settings>,
@@ -62,7 +63,8 @@ impl Search<'_> {
         Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
     }
 
-    /// Finds the route of a path without a file: a section's back end may respond.
+    /// Finds the route of a path without a file. If a section sets a back end, the back end
+    /// responds.
     pub(super) fn without_file(
         &mut self,
         settings: Arc<Settings>,
