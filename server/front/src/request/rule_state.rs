@@ -47,7 +47,7 @@ pub struct AccessFindings {
     /// The status of the front's refusal. 0: no refusal.
     pub status: u16,
     /// The results of the requirements that need no user, two bits each
-    /// (`mehari_config::Requirement::known`).
+    /// (`mehari_config::Requirement::encode_results`).
     pub known: u64,
     /// The user, unless a Perl handler sets another user.
     pub login: Login,

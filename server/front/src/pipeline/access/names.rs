@@ -52,7 +52,7 @@ impl Ruling for Option<bool> {
     }
 }
 
-/// The results of requirements, two bits each ([`mehari_config::Requirement::known`]).
+/// The results of requirements, two bits each ([`mehari_config::Requirement::encode_results`]).
 impl Ruling for u64 {
     fn is_open(&self) -> bool {
         true
