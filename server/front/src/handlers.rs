@@ -1,4 +1,4 @@
-//! Handlers: what responds to a routed request.
+//! Handlers: the code that responds to routed requests.
 //!
 //! `pipeline::start` starts a handler. The handler returns an [`Answer`] at once, or a [`Backend`]
 //! whose head and body the pipeline polls.
@@ -31,7 +31,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// The result of a handler's start.
+/// What a handler returns when it is started.
 pub enum HandlerOutcome {
     Answer(Answer),
     Backend(Backend),
@@ -39,18 +39,19 @@ pub enum HandlerOutcome {
     Elsewhere(Vec<u8>, u16),
 }
 
-/// The head from a program or a back end.
+/// What a program or a back end sends first: the head of its response, or an order to the front.
 pub enum BackendHead {
     Response(Head),
-    /// Another local target responds, and its response gets these header lines.
+    /// Another local target responds: the first field. The second field holds the header lines that
+    /// are added to its response.
     Elsewhere(Vec<u8>, Vec<u8>),
-    /// Perl leaves the response to the front and returns the body of the request.
+    /// Perl leaves the response to the front. The second field is the request's body, if any.
     Declined(Box<Declined>, Option<Box<Spooled>>),
-    /// The server's own page for this status.
+    /// The server's own page for this status must be sent.
     Page(u16),
     /// An answer of the front itself that was not ready at once.
     Answered(Box<Answer>),
-    /// 101: the connection changes its protocol.
+    /// The status is 101: the connection changes its protocol.
     Upgrade(Head),
 }
 
@@ -64,7 +65,7 @@ impl From<ScriptHead> for BackendHead {
     }
 }
 
-/// Why there is no response, or not a complete one.
+/// Why a response is missing or incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error(transparent)]
@@ -76,7 +77,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The status for the client.
+    /// Returns the status for the client.
     pub fn status(self) -> u16 {
         match self {
             Fault::Program(fault) => fault.status(),
@@ -86,41 +87,41 @@ impl Fault {
     }
 }
 
-/// A program or back end at work on a request.
+/// A program or back end that works on a request.
 pub enum Backend {
-    /// The request's body is kept if another handler may have to respond after all.
+    /// The second field keeps the request's body if another handler may have to respond after Perl.
     Perl(PerlExchange, Option<Box<Spooled>>),
     Cgi(Box<cgi::CgiExchange>),
     Proxy(Box<proxy::ProxyExchange>),
-    /// One of the other variants with a filter behind it.
+    /// A back end of another variant whose response passes through a filter.
     Filtered(Box<Filtered>),
-    /// One of the other variants whose response is also stored in the cache.
+    /// A back end of another variant whose response is also stored in the cache.
     Captured(Box<Captured>),
-    /// A response of the front that Perl's filters process.
+    /// A response of the front that passes through Perl's filters.
     Through(Box<through::Through>),
     /// An answer of the front itself that is not ready yet.
     Deferred(Deferred),
-    /// The back end has been moved into a filter.
+    /// `wrap` or `capture` has moved the back end and will replace this value at once.
     Gone,
 }
 
-/// A future answer, or the status of an error page.
+/// A future that returns an answer, or the status of an error page.
 pub type Deferred = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
 
 impl Backend {
-    /// Adds a filter.
+    /// Moves the back end into a filter.
     pub fn wrap(&mut self, with: impl FnOnce(Backend) -> Filtered) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Filtered(Box::new(with(inner)));
     }
 
-    /// Adds the cache's capture.
+    /// Moves the back end into a [`Captured`], which stores the response in the cache.
     pub fn capture(&mut self, with: impl FnOnce(Backend) -> Captured) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Captured(Box::new(with(inner)));
     }
 
-    /// Length of a body that a filter holds completely.
+    /// Returns the length of the body if a filter holds the complete body.
     pub fn held_length(&self) -> Option<u64> {
         match self {
             Backend::Filtered(filtered) => filtered.held_length(),
@@ -155,7 +156,8 @@ impl Backend {
         }
     }
 
-    /// The next 1xx head, if one has arrived. Call it after each `Pending` of `poll_head`.
+    /// Returns the next 1xx head, if one has arrived. Call this function after each `Pending` of
+    /// `poll_head`.
     pub fn take_interim(&mut self) -> Option<Head> {
         match self {
             Backend::Perl(exchange, _) => exchange.take_interim(),
@@ -218,7 +220,7 @@ impl Backend {
         }
     }
 
-    /// Whether no worker or back end has begun to work on the request.
+    /// Returns whether the request still waits for a worker or back end.
     pub fn waits(&self) -> bool {
         match self {
             Backend::Proxy(exchange) => !exchange.is_begun(),

@@ -1,8 +1,8 @@
-//! A program whose response is stored in the cache on its way to the client.
+//! Stores the response of a program in the cache on its way to the client.
 //!
-//! Only complete bodies are kept. A body that breaks off, is too long, or has another length than
-//! announced leaves the cache unchanged. So does a client that leaves early; a waiting request then
-//! asks the program.
+//! Only complete bodies are stored. If a body breaks off, is too long, or has another length than
+//! announced, the cache is unchanged. If the client leaves early, the cache is unchanged too, and a
+//! request that waits for the page asks the program itself.
 
 use crate::cache::fill_lock::{FillLock, UNKEPT};
 use crate::handlers::{Backend, Fault};
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 pub struct Captured {
     inner: Backend,
-    /// `None`: the response was stored, or will not be.
+    /// `None`: the response has been stored, or will not be stored.
     open: Option<Open>,
 }
 
@@ -22,13 +22,13 @@ struct Open {
     fill_lock: Box<FillLock>,
     page: Page,
     body: Vec<u8>,
-    /// The lengths of bodies that are kept.
+    /// The lengths in bytes that a stored body may have.
     sizes: RangeInclusive<u64>,
     length: Option<u64>,
 }
 
 impl Captured {
-    /// `sizes`: the lengths of bodies that are kept. `length`: the announced length.
+    /// `sizes`: the lengths in bytes that a stored body may have. `length`: the announced length.
     pub fn new(
         inner: Backend,
         fill_lock: Box<FillLock>,

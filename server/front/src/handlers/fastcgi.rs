@@ -1,4 +1,4 @@
-//! FastCGI 1.0, the server's side: records, parameters, responses.
+//! FastCGI 1.0, the web server's side: makes records and parameters, and reads responses.
 //!
 //! A connection carries one request at a time, with id 1. `FCGI_KEEP_CONN` keeps the connection for
 //! the next request.

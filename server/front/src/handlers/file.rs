@@ -1,7 +1,7 @@
-//! Static files: representation, conditions, ranges (RFC 9110 sections 13 and 14).
+//! Responds with static files: representation, conditions, ranges (RFC 9110 sections 13 and 14).
 //!
-//! Small files are sent from memory, large ones in windows from the page cache. `coded` responds
-//! where filters are configured. `routing` has decided about access to the file.
+//! Small files are sent from memory, large files from the page cache, one window at a time. `coded`
+//! responds where filters are configured. The file was found and access to it was granted before.
 
 pub mod coded;
 pub mod encoding;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
 
-/// Responds with the file as it is now. `Err(404)`: the file has vanished since routing.
+/// Responds with the file in its current state. `Err(404)`: the file has vanished since routing.
 pub fn answer(
     request: &Request<'_>,
     target: &FileTarget,
@@ -49,7 +49,7 @@ fn method_not_allowed(request: &Request<'_>) -> Answer {
     answer
 }
 
-/// An answer with only the fields that identify the representation (RFC 9110 section 15.4.5).
+/// Returns an answer whose only fields identify the representation (RFC 9110 section 15.4.5).
 pub fn bare(status: u16, resource: &Resource) -> Answer {
     Answer::new(status, resource.validators())
 }

@@ -1,7 +1,8 @@
-//! A program's response whose body is compressed on its way to the client.
+//! Compresses the body of a program's response on its way to the client.
 //!
-//! Small pieces are compressed on the event loop. A thread compresses large ones, and the program
-//! is not read meanwhile. When the program pauses, the client gets everything so far.
+//! Small pieces are compressed on the event loop. A thread compresses large pieces, and meanwhile
+//! no output of the program is read. When the program pauses, the client gets everything that the
+//! program has sent.
 
 use crate::filters::{Encoder, IN_PLACE};
 use crate::handlers::{Backend, Fault};
@@ -12,9 +13,9 @@ use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::task::JoinHandle;
 
-/// Bytes that are gathered for a thread.
+/// The number of bytes that are collected before a thread compresses them.
 const BATCH: usize = 256 * 1024;
-/// Bytes read from the program at a time.
+/// The most bytes read from the program at a time.
 const ROOM: usize = 64 * 1024;
 
 pub struct Filtered {
@@ -22,10 +23,10 @@ pub struct Filtered {
     stage: Stage,
     /// The program's output that is not compressed yet.
     plain: Vec<u8>,
-    /// Output for the client, taken up to `taken`.
+    /// The compressed output. The client has taken the first `taken` bytes.
     ready: Vec<u8>,
     taken: usize,
-    /// Whether the coding holds bytes that the client should get if the program pauses.
+    /// Whether the encoder holds bytes that the client should get if the program pauses.
     unflushed: bool,
     /// How the program's body ended.
     end: Option<Result<(), Fault>>,
@@ -38,7 +39,7 @@ enum Stage {
     Done,
 }
 
-/// The result of a step: the encoder, unless it has finished, and its output.
+/// The result of a step: the encoder, unless it has finished, and the output of the step.
 type Compressed = (Option<Box<Encoder>>, Vec<u8>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +50,7 @@ enum Step {
 }
 
 impl Filtered {
-    /// Prepares the filter for a body that is still to come.
+    /// Prepares the filter for a body that has not arrived yet.
     pub fn begin(coding: Coding, level: u32) -> io::Result<impl FnOnce(Backend) -> Filtered> {
         let encoder = Encoder::new(coding, level, None)?;
         Ok(move |inner| Filtered {
@@ -58,7 +59,7 @@ impl Filtered {
         })
     }
 
-    /// Makes the filter of a body that is complete and compressed.
+    /// Makes a filter that holds a complete compressed body.
     pub fn holding(inner: Backend, ready: Vec<u8>) -> Filtered {
         Filtered {
             inner,
@@ -71,7 +72,7 @@ impl Filtered {
         }
     }
 
-    /// Gives the filter the program's whole body.
+    /// Gives the filter the program's complete body.
     pub fn fed(mut self, plain: Vec<u8>) -> Filtered {
         self.plain = plain;
         self.end = Some(Ok(()));
@@ -90,7 +91,7 @@ impl Filtered {
         matches!(self.stage, Stage::Done)
     }
 
-    /// Length of a complete body.
+    /// Returns the remaining length of the compressed body if the body is complete.
     pub fn held_length(&self) -> Option<u64> {
         let left = self.ready.len() - self.taken;
         self.is_complete().then_some(left as u64)
@@ -135,7 +136,7 @@ impl Filtered {
         }
     }
 
-    /// Takes the program's output. `Pending`: the program pauses.
+    /// Takes the program's output and returns the next step. `Pending`: the program pauses.
     fn gather(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         while self.end.is_none() {
             match self.inner.poll_body(cx, &mut self.plain, ROOM) {
@@ -147,7 +148,7 @@ impl Filtered {
             }
         }
         Poll::Ready(match self.end {
-            // The client must be able to see that the body is not complete.
+            // The coding is not finished, so the client can see that the body is incomplete.
             Some(Err(_)) => Step::Flush,
             _ => Step::Finish,
         })

@@ -1,5 +1,5 @@
-//! SCGI and uwsgi: a request is a block of CGI's variables and a body, and a response is the output
-//! of a CGI program. A connection carries one request.
+//! SCGI and uwsgi. A request is a block of CGI's variables and a body. A response has the form of a
+//! CGI program's output. A connection carries one request.
 
 mod reply;
 mod request;

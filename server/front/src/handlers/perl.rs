@@ -1,4 +1,4 @@
-//! Requests for Perl: the visible header fields, and the call for the pool.
+//! Gives requests to Perl: chooses the visible header fields and makes the call for the pool.
 
 use crate::content::media;
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
@@ -26,7 +26,7 @@ pub fn submit(
             file,
         } = call.task
         {
-            // Only Perl's phases: the front starts the program afterwards.
+            // Perl runs only its phases. The front starts the program afterwards.
             call.task = Task::Front {
                 file,
                 is_program: true,
@@ -37,7 +37,7 @@ pub fn submit(
     })
 }
 
-/// Calls `give` with the request as a program gets it.
+/// Calls `give` with the request in the form in which a program gets it.
 pub fn with_call<T>(
     request: &Request<'_>,
     route: &Route,
@@ -76,7 +76,7 @@ pub fn with_call<T>(
         let noted = state.variables.iter().filter(|(name, _)| !is_set(name));
         let noted: Table = noted.map(|(name, value)| (&**name, &**value)).collect();
         variables.extend(noted);
-        // If Perl decides about the user, the worker sets these.
+        // If Perl's handlers choose the user, the worker sets the user and the authentication type.
         let is_known = !settings.runs_phases();
         let identity = &state.identity;
         identity
@@ -174,7 +174,7 @@ pub fn with_call<T>(
     })
 }
 
-/// The configured variables for whose names `wanted` is true.
+/// Returns the configured variables for whose names `wanted` returns true.
 fn configured<'s>(
     settings: &'s Settings,
     wanted: impl Fn(&str) -> bool + 's,
@@ -184,15 +184,17 @@ fn configured<'s>(
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
 }
 
-/// Whether Perl sees this configured variable. As in mod_perl, the first Perl handler sets the
-/// variables of `PerlSetEnv`. A handler of the whole server sees only the server's variables.
+/// Returns whether Perl sees this configured variable. As in mod_perl, the variables of
+/// `PerlSetEnv` are set when the first Perl handler runs. A handler of the whole server sees only
+/// the server's variables.
 fn perl_sees(route: &Route, host: &Host, name: &str) -> bool {
     is_for_perl(route)
         || route.settings.runs_phases_of_place()
         || (route.settings.runs_phases() && host.base.is_for_perl(name))
 }
 
-/// A rule's redirect precedes all handlers, so Perl does not see it as a redirect.
+/// Returns the internal redirect for Perl. A redirect by a rewrite rule is left out, because it
+/// happens before all handlers.
 fn internal_redirect(request: &Request<'_>) -> InternalRedirect {
     let left = request.redirected_from().map(|(redirect, _)| redirect);
     let left = left.filter(|redirect| !redirect.keeps_request);
@@ -203,7 +205,7 @@ fn internal_redirect(request: &Request<'_>) -> InternalRedirect {
     }
 }
 
-/// The settings for the worker. Empty if no Perl of the site would read them.
+/// Returns the settings for the worker. They are empty if no Perl of the site would read them.
 fn worker_settings(route: &Route) -> PerlSettings<'_> {
     let settings = &route.settings;
     let is_asked = match &route.handler {
@@ -225,8 +227,8 @@ fn worker_settings(route: &Route) -> PerlSettings<'_> {
     }
 }
 
-/// Returns the media type that a handler's response has until the handler sets another: that of the
-/// path's name, as in mod_mime.
+/// Returns the media type that a response has until the Perl handler sets another type. As in
+/// mod_mime, the suffixes of the path decide.
 fn media_type(route: &Route) -> Cow<'_, str> {
     if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
         return Cow::Borrowed("");
@@ -235,7 +237,7 @@ fn media_type(route: &Route) -> Cow<'_, str> {
     media::media_type(name.unwrap_or(&route.file), &route.settings).unwrap_or_default()
 }
 
-/// Whether the request is for Perl; C programs have their own handlers.
+/// Returns whether Perl runs the handler of the request.
 fn is_for_perl(route: &Route) -> bool {
     match route.handler {
         Handler::Script(rung) => rung != Rung::Cgi,
@@ -255,7 +257,8 @@ pub fn scheme(request: &Request<'_>) -> &'static [u8] {
     }
 }
 
-/// Handlers and PSGI applications respond through their API unless configured otherwise.
+/// Returns whether header lines are parsed from the output. Unless configured otherwise, handlers
+/// and PSGI applications set header fields through their API.
 fn parses_headers(route: &Route) -> bool {
     match &route.handler {
         Handler::Script(rung) => route.settings.parses_headers(*rung),
@@ -263,7 +266,7 @@ fn parses_headers(route: &Route) -> bool {
     }
 }
 
-/// The program. Without one, the front responds after Perl's other handlers.
+/// Returns the program to run. If there is none, the front responds after Perl's other handlers.
 fn task(route: &Route) -> Task<'_> {
     if !matches!(route.outcome, RouteOutcome::Program) {
         return Task::Front {
@@ -296,12 +299,12 @@ fn task(route: &Route) -> Task<'_> {
     }
 }
 
-/// The fields that a program may see.
+/// Returns the fields that a program may see.
 ///
-/// Excluded are `Proxy` (it would become HTTP_PROXY, which libraries obey), names with `_` (`X_Y`
-/// would stand for `X-Y` in the environment), and fields about this connection. Fields that
-/// `Connection` names are kept: this server is their recipient, and otherwise a client could remove
-/// a field that a proxy before us has added.
+/// Three kinds of fields are excluded: `Proxy` (it would become HTTP_PROXY, which libraries obey),
+/// names with `_` (`X_Y` would look like `X-Y` in the environment), and fields about this
+/// connection. Fields that `Connection` names are kept. This server is their recipient. If they
+/// were dropped, a client could remove a field that a proxy before this server has added.
 pub fn visible_fields<'r, 'a: 'r>(
     request: &'r Request<'a>,
 ) -> impl Iterator<Item = Field<'a>> + 'r {
@@ -309,7 +312,7 @@ pub fn visible_fields<'r, 'a: 'r>(
         .fields
         .iter()
         .filter(|(name, _)| is_visible(name))
-        // An internal redirect drops the body.
+        // An internal redirect drops the body, so the fields about the body are dropped too.
         .filter(|(name, _)| {
             request
                 .redirect

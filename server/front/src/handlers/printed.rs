@@ -1,5 +1,5 @@
-//! Completes the head that a script prints, as mod_cgi and mod_perl do: conditional requests and
-//! dates.
+//! Completes the head that a script prints: evaluates the request's conditions and corrects dates.
+//! mod_cgi and mod_perl do the same.
 //!
 //! The pipeline calls `settle` for a head without a status and with a Last-Modified or an ETag. The
 //! body of an unchanged page is still read to its end, so the script ends normally.
@@ -11,7 +11,7 @@ use mehari_pool::Head;
 use std::ops::Range;
 use std::time::SystemTime;
 
-/// Fields about a body, which a 304 does not have.
+/// The fields about a body. A response with 304 has no body and none of these fields.
 const OF_THE_BODY: [&[u8]; 3] = [b"content-type", b"content-length", b"content-encoding"];
 
 /// Makes the head a 304 if the request's conditions demand it. Returns false for a 412.
@@ -44,7 +44,8 @@ pub fn settle(request: &Request<'_>, head: &mut Head, lines: &mut HeaderBlock) -
     true
 }
 
-/// Programs write dates with `+0000` for GMT, or in the future. Clients understand neither.
+/// Writes Last-Modified in HTTP's format and never later than now. Programs write `+0000` for GMT,
+/// which clients do not understand, and dates in the future.
 fn write_date(head: &mut Head, lines: &mut HeaderBlock, place: Range<usize>) {
     let text = &head.lines[place.clone()];
     let now = SystemTime::now();

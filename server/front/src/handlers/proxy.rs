@@ -1,7 +1,8 @@
-//! Back ends: gives a request to a member of a group, over HTTP/1.1, FastCGI, SCGI or uwsgi.
+//! Gives requests to back ends over HTTP/1.1, FastCGI, SCGI or uwsgi. The back ends that serve the
+//! same route are the members of a group.
 //!
-//! [`start`] takes a complete request and returns an [`ProxyExchange`] like the pool's.
-//! `mehari_upstream` chooses the member and the connection. This module speaks the protocols.
+//! [`start`] takes a complete request and returns a [`ProxyExchange`], which the pipeline polls.
+//! `mehari_upstream` chooses the member and the connection. This module implements the protocols.
 
 mod exchange;
 mod forwarded;
@@ -41,7 +42,7 @@ const NOT_EXECUTABLE: Problem = Problem::refused(403, "the FastCGI script is not
 const NOT_STARTED: Problem = Problem::refused(503, "the FastCGI script cannot be started");
 const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
 
-/// Gives a complete request to the back ends of its route. `path`: the path on the back end.
+/// Gives a complete request to a back end of its route. `path`: the path on the back end.
 pub fn start(
     shared: &Shared,
     request: &Request<'_>,
@@ -108,7 +109,7 @@ pub fn start(
     ))
 }
 
-/// The processes of the route's script.
+/// Returns the group of processes that run the route's script.
 fn script(shared: &Shared, asked: &RequestSummary, route: &Route) -> Result<Rc<Group>, Problem> {
     let file = Path::new(OsStr::from_bytes(&route.file));
     shared.backends.upstreams.script(file).map_err(|error| {

@@ -1,4 +1,5 @@
-//! Reports about the server: Apache's status page, metrics, liveness, readiness.
+//! Answers with reports about the server: status, configuration, metrics, liveness, readiness, and
+//! the progress of uploads.
 
 mod info;
 mod metrics;
@@ -25,8 +26,8 @@ pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer 
     }
 }
 
-/// Whether a balancer should send requests: the server is not stopping, and has workers if it needs
-/// any.
+/// Tells a load balancer whether to send requests. The server is ready if it is not stopping and
+/// each team that may have workers has one.
 fn ready(shared: &Shared) -> Answer {
     let has_workers = match shared.backends.pool.status() {
         Some(pool) => {

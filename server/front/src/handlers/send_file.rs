@@ -1,9 +1,8 @@
-//! `X-Sendfile` and its relatives: a program names a file, and the server sends it with ranges and
-//! conditions while the program is free again.
+//! `X-Sendfile` and similar fields: a program names a file, and the front sends the file. The front
+//! evaluates ranges and conditions. The program is free for other requests meanwhile.
 //!
-//! Only files in the folders of `XSendFilePath`, after following links. The program's header fields
 //! The file must lie in a folder of `XSendFilePath` after links have been followed. The program's
-//! header fields are kept, and its output is dropped.
+//! header fields are kept, and the body that the program sends is dropped.
 
 use super::file;
 use crate::content::{Answer, Content, FileTarget, Files};
@@ -22,7 +21,8 @@ const OUTSIDE: Problem = Problem::refused(403, "the program names a file outside
 const MISSING: Problem = Problem::refused(404, "the file that the program names does not exist");
 const NO_PATH: Problem = Problem::refused(500, "the program's field for a file to send is empty");
 
-/// The answer to a head that names a file. `None`: it names none, or this is not allowed here.
+/// Returns the answer if the head names a file. `None`: the head names no file, or the place does
+/// not allow programs to name files.
 pub fn answer(
     request: &Request<'_>,
     host: &Host,
@@ -70,7 +70,7 @@ fn find(
             Some(root) => root.join(OsStr::from_bytes(&path)),
             None => PathBuf::from(OsStr::from_bytes(&path)),
         },
-        // The head names a URL path of this server, which may be closed to clients.
+        // The head names a URL path of this server. Clients need not have access to this path.
         Named::Path => host.mapping.map(&String::from_utf8_lossy(&path)).file,
     };
     let real = fs::canonicalize(&wanted).map_err(|_| MISSING)?;
@@ -103,7 +103,8 @@ fn target(real: &Path) -> Result<FileTarget, Problem> {
     }
 }
 
-/// The file's answer with the program's header lines, which outweigh the file's.
+/// Returns the file's answer with the program's header lines. If both have a field, the program's
+/// field is sent.
 fn with_program_fields(answer: Answer, head: &Head, lines: &HeaderBlock) -> Answer {
     let mut said = Vec::new();
     lines.push_kept(&head.lines, &mut said);

@@ -1,8 +1,8 @@
 //! Server-side includes (mod_include): processes the elements of pages.
 //!
-//! `pipeline::start` calls [`work`] for a file with includes. `content::includes` parses the page
-//! once while its file is unchanged, and `render` processes its parts. Included paths are requested
-//! through [`Subrequests`], under all rules.
+//! `pipeline::start` calls [`begin_page`] for a file, which may have includes. `content::includes`
+//! parses a page and keeps the result while its file is unchanged. `render` processes the parts of
+//! the page. Included paths are requested through [`Subrequests`], under all rules.
 
 mod branches;
 mod element;
@@ -29,27 +29,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use variables::{TooLong, Variables};
 
-/// An included response.
+/// The response of an included path.
 pub enum Fetched {
     Bytes(Vec<u8>),
     Page(Rc<Page>, Document),
 }
 
-/// A request while a page is rendered. The error is the status of a refusal.
+/// A sub-request that runs while a page is rendered. The error is the status of a refusal.
 pub type Asking<'r, T> = Pin<Box<dyn Future<Output = Result<T, u16>> + 'r>>;
 
-/// Requests another path of this server, under all rules, as a client would. The pipeline
-/// implements it.
+/// Requests other paths of this server, under the rules that hold for clients. The pipeline
+/// implements this trait.
 pub trait Subrequests {
-    /// The response of the path.
+    /// Returns the response of the path.
     fn fetch<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Fetched>;
-    /// The file of a path, if this request may see it, for its size and date.
+    /// Returns the name of a path's file, if the request may read this file. The caller shows the
+    /// file's size or date.
     fn file_of<'r>(&self, render: &'r Render, target: Vec<u8>) -> Asking<'r, Vec<u8>>;
 }
 
-/// The longest page, parsed or rendered.
+/// The most bytes of a page, before and after rendering.
 pub const MOST: usize = 16 << 20;
-/// Starts rendering, if the file's place has includes. `None`: the file is sent unparsed.
+/// Starts to render the file if includes are configured for it. `None`: the file is sent unparsed.
 pub fn begin_page(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -76,7 +77,7 @@ pub fn begin_page(
     })
 }
 
-/// A page that is not a file of its own, such as an entry of a type map.
+/// A page that is not a whole file, such as the body inside a type map.
 pub struct Text {
     pub bytes: Vec<u8>,
     pub media_type: String,
@@ -84,7 +85,8 @@ pub struct Text {
     pub lines: Vec<u8>,
 }
 
-/// Responds with a text, after its elements are processed if its place has includes.
+/// Responds with a text. If includes are configured for the place, the elements are processed
+/// first.
 pub fn begin_text(
     shared: &Rc<Shared>,
     request: &Request<'_>,
@@ -118,14 +120,14 @@ impl Text {
     }
 }
 
-/// The origin of a page.
+/// Where a page comes from.
 enum Source {
     File(Rc<Resource>),
     Text(Text),
 }
 
 impl Source {
-    /// The parsed page. The error is a status.
+    /// Returns the parsed page. The error is a status.
     async fn page(&self, shared: &Shared, settings: &Arc<Settings>) -> Result<Rc<Page>, u16> {
         match self {
             Source::File(resource) => read(shared, resource, settings).await,
@@ -164,7 +166,7 @@ fn later(
         &shared.site(),
         &shared.backends.cgi,
         &mut |name, value| {
-            // Variables beyond the limit are missing in the page.
+            // A variable that exceeds the limit is missing in the page.
             let _ = variables.put(name, value);
         },
     );
@@ -190,7 +192,7 @@ fn later(
     })
 }
 
-/// The page's variables about itself, also for included programs.
+/// Sets the variables that describe the page. Included programs see these variables too.
 fn describe(
     variables: &mut Variables,
     request: &Request<'_>,
@@ -217,8 +219,8 @@ fn describe(
     Ok(())
 }
 
-/// The fields for included requests, without those about the page itself: conditions, ranges,
-/// codings and the body.
+/// Returns the fields for the requests of included paths. Fields that concern only the whole page
+/// are left out: conditions, ranges, codings and the fields about the body.
 fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     const OF_THE_WHOLE: [&[u8]; 9] = [
         b"if-match",
@@ -254,7 +256,7 @@ fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// The parsed page. The error is a status.
+/// Returns the parsed page of a file. The error is a status.
 pub async fn read(
     shared: &Shared,
     resource: &Rc<Resource>,
@@ -272,7 +274,7 @@ pub async fn read(
     Ok(page)
 }
 
-/// The file's bytes. A thread reads them unless they are in memory.
+/// Returns the file's bytes. A thread reads bytes that are not in memory.
 pub async fn bytes(files: &Files, resource: &Rc<Resource>) -> Result<Bytes, u16> {
     if resource.is_cached() {
         return Ok(resource.bytes());

@@ -1,8 +1,9 @@
-//! An answer of the front on its way through Perl's output filters.
+//! Sends an answer of the front through Perl's output filters.
 //!
-//! A worker whose handlers have declined keeps the request and waits (`FETCH`). It gets the head of
-//! the front's answer as its outcome and the body through a socket, and it sends what its filters
-//! make of them. `pipeline` begins it, also for the parts of pages with server-side includes.
+//! A worker whose handlers have declined sends `FETCH`, keeps the request and waits. The worker
+//! gets the head of the front's answer as the outcome and the body through a socket. The worker
+//! sends the output of its filters as the response. `pipeline` calls [`begin`], also for paths that
+//! pages with server-side includes request.
 
 use crate::content::body::FileBody;
 use crate::content::{Answer, Content};
@@ -17,19 +18,19 @@ use std::task::{ready, Context, Poll};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// Bytes taken from the answer at a time.
+/// The most bytes taken from the answer at a time.
 const ROOM: usize = 64 * 1024;
 
 pub struct Through {
     pub exchange: PerlExchange,
-    /// The front's handler, until its head has arrived.
+    /// The front's handler, if its head has not arrived yet.
     asked: Option<Box<Backend>>,
     flow: Flow,
 }
 
 /// The answer's body on its way to the worker.
 struct Flow {
-    /// `None`: the worker has everything, or wants no more.
+    /// `None`: the worker has the whole body, or reads no more.
     socket: Option<UnixStream>,
     source: Source,
     buffer: Vec<u8>,
@@ -44,14 +45,14 @@ enum Source {
     Nothing,
 }
 
-/// A file, its next part, and whether more may follow.
+/// A file, the next part of its bytes, and whether more bytes may follow.
 type ReadPart = (Box<FileBody>, Vec<u8>, io::Result<bool>);
 
 /// Gives the front's answer to the filters of the worker that asked for it. An error page of the
 /// front is not filtered, as in Apache.
 ///
 /// # Errors
-/// The answer is final.
+/// Returns the exchange and the answer if the answer does not pass through filters.
 pub fn begin(
     exchange: PerlExchange,
     work: HandlerOutcome,
@@ -87,7 +88,7 @@ impl Through {
                 Ok(BackendHead::Answered(answer)) if is_for_filters(&answer) => {
                     self.give_answer(*answer)
                 }
-                // The front answers by itself; the worker hears of it as one that listens.
+                // The front answers without the filters and closes the socket.
                 other => {
                     self.flow.socket = None;
                     return Poll::Ready(other);
@@ -128,7 +129,7 @@ impl Through {
         }
     }
 
-    /// The head is the back end's, and its body follows.
+    /// Gives the worker the head of a back end's response. The body follows.
     fn give(&mut self, head: Head) {
         self.exchange.report_outcome(ResponseOutcome {
             status: head.status,
@@ -158,7 +159,7 @@ impl Through {
 }
 
 impl Flow {
-    /// An error means that the worker did not send a socket.
+    /// Prepares to send a body to the worker. An error means that the worker's socket is unusable.
     fn to(fetch: Fetch) -> io::Result<Flow> {
         let socket = std::os::unix::net::UnixStream::from(fetch.socket);
         socket.set_nonblocking(true)?;
@@ -171,7 +172,7 @@ impl Flow {
         })
     }
 
-    /// Moves what can be moved now.
+    /// Moves bytes from the answer to the worker until one of them must be waited for.
     fn poll(&mut self, cx: &mut Context<'_>) {
         while self.socket.is_some() {
             let moved = if self.sent < self.buffer.len() {
@@ -189,14 +190,14 @@ impl Flow {
         }
     }
 
-    /// Closing the socket ends the body.
+    /// Closes the socket, which ends the body.
     fn stop(&mut self) {
         self.socket = None;
         self.source = Source::Nothing;
         self.buffer = Vec::new();
     }
 
-    /// `false`: the worker reads no more.
+    /// Sends bytes to the worker. `false`: the worker reads no more.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let Some(socket) = &self.socket else {
             return Poll::Ready(false);
@@ -204,20 +205,20 @@ impl Flow {
         if ready!(socket.poll_write_ready(cx)).is_err() {
             return Poll::Ready(false);
         }
-        // The worker shares the socket's flags, so each call says that it must not wait.
+        // The worker shares the socket's flags and may clear O_NONBLOCK, so each call has DONTWAIT.
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let rest = &self.buffer[self.sent..];
         let sent = socket.try_io(Interest::WRITABLE, || Ok(send(socket, rest, flags)?));
         match sent {
             Ok(count) => self.sent += count,
-            // The next round waits.
+            // The next `poll_write_ready` waits.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => return Poll::Ready(false),
         }
         Poll::Ready(true)
     }
 
-    /// `false`: the body has ended.
+    /// Reads the next bytes of the answer. `false`: the body has ended.
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         match &mut self.source {
             Source::Nothing => Poll::Ready(false),

@@ -2,8 +2,8 @@
 
 use crate::request::{Protocol, Request};
 
-/// The requested protocols, if back ends may learn of them. HTTP/2 in clear text is excluded,
-/// because its requests would bypass every rule.
+/// Returns the requested protocols, if back ends may get them. HTTP/2 in clear text is excluded,
+/// because the requests on an upgraded connection would bypass every rule.
 pub fn wanted<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
     if request.protocol != Protocol::Http11 || request.redirect.is_some() {
         return None;

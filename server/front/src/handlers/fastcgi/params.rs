@@ -1,18 +1,18 @@
-//! The parameters of a request as records.
+//! Writes the parameters of a request as FastCGI records.
 
 use mehari_fastcgi::{push, push_end, push_header, push_pair, HEADER, LARGEST, PARAMS};
 use mehari_net::buffer_pool::Buffer;
 
-/// Parameters in records. A pair that fits into one record is not split, because PHP cannot read a
-/// split pair.
+/// Parameters in records. A name and value that fit into one record are not split, because PHP
+/// cannot read a split pair.
 pub struct Params {
     records: Buffer,
-    /// The start of the current record.
+    /// The position in `records` at which the current record starts.
     start: usize,
 }
 
 impl Params {
-    /// Starts after these records.
+    /// Appends the parameters to these records.
     pub fn behind(mut records: Buffer) -> Params {
         let start = records.len();
         push_header(PARAMS, 0, &mut records);
@@ -43,7 +43,7 @@ impl Params {
         self.records[self.start + 4..self.start + 6].copy_from_slice(&bytes);
     }
 
-    /// All records and the final empty one.
+    /// Returns all records. The last record is empty and ends the stream.
     pub fn finish(mut self) -> Buffer {
         self.close();
         push_end(PARAMS, &mut self.records);

@@ -1,4 +1,4 @@
-//! The response of a FastCGI program: records of output and errors, mixed.
+//! Reads the response of a FastCGI program: records of its output and its errors in any order.
 
 use crate::handlers::proxy::{RequestSummary, Step};
 use crate::handlers::BackendHead;
@@ -10,11 +10,11 @@ use mehari_net::buffer_pool::Buffer;
 use mehari_pool::script_head::{self, Form};
 use mehari_upstream::{Fault, Input};
 
-/// The most bytes of errors in the log per request.
+/// The most bytes of a program's errors that are logged per request.
 const MOST_ERRORS: usize = 64 * 1024;
-/// Length of END_REQUEST's content.
+/// The length in bytes of END_REQUEST's content.
 const END: usize = 8;
-/// Protocol statuses in END_REQUEST.
+/// The protocol statuses that END_REQUEST may contain.
 const COMPLETE: u8 = 0;
 const CANNOT_MULTIPLEX: u8 = 1;
 const OVERLOADED: u8 = 2;
@@ -25,20 +25,19 @@ pub struct Reply {
     kind: u8,
     content: usize,
     padding: usize,
-    /// The head so far.
-    /// How much of `head` was searched for its end.
+    /// The bytes of the head that have arrived. `searched`: how many of them were searched for the
+    /// head's end.
     head: Buffer,
     searched: usize,
     /// The start of the body in `head`, if some of the body came with the head.
     early: Option<usize>,
-    /// Remaining bytes of the announced body; zero for a response without a body.
+    /// The bytes of the announced body that have not arrived. Zero for a response without a body.
     promised: u64,
     errors: Vec<u8>,
     logged: usize,
-    /// Bytes of errors beyond the limit, which are not logged.
+    /// The number of bytes of errors beyond the limit. These bytes are not logged.
     unlogged: u64,
-    /// The content of END_REQUEST as far as it has arrived.
-    /// How much of `end` has arrived.
+    /// The content of END_REQUEST. Its first `end_known` bytes have arrived.
     end: [u8; END],
     end_known: usize,
     ended: bool,
@@ -114,7 +113,8 @@ impl Reply {
         if self.ended && self.promised > 0 {
             return Err(Fault::CutOff);
         }
-        // The rest of the input is the start of an incomplete record.
+        // Bytes after the end of the response make the connection unusable. Otherwise the rest of
+        // the input is the start of an incomplete record.
         Ok(if self.ended {
             Step::Done(input.bytes().is_empty())
         } else if into.len() >= full {
@@ -124,7 +124,8 @@ impl Reply {
         })
     }
 
-    /// Moves output to `output` until it has `room` bytes, or the response or the input ends.
+    /// Moves the program's output to `output`. Stops when `output` has `room` bytes, when the
+    /// response ends, or when the input ends.
     fn advance(
         &mut self,
         input: &mut Input,
@@ -205,7 +206,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Logs whole lines of errors.
+    /// Logs the complete lines of the program's errors. `last`: logs an incomplete line too.
     fn log_lines(&mut self, asked: &RequestSummary, last: bool) {
         let whole = if last {
             self.errors.len()

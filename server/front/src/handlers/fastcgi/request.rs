@@ -1,4 +1,4 @@
-//! A request as FastCGI parameters: CGI's variables, and some more for PHP.
+//! Writes a request as FastCGI parameters: CGI's variables, and further variables for PHP.
 
 use super::params::Params;
 use crate::handlers::cgi::Cgi;
@@ -11,7 +11,7 @@ use mehari_net::buffer_pool::Buffer;
 use mehari_observe::Decimal;
 use mehari_pool::Body;
 
-/// The records before the body.
+/// Returns the records that precede the body.
 pub fn begin(
     request: &Request<'_>,
     route: &Route,

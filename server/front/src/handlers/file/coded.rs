@@ -1,7 +1,7 @@
-//! Compressed files: a thread compresses a file once, and the result is kept.
+//! Responds with compressed files. A thread compresses a file once, and the result is kept.
 //!
-//! Further requests for the file wait for the result. A file that compression makes no smaller is
-//! remembered.
+//! Further requests for the file wait for the result. If compression does not make the file
+//! smaller, this is remembered too.
 
 use crate::content::body::FileBody;
 use crate::content::decided::Choice;
@@ -20,7 +20,7 @@ use mehari_http::problem::Problem;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Larger files are not compressed.
+/// The size in bytes of the largest file that is compressed.
 const MOST: u64 = 64 << 20;
 
 /// Responds with a file where filters may be configured.
@@ -47,7 +47,7 @@ pub fn answer(
         }
         HandlerOutcome::Answer(answer)
     };
-    // A ready-made compressed neighbour has precedence.
+    // A compressed file that already lies beside the file is preferred.
     let Some(coding) = coding.filter(|coding| !target.has_neighbour(*coding)) else {
         return plainly().map(varied);
     };
@@ -90,7 +90,8 @@ pub fn answer(
     }
 }
 
-/// The coding in which a client gets a file. Rules may have forbidden compression.
+/// Returns the coding in which the client gets the file. `None`: no client gets the file
+/// compressed, because of its size or type, or because rules forbid compression.
 fn coding(
     request: &Request<'_>,
     settings: &Arc<Settings>,

@@ -1,5 +1,5 @@
-//! Chooses among neighbours with content codings (`style.css.br` beside `style.css`), and names the
-//! coding of a file as the client does.
+//! Chooses among a file's neighbours with content codings (`style.css.br` beside `style.css`), and
+//! names a file's coding with the name that the client uses.
 
 use crate::content::resource::Resource;
 use crate::content::{Answer, FileTarget};
@@ -8,7 +8,8 @@ use crate::request::Request;
 pub use mehari_config::Coding;
 use mehari_http::accept::{items, weight};
 
-/// The neighbour that the client prefers. `None`: the file itself.
+/// Returns the coding of the neighbour that the client prefers. `None`: the client gets the file
+/// itself.
 pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
     let is_forbidden = |state: &RuleState| state.variable(b"no-gzip").is_some();
     if !target.has_neighbours() || request.rule_state.is_some_and(is_forbidden) {
@@ -26,7 +27,7 @@ pub fn choose(request: &Request<'_>, target: &FileTarget) -> Option<Coding> {
     best.map(|(coding, _)| coding)
 }
 
-/// The name by which the client knows a coding, if it is another one: `gzip` for `x-gzip`, or
+/// Returns the client's name for a coding if it differs from `coding`: `gzip` for `x-gzip`, or
 /// `x-gzip` for `gzip`.
 pub fn token(request: &Request<'_>, coding: &str) -> Option<String> {
     let bare = coding.strip_prefix("x-").unwrap_or(coding);
@@ -40,7 +41,7 @@ pub fn token(request: &Request<'_>, coding: &str) -> Option<String> {
     (token != coding).then_some(token)
 }
 
-/// The answer with the client's name of the file's own coding.
+/// Returns the answer with the client's name for the file's own coding.
 pub fn with_token(request: &Request<'_>, resource: &Resource, answer: Answer) -> Answer {
     let Some(coding) = resource.own_coding() else {
         return answer;

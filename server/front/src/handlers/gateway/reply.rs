@@ -1,5 +1,5 @@
-//! The response: a CGI program's head, with or without a status line, and a body that ends with the
-//! connection or its Content-Length.
+//! Reads the response: a head as a CGI program writes it, with or without a status line, and a
+//! body. The body ends after its Content-Length, or when the connection ends.
 
 use crate::handlers::proxy::{RequestSummary, Step};
 use crate::handlers::BackendHead;
@@ -11,11 +11,11 @@ use mehari_upstream::{Fault, Input};
 #[derive(Default)]
 pub struct Reply {
     touched: bool,
-    /// How much of an unfinished head was searched.
+    /// How many bytes of an incomplete head were searched for its end.
     searched: usize,
-    /// Remaining bytes of the body, if the head has its length.
+    /// The bytes of the body that have not arrived, if the head has a Content-Length.
     left: Option<u64>,
-    /// Whether there is no body whatever the head says: HEAD, 204, 304.
+    /// Whether the response has no body even if the head announces one: HEAD, 204, 304.
     bodiless: bool,
 }
 
@@ -52,8 +52,8 @@ impl Reply {
         Ok(Some(said))
     }
 
-    /// Moves the body to `into`. Data behind the announced length are ignored, because the
-    /// connection is never used again.
+    /// Moves the arrived part of the body to `into`. Data after the announced length are ignored,
+    /// because the connection is never used again.
     pub fn body(
         &mut self,
         input: &mut Input,
@@ -78,7 +78,8 @@ impl Reply {
         })
     }
 
-    /// Decides whether the response is complete when the program has closed the connection.
+    /// Returns an error if the response is incomplete although the program has closed the
+    /// connection.
     pub fn ended(&self) -> Result<(), Fault> {
         match self.left {
             Some(left) if left > 0 && !self.bodiless => Err(Fault::CutOff),

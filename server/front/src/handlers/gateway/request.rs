@@ -1,4 +1,4 @@
-//! The two encodings of a request's variables.
+//! Encodes a request's variables for SCGI and for uwsgi.
 
 use super::variables;
 use crate::handlers::cgi::Cgi;
@@ -12,8 +12,8 @@ use mehari_pool::Body;
 const TOO_LARGE: Problem =
     Problem::refused(431, "the request does not fit uwsgi's 64 KiB of variables");
 
-/// A netstring of names and values, each followed by NUL. CONTENT_LENGTH comes first (the
-/// protocol's specification of 2006).
+/// Writes a netstring of names and values. A NUL follows each name and each value. CONTENT_LENGTH
+/// comes first (SCGI's specification of 2006).
 pub fn scgi(
     request: &Request<'_>,
     route: &Route,
@@ -23,7 +23,7 @@ pub fn scgi(
 ) -> Vec<u8> {
     let mut block = Vec::with_capacity(2048);
     let mut add = |name: &[u8], value: &[u8]| {
-        // A NUL would end the value early. Requests contain none, but a configured variable might.
+        // A NUL would end the value early. Requests contain no NUL, but a configured variable may.
         let value = value.split(|&byte| byte == 0).next().unwrap_or_default();
         for part in [name, b"\0", value, b"\0"] {
             block.extend_from_slice(part);
@@ -39,7 +39,8 @@ pub fn scgi(
     head
 }
 
-/// Writes four bytes, then names and values, each after its length in two bytes, low byte first.
+/// Writes a header of four bytes, then names and values. The length of each name and each value
+/// precedes it in two bytes, low byte first.
 pub fn uwsgi(
     request: &Request<'_>,
     route: &Route,

@@ -1,8 +1,9 @@
-//! One request given to a back end. The front polls it as it polls the pool's exchange.
+//! The exchange of one request with a back end. The front polls the exchange.
 //!
-//! It finds a member, takes or opens a connection, sends the request and reads the response. A
-//! failure without effect is tried again elsewhere. Connection and member are returned after the
-//! last byte has arrived, even if the client has not taken it.
+//! The exchange finds a member, takes or opens a connection, sends the request and reads the
+//! response. If a member fails and the request has had no effect, another member gets the request.
+//! Connection and member become free when the last byte has arrived, even if the client has not
+//! taken that byte.
 
 mod recovery;
 
@@ -20,7 +21,7 @@ use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Bytes of a body that are taken with its head.
+/// The most bytes of a body that are taken together with the head.
 const EARLY: usize = 64 * 1024;
 
 pub struct ProxyExchange {
@@ -32,13 +33,13 @@ pub struct ProxyExchange {
     interim: VecDeque<Head>,
     /// The part of the body that arrived with the head.
     early: Buffer,
-    /// The error behind that part.
+    /// The error that follows the bytes in `early`.
     trouble: Option<Trouble>,
-    /// Members that failed this request.
+    /// The members with which this request has failed.
     tried: Vec<Rc<mehari_upstream::Member>>,
     wait: Duration,
     begun: bool,
-    /// How often the request was sent again although it may have been seen.
+    /// How often the request was sent again although a member may already have read it.
     resent: usize,
     /// When the search for a member began.
     began: Option<Instant>,
@@ -79,7 +80,7 @@ impl ProxyExchange {
         }
     }
 
-    /// The response's head. Ready only once.
+    /// Returns the response's head. The head is ready only once.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Fault>> {
         loop {
             match &mut self.stage {
@@ -118,13 +119,13 @@ impl ProxyExchange {
         }
     }
 
-    /// The next interim head.
+    /// Returns the next interim head.
     pub fn take_interim(&mut self) -> Option<Head> {
         self.interim.pop_front()
     }
 
-    /// Appends arrived parts of the body, at most about `room` bytes. `Ok(false)`: the body is
-    /// complete.
+    /// Appends arrived parts of the body to `into`, at most about `room` bytes. `Ok(false)`: the
+    /// body is complete.
     pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -145,7 +146,8 @@ impl ProxyExchange {
             });
         };
         if !self.outgoing.is_sent() {
-            // The member may need the rest of the request. If it does not, its response shows it.
+            // The member may need the rest of the request. An error of sending is ignored: if the
+            // member needs the rest, its response shows the error.
             let _ = talk.poll_send(cx, &mut self.outgoing);
         }
         let step = ready!(talk.poll_body(cx, &mut self.reader, &self.asked, into, room));
@@ -159,22 +161,22 @@ impl ProxyExchange {
         })
     }
 
-    /// Whether `poll_body` completes without waiting.
+    /// Returns whether everything has arrived, so that `poll_body` does not wait.
     pub fn is_complete(&self) -> bool {
         matches!(self.stage, Stage::Over)
     }
 
-    /// Whether a member has the request.
+    /// Returns whether a member has the request.
     pub fn is_begun(&self) -> bool {
         self.begun
     }
 
-    /// How long the request waited for a member.
+    /// Returns how long the request has waited for a member.
     pub fn queued(&self) -> Duration {
         self.wait
     }
 
-    /// The connection after an upgrade.
+    /// Returns the connection after an upgrade.
     pub fn take_tunnel(&mut self) -> Option<UpstreamSession> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Upgraded(talk) => Some(talk),
@@ -193,7 +195,7 @@ impl ProxyExchange {
         let since = lease.since();
         self.began.get_or_insert(since - self.wait);
         match lease.take_idle() {
-            // A request that must not run twice needs a connection that is surely open.
+            // A request that must not run twice needs a connection that is known to be open.
             Some(connection) if self.asked.idempotent || connection.socket.is_quiet() => {
                 self.talk(lease, connection, since)
             }
@@ -204,7 +206,7 @@ impl ProxyExchange {
         }
     }
 
-    /// How long the member may be silent.
+    /// Returns how long the member may send nothing.
     fn patience(&self, lease: &Lease) -> Duration {
         let timeout = lease.member().settings().timeout;
         timeout.unwrap_or(self.asked.timeout)
@@ -232,8 +234,8 @@ impl ProxyExchange {
         });
     }
 
-    /// Sends the request, then waits for the head. A back end may respond before it has read
-    /// everything.
+    /// Sends the request and reads the head. A back end may respond before it has read the whole
+    /// request.
     fn poll_talk(&mut self, cx: &mut Context<'_>) -> Poll<Result<BackendHead, Trouble>> {
         let Stage::Talking(talk) = &mut self.stage else {
             return Poll::Ready(Err(Trouble::Closed));
@@ -248,7 +250,7 @@ impl ProxyExchange {
                 let (asked, member) = (&self.asked, &talk.member);
                 let before = self.reader.head_length();
                 let said = self.reader.head(input, asked, member, &mut self.interim)?;
-                // Data that are not part of the response do not count.
+                // Only data of the head restart the timer.
                 talk.armed &= self.reader.head_length() == before;
                 if let Some(said) = said {
                     return Poll::Ready(Ok(said));
@@ -282,7 +284,7 @@ impl ProxyExchange {
         talk.poll_timed_out(cx).map(Err)
     }
 
-    /// Goes on after a head has arrived, which shows that the member works.
+    /// Chooses the next stage after a head has arrived. The head shows that the member works.
     fn said(&mut self, said: BackendHead) -> BackendHead {
         let talk = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Talking(talk) => talk,
@@ -300,15 +302,15 @@ impl ProxyExchange {
         self.stage = match (&said, overridden) {
             (BackendHead::Upgrade(_), _) => Stage::Upgraded(talk),
             (BackendHead::Response(_), None) => Stage::Body(talk),
-            // The rest of the response is not wanted.
+            // The body is not needed.
             _ => Stage::Over,
         };
         self.take_early(now);
         overridden.map_or(said, BackendHead::Page)
     }
 
-    /// Takes what arrived with the head, often the whole body. The member is then free before the
-    /// client gets its response, and the length is known.
+    /// Takes the bytes that arrived with the head, often the whole body. If the body is complete,
+    /// its length is known, and the member is free before the client gets the response.
     fn take_early(&mut self, now: Instant) {
         let Stage::Body(talk) = &mut self.stage else {
             return;
@@ -332,7 +334,8 @@ impl ProxyExchange {
         }
     }
 
-    /// `reusable`: whether the response allows it. An incompletely sent request prevents it too.
+    /// Ends the exchange. The connection is kept if the request was sent completely and the
+    /// response allows another request (`reusable`).
     fn finish(&mut self, reusable: bool, now: Instant) {
         if let Stage::Body(talk) = std::mem::replace(&mut self.stage, Stage::Over) {
             if reusable && self.outgoing.is_sent() {

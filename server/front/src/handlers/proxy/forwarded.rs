@@ -1,5 +1,5 @@
-//! Fields about earlier clients and proxies for back ends: `X-Forwarded-*` and `Forwarded` (RFC
-//! 7239).
+//! Writes the fields that tell a back end about the client and earlier proxies: `X-Forwarded-*` and
+//! `Forwarded` (RFC 7239).
 
 use crate::handlers::perl::scheme;
 use crate::request::{Fields, Request};
@@ -14,8 +14,8 @@ const NAMES: [&str; 5] = [
     "forwarded",
 ];
 
-/// Whether the client's field of this name is not forwarded unchanged: it is rewritten, or clients
-/// may not send it.
+/// Returns whether the client's field of this name is not forwarded as it is. Either the front
+/// writes the field itself, or clients may not send the field.
 pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
     let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
     match settings.forwarded {
@@ -27,7 +27,7 @@ pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
     }
 }
 
-/// Appends the fields. `said`: the client sent one of them.
+/// Appends the fields. `said`: whether the client sent at least one of the fields.
 pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &mut Vec<u8>) {
     let kept = if said && settings.forwarded == Forwarded::Append {
         request.fields
@@ -53,7 +53,7 @@ pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &
     }
 }
 
-/// The value, behind those of the same name that are kept.
+/// Appends a field line: the kept values of the same name, then `value`.
 fn push_behind(kept: Fields<'_>, name: &str, value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");
@@ -67,7 +67,7 @@ fn push_behind(kept: Fields<'_>, name: &str, value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(b"\r\n");
 }
 
-/// `for=192.0.2.1;host="example.org:8080";proto=https`
+/// Returns an element of `Forwarded`, such as `for=192.0.2.1;host="example.org:8080";proto=https`.
 fn element(client: &[u8], host: &[u8], scheme: &[u8]) -> Vec<u8> {
     let mut element = b"for=".to_vec();
     if client.contains(&b':') {
@@ -84,7 +84,7 @@ fn element(client: &[u8], host: &[u8], scheme: &[u8]) -> Vec<u8> {
     element
 }
 
-/// A token unquoted, anything else quoted (RFC 7239 section 4).
+/// Appends a value. A value that is not a token is quoted (RFC 7239 section 4).
 fn push_value(value: &[u8], into: &mut Vec<u8>) {
     if value.iter().all(|&byte| is_token_byte(byte)) {
         return into.extend_from_slice(value);

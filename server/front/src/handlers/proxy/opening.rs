@@ -1,36 +1,36 @@
-//! The first lines of a request to an HTTP/1.1 back end, which depend on the member: the request
-//! line and Host.
+//! Writes the first lines of a request to an HTTP/1.1 back end: the request line and Host. These
+//! lines depend on the member.
 //!
-//! They share a buffer with the rest of the head, which is made once for all tries:
-//! `[method][target][host][room][rest]`. For each member the lines are written at the end of the
-//! room, so the whole head is contiguous.
+//! One buffer holds the lines and the rest of the head: `[method][target][host][room][rest]`. The
+//! rest is the same for all members and is written once. For each member the lines are written at
+//! the end of the room, so the whole head is contiguous.
 
 use mehari_config::BackEnd;
 use std::ops::Range;
 
 const VERSION_AND_HOST: &[u8] = b" HTTP/1.1\r\nHost: ";
 const CLOSE: &[u8] = b"Connection: close\r\n";
-/// Enough for a member's path, host and Connection.
+/// The bytes reserved for a member's path, host and Connection.
 const ROOM: usize = 128;
 
 /// The parts of the lines that do not depend on the member.
 pub struct Parts<'a> {
     pub method: &'a [u8],
     pub path: &'a [u8],
-    /// `None`: no question mark.
+    /// `None`: the target has no question mark.
     pub query: Option<&'a [u8]>,
     /// The client's Host, if it is kept.
     pub host: Option<&'a [u8]>,
-    /// Whether the head requests an upgrade, and so has its own Connection.
+    /// Whether the head requests an upgrade. The rest of such a head contains Connection.
     pub upgrades: bool,
 }
 
-/// Positions in the buffer.
+/// The positions of the parts in the buffer.
 pub struct Opening {
     method: Range<usize>,
     /// Path and query.
     target: Range<usize>,
-    /// Empty: the member's.
+    /// An empty range means the member's host.
     host: Range<usize>,
     upgrades: bool,
     /// The start of the rest of the head.
@@ -38,7 +38,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Writes the parts into the empty buffer. The rest of the head follows.
+    /// Writes the parts into the empty buffer. The caller appends the rest of the head.
     pub fn begin(parts: Parts<'_>, buffer: &mut Vec<u8>) -> Opening {
         debug_assert!(buffer.is_empty());
         let method = push(&[parts.method], buffer);
@@ -63,7 +63,8 @@ impl Opening {
         }
     }
 
-    /// Writes the lines for this member before the rest of the head. Returns their start.
+    /// Writes the lines for this member before the rest of the head. Returns the position of the
+    /// first line.
     pub fn address(&mut self, member: &BackEnd, buffer: &mut Vec<u8>) -> usize {
         let (own, path) = (member.host.as_bytes(), member.path.as_bytes());
         let host = if self.host.is_empty() {

@@ -1,5 +1,5 @@
-//! A request for a back end: its head, then its body from memory or a file. It can be sent again to
-//! another member.
+//! Sends a request to a back end: the head, then the body from memory or a file. The same request
+//! can be sent again to another member.
 
 use super::opening::Opening;
 use crate::content::page_cache::read_resident;
@@ -18,33 +18,33 @@ use std::task::{ready, Context, Poll};
 use tokio::io::AsyncWrite;
 use tokio::task::JoinHandle;
 
-/// Bytes per read of a body's file, as many as fit into a FastCGI record.
+/// The most bytes per read of a body's file. They fit into one FastCGI record.
 const WINDOW: u64 = 0xfff8;
 
 /// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// The body as it is.
+    /// The body is sent unchanged.
     Plain,
-    /// In STDIN records, followed by an empty one.
+    /// The body is sent in STDIN records. An empty record follows.
     Records,
 }
 
 pub struct Outgoing {
     opening: Option<Opening>,
-    /// The head, and a body in memory.
+    /// The head, and the body if the body is in memory.
     start: Buffer,
-    /// The start of the member's request in it.
+    /// The position in `start` at which the member's request begins.
     begin: usize,
     file: Option<SpooledBody>,
     /// A framed piece of the file.
     window: Vec<u8>,
-    /// How far `start` and `window` are written.
+    /// How many bytes of `start` and of `window` have been written to the connection.
     written: usize,
     window_written: usize,
     /// The file's end has been reached.
     ended: bool,
-    /// All sent bytes.
+    /// The number of bytes sent to all members.
     sent: u64,
 }
 
@@ -63,7 +63,7 @@ impl Outgoing {
         outgoing
     }
 
-    /// `params`: all records before those of the body.
+    /// Makes a FastCGI request. `params`: all records that precede the records of the body.
     pub fn fastcgi(mut params: Buffer, body: Body<'_>) -> Outgoing {
         match body {
             Body::Empty => record::push_end(record::STDIN, &mut params),
@@ -73,7 +73,7 @@ impl Outgoing {
         Outgoing::new(params, filed(body, Framing::Records))
     }
 
-    /// `head`: everything before the body, which follows unframed.
+    /// Makes a request whose body is sent without framing. `head`: everything before the body.
     pub fn plain(mut head: Buffer, body: Body<'_>) -> Outgoing {
         if let Body::Memory(bytes) = body {
             head.extend_from_slice(bytes);
@@ -95,12 +95,12 @@ impl Outgoing {
         }
     }
 
-    /// The sent bytes over all tries.
+    /// Returns the number of bytes sent to all members.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Starts again for this member.
+    /// Prepares to send the whole request to this member.
     pub fn address(&mut self, member: &BackEnd) {
         if let Some(opening) = &mut self.opening {
             self.begin = opening.address(member, &mut self.start);
@@ -113,7 +113,7 @@ impl Outgoing {
         }
     }
 
-    /// Whether nothing was sent.
+    /// Returns whether nothing was sent to the current member.
     pub fn is_untouched(&self) -> bool {
         self.written == self.begin
     }
@@ -122,7 +122,7 @@ impl Outgoing {
         self.ended && self.written == self.start.len() && self.window_written == self.window.len()
     }
 
-    /// Sends until everything is sent.
+    /// Sends the request. Ready when everything has been sent.
     pub fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -150,7 +150,7 @@ impl Outgoing {
         Poll::Ready(Ok(()))
     }
 
-    /// The next piece of the file.
+    /// Reads and frames the next piece of the file.
     fn poll_window(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(file) = &mut self.file else {
             self.ended = true;
@@ -188,7 +188,7 @@ fn filed(body: Body<'_>, framing: Framing) -> Option<SpooledBody> {
 }
 
 impl SpooledBody {
-    /// Reads from the page cache, where recent data are; a thread waits for the disk.
+    /// Reads the next piece from the page cache, which usually holds it. A thread reads other data.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         let count = (self.length - self.at).min(WINDOW) as usize;
         if self.reading.is_none() {

@@ -12,23 +12,23 @@ use std::collections::VecDeque;
 pub enum Reader {
     Http(Http),
     FastCgi(Box<Reply>),
-    /// SCGI and uwsgi.
+    /// The protocol is SCGI or uwsgi.
     Gateway(gateway::Reply),
 }
 
-/// The progress of a body.
+/// What must happen next with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// More data must arrive.
     More,
-    /// The room is full.
+    /// The caller's buffer is full.
     Full,
-    /// The body is complete. True: the connection can be used again.
+    /// The body is complete. The value is true if the connection can be used again.
     Done(bool),
 }
 
 impl Reader {
-    /// The head, once it is complete. Interim heads are stored.
+    /// Returns the head, once the head is complete. Appends interim heads to `interim`.
     pub fn head(
         &mut self,
         input: &mut Input,
@@ -58,8 +58,8 @@ impl Reader {
         }
     }
 
-    /// Returns how much of the body may be read straight into its place. `None`: the data must be
-    /// parsed.
+    /// Returns how many bytes may be read from the socket straight into the caller's buffer.
+    /// `None`: the data must be parsed.
     pub fn direct(&self) -> Option<usize> {
         match self {
             Reader::Http(http) => http.direct(),
@@ -67,7 +67,7 @@ impl Reader {
         }
     }
 
-    /// Notes that this many bytes were read straight.
+    /// Notes that `count` bytes were read straight into the caller's buffer.
     pub fn read_directly(&mut self, count: usize) -> Step {
         match self {
             Reader::Http(http) => http.read_directly(count),
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// Notes that the back end has closed. `Ok`: that is a proper end of the response.
+    /// Notes that the back end has closed the connection. `Ok`: the response is complete.
     pub fn ended(&self) -> Result<(), Fault> {
         match self {
             Reader::Http(http) => http.ended(),
@@ -84,8 +84,8 @@ impl Reader {
         }
     }
 
-    /// The received length of the head, if other data are mixed in. `None`: all data belong to the
-    /// head.
+    /// Returns how many bytes of the head have arrived, if the protocol sends other data between
+    /// them. `None`: all data belong to the head.
     pub fn head_length(&self) -> Option<usize> {
         match self {
             Reader::FastCgi(reply) => Some(reply.head_length()),
@@ -93,7 +93,7 @@ impl Reader {
         }
     }
 
-    /// Whether nothing of a response has arrived.
+    /// Returns whether nothing of a response has arrived.
     pub fn is_untouched(&self) -> bool {
         match self {
             Reader::Http(http) => http.is_untouched(),
@@ -102,7 +102,7 @@ impl Reader {
         }
     }
 
-    /// Prepares for the next try.
+    /// Prepares to read the response of another member.
     pub fn reset(&mut self) {
         match self {
             Reader::Http(http) => http.reset(),

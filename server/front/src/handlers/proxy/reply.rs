@@ -1,5 +1,5 @@
-//! The response of an HTTP/1.1 back end, read as strictly as a client's request: everything
-//! ambiguous is refused.
+//! Reads the response of an HTTP/1.1 back end as strictly as a client's request: an ambiguous
+//! response is refused.
 
 mod head;
 
@@ -14,19 +14,19 @@ use mehari_pool::{script_head, Head};
 use mehari_upstream::{Fault, Input};
 use std::collections::VecDeque;
 
-/// The most interim heads of a response.
+/// The most interim heads that may precede a response.
 const INTERIM: usize = 16;
-/// Limits of a trailer section, which is dropped: bytes and lines.
+/// The limits of a trailer section in bytes and lines. The section itself is dropped.
 const TRAILER: usize = 16 * 1024;
 const TRAILER_LINES: usize = 100;
 
 #[derive(Debug)]
 enum Body {
-    /// The head has not arrived.
+    /// The head has not arrived, so the framing is unknown.
     Unknown,
     Length(u64),
     Chunked(Decoder),
-    /// Until the connection ends.
+    /// The body ends when the connection ends.
     Open,
 }
 
@@ -34,11 +34,11 @@ enum Body {
 pub struct Http {
     is_head: bool,
     upgrades: bool,
-    /// How much of the head was searched for its end.
+    /// How many bytes of the head were searched for its end.
     searched: usize,
     interim: usize,
     body: Body,
-    /// Whether the back end keeps the connection.
+    /// Whether the back end keeps the connection open.
     keeps: bool,
 }
 
@@ -72,8 +72,8 @@ impl Http {
     ) -> Result<Option<BackendHead>, Fault> {
         loop {
             let bytes = input.bytes();
-            // Data in one piece are parsed at once. For data in several pieces the end is searched
-            // first, so that no byte is parsed repeatedly.
+            // A head that arrives in one piece is parsed at once. For further pieces the end of the
+            // head is searched first, so the head is not parsed again for each piece.
             let whole = self.searched == 0 || script_head::end(bytes, self.searched).is_some();
             let parsed = if whole && bytes.first() == Some(&b'H') {
                 head::parse(bytes, &asked.settings.proxy, member)?
@@ -102,7 +102,7 @@ impl Http {
         }
     }
 
-    /// Whether an incomplete head may still become valid.
+    /// Returns an error if the head cannot become valid when more data arrive.
     fn unfinished(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         if script_head::end(bytes, self.searched).is_some() {
             return Err(Fault::Malformed("its head is not HTTP"));
@@ -115,7 +115,7 @@ impl Http {
         }
     }
 
-    /// Finds the framing of the body (RFC 9112 section 6.3).
+    /// Chooses the framing of the body (RFC 9112 section 6.3).
     fn begin(&mut self, parsed: Parsed) -> Result<BackendHead, Fault> {
         let bodiless = self.is_head || status::has_no_body(parsed.head.status);
         self.keeps = parsed.keeps;
@@ -174,7 +174,7 @@ impl Http {
         }
     }
 
-    /// Ends the body. A connection with data behind the response is not used again.
+    /// Ends the body. A connection with data after the response is not used again.
     fn done(&self, input: &Input) -> Step {
         Step::Done(self.keeps && input.bytes().is_empty())
     }

@@ -1,4 +1,4 @@
-//! The head of a request to an HTTP/1.1 back end. Its first lines depend on the member, and
+//! Makes the head of a request to an HTTP/1.1 back end. The first lines depend on the member, and
 //! `opening` writes them. Fields about the client's connection are left out.
 
 use super::forwarded;
@@ -53,8 +53,8 @@ pub fn head(
     (opening, lines)
 }
 
-/// Whether the back end gets this field unchanged. Host and Content-Length are written anew, the
-/// front has answered Expect itself, and Proxy-Authorization was for a proxy before the front.
+/// Returns whether the back end gets this field unchanged. The front writes Host and Content-Length
+/// itself and has answered Expect. Proxy-Authorization was for a proxy before the front.
 fn goes_on(field: &Field<'_>) -> bool {
     let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
     let ours = match field.0.len() {
@@ -67,13 +67,13 @@ fn goes_on(field: &Field<'_>) -> bool {
     !ours
 }
 
-/// Whether a Connection field names this field.
+/// Returns whether the options of a Connection field contain the name of this field.
 pub fn names(options: &[u8], field: &[u8]) -> bool {
     let mut options = options.split(|&byte| byte == b',');
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(field))
 }
 
-/// Appends Content-Length. The body is complete, so its length is known.
+/// Appends Content-Length. The length is known, because the body is complete.
 fn push_length(method: &[u8], body: &Body<'_>, lines: &mut Vec<u8>) {
     let length = match body {
         Body::Memory(bytes) => bytes.len() as u64,

@@ -1,4 +1,4 @@
-//! The facts of a request that an exchange keeps, because it outlives the request.
+//! The properties of a request that an exchange copies, because the exchange outlives the request.
 
 use crate::handlers::upgrade;
 use crate::request::Request;
@@ -22,7 +22,7 @@ pub struct RequestSummary {
     pub idempotent: bool,
     /// Whether the client requests an upgrade.
     pub upgrade: bool,
-    /// How long the back end may be silent.
+    /// How long the back end may send nothing.
     pub timeout: Duration,
 }
 
@@ -46,7 +46,7 @@ impl RequestSummary {
         }
     }
 
-    /// Makes up a GET, for the fuzzer.
+    /// Makes a GET request for the fuzzer.
     pub fn for_fuzzing(journal: Rc<dyn Journal>) -> RequestSummary {
         let settings = Arc::new(mehari_config::Site::defaults().main.base);
         RequestSummary {

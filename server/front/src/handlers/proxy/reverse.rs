@@ -1,9 +1,9 @@
-//! `ProxyPassReverse` and its relatives for cookies: replaces the back end's names by this
-//! server's.
+//! Replaces the back end's names in a response by this server's names, as `ProxyPassReverse`,
+//! `ProxyPassReverseCookieDomain` and `ProxyPassReverseCookiePath` say.
 
 use mehari_config::{BackEnd, ProxySettings};
 
-/// Appends one line of a response, rewritten if configured.
+/// Appends one header line of a response. The value is rewritten if the configuration says so.
 pub fn push_line(
     field: &httparse::Header<'_>,
     settings: &ProxySettings,
@@ -28,7 +28,7 @@ pub fn push_line(
 fn push_location(value: &[u8], settings: &ProxySettings, member: &BackEnd, into: &mut Vec<u8>) {
     for (url, path) in &settings.reverse {
         if let Some(rest) = behind(value, url, member) {
-            // Exactly one slash between them.
+            // Exactly one slash separates `path` and `rest`.
             into.extend_from_slice(path.as_bytes());
             let doubled = path.ends_with('/') && rest.first() == Some(&b'/');
             into.extend_from_slice(&rest[usize::from(doubled)..]);
@@ -38,8 +38,9 @@ fn push_location(value: &[u8], settings: &ProxySettings, member: &BackEnd, into:
     into.extend_from_slice(value);
 }
 
-/// The rest of an address behind a URL, on a segment boundary. `balancer://name/path` matches the
-/// member that responded.
+/// Returns the part of `value` after `url`. `None`: `value` does not begin with `url`, or `url`
+/// ends inside a segment. `balancer://name/path` stands for the address of the member that
+/// responded.
 fn behind<'v>(value: &'v [u8], url: &str, member: &BackEnd) -> Option<&'v [u8]> {
     let balanced;
     let url = match url.strip_prefix("balancer://") {
@@ -55,7 +56,7 @@ fn behind<'v>(value: &'v [u8], url: &str, member: &BackEnd) -> Option<&'v [u8]> 
     (url.ends_with('/') || boundary).then_some(rest)
 }
 
-/// The attributes Domain and Path.
+/// Appends a cookie. The attributes Domain and Path are rewritten.
 fn push_cookie(value: &[u8], settings: &ProxySettings, into: &mut Vec<u8>) {
     if settings.cookie_domain.is_empty() && settings.cookie_path.is_empty() {
         return into.extend_from_slice(value);

@@ -1,4 +1,5 @@
-//! `stickysession`: the route of a session, behind the last dot of its cookie or parameter.
+//! `stickysession`: finds the member that serves a session. Its route is the text after the last
+//! dot of the session's cookie, query parameter or path parameter.
 
 use crate::request::Request;
 use mehari_config::Upstream;

@@ -1,14 +1,15 @@
-//! An upgraded connection: bytes flow both ways until one side ends.
+//! Forwards bytes both ways on an upgraded connection until both sides have ended or one has
+//! failed.
 
 use super::upstream_session::UpstreamSession;
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-/// The size of the buffer per direction.
+/// The size in bytes of the buffer of each direction.
 const BUFFER: usize = 16 * 1024;
 
-/// Forwards bytes between the client, which has already sent `early`, and the back end. `moved` is
-/// called whenever bytes have moved.
+/// Forwards bytes between the client and the back end. `early`: bytes that the client has already
+/// sent. `moved` is called after each transfer.
 pub async fn forward<S>(
     client: &mut S,
     early: &[u8],
@@ -29,7 +30,7 @@ where
     tokio::io::copy_bidirectional_with_sizes(&mut client, socket, BUFFER, BUFFER).await
 }
 
-/// A client that reports every transfer.
+/// The client's stream. Each transfer calls `moved`.
 struct Watched<'a, S, F> {
     inner: &'a mut S,
     moved: &'a F,

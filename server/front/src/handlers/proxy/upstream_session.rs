@@ -1,4 +1,4 @@
-//! A member at work on a request: its lease, its connection, and its deadline.
+//! A request at a member: the lease of the member, the connection, and the time limit.
 
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
@@ -10,24 +10,23 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most reads of data outside of the response (framing, errors of a program) before other tasks
-/// run.
+/// The most consecutive reads that return only framing or a program's errors. Then other tasks run.
 pub const READS: usize = 16;
 
-/// A member at work on the request.
+/// The state of a request that a member works on.
 pub struct UpstreamSession {
     pub lease: Lease,
     pub connection: Connection,
     pub member: Rc<BackEnd>,
     pub limit: Duration,
-    /// When the connection was taken, until the timer starts.
+    /// When the connection was taken. `None` once the timer has started.
     pub taken: Option<Instant>,
     /// Whether the timer is running.
     pub armed: bool,
 }
 
 impl UpstreamSession {
-    /// Ready when the back end has been silent for too long.
+    /// Ready when the back end has sent and taken nothing for too long.
     pub fn poll_timed_out(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
         if !std::mem::replace(&mut self.armed, true) {
             let now = self.taken.take().unwrap_or_else(Instant::now);
@@ -40,7 +39,7 @@ impl UpstreamSession {
         }
     }
 
-    /// Sends what is left of the request.
+    /// Sends the rest of the request.
     pub fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -48,7 +47,7 @@ impl UpstreamSession {
     ) -> Poll<Result<(), Trouble>> {
         let before = outgoing.sent();
         let sent = outgoing.poll_send(cx, &mut self.connection);
-        // A back end that takes bytes is not silent.
+        // If the back end takes bytes, the timer starts again.
         self.armed &= outgoing.sent() == before;
         sent
     }
@@ -62,7 +61,7 @@ impl UpstreamSession {
         room: usize,
     ) -> Poll<Result<Step, Trouble>> {
         let before = into.len();
-        // A limited number of reads, so the event loop notices a lost client or a timeout.
+        // The number of reads is limited, so the event loop notices a lost client or a timeout.
         for _ in 0..READS {
             let left = room.saturating_sub(into.len() - before).max(1);
             let step = reader.body(&mut self.connection.input, asked, into, left)?;

@@ -1,5 +1,5 @@
-//! Apache's page of the configuration (mod_info): the replaced modules, and every line as it was
-//! read.
+//! Shows the configuration as Apache's mod_info does: the Apache modules that Mehari replaces, and
+//! each line of the configuration.
 
 use super::text;
 use crate::content::Answer;

@@ -1,4 +1,5 @@
-//! Metrics in Prometheus' text format and OpenMetrics, with OpenTelemetry's names if it has one.
+//! Writes metrics in Prometheus' text format or as OpenMetrics. A metric that OpenTelemetry defines
+//! has OpenTelemetry's name.
 
 use super::text;
 use crate::content::Answer;
@@ -28,7 +29,7 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
 
 struct Page {
     text: String,
-    /// OpenMetrics, which names families of counters without `_total`.
+    /// Whether the format is OpenMetrics. OpenMetrics names families of counters without `_total`.
     open: bool,
 }
 
@@ -42,7 +43,7 @@ impl Page {
         let _ = writeln!(self.text, "{name} {value}");
     }
 
-    /// `name` is without `_total`.
+    /// Begins a family of counters. `name` does not contain the final `_total`.
     fn counters(&mut self, name: &str, help: &str) {
         if self.open {
             self.family(name, "counter", help)
@@ -146,7 +147,7 @@ fn write(shared: &Shared, page: &mut Page) {
     }
 }
 
-/// The metrics of each team of workers.
+/// Writes the metrics of each team of workers.
 fn pools(teams: &[TeamStatus], page: &mut Page) {
     let name = "mehari_pool_workers";
     let help = "Workers of the main server's pool (an empty host) and of the hosts' with PerlOptions +Clone or +Parent.";
@@ -173,7 +174,7 @@ fn pools(teams: &[TeamStatus], page: &mut Page) {
     }
 }
 
-/// A label's value, quoted.
+/// Returns the text as a quoted label value.
 fn label(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\n"))

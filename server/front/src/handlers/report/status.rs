@@ -1,4 +1,4 @@
-//! Apache's status page (mod_status), and its machine-readable form `?auto`.
+//! Makes the same status page as Apache's mod_status, and the machine-readable form `?auto`.
 
 use super::text;
 use crate::content::Answer;
@@ -42,7 +42,7 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
         .as_secs()
         .max(1);
     let counts = &shared.stats.counts;
-    // The request for this page is not complete. Apache leaves it out too.
+    // As in Apache, the request for this page does not count, because it is not complete.
     let requests = counts.requests.get().saturating_sub(1);
     let bytes = counts.bytes.get();
     let per = |what: f64, of: u64| if of == 0 { 0.0 } else { what / of as f64 };
@@ -96,7 +96,7 @@ fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     ]
 }
 
-/// Returns Apache's sign for each worker: `_` waiting, `W` at work, `S` starting, `G` finishing,
+/// Returns Apache's letter for each worker: `_` waiting, `W` working, `S` starting, `G` finishing,
 /// `.` absent.
 fn scoreboard(pool: &PoolStatus) -> String {
     let mut board: String = pool

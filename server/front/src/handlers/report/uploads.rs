@@ -1,5 +1,5 @@
-//! The progress of an upload, in the formats of lighttpd's mod_uploadprogress (1.4's XML; 1.5's
-//! script, which nginx's module uses too) or as JSON.
+//! Reports the progress of an upload as XML, as a script or as JSON. The XML is that of lighttpd
+//! 1.4's mod_uploadprogress. The script is that of lighttpd 1.5, which nginx's module uses too.
 
 use super::text;
 use crate::content::Answer;

@@ -1,11 +1,12 @@
-//! The nested conditions of a page: decides which parts are printed.
+//! Decides which parts of a page are printed, from the page's nested conditions.
 
 use super::render::ElementError;
 
 #[derive(Default)]
 pub struct Branches(Vec<Branch>);
 
-/// An open `if`: whether it prints now, and whether any branch has printed.
+/// An `if` whose `endif` has not been read. `prints`: whether the current branch is printed.
+/// `done`: whether any branch has been printed.
 struct Branch {
     prints: bool,
     done: bool,
@@ -23,15 +24,15 @@ impl Branches {
         });
     }
 
-    /// Whether the condition of an `elif` must be evaluated.
+    /// Returns whether the condition of an `elif` must be evaluated.
     pub fn ask(&self) -> bool {
         self.0
             .split_last()
             .is_some_and(|(last, outer)| !last.done && outer.iter().all(|branch| branch.prints))
     }
 
-    /// Begins the branch of an `elif`, or with `true` of an `else`. The branch prints if no earlier
-    /// one has.
+    /// Begins the branch of an `elif` or `else`. The branch is printed if its condition is `met`
+    /// and no earlier branch was printed. For `else`, `met` is true.
     pub fn change(&mut self, word: &str, met: bool) -> Result<(), ElementError> {
         let Some(branch) = self.0.last_mut() else {
             return Err(format!("`{word}` without its `if`"));
@@ -57,7 +58,7 @@ mod tests {
         assert!(branches.print() && !branches.ask());
         branches.open(false);
         assert!(!branches.print() && branches.ask());
-        // Nothing inside an unprinted branch prints.
+        // Nothing inside an unprinted branch is printed.
         branches.open(false);
         assert!(!branches.ask());
         branches.change("else", true).expect("open");

@@ -1,4 +1,4 @@
-//! The elements by name: their output and effects.
+//! Processes an element by its name: appends the output, or changes the state of the page.
 
 use super::render::{Document, ElementError, Manner, Render};
 use base64::Engine;
@@ -53,7 +53,8 @@ impl Render {
         }
     }
 
-    /// Processes each `virtual` and `file`. `onerror` names the replacement after an error.
+    /// Processes each `virtual` and `file`. After an error, the path in `onerror` is included
+    /// instead.
     async fn include(
         &self,
         attributes: &Attributes,
@@ -82,7 +83,7 @@ impl Render {
         }
     }
 
-    /// The path that an attribute names.
+    /// Returns the path that an attribute names.
     fn target(
         &self,
         name: &str,
@@ -99,7 +100,7 @@ impl Render {
                     Some(at) => value.split_at(at),
                     None => (value, &[][..]),
                 };
-                // The attribute may be percent-encoded already.
+                // The attribute may already be percent-encoded.
                 let path = percent::encode_path(&percent::decode_lenient(path));
                 let path = if path.starts_with(b"/") {
                     path
@@ -215,7 +216,8 @@ impl Render {
         found.map_err(|status| format!("{shown} answers {status}"))
     }
 
-    /// `cgi` includes a program with the page's query. `cmd` is not supported.
+    /// Processes `exec`: `cgi` includes a program, which gets the page's query. Unlike Apache,
+    /// Mehari does not support `cmd`.
     async fn exec(
         &self,
         attributes: &Attributes,
@@ -251,7 +253,7 @@ impl Render {
     }
 }
 
-/// The part up to the last slash.
+/// Returns the part of a path up to and including the last slash.
 pub(super) fn folder_of(path: &[u8]) -> &[u8] {
     let slash = memchr::memrchr(b'/', path).map_or(0, |at| at + 1);
     &path[..slash]
@@ -294,7 +296,7 @@ fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), Elemen
     Ok(())
 }
 
-/// `1,234,567`
+/// Writes a size with commas: `1,234,567`.
 fn grouped(size: u64) -> String {
     let digits = size.to_string();
     let mut text = String::new();
@@ -307,7 +309,7 @@ fn grouped(size: u64) -> String {
     text
 }
 
-/// A size in four characters, as in Apache: ` 12K`, `1.2M`.
+/// Writes a size in four characters, as Apache does: ` 12K`, `1.2M`.
 fn short_size(size: u64) -> String {
     if size < 973 {
         return format!("{size:>3} ");

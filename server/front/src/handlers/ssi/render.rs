@@ -1,4 +1,4 @@
-//! Renders a page: its texts, conditions and elements in order.
+//! Renders a page: processes texts, conditions and elements in their order.
 
 use super::branches::Branches;
 use super::element::folder_of;
@@ -20,15 +20,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The deepest nesting of pages.
+/// The most levels of included pages.
 const DEEPEST: u32 = 11;
-/// The longest time before other tasks run.
+/// The longest time that rendering takes before other tasks run.
 const SLICE: Duration = Duration::from_millis(2);
 
 pub struct Render {
     pub shared: Rc<Shared>,
     pub base: OwnedRequest,
-    /// Shared by all pages, as in Apache.
+    /// The variables. As in Apache, all pages of a request share them.
     pub variables: RefCell<Variables>,
     pub subrequests: &'static dyn Subrequests,
     depth: Cell<u32>,
@@ -36,11 +36,11 @@ pub struct Render {
     slice: Cell<Instant>,
 }
 
-/// A page's location.
+/// The place of a page, to which relative paths in the page refer.
 pub struct Document {
-    /// Percent-encoded, as requested.
+    /// The page's path, percent-encoded as in the request.
     pub path: Vec<u8>,
-    /// The folder of the file's own path, with the final slash.
+    /// The folder of the page's file, with the final slash.
     pub folder: Vec<u8>,
     pub settings: Arc<Settings>,
 }
@@ -60,7 +60,8 @@ impl Document {
     }
 }
 
-/// A page's formats. An included page starts with those of its place.
+/// The formats that `config` sets in a page. An included page starts with the formats that are
+/// configured for its place.
 pub struct Manner {
     pub error: Vec<u8>,
     pub undefined: Vec<u8>,
@@ -85,7 +86,7 @@ impl Manner {
     }
 }
 
-/// Why an element failed.
+/// The reason for which an element failed.
 pub type ElementError = String;
 
 impl Render {
@@ -178,7 +179,7 @@ impl Render {
         }
     }
 
-    /// False if no condition must be evaluated.
+    /// Evaluates the condition if `asked`, else returns false.
     fn met(
         &self,
         condition: &Option<LazyCondition>,
@@ -208,7 +209,7 @@ impl Render {
         Ok(())
     }
 
-    /// Lets other tasks run during a long page.
+    /// Lets other tasks run while a long page is rendered.
     async fn pause(&self) {
         if self.slice.get().elapsed() > SLICE {
             tokio::task::yield_now().await;
@@ -239,7 +240,7 @@ impl Render {
         text.map_err(|too_long| too_long.to_string())
     }
 
-    /// The response of another path.
+    /// Requests another path and returns the response.
     pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, ElementError> {
         let shown = target.escape_ascii().to_string();
         let mut into = Vec::new();

@@ -1,14 +1,15 @@
-//! The variables of a page: those of programs, those of the document, and those of `set`.
+//! The variables of a page: the variables that programs get, the variables that describe the
+//! document, and the variables that `set` has set.
 
 use crate::request::variables::ExpressionVariables;
 use mehari_config::{Piece, VariableSource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
-/// The limit in bytes of all variables together, and of an expanded text.
+/// The most bytes of all variables together, and the most bytes of an expanded text.
 const MOST: usize = 1 << 20;
 
-/// A text that would exceed the limit.
+/// The error for a variable or a text that would exceed the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a text, and variables, of {MOST} bytes at most")]
 pub struct TooLong;
@@ -17,7 +18,8 @@ pub struct TooLong;
 pub struct Variables {
     known: BTreeMap<Vec<u8>, Vec<u8>>,
     size: usize,
-    /// The differences from the request's variables, for included programs.
+    /// The names of the variables that included programs get in addition to the request's
+    /// variables.
     own: BTreeSet<Vec<u8>>,
     pub modified: Option<SystemTime>,
 }
@@ -49,7 +51,7 @@ impl Variables {
             .map(|(name, value)| (&name[..], &value[..]))
     }
 
-    /// `format`: the current date format.
+    /// Returns the value of a variable. `format`: the current date format.
     pub fn value(&self, name: &[u8], format: &str) -> Option<Vec<u8>> {
         let now = SystemTime::now();
         match name {
@@ -72,7 +74,7 @@ impl Variables {
         dates.chain(known).collect()
     }
 
-    /// Expands `$NAME` and `${NAME}`; `\$` is a dollar sign.
+    /// Expands `$NAME` and `${NAME}` in a text. `\$` stands for a dollar sign.
     pub fn put_in(&self, text: &[u8], format: &str) -> Result<Vec<u8>, TooLong> {
         let mut whole = Vec::with_capacity(text.len().min(MOST));
         let mut rest = text;
@@ -100,7 +102,7 @@ impl Variables {
     }
 }
 
-/// A name with or without braces, and its length including them.
+/// Returns the name at the start of a text, and the length of the name including any braces.
 fn name(text: &[u8]) -> (&[u8], usize) {
     let fits = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
     match text.strip_prefix(b"{") {
@@ -115,7 +117,7 @@ fn name(text: &[u8]) -> (&[u8], usize) {
     }
 }
 
-/// The values for expressions: the page's variables and the request's.
+/// The values for expressions: the page's variables and the request's values.
 pub struct PageValues<'a> {
     pub variables: &'a Variables,
     pub format: &'a str,
@@ -170,7 +172,7 @@ mod tests {
         let mut variables = Variables::default();
         let half = vec![b'x'; MOST / 2];
         for _ in 0..3 {
-            // Setting the same value again takes no more room.
+            // A variable that gets the same value again needs no more memory.
             variables.set(b"A", &half).expect("fits");
         }
         assert_eq!(variables.put(b"B", &half), Err(TooLong));

@@ -1,4 +1,5 @@
-//! Failures: whether another member gets the request, and the client's status.
+//! Handles failures: decides whether another member gets the request, and which status the client
+//! gets.
 
 use super::{ProxyExchange, Stage};
 use crate::handlers::Fault;
@@ -7,8 +8,8 @@ use mehari_upstream::{Fault as Trouble, Wish};
 use tokio::time::Instant;
 
 impl ProxyExchange {
-    /// Seeks another member after a failed connect. Nothing was sent, so any member may have the
-    /// request while there is time.
+    /// Seeks another member after a failed connect. Nothing was sent, so any member may get the
+    /// request until the time limit. `Some`: the request has failed.
     pub(super) fn cannot_connect(&mut self, trouble: Trouble) -> Option<Fault> {
         let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Some(trouble.into());
@@ -19,7 +20,7 @@ impl ProxyExchange {
         drop(lease);
         let settings = self.group.settings();
         let often = if trouble.is_lasting() {
-            // Each member is tried once, because it will not recover in a moment.
+            // Each member is tried once, because a lasting failure does not end in a moment.
             self.tried.len() >= self.group.size()
         } else {
             member.retry.is_zero() && self.tried.len() > settings.attempts
@@ -32,14 +33,14 @@ impl ProxyExchange {
         None
     }
 
-    /// Gives the request to another member if possible. `Some`: it has failed.
+    /// Gives the request to another member if possible. `Some`: the request has failed.
     pub(super) fn recover(&mut self, trouble: Trouble) -> Option<Fault> {
         let Stage::Talking(talk) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Some(trouble.into());
         };
         let reused = talk.connection.reused;
         let timed_out = trouble == Trouble::TimedOut && talk.member.fail_on_timeout;
-        // A kept connection that turns out to be closed is not the member's fault.
+        // The member is not to blame if a connection kept from an earlier request is closed.
         if (trouble.is_members() && !reused) || timed_out {
             talk.lease.failed(trouble);
         }
@@ -79,7 +80,7 @@ impl ProxyExchange {
         self.stage = Stage::Seeking(self.group.seek(wish));
     }
 
-    /// Ends the exchange without a response, or within one.
+    /// Ends the exchange, without a response or in the middle of the response.
     pub(super) fn give_up(&mut self, trouble: Trouble) -> Fault {
         let member = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Body(talk) | Stage::Talking(talk) => Some(talk.member),

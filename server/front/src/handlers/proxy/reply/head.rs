@@ -1,4 +1,5 @@
-//! The head of a response: removes fields about the connection and rewrites names of the back end.
+//! Parses the head of a response, removes fields about the connection, and replaces the back end's
+//! names by this server's names.
 
 use crate::handlers::proxy::{request, reverse};
 use mehari_config::{BackEnd, ProxySettings};
@@ -6,7 +7,7 @@ use mehari_pool::{script_head, Head, Reason};
 use mehari_upstream::Fault;
 use std::mem::MaybeUninit;
 
-/// The most fields of a response.
+/// The most fields that a response may have.
 const FIELDS: usize = 200;
 
 pub const TOO_LONG: Fault = Fault::Malformed("its head is too long");
@@ -15,11 +16,12 @@ pub const TOO_LONG: Fault = Fault::Malformed("its head is too long");
 pub struct Parsed {
     pub head: Head,
     pub chunked: bool,
-    /// Whether the connection can be used again.
+    /// Whether the connection can be used for another request.
     pub keeps: bool,
 }
 
-/// Parses the head at the start of `bytes` and returns its length. `None`: it is incomplete.
+/// Parses the head at the start of `bytes` and returns it with its length. `None`: the head is
+/// incomplete.
 pub fn parse(
     bytes: &[u8],
     settings: &ProxySettings,
@@ -59,7 +61,8 @@ pub fn parse(
         return Err(Fault::Malformed("Transfer-Encoding in HTTP/1.0"));
     }
     if state.names_fields {
-        // Parses again without the fields that Connection names, which may precede it.
+        // The fields that Connection names are left out. Because they may precede Connection, all
+        // fields are read a second time.
         lines.clear();
         for field in response.headers.iter() {
             let goes_on = HeadFraming::default().field(field.name, field.value)?;
@@ -89,13 +92,13 @@ pub fn parse(
     let parsed = Parsed {
         head,
         chunked: state.chunked,
-        // Data after a response without a body would disturb the next one.
+        // A body that follows a 204 would be taken for the next response.
         keeps: state.keeps && !state.closes && !(status == 204 && state.has_body()),
     };
     Ok(Some((parsed, length)))
 }
 
-/// The back end's phrase, if it is not the registered one.
+/// Returns the back end's reason phrase, if it differs from the registered phrase.
 fn own_reason(status: u16, phrase: &str) -> Option<Box<Reason>> {
     if phrase == mehari_http::status::phrase(status) {
         return None;
@@ -103,7 +106,7 @@ fn own_reason(status: u16, phrase: &str) -> Option<Box<Reason>> {
     Reason::read(format!("{status} {phrase}").as_bytes())
 }
 
-/// The framing and connection fields.
+/// The meaning of a head's fields about framing and connection, and which other fields exist.
 #[derive(Default)]
 struct HeadFraming<'b> {
     length: Option<u64>,
@@ -118,7 +121,7 @@ struct HeadFraming<'b> {
 }
 
 impl<'b> HeadFraming<'b> {
-    /// Returns true if the field is for the client.
+    /// Interprets a field. Returns true if the client gets the field.
     fn field(&mut self, name: &str, value: &'b [u8]) -> Result<bool, Fault> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         match name.len() {
@@ -174,7 +177,7 @@ impl<'b> HeadFraming<'b> {
     }
 }
 
-/// Whether one of the Connection fields names this field.
+/// Returns whether a Connection field names this field.
 fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
     let mut connection = fields
         .iter()
@@ -183,7 +186,7 @@ fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
         && connection.any(|field| request::names(field.value, name.as_bytes()))
 }
 
-/// Reads a number: only digits, within the type's range.
+/// Reads a number that consists of digits only. `None`: other bytes, or too large for the type.
 fn number(digits: &[u8]) -> Option<u64> {
     let (&first, rest) = digits.split_first()?;
     let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
