@@ -1,9 +1,9 @@
-//! The response cache of a front: keys, the levels of the store (memory, a folder, Redis), and the
-//! waiting requests.
+//! The response cache of a front. It makes keys, uses the levels of the store (memory, a folder,
+//! Redis), and lets requests wait for a page that another request makes.
 //!
-//! `pipeline::cache` asks the cache before a program runs, and stores the program's responses. Only
-//! places with `CacheEnable` use the cache. `mehari_cache` has RFC 9111's rules and the store in
-//! memory.
+//! `pipeline::cache` searches the cache before a program runs, and stores the program's responses.
+//! Only places with `CacheEnable` use the cache. `mehari_cache` implements RFC 9111's rules and the
+//! store in memory.
 
 pub mod claims;
 pub mod coded;
@@ -39,7 +39,7 @@ pub struct Cache {
     pub store: Store,
     pub asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
     pub fills: Fills,
-    /// The number of requests that have become the maker of a page.
+    /// How many requests have become the maker of a page.
     askers: Cell<u64>,
     pub coded: CodedPages,
     disk: Disk,
@@ -48,18 +48,18 @@ pub struct Cache {
     pub counts: Counts,
 }
 
-/// A page that is being made.
+/// A page that a program is making.
 pub struct Asking {
     /// The number of the request that makes the page.
     number: u64,
     pub since: Instant,
     pub waiting: Vec<Waker>,
-    /// The status with which the program failed, for the waiting requests. 0: the program has not
-    /// failed.
+    /// The status with which the program failed. The waiting requests read it. 0: the program has
+    /// not failed.
     pub failure: Rc<Cell<u16>>,
 }
 
-/// Counts of requests by the cache's result.
+/// The numbers of requests by the cache's result.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub hits: Cell<u64>,
@@ -92,7 +92,7 @@ pub enum CacheStatus {
 }
 
 impl CacheStatus {
-    /// Whether a kept page is the response. The page's lines contain their own date.
+    /// Returns whether the response is a stored page. The header lines of such a page contain Date.
     pub fn is_kept(self) -> bool {
         matches!(
             self,
@@ -112,7 +112,7 @@ impl CacheStatus {
 }
 
 impl Cache {
-    /// Sets the journal that takes errors.
+    /// Sets the journal to which errors are written.
     pub fn set_journal(&self, journal: Rc<dyn Journal>) {
         self.journal.replace(Some(journal));
     }
@@ -120,7 +120,7 @@ impl Cache {
     pub fn configure(&self, settings: &CacheStore) {
         self.disk.configure(settings);
         self.redis.configure(&settings.redis);
-        // The remaining third is for compressed forms.
+        // The remaining third is for compressed pages.
         self.store.bound(settings.memory / 3 * 2);
         self.coded.bound(settings.memory / 3);
     }
@@ -136,7 +136,7 @@ impl Cache {
         kept.max(filed)
     }
 
-    /// Loads the pages of a key from the other levels into memory. `None`: there are none.
+    /// Loads the pages of a key from the folder or Redis into memory. `None`: there are no pages.
     pub fn load_pages(
         self: &Rc<Cache>,
         key: &Rc<[u8]>,
@@ -144,7 +144,7 @@ impl Cache {
         self.load(key).or_else(|| self.fetch(key))
     }
 
-    /// Stores a page in place of the earlier page for the same requests.
+    /// Stores a page. The page replaces an earlier page for the same requests.
     pub fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
         self.file(key, &page);
         self.send(key, &page);
@@ -169,7 +169,7 @@ impl Cache {
         }
     }
 
-    /// Removes the pages that a program's response names.
+    /// Removes the pages that a program's response names for removal.
     pub fn purge_said(self: &Rc<Cache>, request: &Request<'_>, block: &[u8], lines: &HeaderBlock) {
         let said = lines.purge.iter().map(|span| &block[span.clone()]);
         for purge in said.filter_map(|text| Purge::by(request, text)) {
@@ -225,7 +225,7 @@ impl Cache {
         Some(number)
     }
 
-    /// Whether this request is still the maker of the page.
+    /// Returns whether the request with this number is still the maker of the page.
     fn is_asking(&self, key: &[u8], number: u64) -> bool {
         let asked = self.asked.borrow();
         asked.get(key).is_some_and(|asking| asking.number == number)
@@ -239,7 +239,8 @@ impl Cache {
         }
     }
 
-    /// Notes that the program has failed for a maker, and so for all requests that wait now.
+    /// Notes that the program has failed for the maker of a page. All requests that wait for the
+    /// page get the same status.
     fn fail(&self, key: &[u8], status: u16) {
         if let Some(asking) = self.asked.borrow_mut().get_mut(key) {
             std::mem::take(&mut asking.failure).set(status);

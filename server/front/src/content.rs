@@ -1,9 +1,10 @@
-//! Content: the parts of an answer, and the files that it comes from.
+//! Content: the parts of an answer, and the files from which an answer is made.
 //!
-//! [`Answer`] is a response that needs no program. `files` keeps open files and small bodies,
-//! `resource` is a file as its readers see it, `body` sends it, `variants` keeps compressed copies.
-//! `spool` and `backlog` hold bodies that arrive faster than they leave. Handlers and codecs call
-//! this module; it knows no connection and no configuration beyond the settings it is given.
+//! [`Answer`] is a response that needs no program. `files` keeps files open. `resource` describes
+//! one representation of a file and keeps a small body. `body` reads a large file, and `variants`
+//! keeps compressed files. `spool` and `backlog` hold bodies that arrive faster than they leave.
+//! Handlers and codecs call this module. It uses no connection, and no configuration except the
+//! settings that its callers pass.
 
 mod answer;
 pub mod backlog;

@@ -1,4 +1,4 @@
-//! Output filters: changes of a response between its handler and its client.
+//! Output filters change a response between the handler and the client.
 //!
 //! `plan` decides whether a response is compressed, and `encoder` compresses it. `header_rules`
 //! applies `Header` and `RequestHeader`. Bodies pass through `handlers::filtered` and

@@ -1,13 +1,15 @@
-//! The claims of a request: all fields that are not known to be harmless. By fields of many names,
-//! frameworks let a proxy, and so any client, change the host, path, scheme or method that a
-//! program sees, and no response has Vary for these fields. Requests with equal claims share pages,
-//! so a page made from an invented claim reaches only clients that send the same claim.
+//! Finds the claims of a request: all fields that are not known to be harmless.
+//!
+//! Frameworks read the host, path, scheme or method from fields of many names, which a proxy should
+//! set. Any client can send these fields, and no response has Vary for them. Only requests with
+//! equal claims share pages. A page made from a false claim therefore reaches only clients that
+//! send the same claim.
 
 use crate::request::Request;
 
-/// Names of fields that change no response without Vary, in lower case and sorted: those of RFC
-/// 9110, 9111 and the Fetch standard, those with which browsers describe themselves, and those that
-/// identify the client or the request.
+/// The names of harmless fields, in lower case and sorted. A response that depends on such a field
+/// has Vary. The names come from RFC 9110, RFC 9111 and the Fetch standard. Others describe the
+/// browser, or identify the client or the request.
 const HARMLESS: [&str; 56] = [
     "a-im",
     "alt-used",
@@ -66,13 +68,13 @@ const HARMLESS: [&str; 56] = [
     "x-request-start",
     "x-trace-id",
 ];
-/// Beginnings of further harmless names.
+/// The beginnings of further harmless names.
 const HARMLESS_STARTS: [&str; 6] = ["accept", "if-", "sec-", "cf-", "x-b3-", "x-queue-"];
 
-/// The mark at which the claims of a key begin. No earlier part of a key contains it.
+/// The bytes that precede the claims in a key. No earlier part of a key contains these bytes.
 pub const BEGIN: &[u8] = b"\0\x01";
 
-/// The request's claims. Most requests have none.
+/// Returns the request's claims. Most requests have no claims.
 pub fn of(request: &Request<'_>) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, value) in request.fields.iter().filter(|(name, _)| is_claim(name)) {
@@ -89,7 +91,7 @@ pub fn of(request: &Request<'_>) -> Vec<u8> {
 }
 
 fn is_claim(name: &[u8]) -> bool {
-    // Longer names are not in the list. Names with `_` reach no program.
+    // A longer name is not in the list, so it is a claim. Names with `_` reach no program.
     let mut lower = [0; 40];
     let Some(lower) = lower.get_mut(..name.len()) else {
         return true;
@@ -101,7 +103,7 @@ fn is_claim(name: &[u8]) -> bool {
     known.is_err() && !HARMLESS_STARTS.iter().any(starts) && !lower.contains(&b'_')
 }
 
-/// The elements of RFC 7239's Forwarded, except the client and the receiver.
+/// Appends the elements of RFC 7239's Forwarded, except the client and the receiver.
 fn push_elements(value: &[u8], into: &mut Vec<u8>) {
     let pairs = value
         .split(|byte| b",;".contains(byte))
@@ -120,8 +122,9 @@ fn push_elements(value: &[u8], into: &mut Vec<u8>) {
     }
 }
 
-/// Whether the client's Connection removes fields before the program (`Connection:
-/// Accept-Language`). The response then depends on fields that the program has not seen.
+/// Returns whether the client's Connection field names other fields (`Connection:
+/// Accept-Language`). Back ends do not get such fields, so their responses must not be stored under
+/// the values of these fields.
 pub fn hides_fields(request: &Request<'_>) -> bool {
     const OPTIONS: [&str; 6] = ["", "close", "keep-alive", "upgrade", "te", "http2-settings"];
     let mut options = request

@@ -1,7 +1,7 @@
-//! Kept pages in the codings that clients have accepted, so each is compressed once.
+//! Keeps compressed forms of stored pages, so each page is compressed once per coding.
 //!
-//! There are two generations. A page moves to the young generation when it is used. When the young
-//! generation is full, the old one is dropped.
+//! The compressed pages form two generations. A page moves to the young generation when it is used.
+//! When the young generation is full, the old generation is dropped and the young one becomes old.
 
 use bytes::Bytes;
 use mehari_config::Coding;
@@ -10,22 +10,21 @@ use std::collections::HashMap;
 use std::future::{poll_fn, Future};
 use std::task::{Poll, Waker};
 
-/// The page's number, the coding and its level.
+/// The page's number, the coding, and the compression level.
 pub type CodedPageKey = (u64, Coding, u32);
-/// `None`: compression makes the page no smaller.
+/// A compressed page. `None`: compression does not make the page smaller.
 pub type Coded = Option<Bytes>;
 
-/// The weight of a page in addition to its bytes.
+/// The bytes that count for each page in addition to its content.
 const OVERHEAD: u64 = 64;
 
 #[derive(Default)]
 pub struct CodedPages {
     young: RefCell<HashMap<CodedPageKey, Coded>>,
     old: RefCell<HashMap<CodedPageKey, Coded>>,
-    /// Pages that are being compressed, with their waiting requests.
+    /// The pages that are being compressed, with the wakers of the requests that wait for them.
     making: RefCell<HashMap<CodedPageKey, Vec<Waker>>>,
-    /// Bytes of the young generation.
-    /// The limit of `weight` for one generation.
+    /// The bytes of the young generation. `most`: the limit for one generation.
     weight: Cell<u64>,
     most: Cell<u64>,
 }
@@ -45,8 +44,8 @@ impl CodedPages {
         Some(bytes)
     }
 
-    /// Returns the compressed page. The first request compresses it with `make`, and the others
-    /// wait.
+    /// Returns the compressed page. The first request for a page compresses it with `make`, and
+    /// other requests wait.
     pub async fn find_or_make(
         &self,
         kept: CodedPageKey,
@@ -80,7 +79,8 @@ impl CodedPages {
     }
 }
 
-/// Makes other requests wait until it is dropped. It is also dropped when its client leaves.
+/// While this value lives, other requests wait for the page. The value is also dropped when the
+/// client of the compressing request leaves.
 struct Making<'p> {
     pages: &'p CodedPages,
     kept: CodedPageKey,

@@ -1,7 +1,8 @@
-//! The folder of pages behind the memory (`CacheRoot`).
+//! The folder of pages (`CacheRoot`), the level of the cache after the memory.
 //!
-//! The event loop knows the folder's contents and never reads the folder itself. Threads scan,
-//! read, write and remove. After a failure a program must run again, and the log gets one line.
+//! The event loop has an index of the folder and never reads the folder itself. Threads scan, read,
+//! write and remove files. After a failure the log gets one line, and programs make the missing
+//! pages again.
 
 use super::Cache;
 use mehari_cache::{Folder, FolderEntry, Index, Page};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
-/// How long the first requests wait for the scan of the folder.
+/// The longest time that the first requests wait for the scan of the folder.
 const SCAN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
@@ -87,7 +88,7 @@ impl Cache {
         let (cache, key) = (self.clone(), key.clone());
         Some(Box::pin(async move {
             if !cache.disk.scanned.get() {
-                // A longer scan means a slow disk. Programs respond meanwhile.
+                // If the scan takes longer, the disk is slow, and programs respond meanwhile.
                 let scanned = cache.disk.has_scanned.notified();
                 let _ = tokio::time::timeout(SCAN, scanned).await;
             }
@@ -128,7 +129,7 @@ impl Cache {
         }
     }
 
-    /// Writes a page of the memory to the folder too.
+    /// Writes a page to the folder, if one is configured.
     pub fn file(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
         let Some(folder) = self.disk.folder.borrow().clone() else {
             return;

@@ -1,4 +1,4 @@
-//! The lock of a request that makes a page: other requests wait until it is dropped.
+//! The lock of a request that makes a page. Other requests wait until the lock is dropped.
 
 use super::fills::Fill;
 use super::{key, Cache};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// After a response that could not be kept, no request waits for its page during this time.
+/// After a response that could not be stored, no request waits for the page during this time.
 pub const UNKEPT: Duration = Duration::from_secs(10);
 
 pub struct FillLock {
@@ -22,7 +22,7 @@ pub struct FillLock {
     /// The maker's number, if other requests can wait for it.
     pub number: Option<u64>,
     pub fill: Fill,
-    /// The request's own fields, before the cache changed them for the program. `None`: unchanged.
+    /// The request's own fields, if the cache has changed the fields that the program gets.
     pub changed: Option<Fields>,
 }
 
@@ -30,11 +30,11 @@ pub struct FillLock {
 pub type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
 
 pub enum FillPurpose {
-    /// The response may be kept, in place of this page if there is one.
+    /// The response may be stored. The response replaces this page, if there is one.
     Fill(Option<Rc<Page>>),
     /// The request may change the resource (an unsafe method).
     Unsafe,
-    /// The result of an unsafe method is known.
+    /// The request had an unsafe method, and its result is known.
     Settled,
 }
 
@@ -43,7 +43,7 @@ impl Drop for FillLock {
         if let Some(number) = self.number {
             self.cache.give_back(&self.key, number);
         }
-        // The result is unknown, so the page may be outdated.
+        // The result of the unsafe method is unknown, so the stored pages may be outdated.
         if matches!(self.kind, FillPurpose::Unsafe) {
             self.cache.invalidate(key::base(&self.key));
         }
@@ -51,8 +51,8 @@ impl Drop for FillLock {
 }
 
 impl FillLock {
-    /// The arrival of the response, which is now. `said`: its header lines. A response without Date
-    /// and Age is dated at its arrival, as if it had spent no time on its way.
+    /// Returns the arrival of a response that arrives now. `said`: the response's header lines. A
+    /// response without Date and Age counts as made at its arrival, so its delay is zero.
     pub fn arrival(&self, said: &[u8]) -> Arrival {
         let is_dated = field(said, "date").is_some() || field(said, "age").is_some();
         Arrival {
@@ -65,13 +65,13 @@ impl FillLock {
         }
     }
 
-    /// Whether another request has replaced this maker, or a request has changed the resource.
+    /// Returns whether another request has become the maker, or a request has changed the resource.
     pub fn is_overtaken(&self) -> bool {
         let asks = |number| self.cache.is_asking(&self.key, number);
         self.fill.is_void() || self.number.is_some_and(|number| !asks(number))
     }
 
-    /// Notes that the program failed, so that waiting requests need not wait longer.
+    /// Notes that the program failed, so that the waiting requests stop waiting.
     pub fn fail(&self, status: u16) {
         if self.number.is_some() {
             self.cache.fail(&self.key, status);

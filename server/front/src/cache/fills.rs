@@ -1,4 +1,4 @@
-//! Responses on their way into the store. A purge also voids these responses.
+//! Lists the responses that are about to be stored. A purge voids these responses too.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -11,7 +11,7 @@ struct RunningFill {
     fill: Weak<Cell<bool>>,
 }
 
-/// A response that will be kept unless it is voided.
+/// A response that will be stored unless a purge voids it.
 pub struct Fill {
     fills: Rc<RefCell<Vec<RunningFill>>>,
     is_void: Rc<Cell<bool>>,
@@ -30,7 +30,7 @@ impl Fills {
         }
     }
 
-    /// Voids the responses under the chosen keys.
+    /// Voids the responses for whose keys `is_meant` returns true.
     pub fn void(&self, is_meant: impl Fn(&[u8]) -> bool) {
         for entry in self.0.borrow().iter().filter(|entry| is_meant(&entry.key)) {
             if let Some(is_void) = entry.fill.upgrade() {

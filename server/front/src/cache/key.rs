@@ -1,4 +1,4 @@
-//! The key of a page: host, scheme, requested name and target.
+//! Makes the key of a page from the host, scheme, requested name and target, and parses purges.
 
 use super::claims;
 use crate::request::rule_state::MappingState;
@@ -8,11 +8,12 @@ use mehari_config::Host;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-/// Length of the part before the host's name.
+/// The length in bytes of the part before the requested name.
 const BEFORE: usize = 5;
 
-/// Returns the key. Its parts: the host's identity, which survives restarts; `s` for TLS; the
-/// requested name; NUL; the target; the handler that rules chose; the client's claims.
+/// Returns the key of a request. The key consists of the virtual host's identity (the same after a
+/// restart), `s` or `-` for TLS or no TLS, the requested name, NUL, the target, the handler that
+/// rules chose, and the client's claims.
 pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
     let rules = &route.settings.cache;
     let mut which = DefaultHasher::new();
@@ -40,9 +41,9 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
         .into()
 }
 
-/// The handler that a rule or script chose. Rules may give one URL several programs, and each
-/// program's responses are only for its own requests. The text begins with a NUL, which no target
-/// contains.
+/// Returns the handler that a rule or script chose. Rules may choose different programs for
+/// requests of one URL, and the pages of these programs must be separate. The text begins with a
+/// NUL, which no target contains.
 fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     let mapping = request.rule_state.map(|state| &state.mapping);
     let chose = |rules: &MappingState| rules.file().is_some() || rules.has_chosen_handler();
@@ -58,12 +59,13 @@ fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
     words
 }
 
-/// The target, which follows the NUL after the host.
+/// Returns the target at the start of `rest`. A NUL or the end of `rest` ends the target.
 fn target_of(rest: &[u8]) -> &[u8] {
     memchr::memchr(0, rest).map_or(rest, |end| &rest[..end])
 }
 
-/// A key up to the end of its target, without the chosen handler and the claims.
+/// Returns the part of a key up to the end of its target. The chosen handler and the claims are
+/// left out.
 pub fn base(key: &[u8]) -> &[u8] {
     let end_of = |from: usize| Some(memchr::memchr(0, key.get(from..)?)? + from);
     let target = end_of(BEFORE).map(|end| end + 1);
@@ -73,25 +75,25 @@ pub fn base(key: &[u8]) -> &[u8] {
     }
 }
 
-/// The beginning that all keys of the same host for another target share.
+/// Returns the beginning of all keys for another target on the same host.
 pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
     Some([&key[..=at], target].concat())
 }
 
-/// The pages to remove.
+/// Names the pages to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purge {
-    /// `None`: every host.
+    /// The host whose pages are removed. `None`: the pages of every host are removed.
     host: Option<Vec<u8>>,
     target: Vec<u8>,
-    /// The purge removes every key that begins with the target.
+    /// Whether the purge removes the pages of all targets that begin with `target`.
     all_below: bool,
 }
 
 impl Purge {
-    /// Reads `http://host/path`, `//host/path` or `/path`. A final `*` matches any rest. A path
-    /// without a query matches every query.
+    /// Reads `http://host/path`, `//host/path` or `/path`. A final `*` matches any text. A path
+    /// without a query matches the path with every query.
     pub fn parse(text: &[u8]) -> Option<Purge> {
         let rest = [&b"http://"[..], b"https://", b"//"]
             .iter()
@@ -114,7 +116,7 @@ impl Purge {
         })
     }
 
-    /// Does the same as `parse`, but the host of the request is the default.
+    /// Does the same as `parse`. If the text names no host, the purge is for the request's host.
     pub fn by(request: &Request<'_>, text: &[u8]) -> Option<Purge> {
         let mut purge = Purge::parse(text)?;
         purge

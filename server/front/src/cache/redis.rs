@@ -1,7 +1,8 @@
-//! Pages in Redis or Valkey (`CacheRedis`), behind the memory, shared by several machines.
+//! Pages in Redis or Valkey (`CacheRedis`), the level of the cache that several machines share.
 //!
-//! A key is a hash whose fields are the variants by `Vary`. A server that does not answer delays
-//! only the first request. Later requests do not ask the server for a while, and programs respond.
+//! The value of a key is a hash whose fields are the page's variants by `Vary`. A Redis server that
+//! does not answer delays only the first request. Afterwards requests do not use the server for a
+//! while, and programs respond.
 
 mod link;
 
@@ -19,11 +20,11 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::{timeout, Instant};
 
-/// The time limit of an exchange.
+/// The time limit of an exchange with the server.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// How long a server that has failed is not asked.
+/// How long no request uses a server that has failed.
 const REST: Duration = Duration::from_secs(2);
-/// The most idle connections.
+/// The most idle connections that stay open.
 const IDLE: usize = 8;
 /// How long an idle connection stays open.
 const KEPT: Duration = Duration::from_secs(1);
@@ -49,7 +50,7 @@ impl Redis {
         }
     }
 
-    /// The server, if it may be asked now.
+    /// Returns the server, unless none is configured or the server has just failed.
     fn awake(&self) -> Option<RedisServer> {
         let server = self.server.borrow().clone()?;
         match self.rests_until.get() {
@@ -67,7 +68,7 @@ impl Redis {
             None => Link::open(server).await?,
         };
         let replies = match link.exchange(commands).await {
-            // The server may have closed the idle connection. It has then run no command.
+            // The server may have closed the idle connection. In this case it has run no command.
             Err(_) if had_one => {
                 link = Link::open(server).await?;
                 link.exchange(commands).await?
@@ -83,7 +84,8 @@ impl Redis {
 }
 
 impl Cache {
-    /// Closes connections that have been idle too long, until none is left.
+    /// Starts a task that closes connections that have been idle too long. The task ends when no
+    /// connection is left.
     fn close_idle(self: &Rc<Cache>) {
         if self.redis.closing.replace(true) {
             return;
@@ -99,8 +101,8 @@ impl Cache {
         });
     }
 
-    /// Returns the replies that arrive within the time limit. After a failure the server is not
-    /// asked for a while.
+    /// Returns the replies if they arrive within the time limit. After a failure no request uses
+    /// the server for a while.
     async fn ask_redis(
         self: &Rc<Cache>,
         server: &RedisServer,
@@ -126,7 +128,8 @@ impl Cache {
         None
     }
 
-    /// Loads Redis' pages of a key into memory. `None`: no Redis is configured.
+    /// Loads the pages of a key from Redis into memory. `None`: no Redis is configured, or the
+    /// server has just failed.
     pub fn fetch(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let server = self.redis.awake()?;
         let (cache, key) = (self.clone(), key.clone());
@@ -152,7 +155,7 @@ impl Cache {
         }))
     }
 
-    /// Stores a page in Redis too.
+    /// Stores a page in Redis.
     pub fn send(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
         let Some(server) = self.redis.awake() else {
             return;
@@ -178,7 +181,7 @@ impl Cache {
         });
     }
 
-    /// Removes a key from Redis too.
+    /// Removes the pages of a key from Redis.
     pub fn forget(self: &Rc<Cache>, key: &[u8]) {
         let Some(server) = self.redis.awake() else {
             return;
@@ -191,7 +194,7 @@ impl Cache {
         });
     }
 
-    /// Removes the chosen pages from Redis too.
+    /// Removes the pages that `purge` names from Redis.
     pub fn sweep(self: &Rc<Cache>, purge: Purge) {
         let Some(server) = self.redis.awake() else {
             return;

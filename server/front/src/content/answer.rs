@@ -1,4 +1,5 @@
-//! A response that needs no program. Handlers make it, and `codec::h1` and `codec::h2` send it.
+//! A response that needs no program. Handlers make an answer, and `codec::h1` or `codec::h2` sends
+//! it.
 
 use crate::content::body::FileBody;
 use crate::content::resource::Resource;
@@ -8,7 +9,8 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// Header lines, each `Name: value\r\n`; never Date, Server, Content-Length or Connection.
+    /// The header lines, each as `Name: value\r\n`. The codec adds Date, Server, Content-Length and
+    /// Connection.
     pub lines: Vec<u8>,
     pub content: Content,
 }
@@ -16,16 +18,16 @@ pub struct Answer {
 #[derive(Debug)]
 pub enum Content {
     Bytes(Vec<u8>),
-    /// A whole small file. Its header lines precede `Answer::lines`.
+    /// A whole small file. The file's header lines precede `Answer::lines`.
     Cached(Rc<Resource>),
-    /// Bytes that other responses share.
+    /// Bytes that several responses share.
     Shared(Bytes),
-    /// Boxed, because the other variants are small and an answer is moved many times.
+    /// A large or partial file. The box keeps `Content` small, because answers are moved often.
     File(Box<FileBody>),
 }
 
 impl Content {
-    /// Length of the body.
+    /// Returns the length of the body in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Content::Bytes(bytes) => bytes.len() as u64,
@@ -41,7 +43,7 @@ impl Content {
 }
 
 impl Answer {
-    /// The lines of the answer's header, in two parts.
+    /// Returns the header lines of the answer, in two parts.
     pub fn lines(&self) -> [&[u8]; 2] {
         match &self.content {
             Content::Cached(resource) => [resource.lines(), &self.lines],
@@ -49,8 +51,8 @@ impl Answer {
         }
     }
 
-    /// Whether the server has made this page, for an error or a redirect. A file is its handler's
-    /// answer, even as the document of an error.
+    /// Returns whether the server has made this page, for an error or a redirect. A file does not
+    /// count, even if it is the document of an error.
     pub fn is_of_server(&self) -> bool {
         let is_made = matches!(self.content, Content::Bytes(_));
         is_made && self.status >= 300 && self.status != 304

@@ -1,8 +1,9 @@
-//! Holds a program's output that its client has not taken, so a slow client occupies no worker.
+//! Holds the part of a program's output that the client has not taken. A slow client therefore
+//! occupies no worker.
 //!
-//! A backlog uses memory, then a temporary file (one file for all responses of an HTTP/2
-//! connection). Only when the file is full does the program wait. Both protocols store a program's
-//! bytes here as fast as they arrive.
+//! A backlog uses memory first, then a temporary file. All responses of an HTTP/2 connection share
+//! one file. The program waits only when the file is full. The codecs of HTTP/1 and HTTP/2 store
+//! the bytes of a program here as fast as they arrive.
 
 use crate::content::spool::{Container, Spool, BATCH};
 use std::cell::Cell;
@@ -12,26 +13,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The limit of memory for one response, and for all responses of an HTTP/2 connection together.
+/// The most bytes in memory for one response, and for all responses of an HTTP/2 connection
+/// together.
 const IN_MEMORY: usize = 2 * 1024 * 1024;
-/// The limit for a response while its connection exceeds its share.
+/// The most bytes in memory for a response while the responses of its connection exceed
+/// `IN_MEMORY`.
 const IN_MEMORY_BEYOND_SHARE: usize = 16 * 1024;
-/// The limit for a response while all responses together fill `CROWDED` bytes of memory. The file
-/// is then also written in batches of this size.
+/// The most bytes in memory for a response while all responses of the front exceed `CROWDED` bytes.
+/// The file is then also written in batches of this size.
 const IN_MEMORY_WHEN_CROWDED: usize = 64 * 1024;
 const CROWDED: usize = 256 * 1024 * 1024;
-/// The limit of the file of one response, or of all responses of an HTTP/2 connection.
+/// The most bytes in the file of one response, or in the file of an HTTP/2 connection.
 const IN_FILE: u64 = 1024 * 1024 * 1024;
-/// Bytes taken from a program at a time, even when nearly all room is used.
+/// The most bytes taken from a program at a time. `LEAST_ROOM`: the fewest bytes that the backlog
+/// accepts while it is not full.
 const ROOM: usize = 64 * 1024;
 const LEAST_ROOM: usize = 4 * 1024;
 
-/// Bytes of responses in the front's memory that clients have not taken.
+/// Counts the bytes of responses in the front's memory that clients have not taken.
 #[derive(Debug, Default)]
 pub struct Unsent {
-    /// The bytes that lie in backlogs.
+    /// The bytes in the memory of backlogs and in waiting pages.
     waiting: Cell<usize>,
-    /// The bytes that were handed to the HTTP/2 library.
+    /// The bytes in the memory of the HTTP/2 library.
     pub handed: Arc<AtomicUsize>,
 }
 
@@ -40,13 +44,13 @@ impl Unsent {
         self.waiting.get() + self.handed.load(Ordering::Relaxed)
     }
 
-    /// Whether all responses together fill so much memory that each gets little.
+    /// Returns whether all responses together fill so much memory that each may use only little.
     pub fn is_crowded(&self) -> bool {
         self.bytes() > CROWDED
     }
 }
 
-/// The waiting bytes of a page that the server has made. They lie in no backlog.
+/// Counts the waiting bytes of a page that the server has made. Such bytes are in no backlog.
 pub struct WaitingPage {
     unsent: Rc<Unsent>,
     bytes: usize,
@@ -69,7 +73,7 @@ impl Drop for WaitingPage {
     }
 }
 
-/// The common state of the backlogs of one connection.
+/// The state that the backlogs of one connection share.
 #[derive(Debug)]
 pub struct Share {
     waiting: Cell<usize>,
@@ -88,9 +92,9 @@ impl Default for Share {
 pub struct Backlog {
     spool: Spool,
     unsent: Rc<Unsent>,
-    /// The share, if the connection carries other responses too.
+    /// The state shared with other backlogs, if the connection carries several responses.
     share: Option<Rc<Share>>,
-    /// The part of `unsent` and `share` that belongs to this backlog.
+    /// The bytes that this backlog has added to `unsent` and `share`.
     held: usize,
 }
 
@@ -112,9 +116,9 @@ impl Backlog {
         self.spool.length()
     }
 
-    /// How many bytes the program may send. If it may send none, `cx` is woken when a write to the
-    /// file ends; otherwise the client must read first. `unsent`: bytes that wait in memory
-    /// elsewhere.
+    /// Returns how many bytes the program may send. After 0, the program may send again when a
+    /// write to the file ends, which wakes `cx`, or when the client has read. `unsent`: bytes of
+    /// the response that wait in memory elsewhere.
     pub fn room(&mut self, cx: &mut Context<'_>, unsent: usize) -> usize {
         let limit = self.limit();
         let _ = self.spool.poll_settle(cx, limit);
@@ -138,7 +142,7 @@ impl Backlog {
         }
     }
 
-    /// The buffer for the program's next bytes.
+    /// Returns the buffer for the program's next bytes.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         self.spool.memory()
     }
@@ -153,12 +157,12 @@ impl Backlog {
         self.spool.poll_take(cx, most)
     }
 
-    /// Drops everything.
+    /// Drops all bytes.
     pub fn clear(&mut self) {
         self.spool = spool(self.share.as_deref());
     }
 
-    /// Returns once why the temporary file takes no more.
+    /// Returns the error that has ended writing to the temporary file, but only once.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.spool.take_failure()
     }

@@ -1,8 +1,8 @@
-//! The body of a large or partial file: pieces of the file with text between them, sent one window
-//! at a time.
+//! The body of a large or partial file: pieces of the file with text before each piece, sent one
+//! window at a time.
 //!
-//! Data in the page cache are sent or copied at once. A thread reads other data first, so a cold
-//! disk never blocks the event loop.
+//! Data in the page cache are sent or copied at once. Other data are first read by a thread, so the
+//! event loop never waits for a disk.
 
 use super::resource::Resource;
 use super::stretch::{self, STRETCH};
@@ -16,13 +16,13 @@ use std::io::{self, IoSliceMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Bytes copied at a time.
+/// The most bytes copied at a time.
 pub const WINDOW: usize = 128 * 1024;
-/// Bytes read, and read ahead, from the disk at a time.
+/// The bytes read from the disk at a time, and the bytes read ahead.
 const PAGES: u64 = 512 * 1024;
-/// Shorter pieces are copied, because they may share a write with their neighbours.
+/// Pieces shorter than this number of bytes are copied, so that one write can send several pieces.
 const SHORT: u64 = 16 * 1024;
-/// The distance between probes for pages in the page cache.
+/// The distance in bytes between probes of the page cache.
 const LOOK: usize = 128 * 1024;
 
 #[derive(Debug)]
@@ -31,28 +31,29 @@ pub struct FileBody {
     parts: VecDeque<RangePart>,
     files: Files,
     resource: Option<Rc<Resource>>,
-    /// A small file that is not in memory yet, but will be kept.
+    /// Whether the file is small and will be kept in memory when it has been read.
     fills: bool,
     disk: Disk,
-    /// Whether the data are read and written, even if the socket could send them from the page
-    /// cache.
+    /// Whether the data must be copied, even if the socket could send them from the page cache.
     copied: bool,
 }
 
-/// What is known about the disk. For data that were requested before, a probe of the page cache is
-/// harmless. For other data the probe itself makes the event loop read a few pages from the disk.
+/// What was requested from the disk. For data that were requested before, a probe of the page cache
+/// is harmless. For other data the probe itself would make the event loop read a few pages from the
+/// disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disk {
     /// The file lies in memory, not on a disk.
     Absent,
     /// Nothing was requested yet. The file may well be in memory.
     Unasked,
-    /// Data before this position were requested. Data behind it are not expected in memory.
+    /// Data before this position were requested. Data after this position are probably not in
+    /// memory.
     Asked(u64),
 }
 
 impl FileBody {
-    /// `resource`: the file's resource, if it is kept.
+    /// Makes a body of these parts. `resource`: the file's resource, if the resource is kept.
     pub fn new(
         file: Arc<File>,
         parts: Vec<RangePart>,
@@ -73,12 +74,12 @@ impl FileBody {
         }
     }
 
-    /// A whole file that is not kept.
+    /// Makes the body of a whole file that has no kept resource.
     pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
         FileBody::new(file, vec![RangePart::of(0, length)], None, files)
     }
 
-    /// A whole file in memory.
+    /// Makes the body of a whole file in memory.
     pub fn in_memory(file: Arc<File>, length: u64, files: &Files) -> FileBody {
         FileBody {
             disk: Disk::Absent,
@@ -86,7 +87,8 @@ impl FileBody {
         }
     }
 
-    /// A whole file that is kept. Reading a small file fills its resource.
+    /// Makes the body of a whole file with a kept resource. Reading a small file fills the
+    /// resource.
     pub fn of(file: Arc<File>, resource: Rc<Resource>, files: &Files) -> FileBody {
         FileBody {
             fills: resource.is_small(),
@@ -103,7 +105,7 @@ impl FileBody {
         FileBody { copied, ..self }
     }
 
-    /// Remaining bytes.
+    /// Returns the number of remaining bytes.
     pub fn length(&self) -> u64 {
         let lengths = self
             .parts
@@ -116,8 +118,9 @@ impl FileBody {
         &self.file
     }
 
-    /// Appends the next window, at most `most` bytes. A small file that will be kept is read whole.
-    /// `Ok(false)`: everything has been read. A file that has become shorter is an error.
+    /// Reads the next window of at most `most` bytes and appends it. A small file that will be kept
+    /// is read completely. `Ok(false)`: everything has been read. A file that has become shorter is
+    /// an error.
     pub async fn read(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<bool> {
         let Some(part) = self.parts.front_mut() else {
             return Ok(false);
@@ -149,7 +152,7 @@ impl FileBody {
         Ok(!self.parts.is_empty())
     }
 
-    /// Keeps a small file in memory from now on.
+    /// Keeps the bytes of a small file in memory.
     fn fill(&self, start: u64, bytes: &[u8]) {
         if let Some(resource) = self.resource.as_ref().filter(|_| self.fills && start == 0) {
             resource.fill(bytes.to_vec());
@@ -175,8 +178,8 @@ impl FileBody {
         Ok(count)
     }
 
-    /// Appends the text before the next piece. Returns whether the piece is long enough to be sent
-    /// straight from the page cache.
+    /// Appends the text before the next piece. Returns whether the piece can be sent straight from
+    /// the page cache, because it is long enough.
     pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
         match self.parts.front_mut() {
             Some(part) if part.length >= SHORT && !self.fills && !self.copied => {
@@ -187,8 +190,8 @@ impl FileBody {
         }
     }
 
-    /// Ensures that the next window is in the page cache. Returns its start and length; `None`: the
-    /// current piece has ended.
+    /// Ensures that the next window is in the page cache. Returns the window's start and length.
+    /// `None`: the current piece has ended.
     pub async fn resident_window(&mut self) -> io::Result<Option<(u64, usize)>> {
         let Some(part) = self.parts.front().filter(|part| part.text.is_empty()) else {
             return Ok(None);
@@ -221,7 +224,8 @@ impl FileBody {
         Ok(Some((start, count)))
     }
 
-    /// Whether a piece that ends here may be in the page cache.
+    /// Returns whether the page cache may hold data that end at this position, so that a probe is
+    /// useful.
     fn is_worth_a_look(&self, end: u64) -> bool {
         match self.disk {
             Disk::Absent | Disk::Unasked => true,
@@ -229,7 +233,7 @@ impl FileBody {
         }
     }
 
-    /// Whether all of a stretch, up to its end, is in the page cache.
+    /// Returns whether all these bytes are in the page cache. Remembers a complete stretch.
     fn has_stretch(&self, start: u64, count: usize) -> bool {
         let sweep = self.files.sweep();
         let Some(resource) = &self.resource else {
@@ -248,7 +252,8 @@ impl FileBody {
         has
     }
 
-    /// The position at which read-ahead ends, so that only wanted data are read.
+    /// Returns the position at which read-ahead ends, so that nothing after the current piece is
+    /// read.
     fn behind(&self, start: u64, bytes: u64) -> u64 {
         let end = self
             .parts
@@ -269,7 +274,8 @@ impl FileBody {
     }
 }
 
-/// Whether the page cache seems to hold a window, by probes at its ends and between.
+/// Probes the page cache at both ends of a window and between them. Returns whether every probe
+/// found its page.
 fn is_resident(file: &File, start: u64, count: usize) -> bool {
     let last = start + count as u64 - 1;
     let looks = (start..last).step_by(LOOK).chain([last]);

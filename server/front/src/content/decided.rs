@@ -7,14 +7,14 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// Longer fields are evaluated each time.
+/// The longest Accept-Encoding that is remembered, in bytes.
 const LONGEST: usize = 256;
 
 /// `None`: the file has no filter. `Some(None)`: the client gets the file uncompressed.
 pub type Choice = Option<Option<Coding>>;
 
-/// The last choice. It is kept beside the target of a file, because the file's neighbours matter
-/// too.
+/// The last choice for a file. The file's target keeps it, because the choice depends on the file's
+/// neighbours too.
 #[derive(Debug, Default)]
 pub struct Decided(RefCell<Option<Decision>>);
 
@@ -27,8 +27,8 @@ struct Decision {
 }
 
 impl Decided {
-    /// Returns the choice for this field. `decide` makes it unless field, settings and file are the
-    /// same as before.
+    /// Returns the choice for this field. `decide` is called only if the field, the settings or the
+    /// file differ from the last call's.
     pub fn choice(
         &self,
         settings: &Arc<Settings>,

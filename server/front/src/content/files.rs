@@ -1,5 +1,5 @@
-//! What all file handlers share: the files that are kept open, and the threads that read from
-//! disks.
+//! The state that all file handlers share: the number of files that are kept open, and the threads
+//! that read from disks.
 
 use super::readers::Readers;
 use std::cell::Cell;
@@ -36,7 +36,7 @@ pub struct KeptFile {
 }
 
 impl Files {
-    /// Keeps a file open. `None`: too many files are open.
+    /// Keeps a file open. `None`: the limit is reached.
     pub fn keep(&self, file: &Arc<File>) -> Option<KeptFile> {
         if self.open.get() >= OPEN {
             return None;
@@ -48,7 +48,7 @@ impl Files {
         })
     }
 
-    /// Notes a sweep, which happens four times per second.
+    /// Notes a sweep. There are four sweeps per second.
     pub fn swept(&self) {
         self.sweeps.set(self.sweeps.get() + 1);
     }

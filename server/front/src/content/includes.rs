@@ -1,4 +1,5 @@
-//! Parsed pages with server-side includes: `page` has their syntax, `condition` that of `#if`.
+//! Keeps parsed pages with server-side includes. `page` parses a page, and `condition` parses the
+//! expression of `#if`.
 //!
 //! `handlers::ssi` processes the elements.
 
@@ -18,14 +19,14 @@ const PAGES: usize = 1024;
 /// The most bytes of kept pages.
 const PAGES_BYTES: usize = 64 << 20;
 
-/// Parsed pages, kept while their files are unchanged.
+/// The parsed pages. A page is kept while its file is unchanged.
 #[derive(Default)]
 pub struct Pages {
     known: RefCell<HashMap<Vec<u8>, ParsedPage>>,
     bytes: Cell<usize>,
 }
 
-/// The file, and how it was parsed.
+/// The file, whether conditions have the older syntax, and the parsed page.
 type ParsedPage = (Weak<Resource>, bool, Rc<Page>);
 
 impl Pages {
@@ -50,7 +51,7 @@ impl Pages {
     }
 }
 
-/// Whether a file is to be parsed.
+/// Returns whether includes are configured for a file, so that the file must be parsed.
 pub fn are_for(settings: &Settings, resource: &Resource) -> bool {
     let includes = &settings.output.includes;
     !includes.are_off()

@@ -1,6 +1,6 @@
-//! Properties by file name: media type, character set, languages, content codings. Every suffix
-//! counts, and the last type and character set win (Apache's mod_mime). As in Apache, no character
-//! set is added by default, and a name without a known suffix gets no type.
+//! Finds media type, character set, languages and content codings by a file's name, as Apache's
+//! mod_mime does. Every suffix of a name counts. The last type and the last character set are used.
+//! No character set is added by default, and a name without a known suffix gets no type.
 
 use mehari_config::Settings;
 use std::borrow::Cow;
@@ -61,7 +61,7 @@ fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<
     }
 }
 
-/// `AddEncoding`: the content codings of all suffixes.
+/// Returns the content codings of all suffixes (`AddEncoding`).
 pub fn encoding(name: &[u8], settings: &Settings) -> Option<String> {
     let known = &settings.media.encodings;
     if known.is_empty() {
@@ -71,8 +71,8 @@ pub fn encoding(name: &[u8], settings: &Settings) -> Option<String> {
     joined(&codings.collect::<Vec<_>>())
 }
 
-/// `AddLanguage` and `DefaultLanguage`: the languages of all suffixes, as Content-Language has
-/// them.
+/// Returns the value of Content-Language: the languages of all suffixes (`AddLanguage`), or else
+/// `DefaultLanguage`.
 pub fn language(name: &[u8], settings: &Settings) -> Option<String> {
     let known = &settings.media.languages;
     let tags = suffixes(name).filter_map(|suffix| meaning(known, suffix));
@@ -81,16 +81,17 @@ pub fn language(name: &[u8], settings: &Settings) -> Option<String> {
     named.or_else(|| settings.media.default_language.clone())
 }
 
-/// What a file's name says about its content, and which parts of the name say nothing.
+/// The properties of the content that a file's name gives, and the parts of the name without a
+/// meaning.
 pub struct NameMeaning<'a> {
-    /// Without the character set of a suffix.
+    /// The media type without a character set.
     pub media_type: Option<&'a str>,
     pub charset: Option<&'a str>,
     pub languages: Vec<&'a str>,
     encodings: Vec<&'a str>,
-    /// The first part of the name, and the suffixes that MultiViews does not skip.
+    /// The first part of the name, and the suffixes that are unknown and not skipped.
     pub unknown: Vec<&'a [u8]>,
-    /// Whether MultiViews skips any suffix.
+    /// Whether at least one suffix is known or skipped.
     pub is_known: bool,
 }
 
@@ -136,7 +137,7 @@ impl<'a> NameMeaning<'a> {
     }
 }
 
-/// `MultiviewsMatch`
+/// Returns whether MultiViews skips this suffix (`MultiviewsMatch`).
 fn is_skipped(suffix: &str, settings: &Settings) -> bool {
     let skipped = settings.negotiation.skipped;
     let is_it = |known: &str| known.eq_ignore_ascii_case(suffix);
@@ -157,12 +158,12 @@ fn meaning<'a>(list: &'a [(String, String)], suffix: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// The text behind the last dot of the last segment.
+/// Returns the text after the last dot of the last segment.
 pub fn suffix(name: &[u8]) -> Option<&str> {
     suffixes(name).next_back()
 }
 
-/// The suffixes of the last segment, in order. `.x` alone is a name without suffix.
+/// Returns the suffixes of the last segment in order. The name `.x` has no suffix.
 pub fn suffixes(name: &[u8]) -> impl DoubleEndedIterator<Item = &str> {
     let start = memchr::memrchr(b'/', name).map_or(0, |slash| slash + 1);
     let last = &name[start..];

@@ -1,13 +1,13 @@
-//! Error pages: HTML as other servers have it, or plain text for clients that prefer text or JSON
-//! by name. A page contains nothing that the client sent.
+//! Makes error pages. Clients that name text or JSON as preferred get plain text, and other clients
+//! get HTML like other servers' pages. A page contains nothing that the client sent.
 
 use crate::content::{Answer, Content};
 use mehari_http::{accept, status};
 
-/// Seconds that a client should wait before it tries a busy server again.
+/// Tells the client of a busy server to wait a second before the next try.
 const RETRY_AFTER: &str = "Retry-After: 1\r\n";
 
-/// The page of `status`. `accept`: the request's field, if the request was readable.
+/// Returns the page of `status`. `accept`: the request's Accept field, if the request was readable.
 pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
     let mut answer = if accept.is_some_and(prefers_text) {
         written(status, "text/plain; charset=utf-8", text_page(status))
@@ -20,7 +20,7 @@ pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
     answer
 }
 
-/// A text of the configuration (`ErrorDocument 404 "text"`).
+/// Returns a page with a text of the configuration (`ErrorDocument 404 "text"`).
 pub fn configured(status: u16, text: &str) -> Answer {
     let looks_html = text.trim_start().starts_with('<');
     let media_type = if looks_html {
@@ -39,8 +39,8 @@ fn written(status: u16, media_type: &str, text: String) -> Answer {
     }
 }
 
-/// Whether the client prefers text or JSON by name. `*/*`, which scripts and old tools send, counts
-/// for neither.
+/// Returns whether the client names text or JSON with a higher weight than HTML. `*/*`, which
+/// scripts and old tools send, is ignored.
 fn prefers_text(accept: &[u8]) -> bool {
     let weight = |is_it: &dyn Fn(&[u8]) -> bool| {
         let named = accept::items(accept).filter(|(name, _)| is_it(name));
@@ -67,8 +67,8 @@ fn text_page(status: u16) -> String {
 
 fn html_page(status: u16) -> String {
     let title = status::phrase(status);
-    // As in other servers' pages, which tests of programs look for. An unknown code is its own
-    // heading.
+    // The heading is that of other servers' pages, because tests of programs search for it. An
+    // unknown code is its own heading.
     let heading = match title {
         "" => status.to_string(),
         title => title.to_owned(),

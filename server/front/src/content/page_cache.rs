@@ -1,12 +1,13 @@
-//! Reads files without waiting for a disk: only data in the page cache.
+//! Reads files without waiting for a disk: only data in the page cache are read.
 //!
-//! File bodies, spools and requests to back ends try this first. A thread reads other data.
+//! File bodies, spools and requests to back ends call this module first. A thread reads other data.
 
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 
-/// Reads from the page cache. `None`: the data are not there, or the file system cannot tell.
+/// Reads from the page cache. `None`: the data are not in the page cache, or the file system cannot
+/// read without waiting.
 pub fn read_resident(
     file: &File,
     start: u64,

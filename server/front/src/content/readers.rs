@@ -1,7 +1,7 @@
-//! Threads that read from disks, so the event loop never waits for a disk. A limited number of
-//! reads run at a time, and the others wait.
+//! Threads that read from disks, so the event loop never waits for a disk. The number of concurrent
+//! reads is limited, and further reads wait.
 //!
-//! The data stay in the page cache, from which they are sent. The window behind the wanted one is
+//! The data stay in the page cache and are sent from there. The window after the wanted window is
 //! requested too, so the disk works while the first window is sent.
 
 use mehari_config::Coding;
@@ -13,7 +13,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// The most concurrent reads. A disk sorts a few dozen; more would only wait in another queue.
+/// The most concurrent reads. A disk sorts a few dozen requests. More requests would wait in the
+/// disk's queue instead of this one.
 const AT_ONCE: usize = 32;
 
 #[derive(Debug)]
@@ -26,7 +27,8 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Reads a piece of a file into the page cache, and requests the data behind it up to `ahead`.
+    /// Reads a piece of a file into the page cache, and requests the data after the piece up to
+    /// `ahead`.
     pub async fn read_ahead(
         &self,
         file: &Arc<File>,
@@ -43,8 +45,8 @@ impl Readers {
             .await
     }
 
-    /// Requests a piece that will be wanted soon. Nothing waits for it, and nothing happens if all
-    /// readers are busy.
+    /// Requests a piece that will be needed soon. The caller does not wait. If all readers are
+    /// busy, nothing happens.
     pub fn ask(&self, file: &Arc<File>, start: u64, end: u64) {
         if start >= end {
             return;
@@ -53,7 +55,7 @@ impl Readers {
         self.0.run_if_free(move || ask_for(&file, start, end));
     }
 
-    /// Reads up to `count` bytes, and requests the data behind them up to `ahead`.
+    /// Reads up to `count` bytes, and requests the data after these bytes up to `ahead`.
     pub async fn read(
         &self,
         file: &Arc<File>,
@@ -100,13 +102,12 @@ impl Readers {
             warmer.warm(&file);
             Ok(())
         });
-        // Without the preparation, setting the watch takes longer.
+        // After a failure, setting the watch takes longer.
         let _ = went.await;
     }
 }
 
-/// Advises the kernel to read ahead. If the kernel ignores the advice, the reader waits a little
-/// longer.
+/// Advises the kernel to read ahead. If the kernel does not follow, later reads wait longer.
 fn ask_for(file: &File, start: u64, end: u64) {
     let count = end.saturating_sub(start);
     if count > 0 {
@@ -114,7 +115,7 @@ fn ask_for(file: &File, start: u64, end: u64) {
     }
 }
 
-/// Waits until the page cache holds a piece, by splicing its pages to /dev/null, which copies
+/// Waits until the page cache holds a piece. The pages are spliced to /dev/null, which copies
 /// nothing.
 fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
     let (mut at, end) = (start, start + count as u64);
@@ -126,7 +127,7 @@ fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
         match rustix::fs::sendfile(&null, file, Some(&mut at), left) {
             Ok(0) => break,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // A file system without splice can still read.
+            // The file system does not support splice, so the data are read.
             Err(_) => return read_and_forget(file, at, end),
         }
     }

@@ -1,4 +1,4 @@
-//! One representation of a file: its `stat`, its header lines, and its bytes if they are few. A
+//! One representation of a file: the identity, the header lines, and the bytes of a small file. A
 //! [`super::FileTarget`] keeps resources.
 
 use super::body::FileBody;
@@ -24,27 +24,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The number of fields of a usual response.
+/// The room for fields in a usual response.
 const FIELDS: usize = 12;
-/// Files up to this size are kept in memory.
+/// The size in bytes of the largest file that is kept in memory.
 const SMALL: u64 = 64 * 1024;
 const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
 pub const GONE: Problem = Problem::refused(404, "the file is gone");
 const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
 
-/// The identity of a file's version.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
     device: u64,
     inode: u64,
     size: u64,
     modified: i128,
-    /// The change time, which detects a copy that keeps the original's other times.
+    /// The change time in nanoseconds. A file that is copied over another with the old times has a
+    /// new change time.
     changed: i128,
 }
 
 impl Identity {
-    /// The tag of the file itself, without a coding.
+    /// Returns the entity tag of the file without a coding.
     pub fn etag(&self) -> String {
         etag(self, None)
     }
@@ -68,20 +69,20 @@ impl Identity {
     }
 }
 
-/// A file to load, and what its name and the configuration say about it.
+/// A file to load, with the properties that the file's name and the configuration give.
 #[derive(Debug, Clone)]
 pub struct Description<'a> {
     pub path: &'a CString,
-    /// The content coding for which the file stands in place of another file.
+    /// The content coding, if the file is a compressed form of another file.
     pub coding: Option<Coding>,
-    /// The content coding of the file itself.
+    /// The content coding in the file's own name, if the file is requested itself.
     pub own_coding: Option<&'a str>,
-    /// Content-Language
+    /// The value of Content-Language.
     pub language: Option<String>,
-    /// Whether other codings of the file lie beside it.
+    /// Whether compressed forms of the file lie beside it.
     pub varies: bool,
     pub media_type: Option<&'a str>,
-    /// Whether the file's metadata was not in memory.
+    /// Whether the file's metadata had to be read from the disk.
     pub is_cold: bool,
 }
 
@@ -90,7 +91,7 @@ pub struct Resource {
     path: CString,
     identity: Identity,
     lines: Vec<u8>,
-    /// The lines for HTTP/2, made at the first use.
+    /// The header fields for HTTP/2, made at the first use.
     fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
@@ -99,12 +100,12 @@ pub struct Resource {
     own_coding: Option<String>,
     etag: String,
     coded: bool,
-    /// The body of a small file, once it was read.
+    /// The body of a small file, once the file has been read.
     body: OnceCell<Bytes>,
-    /// The open file, if it is not in memory.
+    /// The open file, if the bytes are not in memory.
     open: RefCell<Option<KeptFile>>,
     used: Cell<bool>,
-    /// Whether nothing of the file is expected in the page cache.
+    /// Whether the page cache probably holds nothing of the file.
     cold: Cell<bool>,
     pub stretches: Stretches,
     pub variants: Beside,
@@ -176,7 +177,7 @@ impl Resource {
         self.lines = lines.into_bytes();
     }
 
-    /// Reads a small file into memory if that needs no disk.
+    /// Reads a small file into memory if the page cache holds it.
     fn read(&self, file: &File) {
         if self.identity.size > SMALL {
             return;
@@ -188,8 +189,8 @@ impl Resource {
         }
     }
 
-    /// Keeps the bytes of a small file, unless the file changed while it was read and the size
-    /// differs.
+    /// Keeps the bytes of a small file. If their number differs from the file's size, the file
+    /// changed while it was read, and nothing is kept.
     pub fn fill(&self, bytes: Vec<u8>) {
         if bytes.len() as u64 == self.identity.size && self.is_small() {
             // Another reader may have set the same bytes.
@@ -202,7 +203,7 @@ impl Resource {
         self.identity.size <= SMALL
     }
 
-    /// The representation that conditional fields are compared with.
+    /// Returns the representation with which conditional fields are compared.
     pub fn representation(&self) -> Representation<'_> {
         Representation {
             etag: self.etag().as_bytes(),
@@ -211,7 +212,7 @@ impl Resource {
         }
     }
 
-    /// The representation of which ranges are sent.
+    /// Returns the representation from which ranges are sent.
     pub fn range_source(&self) -> RangeSource<'_> {
         RangeSource {
             size: self.size(),
@@ -222,8 +223,8 @@ impl Resource {
         }
     }
 
-    /// The file in a coding that the server makes. `body`: its bytes, if they are few enough to be
-    /// kept.
+    /// Returns the representation of the file in a coding that the server makes. `body`: the
+    /// compressed bytes, if they are few enough to be kept.
     pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
         let mut coded = Resource {
             path: self.path.clone(),
@@ -244,14 +245,14 @@ impl Resource {
             variants: Beside::default(),
         };
         coded.write_lines(Some(coding.name()), true);
-        // Ranges are sent of the uncompressed file only.
+        // Ranges are sent from the uncompressed file only.
         coded
             .lines
             .truncate(coded.lines.len() - ACCEPT_RANGES.len());
         coded
     }
 
-    /// Whether the bytes have a content coding.
+    /// Returns whether the bytes have a content coding.
     pub fn is_coded(&self) -> bool {
         self.coded
     }
@@ -277,7 +278,7 @@ impl Resource {
         &self.lines
     }
 
-    /// The lines as HTTP/2 has them.
+    /// Returns the header fields for HTTP/2.
     pub fn fields(&self) -> &HeaderMap {
         self.fields.get_or_init(|| {
             let mut fields = HeaderMap::with_capacity(FIELDS);
@@ -286,7 +287,7 @@ impl Resource {
         })
     }
 
-    /// Last-Modified, ETag and Vary.
+    /// Returns the lines Last-Modified, ETag and Vary.
     pub fn validators(&self) -> &[u8] {
         &self.lines[self.validators.clone()]
     }
@@ -295,7 +296,7 @@ impl Resource {
         self.body.get().is_some()
     }
 
-    /// The bytes, if they are in memory. They are shared, not copied.
+    /// Returns the bytes, which are shared and not copied. Empty if the bytes are not in memory.
     pub fn bytes(&self) -> Bytes {
         self.body.get().cloned().unwrap_or_default()
     }
@@ -316,7 +317,8 @@ impl Resource {
         self.media_type.as_deref()
     }
 
-    /// The modification time in whole seconds, never later than now (RFC 9110 section 8.8.2.1).
+    /// Returns the modification time in whole seconds, never later than now (RFC 9110 section
+    /// 8.8.2.1).
     pub fn modified(&self) -> SystemTime {
         let seconds = self.identity.modified.div_euclid(1_000_000_000);
         let seconds = u64::try_from(seconds).unwrap_or(0);
@@ -324,13 +326,13 @@ impl Resource {
         written.unwrap_or(UNIX_EPOCH).min(SystemTime::now())
     }
 
-    /// The whole file as a body.
+    /// Returns the whole file as a body.
     pub fn whole(self: &Rc<Resource>, files: &Files) -> Result<FileBody, Problem> {
         let file = self.open(files)?;
         Ok(FileBody::of(file, self.clone(), files))
     }
 
-    /// The file, if it is still the described version.
+    /// Opens the file, or returns the kept open file. A file of another version is an error.
     pub fn open(&self, files: &Files) -> Result<Arc<File>, Problem> {
         if let Some(kept) = &*self.open.borrow() {
             return Ok(kept.file.clone());
@@ -347,7 +349,7 @@ impl Resource {
         Ok(file)
     }
 
-    /// Whether the first body must be read from the disk.
+    /// Returns, but only once, whether the page cache probably holds nothing of the file.
     pub fn begins_cold(&self) -> bool {
         self.cold.take()
     }
@@ -366,7 +368,7 @@ impl Resource {
     }
 }
 
-/// Opens a file. NONBLOCK: a FIFO in its place must not block the event loop.
+/// Opens a file. NONBLOCK: a FIFO in the file's place must not block the event loop.
 fn open(path: &CString) -> Result<File, Problem> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path.as_c_str(), flags, Mode::empty())
@@ -377,8 +379,8 @@ fn open(path: &CString) -> Result<File, Problem> {
         })
 }
 
-/// A strong entity tag: equal only for the same file with the same time in nanoseconds. It is
-/// hashed, so the inode stays secret.
+/// Returns a strong entity tag: equal only for the same file with the same time in nanoseconds. The
+/// tag is a hash, so the inode number stays secret.
 fn etag(identity: &Identity, coding: Option<Coding>) -> String {
     let mut low = DefaultHasher::new();
     let Identity {

@@ -1,7 +1,7 @@
-//! Bytes that arrive faster than they leave: memory first, then an unlinked file.
+//! Holds bytes that arrive faster than they leave: in memory first, then in an unlinked file.
 //!
-//! A request's body is stored and then taken whole (`finish`). A program's response is taken from
-//! its beginning while more arrives (`take`, for `backlog`). Threads write the file, because the
+//! The body of a request is stored completely and then taken (`finish`). The response of a program
+//! is taken while further bytes arrive (`take`, for `backlog`). Threads write the file, because the
 //! kernel may make a writer wait for the disk.
 
 mod container;
@@ -20,24 +20,24 @@ use tokio::task::JoinHandle;
 
 /// The most bytes of a request's body in memory.
 pub const IN_MEMORY: usize = 64 * 1024;
-/// Bytes that are collected before a thread writes them.
+/// The number of bytes that are collected before a thread writes them.
 pub const BATCH: usize = 256 * 1024;
 
 pub struct Spool {
     /// The newest bytes.
     memory: Vec<u8>,
-    /// The older bytes, on their way into the file.
+    /// The older bytes, which a thread writes to the file.
     writing: Option<Writing>,
     file: Option<Arc<Region>>,
-    /// The shared file, if there is one.
+    /// The container of the shared file, if the spool uses a region of such a file.
     container: Option<Arc<Container>>,
-    /// Bytes that were written to the file, and bytes that were taken from it.
+    /// How many bytes were written to the file. `taken`: how many of them were taken.
     written: u64,
     taken: u64,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// The size of the file, which is written as a ring.
+    /// The largest size of the file in bytes. At this size, writing continues at the beginning.
     ring: u64,
-    /// A write failed, so no more is written.
+    /// Whether a write has failed. After a failure nothing more is written.
     broken: bool,
     failure: Option<io::Error>,
 }
@@ -54,7 +54,7 @@ impl Default for Spool {
 }
 
 impl Spool {
-    /// A spool whose file never exceeds `ring` bytes. Further bytes stay in memory.
+    /// Makes a spool whose file never exceeds `ring` bytes. Further bytes stay in memory.
     pub fn with_ring(ring: u64) -> Spool {
         Spool {
             memory: Vec::new(),
@@ -70,25 +70,25 @@ impl Spool {
         }
     }
 
-    /// A spool in a region of a shared file. The spool may grow to the region's size.
+    /// Makes a spool in a region of a shared file. The spool may grow to the region's size.
     pub fn within(container: &Arc<Container>) -> Spool {
         let mut spool = Spool::with_ring(container.region());
         spool.container = Some(container.clone());
         spool
     }
 
-    /// The bytes in the spool.
+    /// Returns the number of bytes in the spool.
     pub fn length(&self) -> u64 {
         self.filed() + self.in_memory() as u64
     }
 
-    /// The bytes in memory.
+    /// Returns the number of bytes in memory.
     pub fn in_memory(&self) -> usize {
         let moving = self.writing.as_ref();
         self.memory.len() + moving.map_or(0, |writing| writing.batch.len())
     }
 
-    /// The buffer for further bytes. The caller calls `settle` afterwards.
+    /// Returns the buffer for further bytes. The caller appends them and then calls `settle`.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         &mut self.memory
     }
@@ -97,12 +97,12 @@ impl Spool {
         self.file.is_some() || self.writing.is_some()
     }
 
-    /// Returns once why the file could not be written. The unwritten bytes stay in memory.
+    /// Returns the error of a failed write, but only once. The unwritten bytes stay in memory.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// Moves excess bytes to the file and waits until they are written.
+    /// Moves bytes beyond the limit to the file and waits until they are written.
     pub async fn settle(&mut self) -> io::Result<()> {
         let limit = if self.file.is_some() {
             BATCH
@@ -118,7 +118,8 @@ impl Spool {
     }
 
     /// Begins to move bytes to the file, if more than `limit` bytes are in memory, the file has
-    /// room, and no write has failed. `Pending`: a write is under way; more bytes may be appended.
+    /// room, and no write has failed. `Pending`: a thread is writing. Further bytes may be appended
+    /// meanwhile.
     pub fn poll_settle(&mut self, cx: &mut Context<'_>, limit: usize) -> Poll<()> {
         loop {
             ready!(self.poll_written(cx));
@@ -154,7 +155,7 @@ impl Spool {
         self.writing = Some(Writing { batch, thread });
     }
 
-    /// Ends the current write, if any. Unwritten bytes return to memory.
+    /// Waits for the current write, if any. After a failure the unwritten bytes return to memory.
     fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(writing) = &mut self.writing else {
             return Poll::Ready(());
@@ -197,7 +198,8 @@ impl Spool {
 }
 
 impl Drop for Spool {
-    /// A thread closes the file, because the last close of an unlinked file frees its blocks.
+    /// Closes the file on a thread, because closing an unlinked file frees its blocks, which takes
+    /// time.
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
         if let Ok(runtime) = Handle::try_current() {

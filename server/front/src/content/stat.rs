@@ -1,9 +1,10 @@
-//! stat(2) of a path. Symbolic links are followed.
+//! Calls stat(2) for paths. Symbolic links are followed.
 
 use rustix::fs::{FileType, Stat};
 use std::ffi::CString;
 
-/// Calls stat(2). A final slash of `file` only means that a folder is expected.
+/// Calls stat(2). A final slash of `file` is left out, because it only says that a folder is
+/// expected.
 pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
     let file = match file {
         [rest @ .., b'/'] if !rest.is_empty() => rest,
@@ -14,7 +15,7 @@ pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
     Some((name, stat))
 }
 
-/// Whether `stat` describes a regular file.
+/// Returns whether `stat` describes a regular file.
 pub fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }

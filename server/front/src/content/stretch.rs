@@ -1,9 +1,9 @@
-//! Remembers which stretches of a file were just seen in the page cache. The kernel does not drop
-//! recently used pages within a sweep, so a busy file needs no further probes.
+//! Remembers which stretches of a file were found in the page cache since the last sweep. In this
+//! short time the kernel drops no recently used page, so a busy file needs no further probes.
 
 use std::cell::{Cell, RefCell};
 
-/// The most bytes sent at a time, and remembered as one.
+/// The length of a stretch in bytes. At most one stretch is sent at a time.
 pub const STRETCH: u64 = 2 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Stretches {
         self.sweep.get() == sweep && seen.get(place(start)).copied().unwrap_or(false)
     }
 
-    /// Notes that the whole stretch at this position was seen.
+    /// Notes that the page cache holds the whole stretch at this position.
     pub fn note(&self, start: u64, sweep: u64) {
         let mut seen = self.seen.borrow_mut();
         if self.sweep.replace(sweep) != sweep {
@@ -36,7 +36,7 @@ fn place(start: u64) -> usize {
     (start / STRETCH) as usize
 }
 
-/// The end of the stretch that contains this position.
+/// Returns the end of the stretch that contains this position.
 pub fn end(start: u64) -> u64 {
     (start / STRETCH + 1) * STRETCH
 }

@@ -1,4 +1,5 @@
-//! The file of a route and its neighbours (`style.css.br` beside `style.css`), with kept resources.
+//! The file of a route and the file's compressed neighbours (`style.css.br` beside `style.css`). A
+//! target keeps the resources of these files.
 //!
 //! If the route's files are watched, the resources are valid until an event invalidates them.
 //! Otherwise each request calls `stat`.
@@ -22,18 +23,19 @@ pub struct FileTarget {
     identity: Identity,
     /// The neighbours that existed at the time of routing and were not older than the file.
     neighbours: Vec<(Coding, CString)>,
-    /// The resource of the file, then that of each neighbour.
+    /// The resource of the file, then the resource of each neighbour.
     kept: RefCell<Vec<Option<CodedResource>>>,
-    /// Whether the metadata came from the disk, so that nothing of the file can be in memory.
+    /// Whether the metadata came from the disk, so that the page cache cannot hold the file.
     cold: Cell<bool>,
-    /// Whether the folder's watch must be prepared first, because none of its files was served yet.
+    /// Whether the folder's watch must be prepared first, because no file of the folder was served
+    /// yet.
     waits: Cell<bool>,
     validity: OnceCell<Rc<CacheValidity>>,
-    /// The coding for each Accept-Encoding.
+    /// The coding that was chosen for the last Accept-Encoding.
     pub codings: Decided,
 }
 
-/// The representation in this coding.
+/// A resource, and the coding for which the resource was chosen.
 #[derive(Debug)]
 struct CodedResource {
     asked: Option<Coding>,
@@ -41,7 +43,7 @@ struct CodedResource {
 }
 
 impl FileTarget {
-    /// `look` returns the `stat` of a path and may record it.
+    /// Finds the neighbours of a file. `look` returns the `stat` of a path and may record it.
     pub fn new(path: CString, stat: &Stat, look: impl Fn(&[u8]) -> Option<Stat>) -> FileTarget {
         let neighbours = Coding::ALL
             .into_iter()
@@ -71,23 +73,23 @@ impl FileTarget {
         self.waits.set(true);
     }
 
-    /// Whether the file must be routed again once its folder can be watched.
+    /// Returns whether the file must be routed again once its folder can be watched.
     pub fn waits_for_watch(&self) -> bool {
         self.waits.get()
     }
 
-    /// Notes that the file cannot be in the page cache, so its first reader need not probe.
+    /// Notes that the page cache cannot hold the file, so the first reader does not probe.
     pub fn begin_cold(&self) {
         self.cold.set(true);
     }
 
-    /// Whether nothing has changed since routing. `None`: the files are not watched.
+    /// Returns whether nothing has changed since routing. `None`: the files are not watched.
     pub fn holds(&self) -> Option<bool> {
         self.validity.get().map(|validity| validity.holds())
     }
 
-    /// Whether the file is unchanged. The check finds changes without events: writes through a
-    /// mapping, or a mount over a folder.
+    /// Calls `stat` and returns whether the file is unchanged. This call finds changes for which
+    /// the system sends no event: writes through a mapping, or a mount over a folder.
     pub fn is_unchanged(&self) -> bool {
         rustix::fs::stat(self.path.as_c_str())
             .is_ok_and(|stat| Identity::of(&stat) == self.identity)
@@ -96,8 +98,8 @@ impl FileTarget {
     /// Takes the resources of an earlier target of the same file.
     pub fn inherit(&self, other: &FileTarget) {
         let is_same = self.path == other.path && self.neighbours == other.neighbours;
-        // An invalidated file may have changed within the resolution of its times, so its resources
-        // are not taken.
+        // An invalidated file may have changed without a visible change of its times, because
+        // their resolution is limited. Its resources are not taken.
         if is_same && other.holds() != Some(false) {
             self.kept.replace(other.kept.take());
         }
@@ -111,7 +113,7 @@ impl FileTarget {
         self.neighbours.iter().any(|(known, _)| *known == coding)
     }
 
-    /// The current resource of the file or its neighbour.
+    /// Returns the current resource of the file, or of its neighbour in this coding.
     pub fn resource(
         &self,
         coding: Option<Coding>,
@@ -139,8 +141,8 @@ impl FileTarget {
         Ok(resource)
     }
 
-    /// The representation to send, and its identity. A neighbour is sent unless it is older than
-    /// the file.
+    /// Returns the index of the representation to send, and its identity. A neighbour is sent
+    /// unless the neighbour is older than the file.
     fn look(&self, coding: Option<Coding>) -> Result<(usize, Identity), Problem> {
         let stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
         let mut neighbours = self.neighbours.iter();
@@ -176,7 +178,7 @@ impl FileTarget {
         Resource::load(description, files)
     }
 
-    /// Bytes of file content in memory.
+    /// Returns the bytes of file content in memory.
     pub fn weight(&self) -> usize {
         let kept = self.kept.borrow();
         kept.iter()
@@ -185,8 +187,8 @@ impl FileTarget {
             .sum()
     }
 
-    /// Closes files that were unused since the last call, and with `forget` also drops unused
-    /// content. Called by the sweep.
+    /// Closes files that were unused since the last call. With `forget`, drops unused content too.
+    /// The sweep calls this function.
     pub fn rest(&self, forget: bool) {
         for place in self.kept.borrow_mut().iter_mut() {
             let Some(known) = place else {
@@ -199,7 +201,7 @@ impl FileTarget {
     }
 }
 
-/// The neighbour with the coding's suffix, if it is a file and not older than the original.
+/// Returns the neighbour with the coding's suffix, if it is a file and not older than the original.
 fn neighbour(
     path: &CString,
     original: &Stat,
@@ -212,7 +214,7 @@ fn neighbour(
     fresh(&name, original, look).map(|_| name)
 }
 
-/// The `stat` of a neighbour that is a file and not older than the original.
+/// Returns the `stat` of a neighbour, if it is a file and not older than the original.
 fn fresh(
     neighbour: &CString,
     original: &Stat,

@@ -1,5 +1,5 @@
-//! Compressed files. Memory keeps them up to a limit, and the least recently used leave first. A
-//! folder keeps them too if one is configured.
+//! Keeps compressed files (variants) in memory up to a limit. The least recently used variants are
+//! dropped first. If a folder is configured, it keeps the variants too.
 //!
 //! A thread reads and compresses a file. Other requests for the same variant wait for it.
 
@@ -23,7 +23,7 @@ mod making;
 
 use making::Making;
 
-/// The weight of a variant in addition to its bytes.
+/// The bytes that count for each variant in addition to its content.
 const OVERHEAD: u64 = 512;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,8 +44,8 @@ impl Key {
         }
     }
 
-    /// The name of the variant's file. The hash is SipHash without a key, so every process computes
-    /// the same name.
+    /// Returns the name of the variant's file. The hash is SipHash with a fixed key, so every
+    /// process computes the same name.
     fn file_name(&self) -> String {
         let mut hash = DefaultHasher::new();
         self.hash(&mut hash);
@@ -57,7 +57,7 @@ impl Key {
 
 #[derive(Debug)]
 pub struct Variant {
-    /// Its header lines, and its bytes if they are few.
+    /// The header lines of the variant, and the bytes of a small variant.
     pub resource: Rc<Resource>,
     pub file: Option<LargeVariant>,
     pub length: u64,
@@ -74,7 +74,7 @@ pub enum LargeVariant {
     OnDisk(Arc<File>),
 }
 
-/// The recent variants of one file, kept beside the file so that no search is needed.
+/// The recent variants of one file. The file's resource keeps them, so no search is needed.
 #[derive(Debug, Default)]
 pub struct Beside(RefCell<Vec<(Coding, u32, Weak<Variant>)>>);
 
@@ -95,7 +95,7 @@ impl Beside {
 
 pub enum VariantLookup {
     Variant(Rc<Variant>),
-    /// Compression does not make the file smaller, or the file cannot be read.
+    /// The file has no variant: compression does not make it smaller, or it cannot be read.
     Useless,
     /// The variant must be made or is being made.
     Nothing,
@@ -129,7 +129,7 @@ impl VariantEntry {
     }
 }
 
-/// The most concurrent compressions, because each needs a core and memory of the file's size.
+/// The most concurrent compressions. Each compression needs a core and memory of the file's size.
 const AT_ONCE: usize = 4;
 
 struct Threads(BlockingPool);
@@ -149,7 +149,7 @@ struct Inner {
     kept: RefCell<HashMap<Key, VariantEntry>>,
     weight: Cell<u64>,
     threads: Threads,
-    /// The number of lookups, which serves as a clock.
+    /// The number of lookups. It serves as a clock.
     looks: Cell<u64>,
 }
 
@@ -159,7 +159,7 @@ impl Variants {
         self.0.shrink();
     }
 
-    /// Returns a variant that was noted beside the file, if it is still kept.
+    /// Returns a recent variant of the file, if it is still kept.
     pub fn known(&self, resource: &Resource, coding: Coding, level: u32) -> Option<Rc<Variant>> {
         let variant = resource.variants.find(coding, level)?;
         variant.used.set(self.0.next_look());
@@ -232,7 +232,7 @@ impl Inner {
             if let Some(VariantState::Making(waiting)) = before {
                 waiting.into_iter().for_each(Waker::wake);
             }
-            // Lets the waiting request take the variant first.
+            // The waiting request takes the variant before the limit is applied.
             tokio::task::yield_now().await;
             inner.shrink();
         });
@@ -251,8 +251,8 @@ impl Inner {
         before.map(|kept| kept.state)
     }
 
-    /// Drops the least recently used variants until nine tenths of the limit remain. The free tenth
-    /// makes calls rare.
+    /// If the limit is exceeded, drops the least recently used variants until nine tenths of the
+    /// limit are used. The free tenth makes this work rare.
     fn shrink(&self) {
         let most = self.settings.borrow().memory;
         if self.weight.get() <= most {

@@ -1,13 +1,14 @@
-//! Compresses one body: bytes in, bytes out, with a flush when the reader must not wait.
+//! Compresses one body. The caller writes plain bytes and takes compressed bytes. A flush makes all
+//! written bytes available to the client.
 
 use brotli::enc::BrotliEncoderParams;
 use flate2::write::GzEncoder;
 use mehari_config::Coding;
 use std::io::{self, Write};
 
-/// The most bytes compressed on the event loop. A thread compresses more.
+/// The most bytes that are compressed on the event loop. A thread compresses longer pieces.
 pub const IN_PLACE: usize = 16 * 1024;
-/// The initial size of the coding's buffers.
+/// The initial size in bytes of the encoder's output buffer.
 const ROOM: usize = 16 * 1024;
 
 pub enum Encoder {
@@ -17,7 +18,7 @@ pub enum Encoder {
 }
 
 impl Encoder {
-    /// Makes an encoder. A known `length` of the body limits the coding's memory.
+    /// Makes an encoder. A known `length` of the body limits the encoder's memory.
     pub fn new(coding: Coding, level: u32, length: Option<u64>) -> io::Result<Encoder> {
         let out = Vec::with_capacity(ROOM);
         Ok(match coding {
@@ -51,7 +52,7 @@ impl Encoder {
         }
     }
 
-    /// Flushes, so that the reader can decode everything that was written.
+    /// Flushes the encoder, so that the client can decode everything that was written.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             Encoder::Gzip(encoder) => encoder.flush(),
@@ -60,7 +61,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the output so far.
+    /// Takes the compressed bytes that are ready.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(match self {
             Encoder::Gzip(encoder) => encoder.get_mut(),

@@ -1,4 +1,4 @@
-//! `Header` and `RequestHeader`: rules that change the fields of a response or of a request.
+//! Applies `Header` and `RequestHeader`: rules that change the fields of a response or a request.
 
 use crate::request::variables::ExpressionVariables;
 use mehari_config::{
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Changes the fields of the request in its variables.
+/// Applies the rules to the fields of a request.
 pub fn change_request(
     rules: &[Arc<HeaderRule>],
     fields: &mut Fields,
@@ -23,8 +23,8 @@ pub fn change_request(
     }
 }
 
-/// Returns the header lines of the response that `variables` describes, after all rules. `set`:
-/// fields that replace fields of the same name.
+/// Applies all rules and returns the changed header lines of the response that `variables`
+/// describes. `set`: fields that replace fields of the same name.
 pub fn change_response(
     rules: &Rules,
     is_of_server: bool,
@@ -115,7 +115,7 @@ fn change(rule: &HeaderRule, fields: &mut Fields, variables: &ExpressionVariable
     }
 }
 
-/// Copies matching fields of the request to the response.
+/// Copies the fields of the request that match `pattern` to the response.
 fn echo(pattern: &str, fields: &mut Fields, variables: &ExpressionVariables) {
     for (name, value) in variables.request.fields {
         let matches = match pattern.strip_suffix('*') {
@@ -136,7 +136,7 @@ fn has_member(list: &[u8], member: &[u8]) -> bool {
         .any(|known| known.trim_ascii() == member.trim_ascii())
 }
 
-/// Removes bytes that would end the line or be refused later.
+/// Removes control characters, which would end the line or be refused later.
 fn clean(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| *byte == b'\t' || !byte.is_ascii_control());
     value
@@ -195,7 +195,7 @@ fn add_expiry(expires: &Expires, fields: &mut Fields) {
     };
     let until = from + expiry.after;
     let left = until.duration_since(now).unwrap_or(Duration::ZERO);
-    // A program's own Cache-Control stays.
+    // A program's own Cache-Control is not changed.
     if field("cache-control").is_none() {
         let value = format!("max-age={}", left.as_secs()).into_bytes();
         fields.push((b"Cache-Control".to_vec(), value));

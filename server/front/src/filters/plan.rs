@@ -16,7 +16,7 @@ pub struct Plan {
     varies: bool,
 }
 
-/// `None`: the response is unchanged for all clients.
+/// Makes the plan. `None`: the response is sent unchanged to all clients.
 pub fn plan(
     request: &Request<'_>,
     settings: &Settings,
@@ -50,7 +50,7 @@ pub fn plan(
     })
 }
 
-/// Whether a response may have this coding, for any client.
+/// Returns whether the response may be sent in this coding to clients that accept it.
 pub fn offers(
     rules: &Compression,
     coding: Coding,
@@ -64,7 +64,7 @@ pub fn offers(
         && !is_set(request, settings, coding.prohibition())
 }
 
-/// Whether a variable is set, by rules for the request or by `SetEnv` for the place.
+/// Returns whether a variable is set, by rules for the request or by `SetEnv` for the place.
 pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
     let noted = request
         .rule_state
@@ -77,7 +77,7 @@ pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
             .any(|(known, _)| known == name)
 }
 
-/// Types that compression makes no smaller.
+/// Returns whether the content of a type is already compressed, so that compression is useless.
 fn is_compressed_by_nature(media_type: &str) -> bool {
     let bare = media_type.split(';').next().unwrap_or_default().trim();
     let bare = bare.to_ascii_lowercase();
@@ -105,7 +105,7 @@ fn is_compressed_by_nature(media_type: &str) -> bool {
     }
 }
 
-/// The facts about its coding in a response's header lines.
+/// The properties of a response that decide about compression, from its header lines.
 struct ResponseCoding<'a> {
     media_type: &'a str,
     /// Whether the response has a Content-Encoding or is a range.
@@ -155,14 +155,14 @@ impl Plan {
         self.level
     }
 
-    /// The header of the response in this coding.
+    /// Returns the header lines of the response in this coding.
     pub fn header(&self, coding: Option<Coding>, said: &[u8]) -> Vec<u8> {
         let mut lines = Vec::with_capacity(said.len() + 64);
         for line in said.split_inclusive(|byte| *byte == b'\n') {
             let end = memchr::memchr(b':', line).unwrap_or(line.len());
             let is = |name: &str| line[..end].eq_ignore_ascii_case(name.as_bytes());
             match coding {
-                // These fields describe the uncompressed bytes.
+                // These fields describe the uncompressed bytes and are dropped.
                 Some(_)
                     if [
                         "content-length",

@@ -1,8 +1,9 @@
-//! `Vary: Accept-Encoding` in a block of header lines (RFC 9110 section 12.5.5).
+//! `Vary: Accept-Encoding` (RFC 9110 section 12.5.5): finds the field in header lines, and defines
+//! the line that other modules add.
 
 pub const LINE: &[u8] = b"Vary: Accept-Encoding\r\n";
 
-/// Whether the lines already name Accept-Encoding in Vary.
+/// Returns whether a Vary field in the lines already names Accept-Encoding.
 pub fn names_accept_encoding(lines: &[u8]) -> bool {
     values(lines).any(|value| {
         let mut members = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);

@@ -1,15 +1,16 @@
-//! One connection to a Redis server: RESP2, commands sent together, replies bounded.
+//! One connection to a Redis server, in the protocol RESP2. Several commands are sent together, and
+//! the size of the replies is limited.
 
 use mehari_config::{RedisPlace, RedisServer};
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-/// The longest reply in bytes.
+/// The most bytes of a reply.
 const LONGEST: usize = 64 << 20;
-/// The deepest nesting of lists.
+/// The most levels of nested lists.
 const DEEPEST: usize = 4;
-/// The most parts of a reply. Each part costs more memory here than on the wire.
+/// The most parts of a reply. In memory a part is larger than in the bytes of the reply.
 const MOST: usize = 100_000;
 const ROOM: usize = 16 * 1024;
 
@@ -30,7 +31,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The texts in a list.
+    /// Returns the texts in a list.
     pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
         let all = match self {
             Reply::List(all) => &all[..],
@@ -42,7 +43,7 @@ impl Reply {
         })
     }
 
-    /// The result of SCAN: the next cursor, and the names.
+    /// Returns the result of SCAN: the next cursor, and the names.
     pub fn page_of_names(&self) -> Option<(&[u8], Vec<&[u8]>)> {
         match self {
             Reply::List(parts) => match &parts[..] {
@@ -106,7 +107,7 @@ impl Link {
                 None => self.more().await?,
             }
         }
-        // Leftover bytes would be taken for the reply to the next command.
+        // Further bytes would be taken for the reply to the next command.
         if self.come.is_empty() {
             Ok(replies)
         } else {
@@ -130,7 +131,8 @@ fn strange(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Takes one reply from `rest`. The reply may have at most `left` parts. `None`: it is incomplete.
+/// Takes one reply from `rest`. The reply may have at most `left` parts. `None`: the reply is
+/// incomplete.
 fn parse(rest: &mut &[u8], depth: usize, left: &mut usize) -> io::Result<Option<Reply>> {
     *left = left
         .checked_sub(1)

@@ -1,12 +1,13 @@
-//! The conditions of `if` and `elif`: Apache's common expressions, or the older expressions of
-//! mod_include, `"$NAME" = /regex/ && ! ( ... )`. Strings of the older ones are expanded when they
-//! are evaluated.
+//! Parses and evaluates the conditions of `if` and `elif`. A condition is one of Apache's common
+//! expressions, or an older expression of mod_include: `"$NAME" = /regex/ && ! ( ... )`. Variables
+//! in older expressions are expanded during evaluation.
 
 use mehari_config::{Expression, Pattern, VariableSource};
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
-/// The condition's text. It is parsed at its first evaluation, because a page may have very many.
+/// A condition that is parsed at its first evaluation. A page may have many conditions that are
+/// never evaluated.
 pub struct LazyCondition {
     text: Vec<u8>,
     legacy: bool,
@@ -22,7 +23,8 @@ impl LazyCondition {
         }
     }
 
-    /// Parses the condition at the first call. `None`: the text is not a valid condition.
+    /// Returns the condition, which the first call parses. `None`: the text is not a valid
+    /// condition.
     pub fn condition(&self) -> Option<&Condition> {
         let read = || Condition::parse(&self.text, self.legacy).ok();
         self.read.get_or_init(read).as_ref()
@@ -35,7 +37,7 @@ pub enum Condition {
 }
 
 pub enum Node {
-    /// A single text: true if it is not empty.
+    /// A single text. The condition holds if the text is not empty.
     Text(Vec<u8>),
     Compare(Vec<u8>, Sign, Vec<u8>),
     Match(Vec<u8>, Pattern, bool),
@@ -55,8 +57,7 @@ pub enum Sign {
 }
 
 const DEEPEST: usize = 64;
-/// The most words and signs of a condition. The limit keeps its evaluation from exhausting the
-/// stack.
+/// The most words and signs of a condition. Without a limit, evaluation could exhaust the stack.
 const TOKENS: usize = 2000;
 
 impl Condition {
@@ -76,7 +77,7 @@ impl Condition {
         }
     }
 
-    /// `text` expands variables.
+    /// Evaluates the condition. `text` expands the variables in a text.
     pub fn holds(&self, variables: &dyn VariableSource, text: &dyn Fn(&[u8]) -> Vec<u8>) -> bool {
         match self {
             Condition::Common(expression) => expression.holds(variables),
@@ -150,7 +151,7 @@ fn tokens(text: &[u8]) -> Result<Vec<Token>, String> {
             rest = rest[sign.len()..].trim_ascii_start();
             continue;
         }
-        // A regular expression stands only behind a comparison sign. Elsewhere a slash begins a
+        // A slash after a comparison sign begins a regular expression. Any other slash begins a
         // path.
         let compared = matches!(found.last(), Some(Token::Sign(_)));
         let (token, behind) = match rest[0] {
@@ -171,7 +172,7 @@ fn tokens(text: &[u8]) -> Result<Vec<Token>, String> {
     Ok(found)
 }
 
-/// The text between two marks; `\` escapes a mark.
+/// Returns the text between two marks, and the rest. `\` escapes a mark.
 fn closed(text: &[u8], mark: u8) -> Result<(Vec<u8>, &[u8]), String> {
     let mut inner = Vec::new();
     let mut bytes = text.iter().enumerate().skip(1);
@@ -188,7 +189,7 @@ fn closed(text: &[u8], mark: u8) -> Result<(Vec<u8>, &[u8]), String> {
     Err(format!("expected {} to be closed", char::from(mark)))
 }
 
-/// Joins words that are separated only by blanks to one text.
+/// Reads a text. Words that only blanks separate are one text.
 fn word(text: &[u8]) -> (Token, &[u8]) {
     let ends = |at: usize| b"=!<>()&|\"'".contains(&text[at]);
     let end = (1..text.len()).find(|at| ends(*at)).unwrap_or(text.len());

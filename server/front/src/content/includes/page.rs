@@ -1,4 +1,4 @@
-//! A page with elements `<!--#name attribute="value" -->`, parsed once. The text between them is
+//! Parses a page with elements `<!--#name attribute="value" -->`. The text between the elements is
 //! sent unchanged.
 
 use super::condition::LazyCondition;
@@ -7,7 +7,8 @@ use std::ops::Range;
 
 /// The most attributes of an element.
 const MOST: usize = 64;
-/// The most elements and conditions of one request, because pages may include each other.
+/// The most elements and conditions of one request. All included pages count, because pages may
+/// include each other.
 pub const ELEMENTS: u32 = 100_000;
 
 pub struct Page {
@@ -22,7 +23,7 @@ pub enum PagePart {
         name: String,
         attributes: Attributes,
     },
-    /// A missing `expr` leaves the condition empty.
+    /// `None`: the attribute `expr` is missing.
     If(Option<LazyCondition>),
     Elif(Option<LazyCondition>),
     Else,
@@ -31,14 +32,14 @@ pub enum PagePart {
     Wrong(String),
 }
 
-/// Names in lower case, and values as written.
+/// The attributes of an element: names in lower case, and unchanged values.
 pub type Attributes = Vec<(String, Vec<u8>)>;
 
 const START: &[u8] = b"<!--#";
 const END: &[u8] = b"-->";
 
 impl Page {
-    /// `legacy`: the older syntax of conditions.
+    /// Parses a page. `legacy`: whether conditions have the older syntax.
     pub fn parse(source: Bytes, legacy: bool) -> Page {
         let mut parts = Vec::new();
         let mut at = 0;
@@ -62,13 +63,13 @@ impl Page {
     }
 }
 
-/// The element behind its start mark, and its length up to the end of `-->`.
+/// Parses the element after the mark `<!--#`. Returns it with its length, which includes `-->`.
 fn element(text: &[u8], legacy: bool) -> (PagePart, usize) {
     let mut reader = Reader { text, at: 0 };
     match reader.element() {
         Some((name, attributes)) => (meaning(name, attributes, legacy), reader.at),
         None => {
-            // Continues at the next end mark, as Apache does.
+            // As in Apache, the page continues after the next end mark.
             let end = memchr::memmem::find(text, END).map_or(text.len(), |end| end + END.len());
             let shown = text[..end.min(40)].escape_ascii();
             (
@@ -142,7 +143,7 @@ impl<'t> Reader<'t> {
         (!word.is_empty()).then(|| word.to_ascii_lowercase())
     }
 
-    /// A quoted value with `\` before an inner quote, or a word.
+    /// Reads a quoted value, in which `\` precedes an inner quote, or a word.
     fn value(&mut self) -> Option<Vec<u8>> {
         let quote = *self.rest().first()?;
         if !b"\"'`".contains(&quote) {

@@ -1,4 +1,5 @@
-//! A temporary file with a region for each of several spools, so that they need one descriptor.
+//! A temporary file that several spools share, so that they need only one descriptor. Each spool
+//! has a region of the file.
 //!
 //! The regions lie far apart in a sparse file. The disk space of a finished region is freed.
 
@@ -11,32 +12,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 #[derive(Debug)]
 pub struct Container {
-    /// The limit of all regions together, and so the size of each.
+    /// The most bytes of all regions together. A single region may use all of them, so this is also
+    /// the distance between regions.
     limit: u64,
     regions: Mutex<Regions>,
 }
 
 #[derive(Debug, Default)]
 struct Regions {
-    /// Open while there is a region.
+    /// The file, which is open while there is a region.
     file: Weak<File>,
-    /// Which regions are taken.
+    /// Whether each region is in use, by index.
     taken: Vec<bool>,
-    /// Bytes on the disk.
+    /// The bytes of all regions on the disk.
     filled: u64,
 }
 
-/// A region of a container's file, or a whole file.
+/// A region of a container's file, or a file of its own.
 #[derive(Debug)]
 pub struct Region {
     file: Arc<File>,
     start: u64,
-    /// The container, the index of this region, and how far it is filled.
+    /// The container, the index of this region, and how many bytes of the region are filled.
+    /// `None`: the region is a file of its own.
     place: Option<(Arc<Container>, usize, Mutex<u64>)>,
 }
 
 impl Container {
-    /// A container without a file, until a spool needs one.
+    /// Makes a container. Its file is made when a spool first needs a region.
     pub fn new(limit: u64) -> Container {
         Container {
             limit,
@@ -44,12 +47,12 @@ impl Container {
         }
     }
 
-    /// Bytes that one region may have.
+    /// Returns the most bytes of a region.
     pub fn region(&self) -> u64 {
         self.limit
     }
 
-    /// Returns a free region.
+    /// Takes a free region and returns it.
     pub fn open(container: &Arc<Container>) -> io::Result<Region> {
         let mut regions = container.regions();
         let file = match regions.file.upgrade() {
@@ -79,10 +82,11 @@ impl Container {
 }
 
 impl Region {
-    /// Makes a whole file for one spool.
+    /// Makes a file for a single spool.
     pub fn alone() -> io::Result<Region> {
         Ok(Region {
-            // O_TMPFILE in TMPDIR, or created and unlinked on file systems without it.
+            // The file is made with O_TMPFILE in TMPDIR. On a file system without O_TMPFILE, it is
+            // created and unlinked.
             file: Arc::new(tempfile::tempfile()?),
             start: 0,
             place: None,
@@ -120,7 +124,7 @@ impl Region {
         self.file.read_exact_at(into, self.start + at)
     }
 
-    /// Reads from the page cache, as [`read_resident`] does.
+    /// Does the same as [`read_resident`] for this region.
     pub fn read_resident(
         &self,
         at: u64,
@@ -130,8 +134,7 @@ impl Region {
         read_resident(&self.file, self.start + at, count, into)
     }
 
-    /// Returns the file of a region that has a file of its own. Its offset is still at the
-    /// beginning.
+    /// Returns the file of a region that has a file of its own. The file's offset is 0.
     pub fn into_file(self: Arc<Self>) -> io::Result<File> {
         let file = self.file.clone();
         drop(self);
@@ -148,8 +151,8 @@ impl Drop for Region {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let is_empty = filled == 0 || fallocate(&*self.file, flags, self.start, filled).is_ok();
         let mut regions = container.regions();
-        // The space of the last region is freed with the file. On a file system without holes the
-        // space of all regions is freed with it.
+        // The space of the last region is freed when the file is closed. On a file system without
+        // holes, the space of all regions is freed only then.
         if is_empty || Arc::strong_count(&self.file) == 1 {
             regions.filled -= filled;
             regions.taken[*number] = false;

@@ -1,4 +1,4 @@
-//! Takes bytes from a spool, first in, first out, while more arrive.
+//! Takes bytes from a spool, first in, first out, while further bytes arrive.
 
 use super::{Spool, BATCH};
 use std::future::Future;
@@ -8,8 +8,7 @@ use std::task::{ready, Context, Poll};
 
 impl Spool {
     /// Returns the next bytes: at most `most` bytes from the file, or all bytes in memory. `None`:
-    /// the spool is empty. Recent bytes are in the page cache and copied at once. A thread reads
-    /// others.
+    /// the spool is empty. Bytes in the page cache are copied at once. A thread reads other bytes.
     pub fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -43,7 +42,8 @@ impl Spool {
         Poll::Ready(Ok(window))
     }
 
-    /// Notes that bytes were read. An empty file starts again at its beginning.
+    /// Notes that bytes were taken. If no bytes are left in the file, writing starts again at its
+    /// beginning.
     fn take(&mut self, count: usize) {
         self.taken += count as u64;
         if self.filed() == 0 && self.writing.is_none() {
@@ -51,7 +51,7 @@ impl Spool {
         }
     }
 
-    /// Returns a window from the page cache. `None`: a thread has been started that reads it.
+    /// Reads a window from the page cache. `None`: a thread has been started that reads the window.
     fn read_now(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
         let region = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let at = self.taken % self.ring;

@@ -1,7 +1,7 @@
-//! The folder of compressed files (`CompressionCacheRoot`), which survives restarts.
+//! The folder of compressed files (`CompressionCacheRoot`). Its files survive restarts.
 //!
-//! Threads call this module, because it may block. A file appears whole or not at all. A failure
-//! costs only a slower start, so errors are ignored.
+//! Only threads call this module, because its functions may block. A file appears with its whole
+//! content or not at all. Errors are ignored, because a missing file is only compressed again.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Bytes that may be written before the folder is checked again.
+/// The bytes that may be written before the folder's size is checked again.
 const SLACK: u64 = 16 << 20;
 
 static WRITTEN: AtomicU64 = AtomicU64::new(u64::MAX / 2);

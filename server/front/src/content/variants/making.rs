@@ -1,4 +1,4 @@
-//! Compresses one file, on a thread that may wait for disks.
+//! Compresses one file. The caller's thread may wait for disks.
 
 use super::{folder, Key, LargeVariant, Variant};
 use crate::content::resource::{Identity, Resource};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Variants up to this size are kept as bytes, larger ones as memory files.
+/// The size of the largest variant that is kept as bytes. A larger variant is a memory file.
 const SMALL: u64 = 64 * 1024;
 const PIECE: usize = 64 * 1024;
 
