@@ -37,25 +37,31 @@ fn show(answer: &Value) -> String {
     }
     let _ = writeln!(
         text,
-        "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}{}",
+        "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7} {:>10} {:>10} {:>9}{}",
         "worker",
         "state",
         "held",
         "running",
         "served",
         "age",
+        "memory",
+        "unshared",
+        "growth",
         if teams.len() > 1 { "  pool" } else { "" }
     );
     for worker in pool["workers"].as_array().into_iter().flatten() {
         let _ = writeln!(
             text,
-            "{:>8}  {:<9} {:>4} {:>6} ms {:>10} {:>5} s{}",
+            "{:>8}  {:<9} {:>4} {:>6} ms {:>10} {:>5} s {:>10} {:>10} {:>9}{}",
             worker["pid"].to_string(),
             worker["state"].as_str().unwrap_or_default(),
             worker["held"].to_string(),
             worker["running_ms"].to_string(),
             worker["served"].to_string(),
             worker["age_s"].to_string(),
+            size(&worker["memory"]["pss"]),
+            size(&worker["memory"]["unshared"]),
+            size(&worker["memory"]["growth_per_request"]),
             match worker["team"]
                 .as_u64()
                 .and_then(|team| teams.get(team as usize))
@@ -65,11 +71,40 @@ fn show(answer: &Value) -> String {
             }
         );
     }
+    tell_memory(&pool["memory"], &mut text);
     scripts(&pool["scripts"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
         back_ends(group, &mut text);
     }
     text
+}
+
+/// Writes the memory of all processes of Perl, and what the mod_perl guide's formula says of it.
+fn tell_memory(memory: &Value, text: &mut String) {
+    let (pss, formula) = (memory["pss"].as_f64(), memory["formula"].as_f64());
+    let (Some(pss @ 1.0..), Some(formula)) = (pss, formula) else {
+        return;
+    };
+    let _ = writeln!(
+        text,
+        "\nmemory of the {} processes of Perl: {} in all; the formula shared + private says {} \
+         ({:+.1} %)",
+        memory["processes"],
+        size(&memory["pss"]),
+        size(&memory["formula"]),
+        100.0 * (formula / pss - 1.0)
+    );
+}
+
+/// Writes a number of bytes for people. A dash stands for an unknown number.
+fn size(bytes: &Value) -> String {
+    const KIB: f64 = 1024.0;
+    match bytes.as_f64() {
+        None => "-".to_owned(),
+        Some(bytes) if bytes < KIB => format!("{bytes} B"),
+        Some(bytes) if bytes < KIB * KIB => format!("{:.1} KiB", bytes / KIB),
+        Some(bytes) => format!("{:.1} MiB", bytes / KIB / KIB),
+    }
 }
 
 /// Returns the name of the host that a team serves, or `main server`.

@@ -16,6 +16,8 @@ const ROUND: Duration = Duration::from_millis(50);
 const RESTING_ROUND: Duration = Duration::from_secs(4);
 /// The interval at which the workers' private memory is measured.
 const MEASURE: Duration = Duration::from_secs(60);
+/// The time from the start of a worker to the first look at its memory.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 impl Pool {
     /// Takes requests back from workers that become slow while the front sleeps. Runs as a task of
@@ -48,11 +50,18 @@ impl Pool {
         Some(SLOW.saturating_sub(oldest).max(SLOW / 4))
     }
 
-    /// Measures the workers' memory regularly. Runs as a task of the front.
+    /// Measures the workers' memory regularly, and soon after a worker has started. Runs as a task
+    /// of the front.
     pub async fn measure_memory(self) {
+        let worker_started = self.borrow().worker_started.clone();
         loop {
-            tokio::time::sleep(MEASURE).await;
-            self.measure().await;
+            match tokio::time::timeout(MEASURE, worker_started.notified()).await {
+                Ok(()) => {
+                    tokio::time::sleep(FIRST_LOOK).await;
+                    self.look_at_memory().await;
+                }
+                Err(_) => self.measure().await,
+            }
         }
     }
 

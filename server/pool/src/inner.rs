@@ -20,6 +20,7 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Notify;
 
 /// The dispatcher of one site. Cheap to clone. Not `Send`, because it belongs to the front's
@@ -63,6 +64,11 @@ pub(crate) struct Inner {
     /// Notified when a request arrives during that rest.
     pub request_arrived: Rc<Notify>,
     pub random: u64,
+    /// What the last look at the memory of all processes has shown.
+    pub memory: crate::memory::PoolMemory,
+    pub memory_looked_at: Option<Instant>,
+    /// Notified when a worker begins to serve. The first look at its memory waits for it.
+    pub worker_started: Rc<Notify>,
     pub totals: Totals,
     pub rewound: crate::rewound::Rewound,
     pub questions: crate::explanation::Questions,
@@ -103,6 +109,9 @@ impl Pool {
             is_resting: false,
             request_arrived: Rc::default(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
+            memory: crate::memory::PoolMemory::default(),
+            memory_looked_at: None,
+            worker_started: Rc::default(),
             totals: Totals::default(),
             rewound: Default::default(),
             questions: Default::default(),

@@ -20,23 +20,15 @@ impl Pool {
 
     /// Plans again with the measured private memory of the workers. Logs a changed plan.
     pub async fn measure(&self) {
-        let teams: Vec<Vec<u32>> = {
-            let inner = self.borrow();
-            let pids = |team: usize| {
-                let workers = inner.workers.iter().flatten();
-                let mine = workers.filter(move |worker| worker.team == team);
-                mine.map(|worker| worker.pid).collect()
-            };
-            (0..inner.teams.len()).map(pids).collect()
-        };
-        let looked = tokio::task::spawn_blocking(move || {
-            let private: Vec<_> = teams.iter().map(|pids| largest_private(pids)).collect();
-            (Machine::detect(), private)
-        });
-        let Ok((machine, private)) = looked.await else {
+        self.look_at_memory().await;
+        let Ok(machine) = tokio::task::spawn_blocking(Machine::detect).await else {
             return;
         };
-        let Inner { teams, log, .. } = &mut *self.borrow();
+        let inner = &mut *self.borrow();
+        let private: Vec<Option<u64>> = (0..inner.teams.len())
+            .map(|team| inner.largest_private(team))
+            .collect();
+        let Inner { teams, log, .. } = inner;
         let machine = machine.shared(teams.iter().map(|team| &team.policy));
         for (team, private) in teams.iter_mut().zip(private) {
             let Some(private) = private else { continue };
@@ -52,25 +44,18 @@ impl Pool {
     }
 }
 
-/// Returns the largest Private_Dirty of these processes, in bytes.
-fn largest_private(pids: &[u32]) -> Option<u64> {
-    pids.iter()
-        .filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok())
-        .filter_map(|text| {
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix("Private_Dirty:"))?;
-            line.trim()
-                .trim_end_matches(" kB")
-                .trim()
-                .parse::<u64>()
-                .ok()
-        })
-        .max()
-        .map(|kib| kib << 10)
-}
-
 impl Inner {
+    /// Returns the largest private memory of a team's workers, in bytes. Pages that the kernel can
+    /// read again from a file do not count.
+    fn largest_private(&self, team: usize) -> Option<u64> {
+        let workers = self.workers.iter().flatten();
+        workers
+            .filter(|worker| worker.team == team)
+            .filter_map(|worker| worker.memory.report())
+            .map(|memory| memory.now.private_dirty)
+            .max()
+    }
+
     /// Returns the number of requests after which a new worker is replaced: the configured number
     /// plus or minus 20 %, so that workers do not end together.
     pub fn request_limit(&mut self, configured: Option<u32>) -> Option<u64> {

@@ -95,6 +95,7 @@ impl Inner {
             limit,
             replacement_asked: false,
             started: Instant::now(),
+            memory: Default::default(),
         };
         if index == self.workers.len() {
             self.workers.push(Some(worker));
@@ -146,6 +147,7 @@ impl Inner {
         }
         worker.state = WorkerState::Serving;
         let of = (worker.generation, worker.team);
+        self.worker_started.notify_one();
         self.retire_replaced(of, index);
         self.worker_is_free(index);
         self.feed();

@@ -1,6 +1,7 @@
 //! Makes a snapshot of the pool for `mehari status`.
 
 use crate::inner::{Pool, Totals};
+use crate::memory::{PoolMemory, WorkerMemory};
 use crate::plan::Plan;
 use crate::worker::WorkerState;
 use std::time::Instant;
@@ -25,6 +26,8 @@ pub struct PoolStatus {
     pub false_starts: u32,
     pub totals: Totals,
     pub workers: Vec<WorkerStatus>,
+    /// All processes of Perl together.
+    pub memory: PoolMemory,
     /// The workers' reports about scripts on the rung `rewind`.
     pub scripts: Vec<crate::RewoundScript>,
 }
@@ -57,6 +60,8 @@ pub struct WorkerStatus {
     pub served: u64,
     pub limit: Option<u64>,
     pub age_s: u64,
+    /// `None` until the first look at the worker.
+    pub memory: Option<WorkerMemory>,
 }
 
 impl PoolStatus {
@@ -91,6 +96,7 @@ impl Pool {
                 served: worker.served,
                 limit: worker.limit,
                 age_s: now.saturating_duration_since(worker.started).as_secs(),
+                memory: worker.memory.report(),
             })
             .collect();
         let teams: Vec<TeamStatus> = inner
@@ -123,6 +129,7 @@ impl Pool {
             teams,
             totals: inner.totals.clone(),
             workers,
+            memory: inner.memory,
             scripts: inner.rewound.all(),
         }
     }

@@ -1,6 +1,7 @@
 //! One worker as the front sees it: the worker's mailbox, its requests and how long they run.
 
 use crate::arrived::Owed;
+use crate::memory::MemoryHistory;
 use crate::script::Script;
 use crate::zygote::kill_group;
 use mehari_observe::Origin;
@@ -93,6 +94,7 @@ pub struct Worker {
     pub limit: Option<u64>,
     pub replacement_asked: bool,
     pub started: Instant,
+    pub memory: MemoryHistory,
 }
 
 impl Worker {

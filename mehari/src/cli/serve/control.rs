@@ -132,7 +132,7 @@ async fn answer(
         .await?;
     let reply = match line.trim_end() {
         "status" => {
-            let (pool, front, back_ends) = reloader.status();
+            let (pool, front, back_ends) = reloader.status().await;
             Reply::status(pool, front, back_ends)
         }
         "reload" => match reloader.reload("reload").await {

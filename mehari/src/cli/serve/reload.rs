@@ -185,7 +185,8 @@ impl Reloader {
         self.certificates_replaced.notified().await;
     }
 
-    pub fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
+    pub async fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
+        self.pool.look_at_memory().await;
         let back_ends = self.front.back_ends();
         (self.pool.status(), self.front.stats(), back_ends)
     }

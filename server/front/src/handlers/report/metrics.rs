@@ -142,6 +142,17 @@ fn write(shared: &Shared, page: &mut Page) {
         "The generation that serves.",
         pool.generation,
     );
+    page.gauge(
+        "mehari_perl_memory_bytes",
+        "Memory of all processes of Perl, with each shared page counted once (the sum of PSS).",
+        pool.memory.pss,
+    );
+    let private = pool.workers.iter().filter_map(|worker| worker.memory);
+    page.gauge(
+        "mehari_worker_private_bytes_max",
+        "The largest memory that one worker shares with no other process.",
+        private.map(|memory| memory.now.private).max().unwrap_or(0),
+    );
     if pool.teams.len() > 1 {
         pools(&pool.teams, page);
     }
