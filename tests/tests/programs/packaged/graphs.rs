@@ -44,6 +44,7 @@ fn mailgraph() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn mailgraph_draws_the_same_graphs() {
     needs!("mailgraph");
     let pages = ["", "?0-n", "?1-e", "?3-g", "?0-n", "?x", "?9-n"];
@@ -67,6 +68,7 @@ fn couriergraph() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn couriergraph_draws_the_same_graphs() {
     needs!("couriergraph");
     let pages = ["", "?0-n", "?3-n", "?0-n", "?x"];
@@ -107,6 +109,7 @@ fn collection() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn collection_of_collectd_lists_hosts_and_plugins() {
     needs!("collectd-core", "librrds-perl", "libhtml-parser-perl");
     let pages = [
@@ -135,6 +138,7 @@ fn collection3() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn collection3_of_collectd_draws_graphs_of_a_fixed_time() {
     needs!(
         "collectd-core",
@@ -189,6 +193,7 @@ const SMOKEPING: &str = "*** General ***\nowner = A Tester\ncontact = tester@exa
     @include /etc/smokeping/config.d/Targets\n";
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn smokeping_shows_its_targets() {
     needs!("smokeping", "fping");
     let pages = [

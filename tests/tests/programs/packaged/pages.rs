@@ -34,6 +34,7 @@ fn lightsquid() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn lightsquid_reports_the_use_of_a_proxy() {
     needs!("lightsquid", "libgd-perl");
     let day = "year=2024&month=01&day=05";
@@ -79,6 +80,7 @@ fn monitorix() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn monitorix_shows_its_pages() {
     needs!("monitorix", "librrds-perl");
     let pages = [
@@ -117,6 +119,7 @@ fn analog() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn form_of_analog_runs_analog() {
     needs!("analog", "libcgi-pm-perl");
     let requests = [

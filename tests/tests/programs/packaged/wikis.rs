@@ -16,6 +16,7 @@ fn usemod() -> Builder {
 }
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn usemod_wiki_keeps_pages_and_their_versions() {
     needs!("usemod-wiki", "libcgi-pm-perl");
     let get = |query: &str| Request::get(&format!("/wiki-wrapper.pl{query}"));
@@ -128,6 +129,7 @@ const PNOPASTE_DATABASE: &str = "our ($dbuser, $dbpass, $basepath, $dbport) = ('
     our ($dbname, $dbserver, $dbtype) = ('@ROOT@/data/paste', 'here', 'SQLite');\n1;\n";
 
 #[test]
+#[ignore = "its packages are large: make programs"]
 fn pnopaste_keeps_what_is_pasted() {
     needs!("pnopaste", "geoip-database", "libdbd-sqlite3-perl");
     let paste = "code=print+%22%3Cb%3E%22%3B%0D%0A%23+two&name=Ann&description=A+%26+b&language=Perl&expires=86400";
