@@ -1,4 +1,4 @@
-//! What a process does at a moment as the kernel knows it: it runs, or it waits for something.
+//! Reads from the kernel what a process does now: it runs, or it waits for something.
 //!
 //! `/proc/PID/syscall` gives the system call and its arguments. Its descriptors lead to
 //! files and peers.
@@ -13,11 +13,11 @@ use std::os::unix::fs::FileExt;
 pub enum Activity {
     /// On a core, or waiting for one.
     Running,
-    /// For what it waits: `read from 127.0.0.1:5432 (PostgreSQL)`.
+    /// The process waits. The text says for what: `read from 127.0.0.1:5432 (PostgreSQL)`.
     Waiting(String),
 }
 
-/// One process's entry, kept open.
+/// The open file `/proc/PID/syscall` of a process.
 pub struct ActivityWatch {
     pid: u32,
     file: File,
@@ -64,7 +64,7 @@ impl ActivityWatch {
         }
     }
 
-    /// The first descriptor of poll's list; a list without any is a sleep.
+    /// Describes a wait for a list of descriptors by the first one. An empty list means a sleep.
     fn polled(&mut self, verb: &str, list: u64, count: u64) -> String {
         let mut first = [0; 4];
         if count == 0 {
@@ -173,7 +173,7 @@ const SERVICES: &[(u16, &str)] = &[
     (27017, "MongoDB"),
 ];
 
-/// The other side of a socket.
+/// Returns the other side of a socket.
 fn peer_of(pid: u32, inode: &str) -> String {
     for table in ["tcp", "tcp6", "udp", "udp6"] {
         let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
@@ -191,8 +191,8 @@ fn peer_of(pid: u32, inode: &str) -> String {
     "a local socket".to_owned()
 }
 
-/// `0100007F:1538` is 127.0.0.1:5432, with the service of the port. Each group of eight digits is
-/// in the machine's order of bytes.
+/// Reads an address of /proc/PID/net: `0100007F:1538` is 127.0.0.1:5432. Adds the port's service.
+/// Each group of eight digits is in the machine's byte order.
 fn address(text: &str) -> Option<String> {
     let (host, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

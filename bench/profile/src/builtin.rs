@@ -1,9 +1,9 @@
-//! Perl's builtins that are worth a frame of their own, as `CORE::match`: they may take long, and
-//! nothing of Perl is called in them.
+//! Lists the builtins of Perl that get a frame of their own, such as `CORE::match`. These builtins
+//! may take long and call no Perl code.
 
 use crate::profile::FrameKind;
 
-/// The names of ops, with what does the work. perl's own names are those of PL_op_name.
+/// The names of ops in PL_op_name, and the kind of frame that each op gets.
 const BUILTINS: &[(&[&str], FrameKind)] = &[
     (
         &[
@@ -38,7 +38,7 @@ const BUILTINS: &[(&[&str], FrameKind)] = &[
     ),
 ];
 
-/// The frame's name and kind. `op` is the name in PL_op_name.
+/// Returns the frame's name and kind. `op`: the name in PL_op_name.
 pub fn frame(op: &str) -> Option<(String, FrameKind)> {
     let (_, kind) = BUILTINS.iter().find(|(names, _)| names.contains(&op))?;
     let name = match op {

@@ -1,8 +1,8 @@
-//! The processor time of another process, and whether it is on a core at this moment.
+//! Measures the processor time of another process, and whether the process is on a core now.
 //!
-//! A process that could run and waits for a core stands more often at some places of its code than
-//! at others (after a system call), so its looks must not count as processor time. perf's clock of
-//! a task tells; the kernel's other clocks of other processes stand still between two ticks.
+//! A process that waits for a core is more often at some places of its code than at others, such as
+//! after a system call. Such a look must therefore not count as processor time. Only perf's task
+//! clock shows whether a process is on a core. The kernel's other clocks advance only at its ticks.
 #![allow(unsafe_code)] // perf_event_open(2)
 
 use rustix::process::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -11,8 +11,8 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-/// Keeps the sampler off the core of the process at which it looks next. A sampler that displaces
-/// the process would see it waiting, and more often in some of its code than in other.
+/// Keeps the sampler off the core of the process of the next look. A sampler on the same core would
+/// displace the process, and would see some places of its code too often.
 pub struct Aside {
     /// The cores on which this thread may run.
     allowed: Vec<usize>,
@@ -30,7 +30,7 @@ impl Aside {
         }
     }
 
-    /// Whether there is no other core: then a process never runs during a look.
+    /// Returns whether the sampler has no other core. A process then never runs during a look.
     pub fn is_impossible(&self) -> bool {
         self.allowed.len() < 2
     }
@@ -55,7 +55,7 @@ impl Drop for Aside {
     }
 }
 
-/// The times of a process since it came under observation.
+/// The times of a process since its sampling began.
 pub struct ProcessorClock {
     counter: Option<OwnedFd>,
     times: Option<File>,
@@ -66,11 +66,11 @@ pub struct ProcessorClock {
     last: ProcessorTimes,
 }
 
-/// In nanoseconds.
+/// The times of a process in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct ProcessorTimes {
     cpu: u64,
-    /// Waiting for a core.
+    /// The time of waiting for a core.
     queue: u64,
 }
 
@@ -90,7 +90,7 @@ impl ProcessorClock {
         clock
     }
 
-    /// Keeps the times of this moment. A process that has ended keeps its last ones.
+    /// Reads the current times. After the end of the process, the last times stay.
     pub fn read(&mut self) {
         if let Some(times) = self.times() {
             self.until = Instant::now();
@@ -111,15 +111,15 @@ impl ProcessorClock {
         })
     }
 
-    /// Counts up while the process is on a core: if it differs between two calls, the process was.
-    /// None: the kernel does not tell (perf_event_paranoid, seccomp).
+    /// Returns perf's task clock. If two calls return different values, the process was on a core
+    /// between them. `None`: the kernel forbids the clock (perf_event_paranoid, seccomp).
     pub fn count(&self) -> Option<u64> {
         let mut count = [0; 8];
         let length = rustix::io::read(self.counter.as_ref()?, &mut count).ok()?;
         (length == count.len()).then(|| u64::from_ne_bytes(count))
     }
 
-    /// The core on which the process runs or ran last: field 39 of proc_pid_stat(5).
+    /// Returns the core on which the process runs or ran last: field 39 of proc_pid_stat(5).
     pub fn core(&self) -> Option<usize> {
         let mut line = [0; 1024];
         let length = self.stat.as_ref()?.read_at(&mut line, 0).ok()?;
@@ -128,23 +128,23 @@ impl ProcessorClock {
         after_name.split(' ').nth(36)?.parse().ok()
     }
 
-    /// Seconds on a core.
+    /// Returns the seconds that the process was on a core.
     pub fn cpu_seconds(&self) -> f64 {
         self.last.cpu.saturating_sub(self.first.cpu) as f64 / 1e9
     }
 
-    /// Seconds for which the process was there.
+    /// Returns the seconds for which the process was sampled.
     pub fn present_seconds(&self) -> f64 {
         (self.until - self.since).as_secs_f64()
     }
 
-    /// Seconds of waiting for one.
+    /// Returns the seconds for which the process waited for a core.
     pub fn queue_seconds(&self) -> f64 {
         self.last.queue.saturating_sub(self.first.queue) as f64 / 1e9
     }
 }
 
-/// The beginning of `struct perf_event_attr`, as long as the first kernels had it.
+/// The beginning of `struct perf_event_attr`, in its first and shortest version.
 #[repr(C)]
 #[derive(Default)]
 struct PerfAttributes {
@@ -162,10 +162,10 @@ struct PerfAttributes {
 
 const PERF_TYPE_SOFTWARE: u32 = 1;
 const PERF_COUNT_SW_TASK_CLOCK: u64 = 1;
-/// Not the kernel's part, which needs more rights.
+/// Excludes the time in the kernel, which only privileged users may measure.
 const USER_ONLY: u64 = 1 << 5 | 1 << 6;
 
-/// perf's clock of a process.
+/// Opens perf's task clock of a process.
 fn task_clock(pid: u32) -> Option<OwnedFd> {
     let attributes = PerfAttributes {
         kind: PERF_TYPE_SOFTWARE,

@@ -1,4 +1,4 @@
-//! Which requests a profile is about.
+//! Chooses the requests that a profile contains.
 
 /// A part of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum RequestFilter {
 }
 
 impl RequestFilter {
-    /// A path, or a whole URL, whose scheme and host do not matter.
+    /// Reads a path or a whole URL. The scheme and host of a URL are ignored.
     ///
     /// # Errors
     /// It is neither.
@@ -18,7 +18,7 @@ impl RequestFilter {
         path(text).map(RequestFilter::Url)
     }
 
-    /// As [`RequestFilter::url`].
+    /// Reads the same texts as [`RequestFilter::url`].
     ///
     /// # Errors
     /// It is neither.
@@ -26,7 +26,7 @@ impl RequestFilter {
         path(text).map(RequestFilter::Location)
     }
 
-    /// Whether a request is asked for. `target` is its path and query.
+    /// Returns whether the profile contains a request. `target`: the request's path and query.
     pub fn takes(&self, target: &str) -> bool {
         let path = target.split('?').next().unwrap_or(target);
         match self {

@@ -1,5 +1,5 @@
-//! The layout of a perl that is not the server's: compiled once against that perl's headers, then
-//! kept in the user's cache folder.
+//! Makes the layout of a perl that is not the server's. The layout is compiled once with the
+//! headers of that perl and then kept in the user's cache folder.
 //!
 //! The process's own program is run to ask for its settings (`perl -MConfig`). Only a program that
 //! belongs to root or to the caller is run, because the caller may be root.
@@ -41,7 +41,8 @@ pub fn layout(pid: u32, image: &str) -> Result<PerlLayout, String> {
     }
 }
 
-/// The program to ask: the process's own, or `perl` if perl is a library of another program.
+/// Returns the program that prints the settings: the process's own program, or `perl` if the
+/// process uses perl as a library.
 fn perl_of(pid: u32, image: &str) -> Result<PathBuf, String> {
     if image.contains("libperl") && !runs_perl(pid) {
         return Ok("perl".into());
@@ -63,7 +64,7 @@ fn runs_perl(pid: u32) -> bool {
     name.contains("perl")
 }
 
-/// The caller's user: the owner of its own entry in /proc.
+/// Returns the caller's user: the owner of /proc/self.
 fn own_user() -> u32 {
     fs::metadata("/proc/self").map_or(u32::MAX, |meta| meta.uid())
 }
@@ -74,7 +75,7 @@ fn ask(perl: &Path) -> Result<PerlSettings, String> {
         .args(["-MConfig", "-e", ASK])
         .stdin(Stdio::null())
         .current_dir("/");
-    // The caller's own modules and options are not that perl's.
+    // The modules and options of the caller's environment are not meant for the other perl.
     command.env_remove("PERL5OPT").env_remove("PERL5LIB");
     let output = command
         .output()
@@ -102,7 +103,7 @@ fn ask(perl: &Path) -> Result<PerlSettings, String> {
 }
 
 impl PerlSettings {
-    /// Names the object file in the cache.
+    /// Returns the name of the object file in the cache.
     fn word(&self) -> String {
         let mut hasher = DefaultHasher::new();
         (
@@ -152,7 +153,7 @@ fn compile(settings: &PerlSettings, object: &Path) -> Result<(), String> {
     fs::rename(&made, object).map_err(|error| format!("{}: {error}", object.display()))
 }
 
-/// The user's own cache folder, which nobody else can write.
+/// Returns the user's cache folder, into which no other user can write.
 fn cache() -> Result<PathBuf, String> {
     let base = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty());
     let base = match base {

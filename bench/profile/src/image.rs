@@ -1,4 +1,4 @@
-//! The programs and libraries that a process has mapped, and their symbols.
+//! Finds the program and libraries that a process has mapped, and reads their symbols.
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 use std::fs;
@@ -8,15 +8,15 @@ use std::path::PathBuf;
 
 /// A mapped file of executable code.
 pub struct MappedImage {
-    /// The path as the process sees it.
+    /// The path that the process sees.
     pub name: String,
-    /// Where this process can read the file.
+    /// The path by which the profiler reads the file.
     file: PathBuf,
     start: u64,
 }
 
 impl MappedImage {
-    /// The files whose beginning the process has mapped: its program and its libraries.
+    /// Returns the files whose beginning the process has mapped: its program and its libraries.
     pub fn of_process(pid: u32) -> io::Result<Vec<MappedImage>> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
         let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
@@ -32,7 +32,7 @@ impl MappedImage {
         let (range, _, offset) = (words.next()?, words.next()?, words.next()?);
         let name = line.get(line.find('/')?..)?;
         let start = u64::from_str_radix(range.split('-').next()?, 16).ok()?;
-        // The kernel keeps the program readable here even after its file was replaced.
+        // Through this path the program is readable even after its file was replaced.
         let file = if name == program {
             format!("/proc/{pid}/exe")
         } else {
@@ -45,7 +45,7 @@ impl MappedImage {
         })
     }
 
-    /// Reads the file. Empty if it is no ELF file: a locale's data, for example.
+    /// Reads the file. The result is empty if the file is not in ELF format, like a locale's data.
     pub fn open(&self) -> io::Result<ObjectFile> {
         let mut file = fs::File::open(&self.file)?;
         let mut bytes = vec![0; object::elf::ELFMAG.len()];
@@ -56,13 +56,13 @@ impl MappedImage {
         Ok(ObjectFile(bytes))
     }
 
-    /// Tells the file from others: its device and its number there.
+    /// Returns the file's device and inode number, which identify it.
     pub fn file_number(&self) -> Option<(u64, u64)> {
         let meta = fs::metadata(&self.file).ok()?;
         Some((meta.dev(), meta.ino()))
     }
 
-    /// The address in the process of a symbol.
+    /// Returns the address of a symbol in the process.
     pub fn address(&self, file: &ObjectFile, symbol: &str) -> Option<u64> {
         let parsed = object::File::parse(&*file.0).ok()?;
         let first = parsed.segments().map(|segment| segment.address()).min()?;
@@ -74,7 +74,7 @@ impl MappedImage {
     }
 }
 
-/// The line of the first mapping: the program's file and address.
+/// Returns the line of the first mapping. It contains the program's file and address.
 pub fn first_mapping(pid: u32) -> Option<String> {
     use std::io::BufRead;
     let maps = fs::File::open(format!("/proc/{pid}/maps")).ok()?;
@@ -89,7 +89,7 @@ pub fn first_mapping(pid: u32) -> Option<String> {
 pub struct ObjectFile(pub Vec<u8>);
 
 impl ObjectFile {
-    /// The bytes that a symbol names, as they stand in the file.
+    /// Returns the bytes in the file that a symbol names.
     pub fn contents(&self, symbol: &str) -> Option<Vec<u8>> {
         let parsed = object::File::parse(&*self.0).ok()?;
         let (address, size, section) = find(&parsed, symbol)?;

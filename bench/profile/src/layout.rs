@@ -1,9 +1,9 @@
-//! Where perl keeps what a profiler reads. The table is compiled against perl's own headers
-//! (`perl/xs/interpreter/layout.c`), so no number of it stands here.
+//! The offsets and sizes of perl's structures that the profiler reads. A table of these numbers is
+//! compiled with perl's own headers (`perl/xs/interpreter/layout.c`). This module reads the table.
 
 use std::collections::HashMap;
 
-/// The source of the table, to compile it against any perl.
+/// The source of the table. It can be compiled with the headers of any perl.
 pub const SOURCE: &str = include_str!("../../../perl/xs/interpreter/layout.c");
 
 /// The symbols of the table, and of an op whose type has all bits set.
@@ -130,7 +130,7 @@ impl PerlLayout {
         Ok(layout)
     }
 
-    /// As `5.36.0`.
+    /// Returns the version in the form `5.36.0`.
     pub fn version_text(&self) -> String {
         let (major, minor, patch) = self.version_parts();
         format!("{major}.{minor}.{patch}")
@@ -142,7 +142,7 @@ impl PerlLayout {
     }
 }
 
-/// Finds the type's bits in an op of which only they are set.
+/// Finds the bits of the type in an op in which only these bits are set.
 fn type_bits(op: &[u8]) -> Result<(usize, u16), String> {
     for at in (0..op.len().saturating_sub(1)).step_by(2) {
         let mask = u16::from_ne_bytes([op[at], op[at + 1]]);

@@ -3,8 +3,8 @@
 
 use std::io;
 
-/// A process whose memory is read. Addresses are the process's own; a wrong one is an error and
-/// harms neither side.
+/// A process whose memory is read. Addresses are those of the process. A wrong address returns an
+/// error and harms neither process.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessMemory {
     pid: u32,
@@ -13,7 +13,7 @@ pub struct ProcessMemory {
 /// The most parts that one call of the kernel takes.
 const MOST_PARTS: usize = 1024;
 
-/// Addresses below are never mapped. A null pointer fails here, without a call of the kernel.
+/// The lowest address that can be mapped. Reading below it fails without a system call.
 const LOWEST: u64 = 4096;
 
 impl ProcessMemory {
@@ -102,7 +102,7 @@ impl ProcessMemory {
     }
 }
 
-/// The eight bytes at an offset. 0: they lie outside.
+/// Returns the eight bytes at an offset as a number. 0: the bytes lie outside.
 pub fn word(bytes: &[u8], at: usize) -> u64 {
     let eight = bytes
         .get(at..at + 8)
@@ -110,7 +110,7 @@ pub fn word(bytes: &[u8], at: usize) -> u64 {
     eight.map_or(0, u64::from_ne_bytes)
 }
 
-/// The four bytes at an offset. 0: they lie outside.
+/// Returns the four bytes at an offset as a number. 0: the bytes lie outside.
 pub fn int(bytes: &[u8], at: usize) -> i32 {
     let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
     four.map_or(0, i32::from_ne_bytes)

@@ -1,4 +1,4 @@
-//! From the addresses of a look to names: subs, files, lines, XS subs.
+//! Finds the names for the addresses of a look: subs, files, lines, XS subs.
 //!
 //! perl uses freed memory again, so an address alone names nothing for long. The cache keeps the
 //! bytes behind each address and reads all of them again, in one call of the kernel, for each look.
@@ -25,7 +25,7 @@ struct SourcePlace {
     line: u32,
 }
 
-/// A sub as the cache knows it.
+/// The name of a sub in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct NamedCode {
     name: Rc<str>,
@@ -41,7 +41,8 @@ pub struct NameCache {
 
 const LONGEST_NAME: usize = 1000;
 const LONGEST_FILE: usize = 4096;
-/// The entries after which a cache starts anew: a process that compiles texts makes new ones.
+/// The most entries of a cache. A fuller cache is cleared, because a process that compiles texts
+/// makes new entries all the time.
 const MOST_ENTRIES: usize = 100_000;
 
 impl NameCache {
@@ -76,7 +77,7 @@ impl NameCache {
         })
     }
 
-    /// The XS sub that runs, if the look found one above the argument stack.
+    /// Returns the name of the running XS sub, if the look found it above the argument stack.
     pub fn xs_sub(&mut self, process: &PerlProcess, above: &[u64]) -> Option<String> {
         above.iter().find_map(|&address| {
             let code = self.callee(process, address)?;
@@ -169,7 +170,7 @@ impl NameCache {
         Ok(named)
     }
 
-    /// `Package::name`; of an anonymous sub also the place of its first statement.
+    /// Returns `Package::name`, and for an anonymous sub also the place of the first statement.
     fn code_name(
         &mut self,
         process: &PerlProcess,
@@ -206,7 +207,8 @@ impl NameCache {
         }
     }
 
-    /// What perl calls through this value: the code itself, a glob's, or a reference's.
+    /// Returns the code that perl calls through this value. The value is a CV, a glob, or a
+    /// reference to a CV.
     fn callee(&self, process: &PerlProcess, value: u64) -> Option<u64> {
         let layout = &*process.layout;
         let head = read(process, value, layout.sv_size).ok()?;
@@ -223,7 +225,7 @@ impl NameCache {
     }
 }
 
-/// The type of an op.
+/// Reads the type of an op.
 pub fn op_type(process: &PerlProcess, op: u64) -> io::Result<u16> {
     let layout = &*process.layout;
     let bytes = read(process, op, layout.op_size)?;
@@ -235,7 +237,7 @@ pub fn op_type(process: &PerlProcess, op: u64) -> io::Result<u16> {
 struct GlobName(Vec<u8>);
 
 impl GlobName {
-    /// The file of the glob `_<FILE`.
+    /// Returns the file of the glob `_<FILE`.
     fn split_off_prefix(self) -> Vec<u8> {
         match self.0.strip_prefix(b"_<") {
             Some(file) => file.to_vec(),
@@ -244,7 +246,7 @@ impl GlobName {
     }
 }
 
-/// The package and the name of a glob.
+/// Returns the package and the name of a glob.
 fn glob_name(process: &PerlProcess, glob: u64) -> io::Result<(String, GlobName)> {
     let layout = &*process.layout;
     let head = read(process, glob, layout.sv_size)?;
@@ -257,7 +259,7 @@ fn glob_name(process: &PerlProcess, glob: u64) -> io::Result<(String, GlobName)>
     Ok((package, GlobName(name.into_bytes())))
 }
 
-/// The name of a package's hash; `?` if it has none any more.
+/// Returns the name of a package's hash. `?` if the name cannot be read any more.
 fn package_name(process: &PerlProcess, hash: u64) -> String {
     read_package_name(process, hash).unwrap_or_else(|_| "?".to_owned())
 }
@@ -292,7 +294,7 @@ fn read_package_name(process: &PerlProcess, hash: u64) -> io::Result<String> {
     key_text(process, name)
 }
 
-/// The text of a hash key (HEK). Text that is not UTF-8 is Latin-1.
+/// Returns the text of a hash key (HEK). Text that is not UTF-8 is Latin-1.
 fn key_text(process: &PerlProcess, key: u64) -> io::Result<String> {
     let layout = &*process.layout;
     let length = int(&read(process, key + layout.key_length as u64, 4)?, 0);
@@ -320,7 +322,7 @@ fn read(process: &PerlProcess, address: u64, length: usize) -> io::Result<Vec<u8
     Ok(bytes)
 }
 
-/// `(eval 17)` is `(eval)`: else the same text would be another file each time.
+/// Shortens `(eval 17)` to `(eval)`. Otherwise the same text would be another file each time.
 fn short_eval(file: &str) -> String {
     let number = file
         .strip_prefix("(eval ")

@@ -1,4 +1,4 @@
-//! Profiles as text, as a page, and in the formats of other tools.
+//! Writes profiles as text, as an HTML page, and in the formats of other tools.
 
 mod firefox;
 mod html;

@@ -1,4 +1,4 @@
-//! A process with a perl in it: where the interpreter's variables are, and the perl's layout.
+//! Finds the interpreter in a process: the addresses of its variables, and the layout of the perl.
 
 use crate::error::ProfileError;
 use crate::foreign;
@@ -27,9 +27,9 @@ pub struct PerlProcess {
     pub is_ours: bool,
     /// Where our modules keep the current request.
     request: Option<RequestPlace>,
-    /// Tells this perl from another.
+    /// Identifies the perl: the device and inode of its file.
     perl_file: Option<(u64, u64)>,
-    /// Tells this program, at its addresses, from another.
+    /// Identifies the program and its addresses: the first line of the process's maps.
     first_mapping: String,
     pub(crate) variables: InterpreterVariables,
     pub(crate) memory: ProcessMemory,
@@ -41,9 +41,9 @@ const LONGEST_TARGET: usize = 1 << 20;
 /// The addresses with which the current request is found.
 #[derive(Debug, Clone, Copy)]
 struct RequestPlace {
-    /// Of `mehari_now`.
+    /// The address of `mehari_now`.
     now: u64,
-    /// From the beginning of a frame to the span of its target.
+    /// The offset in a frame of the span of the request's target.
     target: u64,
 }
 
@@ -56,7 +56,7 @@ impl RequestPlace {
     }
 }
 
-/// The images of a process that matter.
+/// The images of a process that the profiler reads.
 struct PerlImages {
     perl: MappedImage,
     perl_file: ObjectFile,
@@ -72,7 +72,8 @@ impl PerlProcess {
         PerlProcess::open_beside(pid, &[])
     }
 
-    /// Likewise. If one of `known` runs the same perl, its layout is this one's.
+    /// Finds the interpreter of a process. If a process of `known` runs the same perl, its layout
+    /// is used.
     ///
     /// # Errors
     /// Says what is missing.
@@ -101,7 +102,8 @@ impl PerlProcess {
         })
     }
 
-    /// The same perl in a process that this one forked. None: it is another program.
+    /// Returns the interpreter of a process that this process has forked. `None`: the forked
+    /// process runs another program.
     pub fn forked(&self, pid: u32) -> Option<PerlProcess> {
         if image::first_mapping(pid)? != self.first_mapping {
             return None;
@@ -112,7 +114,7 @@ impl PerlProcess {
         Some(other)
     }
 
-    /// The path and query of the request that the process serves or has served last.
+    /// Returns the path and query of the request that the process serves, or has served last.
     pub fn target(&self) -> Option<String> {
         let place = self.request?;
         let mut job = [0; 16]; // the beginning of `mehari_job`: frame and base
@@ -131,13 +133,13 @@ impl PerlProcess {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The name of an op, such as `match`.
+    /// Returns the name of an op type, such as `match`.
     pub fn op_name(&self, op: u16) -> Option<&str> {
         self.op_names.get(usize::from(op)).map(String::as_str)
     }
 }
 
-/// What an error of the kernel says about a process.
+/// Converts an error of the kernel about a process.
 fn failure(pid: u32, error: &io::Error) -> ProfileError {
     match error.raw_os_error() {
         Some(libc::ESRCH | libc::ENOENT) => ProfileError::NoProcess(pid),
@@ -195,7 +197,8 @@ fn has_interpreter(image: &MappedImage, file: &ObjectFile) -> bool {
         .any(|symbol| image.address(file, symbol).is_some())
 }
 
-/// `perl`, `perl5.36.0`, `libperl.so.5.36`, `debugperl`.
+/// Returns whether a file name is that of a perl: `perl`, `perl5.36.0`, `libperl.so.5.36`,
+/// `debugperl`.
 fn looks_like_perl(file_name: &str) -> bool {
     let stem = file_name.split(".so").next().unwrap_or_default();
     let stem =
@@ -212,8 +215,9 @@ fn not_perl(pid: u32) -> ProfileError {
     ProfileError::NotPerl { pid, name }
 }
 
-/// The server's own module has the table of the perl for which it was built. For another process
-/// the table is made with that perl's headers.
+/// Returns the layout of a process's perl. Mehari's module contains the table of the perl for which
+/// the module was built. For a process without this module, the table is compiled with the headers
+/// of the process's perl.
 fn layout_of(pid: u32, images: &PerlImages) -> Result<PerlLayout, ProfileError> {
     let own = images.ours.as_ref().and_then(|(_, file)| {
         let (table, op) = (
@@ -230,7 +234,7 @@ fn layout_of(pid: u32, images: &PerlImages) -> Result<PerlLayout, ProfileError> 
     layout.map_err(|reason| ProfileError::NoLayout { pid, reason })
 }
 
-/// Refuses a table of another perl than the one that runs.
+/// Refuses a table that was made for another version of perl than the process runs.
 fn same_version(layout: PerlLayout, images: &PerlImages) -> Result<PerlLayout, String> {
     let byte = |symbol| {
         let bytes = images.perl_file.contents(symbol)?;
@@ -288,7 +292,7 @@ fn variables(
     })
 }
 
-/// Perls have less than 512 kinds of ops, as the type has nine bits.
+/// The most types of ops that a perl can have. The type has nine bits.
 const MOST_OPS: u64 = 512;
 
 /// Reads perl's own table of names. Empty if there is none.

@@ -1,4 +1,4 @@
-//! What a sampling saw: frames, stacks of frames, and one observation for each look.
+//! The result of a sampling: frames, stacks of frames, and one observation for each look.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ pub enum FrameKind {
     /// A builtin that calls the kernel.
     SystemCall,
     Builtin,
-    /// For what the process waits.
+    /// What the process waits for.
     Wait,
 }
 
@@ -25,7 +25,7 @@ impl FrameKind {
         FrameKind::Wait,
     ];
 
-    /// The word in reports.
+    /// Returns the word for the kind in reports.
     pub fn word(self) -> &'static str {
         match self {
             FrameKind::Perl => "perl",
@@ -42,7 +42,7 @@ impl FrameKind {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FrameLabel {
     pub name: String,
-    /// Empty: no file of Perl.
+    /// The source file. Empty if the frame is not Perl code.
     pub file: String,
     pub line: u32,
     pub kind: FrameKind,
@@ -56,39 +56,39 @@ pub struct Observation {
     pub pid: u32,
     /// Index into [`Profile::stacks`].
     pub stack: u32,
-    /// Whether the process was on a core; else it waited, perhaps for a core.
+    /// Whether the process was on a core. Otherwise it waited, perhaps for a core.
     pub is_running: bool,
 }
 
 /// The figures about the sampling itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SamplingFacts {
-    /// As `perl 5.36.0`; several if there were several.
+    /// The versions of all sampled perls, each as `perl 5.36.0`.
     pub perls: Vec<String>,
     pub processes: usize,
     /// Seconds from the first look to the last.
     pub seconds: f64,
-    /// Looks a second at each process, as asked for.
+    /// The requested number of looks per second at each process.
     pub rate: f64,
-    /// All looks, of which each process got one for an equal part of its time.
+    /// The number of all looks. Each look stands for an equal part of a process's time.
     pub looks: u64,
-    /// Seconds for which the processes were there, added up.
+    /// The seconds for which the processes were sampled, added up over all processes.
     pub present_seconds: f64,
-    /// Looks at a worker that had no request.
+    /// The number of looks at workers without a request.
     pub idle: u64,
-    /// Looks at requests that were not asked for.
+    /// The number of looks at requests that the filter excludes.
     pub other: u64,
-    /// How many of these were of a process on a core.
+    /// How many of the looks in `other` saw a process on a core.
     pub other_running: u64,
-    /// Looks that were given up, because the stack changed during each try.
+    /// The number of looks that were given up, because the stack changed during each try.
     pub torn: u64,
-    /// Looks whose names had gone before they were read.
+    /// The number of looks whose names could not be read, because perl had freed them.
     pub unnamed: u64,
-    /// Processes that ended.
+    /// The number of processes that ended during the sampling.
     pub ended: u64,
-    /// Seconds of processor time of all processes, as the kernel counts.
+    /// The seconds of processor time of all processes, by the kernel's count.
     pub cpu_seconds: f64,
-    /// Seconds for which they waited for a core.
+    /// The seconds for which the processes waited for a core.
     pub queue_seconds: f64,
 }
 
@@ -104,7 +104,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The number of a stack, whose frames come the outermost first.
+    /// Returns the number of a stack. `frames`: the outermost frame first.
     pub fn stack(&mut self, frames: Vec<FrameLabel>) -> u32 {
         let numbers: Vec<u32> = frames.into_iter().map(|frame| self.frame(frame)).collect();
         if let Some(&number) = self.stack_numbers.get(&numbers) {
@@ -130,7 +130,7 @@ impl Profile {
         self.observations.iter().filter(|it| it.is_running).count()
     }
 
-    /// For each stack the observations on a core, and all observations.
+    /// Returns for each stack the number of observations on a core, and of all observations.
     pub fn weights(&self) -> HashMap<u32, (u64, u64)> {
         let mut weights: HashMap<u32, (u64, u64)> = HashMap::new();
         for seen in &self.observations {
@@ -141,13 +141,13 @@ impl Profile {
         weights
     }
 
-    /// Seconds of wall clock time that one observation stands for.
+    /// Returns the seconds of wall clock time for which one observation stands.
     pub fn wall_weight(&self) -> f64 {
         self.facts.present_seconds / self.facts.looks.max(1) as f64
     }
 
-    /// Seconds of processor time that one observation of a running process stands for. Looks at
-    /// other requests have their part of the time, too.
+    /// Returns the seconds of processor time for which one observation of a running process stands.
+    /// Looks at excluded requests stand for a part of the time too.
     pub fn cpu_weight(&self) -> f64 {
         let running = self.running() as u64 + self.facts.other_running;
         match running {

@@ -1,4 +1,4 @@
-//! Looks at processes at a rate, for a time.
+//! Samples Perl processes at a rate for a time. One sample of one process is called a look.
 
 use crate::activity::{Activity, ActivityWatch};
 use crate::builtin;
@@ -12,58 +12,60 @@ use crate::stack::{look, CallStack, LookFailure};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// How long and how often to look.
+/// How long and how often processes are sampled.
 pub struct SamplingPlan {
     pub duration: Duration,
-    /// Looks a second at each process.
+    /// The number of looks per second at each process.
     pub rate: f64,
-    /// The requests to look at; None: all, and what is no request.
+    /// The requests that are sampled. `None`: all requests, and code outside of requests.
     pub only: Option<RequestFilter>,
 }
 
-/// Where the processes to look at come from. Called again and again, because workers come and go.
+/// Returns the ids of the processes to sample. The sampler calls this function repeatedly, because
+/// workers start and end.
 pub type ProcessFinder<'f> = dyn FnMut() -> Vec<u32> + 'f;
 
-/// A process under observation.
+/// A process that is sampled.
 struct Subject {
     process: PerlProcess,
     activity: ActivityWatch,
     names: NameCache,
     clock: ProcessorClock,
     failures: u32,
-    /// When to look next, from the start.
+    /// When the next look is due, counted from the start.
     due: Duration,
 }
 
 pub struct Sampler {
     subjects: HashMap<u32, Subject>,
-    /// Processes that are no perl.
+    /// The processes that run no perl.
     strangers: HashSet<u32>,
     profile: Profile,
     perls: HashSet<String>,
     manner: LookManner,
 }
 
-/// What holds for all looks.
+/// The settings of all looks.
 #[derive(Default)]
 struct LookManner {
-    /// There is one core, so a process never runs during a look: one that could run counts.
+    /// Whether there is only one core. A process then never runs during a look, so a process that
+    /// could run counts as running.
     is_alone: bool,
     only: Option<RequestFilter>,
 }
 
-/// Tries before a look is given up.
+/// The number of tries after which a look is given up.
 const TRIES: u32 = 20;
-/// Looks in a row that fail before a process counts as another program.
+/// The number of consecutive failed looks after which a process counts as another program.
 const MOST_FAILURES: u32 = 50;
-/// How often the finder is asked.
+/// The time between two calls of the [`ProcessFinder`].
 const SEARCH_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Sampler {
-    /// Starts with these processes.
+    /// Makes a sampler for these processes.
     ///
     /// # Errors
-    /// One of them cannot be profiled.
+    /// The reason for which one of the processes cannot be profiled.
     pub fn new(pids: &[u32]) -> Result<Sampler, ProfileError> {
         let mut sampler = Sampler {
             subjects: HashMap::new(),
@@ -81,7 +83,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Samples until the time is over, `stop` says so, or every process has ended.
+    /// Samples until the time is over, `stop` ends the sampling, or every process has ended.
     pub fn run(
         mut self,
         plan: &SamplingPlan,
@@ -106,7 +108,8 @@ impl Sampler {
                     .and_then(|subject| subject.clock.core()),
             );
             std::thread::sleep(due.saturating_sub(start.elapsed()));
-            // Irregular intervals, so that work in step with the clock is not always met or missed.
+            // The intervals are irregular. With regular intervals, periodic work could be seen in
+            // each look or in none.
             let interval = (0.5 + random.next()) / plan.rate;
             self.look_at(
                 pid,
@@ -121,7 +124,7 @@ impl Sampler {
         self.finish(start.elapsed(), plan.rate)
     }
 
-    /// The process that is to be looked at next, and when.
+    /// Returns the process of the next look, and when the look is due.
     fn next_due(&self) -> Option<(Duration, u32)> {
         let all = self
             .subjects
@@ -155,7 +158,8 @@ impl Sampler {
         self.subjects.values().map(|it| &it.process).collect()
     }
 
-    /// A process that a known one has forked is known, too, and needs no search.
+    /// Returns the process `pid` if a known process has forked it. The addresses are then the same,
+    /// so no search is needed.
     fn fork_of(&self, pid: u32) -> Option<PerlProcess> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
@@ -163,8 +167,8 @@ impl Sampler {
         parent.process.forked(pid)
     }
 
-    /// Takes up processes that have come. Those that are no perl (a shell that a script started)
-    /// are left alone.
+    /// Begins to sample new processes. Processes without a perl are left out, such as a shell that
+    /// a script has started.
     fn follow(&mut self, pids: Vec<u32>, now: Duration) {
         for pid in pids {
             let is_new = !self.subjects.contains_key(&pid) && !self.strangers.contains(&pid);
@@ -233,13 +237,13 @@ impl Sampler {
 
 struct Vanished;
 
-/// What a look at a process gave.
+/// The result of a look at a process.
 enum Seen {
     /// The frames, the outermost first, and whether the process runs.
     Stack(Vec<FrameLabel>, bool),
-    /// A worker of ours without a request.
+    /// The process is a Mehari worker without a request.
     Idle,
-    /// A request that was not asked for.
+    /// The process works on a request that the filter excludes.
     Other,
     /// The look failed and is counted.
     Nothing,
@@ -283,7 +287,7 @@ impl Subject {
             .is_some_and(|target| only.takes(&target))
     }
 
-    /// None: the stack changed during each try.
+    /// Looks until two reads agree. `None`: the stack changed during each try.
     fn steady_look(&self) -> Result<Option<CallStack>, Vanished> {
         for _ in 0..TRIES {
             match look(&self.process) {
@@ -295,7 +299,7 @@ impl Subject {
         Ok(None)
     }
 
-    /// The XS sub or the builtin that runs, if it is one that is worth a frame.
+    /// Returns the frame of the running XS sub or builtin, if it gets a frame of its own.
     fn leaf(&mut self, stack: &CallStack) -> Option<FrameLabel> {
         let op = op_type(&self.process, stack.op).ok()?;
         if usize::from(op) == self.process.layout.op_call {
@@ -316,7 +320,7 @@ fn plain(name: String, kind: FrameKind) -> FrameLabel {
     }
 }
 
-/// Numbers from 0 to 1 (xorshift).
+/// Generates random numbers from 0 to 1 (xorshift).
 struct Irregular(u64);
 
 impl Irregular {

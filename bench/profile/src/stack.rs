@@ -1,14 +1,14 @@
-//! One look at the interpreter: the call stack as addresses, read while the process runs.
+//! Looks once at the interpreter: reads the call stack as addresses while the process runs.
 //!
-//! The process may change the stack during the look. The look therefore reads the stack's top
-//! before and after everything else, and is torn if the two differ.
+//! The process may change the stack during the look. The look therefore reads the top of the stack
+//! twice: before and after everything else. If the two reads differ, the look is torn.
 
 use crate::layout::PerlLayout;
 use crate::memory::{int, word};
 use crate::process::PerlProcess;
 use std::io;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
     Sub,
@@ -22,20 +22,20 @@ pub enum CallKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub kind: CallKind,
-    /// The sub's CV. 0: the frame is no sub's.
+    /// The address of the sub's CV. 0: the frame is not that of a sub.
     pub code: u64,
     /// The statement (COP) that the frame executes.
     pub statement: u64,
 }
 
-/// A consistent look.
+/// The result of a look during which the stack did not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallStack {
     /// The innermost call first. The last is the main program.
     pub calls: Vec<Call>,
     /// The op that runs. 0: none.
     pub op: u64,
-    /// What lies above the top of the argument stack: for an XS sub its CV is there.
+    /// The words above the top of the argument stack. While an XS sub runs, its CV is one of them.
     pub above: Vec<u64>,
 }
 
@@ -50,16 +50,16 @@ pub enum LookFailure {
 impl From<io::Error> for LookFailure {
     fn from(error: io::Error) -> LookFailure {
         match error.raw_os_error() {
-            // An address of a moment ago is not mapped any more.
+            // The process has unmapped an address since it was read.
             Some(libc::EFAULT) => LookFailure::Torn,
             _ => LookFailure::Gone,
         }
     }
 }
 
-/// A deeper stack is an error of the read.
+/// The most frames of a stack. A deeper stack means that the read was wrong.
 const DEEPEST: usize = 100_000;
-/// Stacks in stacks: a sort block in an overloaded operator in a tie ...
+/// The most nested stacks. Sort blocks, overloaded operators and ties run on a stack of their own.
 const MOST_STACKS: usize = 64;
 /// The frames at the top that are read a second time.
 const COMPARED: usize = 8;
@@ -81,7 +81,7 @@ struct Contexts {
     frames: Vec<u8>,
 }
 
-/// Looks once.
+/// Reads the call stack once.
 pub fn look(process: &PerlProcess) -> Result<CallStack, LookFailure> {
     let layout = &*process.layout;
     let first = registers(process)?;
@@ -114,7 +114,7 @@ fn read(process: &PerlProcess, address: u64, length: usize) -> io::Result<Vec<u8
     Ok(bytes)
 }
 
-/// The addresses of [`Registers`], and the bytes from the first to the last.
+/// Returns the lowest address of the [`Registers`], and the number of bytes up to the last.
 fn span(process: &PerlProcess) -> (u64, usize) {
     let at = &process.variables;
     let all = [at.op, at.statement, at.stack_info, at.stack];
@@ -194,7 +194,7 @@ fn top_of_stack(
     Ok((contexts, now, above))
 }
 
-/// Compares the parts of frames that say what is called from where.
+/// Compares two stacks by the parts of each frame that identify the sub and its caller.
 fn are_same(layout: &PerlLayout, one: &[u8], other: &[u8]) -> bool {
     let size = layout.context_size;
     one.chunks_exact(size)
@@ -207,7 +207,7 @@ fn are_same(layout: &PerlLayout, one: &[u8], other: &[u8]) -> bool {
         })
 }
 
-/// A stack below the top one does not change while the one above it is in use.
+/// Reads a stack below the top stack. Such a stack does not change while a stack above it is used.
 fn lower_stack(process: &PerlProcess, address: u64) -> Result<Contexts, LookFailure> {
     let layout = &*process.layout;
     let info = read(process, address, layout.si_size)?;
@@ -219,7 +219,7 @@ fn lower_stack(process: &PerlProcess, address: u64) -> Result<Contexts, LookFail
     Ok(Contexts { info, frames })
 }
 
-/// The address and the number of a stack's frames.
+/// Returns the address and the number of a stack's frames.
 fn frames(layout: &PerlLayout, info: &[u8]) -> Result<(u64, usize), LookFailure> {
     let (top, maximum) = (int(info, layout.si_top), int(info, layout.si_maximum));
     let count = usize::try_from(i64::from(top) + 1).map_err(|_| LookFailure::Torn)?;
@@ -233,8 +233,8 @@ fn kind_of(layout: &PerlLayout, frame: &[u8]) -> usize {
     usize::from(frame[layout.context_type]) & layout.context_type_mask
 }
 
-/// Makes calls of frames. Each frame has the statement from which it was called; the innermost
-/// one executes the current statement. A plain block or `eval {}` is part of its sub.
+/// Converts frames to calls. A frame contains the statement of its caller. The innermost call
+/// executes the current statement. A plain block or `eval {}` belongs to the sub around it.
 fn calls(layout: &PerlLayout, stacks: &[Contexts], statement: u64) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut statement = statement;

@@ -1,20 +1,21 @@
-//! The call tree of a profile: subs by the way they were called, with the observations of each.
+//! Makes the call tree of a profile. Each node is a sub with one chain of callers, and holds the
+//! numbers of observations.
 
 use crate::profile::{FrameKind, FrameLabel, Profile};
 use std::collections::BTreeMap;
 
-/// A sub, called in one way. The root has no name.
+/// A sub with one chain of callers. The root has no name.
 #[derive(Debug, Clone)]
 pub struct CallNode {
     pub name: String,
     pub kind: FrameKind,
-    /// Observations of a process on a core, here and below.
+    /// The number of observations on a core, in this sub and its callees.
     pub cpu: u64,
-    /// All observations, here and below.
+    /// The number of all observations, in this sub and its callees.
     pub wall: u64,
-    /// The observations by the line of this sub that ran or called.
+    /// The number of observations for each line of this sub that ran or called a callee.
     pub lines: BTreeMap<(String, u32), u64>,
-    /// In the order of `wall`, the most first.
+    /// The callees, ordered by `wall` with the largest first.
     pub callees: Vec<CallNode>,
 }
 
@@ -30,7 +31,7 @@ impl CallNode {
         }
     }
 
-    /// The tree of all processes together.
+    /// Makes the tree of all processes together.
     pub fn of(profile: &Profile) -> CallNode {
         let mut root = CallNode::new("", FrameKind::Perl);
         for (stack, (cpu, wall)) in profile.weights() {

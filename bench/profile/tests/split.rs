@@ -1,5 +1,5 @@
-//! The shares of a program that measures its own: processor time by sub and by line, XS, the regex
-//! engine, and waiting.
+//! Samples a program that measures its own shares of time, and compares: processor time by sub and
+//! by line, XS, the regex engine, and waiting.
 
 use mehari_profile::{output, FrameKind, Profile, Sampler, SamplingPlan};
 use std::io::{BufRead, BufReader, Read};
@@ -49,7 +49,7 @@ impl Program {
         cpu.expect("nanoseconds") / 1e9
     }
 
-    /// Ends the program; returns what it said last.
+    /// Ends the program and returns its last output.
     fn stop(mut self) -> String {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::Term).expect("it lives");
@@ -60,7 +60,8 @@ impl Program {
     }
 }
 
-/// Percent of the processor time, of stacks with a frame for which `is_asked` holds.
+/// Returns the percentage of processor time of the stacks that contain a frame for which `is_asked`
+/// is true.
 fn share(profile: &Profile, is_asked: impl Fn(&str, u32, FrameKind) -> bool) -> f64 {
     let asked = |frame: &u32| {
         let frame = &profile.frames[*frame as usize];

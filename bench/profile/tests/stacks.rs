@@ -1,4 +1,4 @@
-//! Deep stacks, every kind of frame, and names that a page must not obey.
+//! Tests deep stacks, every kind of frame, and names that an HTML page must show as plain text.
 
 use mehari_profile::{output, Profile, Sampler, SamplingPlan};
 use std::io::{BufRead, BufReader};

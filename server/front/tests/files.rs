@@ -1,4 +1,4 @@
-//! Files: routes, representations, conditions, ranges.
+//! Tests how files are sent: routes, representations, conditions, ranges.
 
 mod stand;
 
@@ -208,7 +208,7 @@ fn a_neighbour_is_sent_to_those_who_accept_it() {
         etags.insert(response.field("etag").expect("an ETag").to_string());
     }
     assert_eq!(etags.len(), 3, "a tag for each representation");
-    // A file system's clock advances in steps: wait for the next one.
+    // A file system's clock advances in steps. The sleep is longer than a step.
     let mut request = "GET /style.css HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n";
     std::thread::sleep(std::time::Duration::from_millis(20));
     write("style.css", "newer");

@@ -1,4 +1,4 @@
-//! Output filters: files and program output, compressed for clients that accept it.
+//! Tests output filters: files and programs' output are compressed for clients that accept this.
 
 mod stand;
 
@@ -27,7 +27,7 @@ fn page() -> String {
     "<p>a page of words</p>\n".repeat(100)
 }
 
-/// Larger than one write, even when compressed.
+/// Returns a text that is larger than one write, even when it is compressed.
 fn large() -> Vec<u8> {
     let mut seed = 7_u32;
     let letters = std::iter::repeat_with(|| {
@@ -74,7 +74,7 @@ fn a_file_is_compressed_as_its_client_likes_it() {
         let plain = ask(&stand, "GET", path, "X: y");
         assert_eq!(plain.field("vary"), Some("Accept-Encoding"));
         for (accepted, coding) in rows {
-            // The first request waits for the thread; the second uses its result.
+            // The first request waits for the thread. The second request uses the result.
             for _ in 0..2 {
                 let fields = format!("Accept-Encoding: {accepted}");
                 let response = ask(&stand, "GET", path, &fields);
@@ -168,7 +168,7 @@ fn compressed_files_outlive_the_server_in_their_folder() {
         .map(|entry| entry.expect("an entry").path())
         .collect();
     assert_eq!(files.len(), 1, "{files:?}");
-    // What is found there is what is sent.
+    // The front sends the content of the folder's file, even after the file has changed.
     std::fs::write(&files[0], &response.body[..1000]).expect("written");
     let again = ask(&stand, "GET", "/large.txt", "Accept-Encoding: gzip");
     assert_eq!(again.body, response.body[..1000]);

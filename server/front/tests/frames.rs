@@ -1,5 +1,5 @@
-//! HTTP/2 frame by frame (RFC 9113): a violation is refused with the right code; a flood ends its
-//! connection with a log line and does not affect other clients.
+//! Tests HTTP/2 frame by frame (RFC 9113). A violation is refused with the right code. A flood of
+//! frames ends its connection with a log line and does not affect other clients.
 
 mod stand;
 
@@ -26,8 +26,8 @@ enum Expected {
     Refused(u32),
     /// GOAWAY with the RFC's code, or with PROTOCOL_ERROR, the library's substitute.
     Ended(u32),
-    /// The stream or the connection is refused because of a frame after the end, before or after
-    /// the response.
+    /// The stream or the connection is refused because of a frame after the end of the request.
+    /// The response may come before the refusal.
     Behind,
     /// Any refusal, by an error of the stream or the connection, or by a 4xx.
     NotServed,
@@ -38,8 +38,8 @@ enum Expected {
 }
 use Expected::*;
 
-/// Reads frames up to the decisive one. A request may be answered before the next frame is read:
-/// where a refusal is expected, a response decides only if nothing follows it.
+/// Reads frames up to the frame that decides. The server may answer a request before it reads the
+/// next frame. Where a refusal is expected, a response therefore decides only if no frame follows.
 fn outcome(client: &mut Client, wanted: Expected) -> String {
     let mut end = "the end".to_string();
     while let Some(frame) = client.next() {
@@ -53,7 +53,7 @@ fn outcome(client: &mut Client, wanted: Expected) -> String {
         match frame.kind {
             GOAWAY if code(4) > 0 => return format!("{:?}", Goaway(code(4))),
             RST_STREAM => return format!("{:?}", Refused(code(0))),
-            // The first field of a response is its status; 200 is one byte of the static table.
+            // The first field of a response is the status. The byte 0x88 stands for 200.
             HEADERS if frame.stream == 1 => {
                 end = match frame.payload.first() {
                     Some(0x88) => format!("{Served:?}"),
@@ -171,7 +171,8 @@ fn each_rule_about_frames_is_kept() {
     for (name, frames, expected) in rows {
         let mut client = Client::open(&stand);
         frames.iter().for_each(|frame| client.send(frame));
-        // Only what nothing answers needs an end; HTTP/2 knows no half of a connection.
+        // The server may send nothing here, so the client ends its side to get an answer. Elsewhere
+        // both sides stay open, because HTTP/2 has no half-closed connections.
         if expected == NotServed {
             let _ = client.0.shutdown(std::net::Shutdown::Write);
         }
@@ -193,7 +194,7 @@ fn each_rule_about_frames_is_kept() {
 /// The bytes of each round of a flood.
 type Rounds = Box<dyn FnMut(u32) -> Vec<u8>>;
 
-/// Sends until the server closes; returns its last reply.
+/// Sends until the server closes the connection. Returns the server's last reply.
 fn flood(stand: &Stand, mut next: impl FnMut(u32) -> Vec<u8>) -> String {
     let mut client = Client::open(stand);
     let mut reading = Client(client.0.try_clone().expect("a second handle"));
@@ -283,7 +284,7 @@ fn a_header_bomb_is_refused_by_count_and_by_what_it_unpacks_to() {
     let mut client = Client::open(&stand);
     client.send(&frame(HEADERS, WHOLE, 1, &[block(&[]), few].concat()));
     assert_eq!(outcome(&mut client, Served), "another status", "200 fields");
-    // One long value in the table, then one byte for each use: 4 KB stand for megabytes.
+    // One long value enters the table, and each further byte repeats it: 4 KB mean megabytes.
     let mut bomb = block(&[]);
     bomb.extend_from_slice(&[0x40, 1, b'a', 0x7f, 0xa1, 0x1e]);
     bomb.extend_from_slice(&[b'b'; 4000]);

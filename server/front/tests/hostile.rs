@@ -1,4 +1,4 @@
-//! Random bytes: the front neither panics nor hangs.
+//! Sends random bytes to a front. The front must neither panic nor hang.
 
 mod stand;
 
@@ -50,7 +50,7 @@ fn whatever_arrives_is_answered_or_closed() {
         let mut client = Client::connect(stand.address);
         client.send(pieces.concat());
         client.half_close_quietly();
-        // Panics if the front is silent for ten seconds.
+        // `rest` panics if the front sends nothing for ten seconds.
         client.rest();
         prop_assert_eq!(
             Client::connect(stand.address).get("/file.txt").text(),

@@ -1,4 +1,4 @@
-//! HTTP/1 as a client sees it: framing, persistence, pipelining, expectations.
+//! Tests HTTP/1 with a client: framing, persistence, pipelining, expectations.
 
 mod stand;
 

@@ -1,4 +1,5 @@
-//! HTTP/2 with prior knowledge: the same responses, and the protocol's own limits.
+//! Tests HTTP/2 with prior knowledge: the responses are the same as over HTTP/1, and the limits of
+//! HTTP/2 hold.
 
 mod stand;
 
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 type Sender = SendRequest<Bytes>;
 
-/// Runs a client against a stand, for at most ten seconds.
+/// Connects a client to a stand and runs it for at most ten seconds.
 fn with_client<F>(stand: &Stand, client: impl FnOnce(Sender) -> F)
 where
     F: std::future::Future<Output = ()>,
@@ -41,7 +42,7 @@ fn request(method: Method, path: &str) -> Request<()> {
         .expect("a request")
 }
 
-/// Status, fields and body.
+/// Sends a request and returns the response's status, fields and body.
 async fn ask(sender: &Sender, request: Request<()>, body: &[u8]) -> (u16, HeaderMap, Vec<u8>) {
     let mut sender = sender.clone().ready().await.expect("open");
     let (response, mut stream) = sender.send_request(request, body.is_empty()).expect("sent");

@@ -1,4 +1,4 @@
-//! Time limits, number limits and stops: slow clients, a full server, shutdown.
+//! Tests time limits, number limits and stops: slow clients, a full server, shutdown.
 
 mod stand;
 

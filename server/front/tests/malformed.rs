@@ -1,12 +1,13 @@
-//! Malformed HTTP/1 requests: each gets its status and a closed connection, at once.
+//! Sends malformed HTTP/1 requests. Each gets the expected status at once, and the connection is
+//! closed.
 
 mod stand;
 
 use stand::client::Client;
 use stand::Stand;
 
-/// The request, and the expected status. `~` at the start of a row's name: the request is valid (so
-/// the table would detect a front that refuses everything).
+/// The name of each row, the request, and the expected status. If the name begins with `~`, the
+/// request is valid, so the table also detects a front that refuses everything.
 const ROWS: &[(&str, &[u8], u16)] = &[
     ("~plain", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200),
     ("~1.0 without Host", b"GET / HTTP/1.0\r\n\r\n", 200),
@@ -128,7 +129,7 @@ const ROWS: &[(&str, &[u8], u16)] = &[
     ("Host v6 of nothing", b"GET / HTTP/1.1\r\nHost: [:::]\r\n\r\n", 400),
     ("Host port 0", b"GET / HTTP/1.1\r\nHost: a:0\r\n\r\n", 400),
     ("an absolute target with points for a host", b"GET http://../ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    // fields that are one thing
+    // fields that may occur only once
     ("two types", b"POST /echo.pl HTTP/1.1\r\nHost: a\r\nContent-Type: a/b\r\nContent-Type: a/b\r\nContent-Length: 0\r\n\r\n", 400),
     ("two credentials", b"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YTph\r\nauthorization: Basic YTpi\r\n\r\n", 400),
     ("two expectations", b"GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n\r\n", 417),
@@ -179,7 +180,7 @@ fn each_malformed_request_gets_its_status_and_a_closed_connection() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same, one byte at a time: the split must not matter.
+/// Sends the same requests one byte at a time. The results must be the same.
 #[test]
 fn requests_read_the_same_a_byte_at_a_time() {
     let stand = Stand::plain();

@@ -1,11 +1,11 @@
-//! The locations of handlers and applications, configured in httpd.conf's language.
+//! Tests where handlers and applications respond, with configurations in httpd.conf's language.
 
 mod stand;
 
 use mehari_config::Site;
 use stand::Stand;
 
-/// A stand with the configuration's own site; `ROOT` is the stand's directory.
+/// Makes a stand with the site of this configuration. `ROOT` stands for the stand's directory.
 fn stand(text: &str) -> Stand {
     Stand::new(|site| {
         let root = site.main.mapping.document_root.display().to_string();

@@ -1,4 +1,4 @@
-//! Requests that Perl answers: the script's input, and the response from its output.
+//! Tests requests that Perl answers: the input of a script, and the response from its output.
 
 mod stand;
 

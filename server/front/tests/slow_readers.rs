@@ -1,5 +1,5 @@
-//! Clients slower than programs: no worker waits for them, their data does not fill the memory, and
-//! no byte is lost.
+//! Tests clients that read more slowly than programs write. No worker waits for such a client, the
+//! waiting data do not fill the memory, and no byte is lost.
 
 mod stand;
 
@@ -15,10 +15,10 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Pieces of 64 KiB.
+/// The number of pieces of 64 KiB in a response.
 const PIECES: u64 = 50 * 16;
 
-/// Unlinked files that this process has open.
+/// Returns the number of unlinked files that this process has open.
 fn unlinked_files() -> usize {
     let descriptors = std::fs::read_dir("/proc/self/fd").expect("proc");
     let links = descriptors.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -29,7 +29,7 @@ fn unlinked_files() -> usize {
     links.filter(unlinked).count()
 }
 
-/// Bytes of this process's anonymous memory.
+/// Returns the bytes of this process's anonymous memory.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("proc");
     let line = status

@@ -34,7 +34,7 @@ pub fn firefox(profile: &Profile) -> io::Result<Vec<u8>> {
             .map(|&frame| frame_info(&mut out, &profile.frames[frame as usize], &categories))
             .collect();
         let stack = out.intern_stack_frames(thread, frames.into_iter());
-        // The time on a core since the look before is not longer than that is ago.
+        // The processor time since the previous look must not exceed the time since that look.
         let cpu = if seen.is_running {
             cpu_weight as u64
         } else {

@@ -41,7 +41,7 @@ impl Client {
         }
     }
 
-    /// The front may close while the client still sends: that is no failure of the test.
+    /// Sends bytes. Errors are ignored, because the front may close the connection early.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.socket.write_all(bytes.as_ref());
     }
@@ -50,7 +50,7 @@ impl Client {
         self.socket.shutdown(Shutdown::Write).expect("a socket");
     }
 
-    /// The same for a front that may have closed before.
+    /// Closes the client's sending side. The front may already have closed the connection.
     pub fn half_close_quietly(&mut self) {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
@@ -64,7 +64,7 @@ impl Client {
         self.response(request.starts_with("HEAD "))
     }
 
-    /// The next final response, framed according to its header section.
+    /// Reads the next final response. The header section decides where the response ends.
     pub fn response(&mut self, to_head: bool) -> Response {
         loop {
             let (status, head) = self.head();
@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    /// The next header section, including that of an interim response.
+    /// Reads the next header section, which may belong to an interim response.
     pub fn head(&mut self) -> (u16, String) {
         let end = self.read_until(b"\r\n\r\n");
         let head: Vec<u8> = self.unread.drain(..end).collect();
@@ -128,13 +128,13 @@ impl Client {
         self.unread.drain(..count).collect()
     }
 
-    /// Everything up to the close.
+    /// Reads everything until the front closes the connection.
     pub fn rest(&mut self) -> Vec<u8> {
         while self.read_some() > 0 {}
         std::mem::take(&mut self.unread)
     }
 
-    /// Asserts that the front closes now and sends nothing more.
+    /// Asserts that the front closes the connection and sends nothing before.
     pub fn expect_close(&mut self) {
         let rest = self.rest();
         assert!(
@@ -175,7 +175,7 @@ impl Client {
     }
 }
 
-/// Waits for a condition that must come.
+/// Waits until a condition holds. Fails after a time limit.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {

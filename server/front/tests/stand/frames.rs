@@ -1,4 +1,4 @@
-//! HTTP/2 frames as bytes, and a client that sends them one by one.
+//! Makes HTTP/2 frames as bytes, and provides a client that sends frames one by one.
 
 use super::Stand;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ pub const ACK: u8 = 1;
 pub const END_HEADERS: u8 = 4;
 pub const PADDED: u8 = 8;
 pub const WITH_PRIORITY: u8 = 32;
-/// A whole request without a body.
+/// The flags of a HEADERS frame that is a whole request without a body.
 pub const WHOLE: u8 = END_STREAM | END_HEADERS;
 
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -32,7 +32,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A literal field that is not added to the table.
+/// Encodes a literal field that is not added to the table.
 pub fn field(name: &str, value: &str) -> Vec<u8> {
     let mut block = vec![0, name.len() as u8];
     block.extend_from_slice(name.as_bytes());
@@ -41,7 +41,7 @@ pub fn field(name: &str, value: &str) -> Vec<u8> {
     block
 }
 
-/// GET /file.txt of `x`, with these fields appended.
+/// Encodes the fields of `GET /file.txt` for the host `x`, and then these fields.
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = vec![0x82, 0x86];
     block.extend(field(":path", "/file.txt"));
@@ -56,7 +56,7 @@ pub fn get(stream: u32) -> Vec<u8> {
     frame(HEADERS, WHOLE, stream, &block(&[]))
 }
 
-/// A request with exactly these fields.
+/// Makes a request with exactly these fields.
 pub fn bare(fields: &[(&str, &str)]) -> Vec<u8> {
     let block: Vec<u8> = fields
         .iter()
@@ -89,7 +89,7 @@ pub struct Frame {
 pub struct Client(pub TcpStream);
 
 impl Client {
-    /// A connection with the preface and empty SETTINGS sent.
+    /// Opens a connection and sends the preface and empty SETTINGS.
     pub fn open(stand: &Stand) -> Client {
         let mut client = Client(TcpStream::connect(stand.address).expect("it listens"));
         let patience = Some(Duration::from_secs(5));
@@ -100,12 +100,12 @@ impl Client {
         client
     }
 
-    /// The server may have ended the connection before it has read all.
+    /// Sends bytes. Errors are ignored, because the server may end the connection early.
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.0.write_all(bytes);
     }
 
-    /// `None`: the connection has ended.
+    /// Reads the next frame. `None`: the connection has ended.
     pub fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.0.read_exact(&mut head).ok()?;

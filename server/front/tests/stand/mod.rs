@@ -1,4 +1,5 @@
-//! A front on its own thread, over a directory of the test, with a stand-in for Perl.
+//! A stand: a front on its own thread, which serves a directory of the test. The stand replaces the
+//! Perl workers.
 #![allow(dead_code)]
 
 pub mod client;
@@ -18,7 +19,7 @@ use std::sync::{mpsc, Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
 
-/// The logs: `status method target bytes`, and the error lines.
+/// The logs. An access line is `status method target bytes`.
 #[derive(Clone, Default)]
 pub struct Logged {
     pub access: Arc<Mutex<Vec<String>>>,
@@ -61,7 +62,8 @@ enum StandCommand {
 }
 
 impl Stand {
-    /// A directory with scripts and files, changed by `arrange`.
+    /// Makes a directory with scripts and files, and starts a front for it. `arrange` changes the
+    /// site first.
     pub fn new(arrange: impl FnOnce(&mut Site)) -> Stand {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().to_path_buf();
@@ -141,7 +143,7 @@ impl Stand {
         });
     }
 
-    /// Stops gracefully and waits for the end.
+    /// Stops the front gracefully and waits for its end.
     pub fn finish(&mut self) {
         let _ = self.stop.send(Stop::Gracefully);
         self.join();
@@ -163,7 +165,8 @@ impl Drop for Stand {
     }
 }
 
-/// No script of these tests is a CGI program; the CGI handler has its own tests.
+/// Makes the CGI handler. No script of these tests is a CGI program, because the CGI handler has
+/// its own tests.
 pub fn cgi() -> Cgi {
     let limits = Limits {
         processes: 1,

@@ -1,4 +1,4 @@
-//! A stand-in for the workers: answers by script name and records the requests.
+//! A replacement for the workers: answers by script name and records the requests.
 
 use mehari_front::{PerlPool, StandInExchange};
 use mehari_pool::script_head::ScriptHead;
@@ -18,13 +18,13 @@ pub struct StandIn {
     pub freed: Arc<AtomicUsize>,
 }
 
-/// The stand-in's output, piece by piece.
+/// The output of a replaced worker, piece by piece.
 pub struct ScriptedOutput {
     freed: Option<Arc<AtomicUsize>>,
     interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
     body: VecDeque<Result<Vec<u8>, Fault>>,
-    /// Further pieces of a long body, made on demand.
+    /// The numbers of the further pieces of a long body. A piece is made when it is read.
     flood: std::ops::Range<u64>,
     complete: bool,
     silent: bool,
@@ -83,7 +83,8 @@ fn describe(call: &Call<'_>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Piece `number` of a flood: 64 KiB that begin with the number, and go on with a pattern.
+/// Returns piece `number` of a long body: 64 KiB that begin with the number and continue with a
+/// pattern.
 pub fn flood(number: u64) -> Vec<u8> {
     static PATTERN: OnceLock<Vec<u8>> = OnceLock::new();
     let pattern = PATTERN.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! A site over a directory, as `mehari serve DIR` creates it.
+//! Makes a site for a directory, as `mehari serve DIR` does.
 
 use mehari_config::{Rung, Site};
 use std::path::Path;
