@@ -65,10 +65,15 @@ fn session_of_apache_asp_lives_through_kill_reload_and_other_workers() {
     let server = server();
     let cookie = begin(&server);
     goes_on(&server, &cookie, "session 2 ");
-    for worker in server.workers() {
-        processes::signal(worker, Signal::Kill);
+    let killed = server.workers();
+    for worker in &killed {
+        processes::signal(*worker, Signal::Kill);
     }
-    let fresh = eventually(PATIENCE, || server.workers().len() == 3);
+    let is_fresh = |workers: &[_]| workers.iter().all(|worker| !killed.contains(worker));
+    let fresh = eventually(PATIENCE, || {
+        let workers = server.workers();
+        workers.len() == 3 && is_fresh(&workers)
+    });
     assert!(fresh, "{}", server.log.text());
     goes_on(&server, &cookie, "session 3 of 3 ");
     assert!(server.control(&["reload"]).status.success());

@@ -13,7 +13,7 @@ impl RequestFilter {
     /// Reads a path or a whole URL. The scheme and host of a URL are ignored.
     ///
     /// # Errors
-    /// It is neither.
+    /// The text is neither a path nor a URL.
     pub fn url(text: &str) -> Result<RequestFilter, String> {
         path(text).map(RequestFilter::Url)
     }
@@ -21,7 +21,7 @@ impl RequestFilter {
     /// Reads the same texts as [`RequestFilter::url`].
     ///
     /// # Errors
-    /// It is neither.
+    /// The text is neither a path nor a URL.
     pub fn location(text: &str) -> Result<RequestFilter, String> {
         path(text).map(RequestFilter::Location)
     }

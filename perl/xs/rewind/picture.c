@@ -66,10 +66,12 @@ static const char *make_file(mehari_rewind *rewind, uint64_t size)
   return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
 }
 
-/* Prepares the picture. From here on the memory map stays unchanged. */
+/* Prepares the picture. Nothing may change the memory map between the return of this function and
+ * mehari_rewind_take. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind)
 {
-  /* The stack frames of later calls lie above the floor. A deeper stack grows below the floor. */
+  /* The picture has the stack above the floor, which is low enough for the calls that follow. A
+   * script's deeper stack grows into memory below the floor, which the picture does not have. */
   rewind->stack_floor = ((uint64_t)__builtin_frame_address(0) & ~(MEHARI_PAGE - 1)) - 15 * MEHARI_PAGE;
   volatile char *below = (char *)rewind->stack_floor - 2 * MEHARI_PAGE;
   *below = 0;

@@ -201,7 +201,7 @@ fn essence(answer: &Answer) -> String {
         _ => String::new(),
     };
     let challenge = answer.all("www-authenticate").join(", ");
-    // Without an AuthName, Apache sends a challenge of its own.
+    // Without an AuthName, Apache's challenge lacks the closing quotation mark.
     let challenge = match challenge.as_str() {
         "Basic realm=\"" => "Basic realm=\"\"",
         whole => whole,
@@ -262,8 +262,8 @@ fn client_without_a_user_is_not_admitted_where_a_user_is_required() {
         (&pushed, "authen=ok&authz=ok", 500),
         (&pushed, "authen=user&authz=ok", 200),
         (&pushed, "authz=ok", 500),
-        // A request carries the results for some methods only. For another method, the result is
-        // unknown, and the request is refused.
+        // A request carries the results of at most 32 parts of the access rules, and these are 40
+        // sections. A part beyond them counts as denied.
         (&limited, "authen=user&authz=declined", 403),
     ];
     for (path, said, status) in answers {

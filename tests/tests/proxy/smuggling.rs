@@ -118,7 +118,7 @@ fn bytes_after_a_back_ends_response_are_not_sent_to_any_client() {
     assert_eq!(
         back_end.connections(),
         connections + 1,
-        "the other one is not used again"
+        "the connection with the late bytes is not used again"
     );
     drop(back_end);
 }

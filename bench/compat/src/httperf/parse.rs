@@ -82,8 +82,8 @@ pub fn client(text: &str) -> Result<ClientShare, ParseError> {
     }
 }
 
-/// Reads a rate per second. Zero or less means that each arrival waits for the end of the previous
-/// arrival.
+/// Reads a rate per second. Zero or less means that each connection or session starts when the
+/// previous one has ended.
 pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     let rate = seconds(text, "illegal request rate")?;
     Ok(if rate > 0.0 {

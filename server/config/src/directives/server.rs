@@ -52,7 +52,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UseCanonicalPhysicalPort",
             Shape::Flag,
-            "Whether the connection's port precedes ServerName's port if the client sent none.",
+            "Whether the connection's port replaces ServerName's if the client's Host has none.",
             |target, arguments| {
                 let physical = arguments.flag()?;
                 if of_the_host(target) {

@@ -105,7 +105,7 @@ pub trait ClientStream: RequestHead {
     fn announced_length(&self) -> u64;
     /// Tracks the progress of an upload while the body is read.
     fn track(&mut self, upload: Option<Rc<Upload>>);
-    /// Reads a small body early for scripts.
+    /// Reads a small body before edge Lua scripts run, so that they can see the body.
     async fn read_for_scripts(
         &mut self,
         context: &mut RequestContext,
@@ -162,7 +162,7 @@ pub trait ClientStream: RequestHead {
     fn backlog(&self) -> Backlog;
     /// Returns the number of bytes that were handed over and not sent yet.
     fn unsent(&self) -> usize;
-    /// Returns how many of the unsent bytes count as not delivered.
+    /// Returns how many of the unsent bytes the codec itself holds back. The others count as sent.
     fn withheld(&self) -> usize;
     /// Returns a buffer to which body data are appended while the backlog is empty. `None`: all
     /// data go through the backlog.

@@ -53,7 +53,8 @@ sub fflush { my ($self, $brigade) = @_; return $self->pass_brigade($brigade) }
 # Returns the data that were collected since the last call.
 sub taken { my ($self) = @_; my $text = $self->{text}; $self->{text} = ''; return $text }
 
-# For a program, this end is the first of the server's own filters. It cannot be removed.
+# To Perl code, this last part of the chain looks like the first of the server's own filters. Perl
+# code cannot remove this part.
 sub next   { my ($self) = @_; return Apache2::Filter::Place->of_server($self->{r}, $self->{way}, 1) }
 sub remove { return }
 sub frec   { my ($self) = @_; return Apache2::FilterRec->of_server($self->{way}, 0) }
