@@ -3,8 +3,9 @@
 //!
 //! The number of a worker's voluntary context switches shows whether the worker was woken.
 
-use mehari_harness::scripts::{plain, workers};
+use mehari_harness::scripts::{plain, simple, workers};
 use mehari_harness::{eventually, processes, Request, Rung, Server, PATIENCE};
+use rustix::process::Signal;
 
 /// A script that prints its process number without asking the kernel for it.
 const WHO: &str =
@@ -171,6 +172,29 @@ fn request_that_kills_its_process_harms_no_other() {
             } else {
                 let _ = server.connect().send(&Request::get(&url).closing());
             }
+        }
+    }
+}
+
+/// A worker that is killed at the end runs no handler for its own end.
+#[test]
+fn worker_that_has_lent_its_mailbox_ends_by_itself() {
+    let startup = "sub Left::handler { open my $note, '>', qq{@ROOT@/left.$$} or die $!; 0 }\n1;\n";
+    for _ in 0..4 {
+        let mut server = simple(2)
+            .file("startup.pl", startup)
+            .fill_in(&["startup.pl"], &[])
+            .conf("PerlRequire @ROOT@/startup.pl\nPerlChildExitHandler Left\n")
+            .start();
+        let before = server.workers();
+        for _ in 0..4 {
+            server.get(&Rung::Rewind.url("hello.pl")).expect(200);
+        }
+        server.signal(Signal::Term);
+        assert!(server.wait().expect("the server ends").success());
+        for worker in before {
+            let note = server.site.path(&format!("left.{worker}"));
+            assert!(note.exists(), "{worker} was killed: {}", server.log.text());
         }
     }
 }

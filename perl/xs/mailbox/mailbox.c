@@ -148,10 +148,13 @@ bool mehari_mailbox_wait(void)
 {
   /* Dekker's algorithm: the worker declares sleep and then looks for a request. The front publishes
    * a request and then checks whether the worker sleeps. */
-  atomic_store(&mehari_box->worker_sleeps, 1);
-  if (!has_pending())
-    mehari_futex_wait(&mehari_box->worker_sleeps, 1);
-  atomic_store(&mehari_box->worker_sleeps, 0);
+  uint32_t before = 0, asleep = 1;
+  atomic_compare_exchange_strong(&mehari_box->worker_sleeps, &before, 1);
+  /* A process that comes after a dead one finds the word as the dead one left it. */
+  bool must_end = before == MEHARI_SLEEPS_NO_MORE && mehari_front_is_gone();
+  if (!has_pending() && !must_end)
+    mehari_futex_wait(&mehari_box->worker_sleeps, before == MEHARI_SLEEPS_NO_MORE ? before : 1);
+  atomic_compare_exchange_strong(&mehari_box->worker_sleeps, &asleep, 0);
   return has_pending() || !mehari_front_is_gone();
 }
 

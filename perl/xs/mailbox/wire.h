@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 10u
+#define MEHARI_VERSION 11u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -28,11 +28,13 @@
 #define MEHARI_RECORD_LIMIT 65536u
 
 /* State words, one cache line for each writer. */
+#define MEHARI_SLEEPS_NO_MORE 2u
+
 typedef struct {
   uint32_t magic, version;
   /* Low half: submitted requests (front). High half: taken requests (worker). Both wrap. */
   _Alignas(64) _Atomic uint64_t word;
-  /* A futex: 1 while the worker sleeps. */
+  /* A futex: 1 while the worker sleeps, MEHARI_SLEEPS_NO_MORE when the worker has to end, else 0. */
   _Alignas(64) _Atomic uint32_t worker_sleeps;
   /* The number of bytes that the worker has ever written to the ring. */
   _Alignas(64) _Atomic uint64_t ring_written;

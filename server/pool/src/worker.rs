@@ -143,7 +143,7 @@ impl Worker {
     /// Ends the worker once it is idle.
     pub fn dismiss(&mut self) {
         self.socket = None;
-        self.mailbox.wake_always();
+        self.mailbox.tell_to_end();
     }
 
     /// Sends a signal to the worker alone. The worker passes the signal on to the process that runs

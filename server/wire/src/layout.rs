@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -20,6 +20,9 @@ pub const RECORD_LIMIT: usize = 65_536;
 /// The longest text of a control message in bytes.
 pub const CONTROL_TEXT: usize = 8192;
 
+/// See [`Mailbox::worker_sleeps`].
+pub const SLEEPS_NO_MORE: u32 = 2;
+
 #[repr(C, align(64))]
 pub struct Line<T>(pub T);
 
@@ -31,6 +34,7 @@ pub struct Mailbox {
     /// The low half counts the requests that the front has submitted. The high half counts the
     /// requests that the worker has taken. Both halves wrap.
     pub word: Line<AtomicU64>,
+    /// A futex: 1 while the worker sleeps, [`SLEEPS_NO_MORE`] when the worker has to end, else 0.
     pub worker_sleeps: Line<AtomicU32>,
     pub ring_written: Line<AtomicU64>,
     pub ring_read: Line<AtomicU64>,

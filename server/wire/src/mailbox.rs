@@ -172,10 +172,10 @@ impl Mailbox {
         true
     }
 
-    /// Wakes the worker in any case, so that the worker notices a closed control socket.
-    pub fn wake_always(&self) {
+    /// Makes the worker look at its socket, which the caller has closed, before it sleeps again.
+    pub fn tell_to_end(&self) {
         let sleeps = &self.words().worker_sleeps.0;
-        sleeps.store(0, SeqCst);
+        sleeps.store(layout::SLEEPS_NO_MORE, SeqCst);
         futex_wake(sleeps);
     }
 
