@@ -34,7 +34,7 @@ typedef struct {
   uint32_t magic, version;
   /* Low half: submitted requests (front). High half: taken requests (worker). Both wrap. */
   _Alignas(64) _Atomic uint64_t word;
-  /* A futex: 1 while the worker sleeps, MEHARI_SLEEPS_NO_MORE when the worker has to end, else 0. */
+  /* A futex: 1 while the worker sleeps, MEHARI_SLEEPS_NO_MORE when the worker must end, else 0. */
   _Alignas(64) _Atomic uint32_t worker_sleeps;
   /* The number of bytes that the worker has ever written to the ring. */
   _Alignas(64) _Atomic uint64_t ring_written;

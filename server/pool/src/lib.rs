@@ -27,6 +27,7 @@ mod holding;
 mod hooks;
 mod inner;
 mod loading;
+mod measure;
 mod memory;
 mod packing;
 mod payload;

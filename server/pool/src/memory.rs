@@ -1,14 +1,8 @@
 //! The memory of Perl's processes, as the kernel counts it in `/proc/PID/smaps_rollup`.
 //!
-//! The pool reads the file of a worker only while the worker is idle, and at most once per second,
-//! because the kernel walks all page tables of the process for it. `policy` plans with the result,
-//! and `status` shows it.
+//! `measure` decides when a process is looked at. `policy` plans with the result, and `status`
+//! shows it.
 
-use crate::inner::Pool;
-use std::time::{Duration, Instant};
-
-/// The shortest time between two looks at all processes.
-const PAUSE: Duration = Duration::from_secs(1);
 /// The most looks that are kept of a worker. Of more looks, every second one is dropped.
 const LOOKS: usize = 32;
 /// The fewest requests between two looks that show a growth. The memory of fewer requests is
@@ -36,7 +30,7 @@ pub struct ProcessMemory {
 
 impl ProcessMemory {
     /// Returns `None` if the process has gone or belongs to another user.
-    fn of(pid: u32) -> Option<ProcessMemory> {
+    pub fn of(pid: u32) -> Option<ProcessMemory> {
         ProcessMemory::parse(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
     }
 
@@ -88,7 +82,7 @@ struct MemoryAtRequest {
 }
 
 impl MemoryHistory {
-    fn add(&mut self, served: u64, memory: ProcessMemory) {
+    pub fn add(&mut self, served: u64, memory: ProcessMemory) {
         if self.looks.len() == LOOKS {
             let mut index = 0;
             self.looks.retain(|_| {
@@ -99,7 +93,7 @@ impl MemoryHistory {
         self.looks.push(MemoryAtRequest { served, memory });
     }
 
-    /// What the looks show together. `None`: there was no look.
+    /// Returns what the looks show together. `None`: there was no look.
     pub fn report(&self) -> Option<WorkerMemory> {
         let (first, last) = (self.looks.first()?, self.looks.last()?);
         // A page that becomes unshared changes from shared to private and stays anonymous. New
@@ -114,7 +108,8 @@ impl MemoryHistory {
         })
     }
 
-    /// The growth over the second half of the requests. In the first half a program fills its caches.
+    /// Returns the growth over the second half of the requests. In the first half a program fills
+    /// its caches.
     fn growth(&self) -> Option<u64> {
         let last = self.looks.last()?;
         let is_later = |look: &&MemoryAtRequest| look.served >= last.served / 2;
@@ -135,12 +130,13 @@ pub struct PoolMemory {
     pub processes: usize,
     /// The sum of PSS: the memory that is free again when these processes end.
     pub pss: u64,
-    /// The sum by the mod_perl guide's formula: the shared memory once, and the rest of each worker.
+    /// The sum by the mod_perl guide's formula: the largest shared memory once, and the rest of
+    /// each process.
     pub formula: u64,
 }
 
 impl PoolMemory {
-    fn of(all: &[ProcessMemory]) -> PoolMemory {
+    pub fn of(all: &[ProcessMemory]) -> PoolMemory {
         let shared = all.iter().map(|it| it.shared).max().unwrap_or(0);
         PoolMemory {
             processes: all.len(),
@@ -150,98 +146,6 @@ impl PoolMemory {
                     .iter()
                     .map(|it| it.rss - it.shared.min(it.rss))
                     .sum::<u64>(),
-        }
-    }
-}
-
-/// What one look has to read.
-struct Task {
-    zygotes: Vec<u32>,
-    /// The process number of each idle worker, and the requests that it had served.
-    idle: Vec<(u32, u64)>,
-    /// The workers that run a request, with their last known memory.
-    busy: Vec<(u32, Option<ProcessMemory>)>,
-}
-
-impl Task {
-    fn read(self) -> (Vec<(u32, u64, ProcessMemory)>, PoolMemory) {
-        let read = |(pid, served)| Some((pid, served, ProcessMemory::of(pid)?));
-        let workers: Vec<_> = self.idle.into_iter().filter_map(read).collect();
-        let mut seen: Vec<u32> = workers.iter().map(|(pid, ..)| *pid).collect();
-        seen.extend(self.busy.iter().map(|(pid, _)| *pid));
-        let others = self.zygotes.into_iter().flat_map(descendants);
-        let others: Vec<u32> = others.filter(|pid| !seen.contains(pid)).collect();
-        let mut all: Vec<ProcessMemory> = workers.iter().map(|(.., memory)| *memory).collect();
-        all.extend(self.busy.iter().filter_map(|(_, memory)| *memory));
-        all.extend(others.into_iter().filter_map(ProcessMemory::of));
-        (workers, PoolMemory::of(&all))
-    }
-}
-
-/// A process and all processes below it.
-fn descendants(pid: u32) -> Vec<u32> {
-    let mut found = vec![pid];
-    let mut next = 0;
-    while let Some(pid) = found.get(next) {
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        let children = children.unwrap_or_default();
-        found.extend(
-            children
-                .split_whitespace()
-                .filter_map(|pid| pid.parse::<u32>().ok()),
-        );
-        next += 1;
-    }
-    found
-}
-
-impl Pool {
-    /// Reads the memory of all processes of Perl, except of workers that run a request. Does nothing
-    /// if that was done less than a second ago.
-    pub async fn look_at_memory(&self) {
-        let task = {
-            let mut inner = self.borrow();
-            let now = Instant::now();
-            let is_new = |before| now.saturating_duration_since(before) < PAUSE;
-            if inner.memory_looked_at.is_some_and(is_new) {
-                return;
-            }
-            inner.memory_looked_at = Some(now);
-            let zygotes = inner.generations.iter().flat_map(|it| it.zygotes.iter());
-            let zygotes = zygotes
-                .filter_map(|loaded| loaded.zygote.as_ref()?.pid())
-                .collect();
-            let workers = || {
-                inner
-                    .workers
-                    .iter()
-                    .flatten()
-                    .filter(|worker| worker.pid > 1)
-            };
-            let (idle, busy): (Vec<_>, Vec<_>) = workers().partition(|it| it.held.is_empty());
-            let known = |worker: &crate::worker::Worker| worker.memory.report().map(|it| it.now);
-            Task {
-                zygotes,
-                idle: idle
-                    .into_iter()
-                    .map(|worker| (worker.pid, worker.served))
-                    .collect(),
-                busy: busy
-                    .into_iter()
-                    .map(|worker| (worker.pid, known(worker)))
-                    .collect(),
-            }
-        };
-        let Ok((workers, total)) = tokio::task::spawn_blocking(|| task.read()).await else {
-            return;
-        };
-        let mut inner = self.borrow();
-        inner.memory = total;
-        for (pid, served, memory) in workers {
-            let index = inner.index_of(pid);
-            if let Some(worker) = index.and_then(|index| inner.worker(index)) {
-                worker.memory.add(served, memory);
-            }
         }
     }
 }

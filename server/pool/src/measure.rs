@@ -1,0 +1,103 @@
+//! Looks at the memory of the pool's processes.
+//!
+//! The kernel walks all page tables of a process to count its memory. The pool therefore looks at a
+//! worker only while the worker is idle, and at most once per second.
+
+use crate::inner::Pool;
+use crate::memory::{PoolMemory, ProcessMemory};
+use std::time::{Duration, Instant};
+
+/// The shortest time between two looks at all processes.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What one look has to read.
+struct Task {
+    zygotes: Vec<u32>,
+    /// The process number of each idle worker, and the requests that it had served.
+    idle: Vec<(u32, u64)>,
+    /// The workers that run a request, with their last known memory.
+    busy: Vec<(u32, Option<ProcessMemory>)>,
+}
+
+impl Task {
+    fn read(self) -> (Vec<(u32, u64, ProcessMemory)>, PoolMemory) {
+        let read = |(pid, served)| Some((pid, served, ProcessMemory::of(pid)?));
+        let workers: Vec<_> = self.idle.into_iter().filter_map(read).collect();
+        let mut seen: Vec<u32> = workers.iter().map(|(pid, ..)| *pid).collect();
+        seen.extend(self.busy.iter().map(|(pid, _)| *pid));
+        let others = self.zygotes.into_iter().flat_map(descendants);
+        let others: Vec<u32> = others.filter(|pid| !seen.contains(pid)).collect();
+        let mut all: Vec<ProcessMemory> = workers.iter().map(|(.., memory)| *memory).collect();
+        all.extend(self.busy.iter().filter_map(|(_, memory)| *memory));
+        all.extend(others.into_iter().filter_map(ProcessMemory::of));
+        (workers, PoolMemory::of(&all))
+    }
+}
+
+/// A process and all processes below it.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(pid) = found.get(next) {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        found.extend(
+            children
+                .split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+        next += 1;
+    }
+    found
+}
+
+impl Pool {
+    /// Reads the memory of all processes of Perl, except of workers that run a request. Does
+    /// nothing if that was done less than a second ago.
+    pub async fn look_at_memory(&self) {
+        let task = {
+            let mut inner = self.borrow();
+            let now = Instant::now();
+            let is_new = |before| now.saturating_duration_since(before) < PAUSE;
+            if inner.memory_looked_at.is_some_and(is_new) {
+                return;
+            }
+            inner.memory_looked_at = Some(now);
+            let zygotes = inner.generations.iter().flat_map(|it| it.zygotes.iter());
+            let zygotes = zygotes
+                .filter_map(|loaded| loaded.zygote.as_ref()?.pid())
+                .collect();
+            let workers = || {
+                inner
+                    .workers
+                    .iter()
+                    .flatten()
+                    .filter(|worker| worker.pid > 1)
+            };
+            let (idle, busy): (Vec<_>, Vec<_>) = workers().partition(|it| it.held.is_empty());
+            let known = |worker: &crate::worker::Worker| worker.memory.report().map(|it| it.now);
+            Task {
+                zygotes,
+                idle: idle
+                    .into_iter()
+                    .map(|worker| (worker.pid, worker.served))
+                    .collect(),
+                busy: busy
+                    .into_iter()
+                    .map(|worker| (worker.pid, known(worker)))
+                    .collect(),
+            }
+        };
+        let Ok((workers, total)) = tokio::task::spawn_blocking(|| task.read()).await else {
+            return;
+        };
+        let mut inner = self.borrow();
+        inner.memory = total;
+        for (pid, served, memory) in workers {
+            let index = inner.index_of(pid);
+            if let Some(worker) = index.and_then(|index| inner.worker(index)) {
+                worker.memory.add(served, memory);
+            }
+        }
+    }
+}
