@@ -47,7 +47,7 @@ fn show(answer: &Value) -> String {
         "memory",
         "unshared",
         "growth",
-        if teams.len() > 1 { "  pool" } else { "" }
+        if teams.len() > 1 { "  host" } else { "" }
     );
     for worker in pool["workers"].as_array().into_iter().flatten() {
         let _ = writeln!(

@@ -154,14 +154,14 @@ fn write(shared: &Shared, page: &mut Page) {
         private.map(|memory| memory.now.private).max().unwrap_or(0),
     );
     if pool.teams.len() > 1 {
-        pools(&pool.teams, page);
+        teams(&pool.teams, page);
     }
 }
 
 /// Writes the metrics of each team of workers.
-fn pools(teams: &[TeamStatus], page: &mut Page) {
-    let name = "mehari_pool_workers";
-    let help = "Workers of the main server's pool (an empty host) and of the hosts' with PerlOptions +Clone or +Parent.";
+fn teams(teams: &[TeamStatus], page: &mut Page) {
+    let name = "mehari_team_workers";
+    let help = "Workers of the main server (an empty host) and of each host with PerlOptions +Clone or +Parent.";
     page.family(name, "gauge", help);
     for team in teams {
         for (state, count) in [("idle", team.idle), ("busy", team.busy)] {
@@ -169,11 +169,11 @@ fn pools(teams: &[TeamStatus], page: &mut Page) {
             let _ = writeln!(page.text, "{name}{{host={host},state=\"{state}\"}} {count}");
         }
     }
-    let name = "mehari_pool_queue_length";
+    let name = "mehari_team_queue_length";
     page.family(
         name,
         "gauge",
-        "Requests that wait for a worker of the pool.",
+        "Requests that wait for a worker of the host.",
     );
     for team in teams {
         let _ = writeln!(
