@@ -5,6 +5,7 @@ use warnings;
 
 our $VERSION = '0.001000';
 
+require Mehari::Built;
 require XSLoader;
 XSLoader::load('Mehari', $VERSION);
 

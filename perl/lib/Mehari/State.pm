@@ -16,6 +16,7 @@ use Carp qw(croak);
 use Cwd ();
 use Fcntl qw(O_RDWR O_CREAT O_TRUNC);
 use Mehari::State::NameLock ();
+require Mehari::Built;
 require XSLoader;
 
 our $VERSION = '0.001000';

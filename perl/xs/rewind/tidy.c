@@ -5,15 +5,35 @@
 #include "rewind/state.h"
 #include "interpreter/perl_internals.h"
 #include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #define LARGEST ((size_t)512 << 10)
 
-/* Uses up all free places of this size below `top`. */
-static void use_up(size_t size, uintptr_t top)
+typedef struct {
+  uintptr_t start, top;
+} heap;
+
+/* Returns the start of the kernel's heap, which malloc of glibc enlarges. 0: there is no heap. */
+static uintptr_t heap_start(void)
+{
+  FILE *maps = fopen("/proc/self/maps", "re");
+  char text[512];
+  unsigned long from, start = 0;
+  while (maps && !start && fgets(text, sizeof text, maps))
+    if (strstr(text, "[heap]") && sscanf(text, "%lx-", &from) == 1)
+      start = from;
+  if (maps)
+    fclose(maps);
+  return start;
+}
+
+/* Uses up all free places of this size in the heap. */
+static void use_up(size_t size, heap all)
 {
   for (int count = 0; count < 1000000; count++) {
     void *place = malloc(size);
-    if (!place || (uintptr_t)place >= top) {
+    if ((uintptr_t)place < all.start || (uintptr_t)place >= all.top) {
       free(place);
       return;
     }
@@ -26,12 +46,15 @@ void mehari_rewind_tidy(pTHX)
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 20);
+  uintptr_t start = heap_start();
   void *above = malloc(1 << 20);
-  uintptr_t top = (uintptr_t)above;
+  heap all = {start, (uintptr_t)above};
   free(above);
-  for (size_t size = LARGEST; top && size >= 2048; size /= 2)
-    use_up(size, top);
-  for (size_t size = 2040; top && size >= 24; size -= 16)
-    use_up(size, top);
+  /* Another malloc (jemalloc, a sanitizer's) has its places elsewhere, and they never end. */
+  bool is_malloc_of_glibc = start && all.top >= start && all.top < (uintptr_t)sbrk(0);
+  for (size_t size = LARGEST; is_malloc_of_glibc && size >= 2048; size /= 2)
+    use_up(size, all);
+  for (size_t size = 2040; is_malloc_of_glibc && size >= 24; size -= 16)
+    use_up(size, all);
   mehari_forget_free_values(aTHX);
 }
