@@ -16,6 +16,7 @@ mod cache;
 mod certificate;
 mod check;
 mod compare;
+mod console;
 mod control;
 mod crashme;
 mod directives;
@@ -75,6 +76,12 @@ pub const COMMANDS: &[Command] = &[
         about: "what the front and each worker are doing",
         run: status::run,
         grammar: control::Options::command,
+    },
+    Command {
+        name: "console",
+        about: "the running server in a browser: requests, workers, memory, machine",
+        run: console::run,
+        grammar: console::ConsoleOptions::command,
     },
     Command {
         name: "explain",

@@ -3,7 +3,7 @@
 
 use super::arguments;
 use clap::Parser;
-use mehari_front::{GroupStatus, Stats};
+use mehari_front::{GroupStatus, Stats, WatchReport};
 use mehari_pool::PoolStatus;
 use serde_json::{json, Value};
 use std::ffi::OsString;
@@ -55,6 +55,19 @@ impl Reply {
             "pool": pool,
             "back_ends": back_ends,
         }))
+    }
+
+    /// Adds what the front has counted for those who watch it.
+    pub fn with_watched(mut self, watched: WatchReport) -> Reply {
+        self.0["watched"] = json!({
+            "counted_ms": watched.counted_ms,
+            "requests": watched.requests,
+            "bytes": watched.bytes,
+            "classes": watched.classes,
+            "latency_us": watched.latency,
+            "queue_wait_us": watched.queue_wait,
+        });
+        self
     }
 
     pub fn report(report: &impl serde::Serialize) -> Reply {

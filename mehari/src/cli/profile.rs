@@ -3,6 +3,7 @@
 use super::bench::parse::time;
 use super::{arguments, control};
 use clap::Parser;
+use mehari_console::processes_below;
 use mehari_profile::{output, Profile, RequestFilter, Sampler, SamplingPlan};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -211,7 +212,7 @@ impl SampledProcesses {
     fn now(&self) -> Vec<u32> {
         match self {
             SampledProcesses::One(_) => Vec::new(),
-            SampledProcesses::Server { front, .. } => descendants(*front),
+            SampledProcesses::Server { front, .. } => processes_below(*front),
         }
     }
 }
@@ -222,25 +223,4 @@ fn listed(workers: &[u32]) -> String {
         0 => "none".to_owned(),
         _ => words.join(", "),
     }
-}
-
-/// The processes that a process has started, directly or not. A process has them by thread.
-fn descendants(of: u32) -> Vec<u32> {
-    let mut found = vec![of];
-    let mut at = 0;
-    while let Some(&pid) = found.get(at) {
-        at += 1;
-        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
-        for thread in threads.into_iter().flatten().flatten() {
-            let children = std::fs::read_to_string(thread.path().join("children"));
-            let children = children.unwrap_or_default();
-            found.extend(
-                children
-                    .split_ascii_whitespace()
-                    .filter_map(|it| it.parse::<u32>().ok()),
-            );
-        }
-    }
-    found.remove(0);
-    found
 }

@@ -49,6 +49,7 @@ pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use routing::{places_of, ServedUrl};
 pub use server::{probe, Front, Handle, Stats, Stop};
+pub use shared::watched::WatchReport;
 pub use shared::{PerlPool, StandIn, StandInExchange};
 
 /// Checks the TLS configuration of `https://` back ends.

@@ -8,6 +8,7 @@ mod socket_handoff;
 use crate::cache::{CacheStats, Purge};
 use crate::handlers::cgi::Cgi;
 use crate::pipeline::subrequest;
+use crate::shared::watched::{Watch, WatchReport};
 use crate::shared::{PerlPool, Shared};
 use accept::accept;
 use mehari_config::Site;
@@ -21,6 +22,7 @@ use mehari_upstream::GroupStatus;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -147,6 +149,17 @@ where {
     }
 }
 
+impl Handle {
+    /// Returns what was counted for watchers, and goes on counting. The first look begins the
+    /// counting.
+    pub fn watch(&self) -> WatchReport {
+        let now = Instant::now();
+        let mut watch = self.0.stats.watch.borrow_mut();
+        let watch = watch.get_or_insert_with(|| Box::new(Watch::begin(now)));
+        watch.look(now)
+    }
+}
+
 impl Front {
     pub fn new(
         site: Arc<Site>,
@@ -239,6 +252,7 @@ async fn sweep(shared: Rc<Shared>) {
             .routes
             .sweep(shared.routing.watcher.take_invalidated());
         shared.backends.upstreams.sweep();
+        shared.stats.end_left_watch();
     }
 }
 

@@ -10,6 +10,7 @@ mod statistics;
 pub mod task_pool;
 pub mod traffic;
 pub mod uploads;
+pub mod watched;
 
 pub use connections::Connections;
 pub use perl_pool::{PerlExchange, PerlPool, StandIn, StandInExchange};

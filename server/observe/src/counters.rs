@@ -1,4 +1,4 @@
-//! Counts totals since the start, for the status page and the metrics.
+//! Counts responses by class, bytes and durations, for whoever watches the server.
 //!
 //! The front's thread writes the totals, and any thread reads them. Each number is exact, but the
 //! numbers together are not a snapshot of one instant.
@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug, Default)]
 pub struct Counters {
     requests: AtomicU64,
-    in_flight: AtomicU64,
     bytes: AtomicU64,
     /// The number of responses of each class, from 1xx to 5xx.
     classes: [AtomicU64; 5],
@@ -17,14 +16,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub fn begin(&self) {
-        self.in_flight.fetch_add(1, Relaxed);
-    }
-
-    /// Counts the end of a response, whether the response is complete or not. Each `begin` needs
-    /// exactly one `end`.
-    pub fn end(&self, status: u16, bytes: u64, total_us: u64) {
-        self.in_flight.fetch_sub(1, Relaxed);
+    /// Counts the end of a response, whether the response is complete or not.
+    pub fn record(&self, status: u16, bytes: u64, total_us: u64) {
         self.requests.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
         if let Some(class) = usize::from(status / 100)
@@ -39,10 +32,6 @@ impl Counters {
     /// Returns the number of answered requests.
     pub fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
-    }
-
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight.load(Relaxed)
     }
 
     /// Returns the number of bytes sent in response bodies.
@@ -64,12 +53,9 @@ mod tests {
     fn every_response_is_counted_once_in_its_class() {
         let counters = Counters::default();
         for status in [100, 200, 204, 301, 404, 500, 599, 0, 700] {
-            counters.begin();
-            counters.end(status, 10, 5);
+            counters.record(status, 10, 5);
         }
-        counters.begin();
         assert_eq!(counters.requests(), 9);
-        assert_eq!(counters.in_flight(), 1);
         assert_eq!(counters.bytes(), 90);
         assert_eq!(counters.classes(), [1, 2, 1, 1, 2]);
         assert_eq!(counters.latency.count(), 9);

@@ -32,6 +32,14 @@ impl Latency {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
     }
 
+    /// Returns the buckets that hold values: the largest value of the bucket, and the count.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        let all = self.buckets.iter().enumerate();
+        all.map(|(index, bucket)| (highest(index), bucket.load(Relaxed)))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
     /// Returns a number of microseconds that the share `quantile` (0 to 1) of the values does not
     /// exceed. Returns `None` if there are no values.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {

@@ -98,6 +98,17 @@ pub struct RequestLine<'a> {
     pub protocol: &'a [u8],
 }
 
+/// The request that a worker runs, as the worker's frame has it. Bytes that are no UTF-8 are
+/// replaced.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RunningRequest {
+    pub method: String,
+    /// Path and query as sent.
+    pub target: String,
+    /// The client's address.
+    pub client: String,
+}
+
 /// The result of mapping the path of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct MappedPath<'a> {

@@ -271,7 +271,9 @@ impl Inner {
         if let Some(team) = team.filter(|team| team.false_starts.in_a_row > 0) {
             team.false_starts = FalseStarts::default();
         }
-        worker.head_since = Instant::now();
+        let now = Instant::now();
+        worker.last_took = now.saturating_duration_since(worker.head_since);
+        worker.head_since = now;
         worker.warned = None;
         worker.waited = Duration::ZERO;
         let again = detail & record::DONE_AGAIN != 0 && !held.has_begun();

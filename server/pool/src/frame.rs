@@ -1,7 +1,7 @@
 //! Writes a `Call` as bytes: the request frame that a worker reads from its slot. Also checks
 //! frames that a worker could have overwritten.
 
-use crate::call::{Asker, Body, Call, Login, ResponseOutcome, Task};
+use crate::call::{Asker, Body, Call, Login, ResponseOutcome, RunningRequest, Task};
 use mehari_config::Rung;
 use mehari_wire::layout::{
     self, flag, login, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
@@ -184,6 +184,22 @@ pub fn task_of(frame: &[u8]) -> Option<&[u8]> {
     let span = read_request(frame)?.text[Text::Task as usize];
     let rest = frame.get(span.offset as usize..)?;
     rest.get(..span.length as usize)
+}
+
+/// Reads from a frame which request it carries. `None`: the frame is invalid.
+pub fn running_request(frame: &[u8]) -> Option<RunningRequest> {
+    let request = read_request(frame)?;
+    let text = |which: Text| {
+        let span = request.text[which as usize];
+        let rest = frame.get(span.offset as usize..)?;
+        let bytes = rest.get(..span.length as usize)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    };
+    Some(RunningRequest {
+        method: text(Text::Method)?,
+        target: text(Text::Target)?,
+        client: text(Text::RemoteAddr)?,
+    })
 }
 
 /// Whether a frame that a worker could overwrite is still sound: the frame must belong to this

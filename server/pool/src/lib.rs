@@ -56,7 +56,7 @@ mod zygote;
 pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
     InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestLine, ResponseOutcome,
-    ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task,
+    RunningRequest, ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task,
 };
 pub use configurator::Configurator;
 pub use exchange::WorkerExchange;

@@ -86,6 +86,7 @@ impl Inner {
             held: VecDeque::new(),
             script: None,
             head_since: Instant::now(),
+            last_took: Duration::ZERO,
             waited: Duration::ZERO,
             needs_wake: false,
             in_idle: false,

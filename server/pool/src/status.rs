@@ -1,5 +1,6 @@
 //! Makes a snapshot of the pool for `mehari status`.
 
+use crate::call::RunningRequest;
 use crate::inner::{Pool, Totals};
 use crate::memory::{PoolMemory, WorkerMemory};
 use crate::plan::Plan;
@@ -55,8 +56,11 @@ pub struct WorkerStatus {
     /// Requests that the worker holds, including the running one.
     pub held: usize,
     pub request_id: Option<u64>,
+    pub request: Option<RunningRequest>,
     /// Milliseconds for which the current request has run.
     pub running_ms: u64,
+    /// Microseconds that the last finished request took.
+    pub last_us: u64,
     pub served: u64,
     pub limit: Option<u64>,
     pub age_s: u64,
@@ -75,10 +79,10 @@ impl PoolStatus {
 impl Pool {
     pub fn status(&self) -> PoolStatus {
         let now = Instant::now();
-        let inner = self.borrow();
+        let mut inner = self.borrow();
         let workers: Vec<WorkerStatus> = inner
             .workers
-            .iter()
+            .iter_mut()
             .flatten()
             .map(|worker| WorkerStatus {
                 pid: worker.pid,
@@ -92,7 +96,9 @@ impl Pool {
                 },
                 held: worker.depth(),
                 request_id: worker.held.front().map(|held| held.request_id),
+                request: worker.running_request(),
                 running_ms: worker.head_age(now).as_millis() as u64,
+                last_us: worker.last_took.as_micros() as u64,
                 served: worker.served,
                 limit: worker.limit,
                 age_s: now.saturating_duration_since(worker.started).as_secs(),

@@ -1,6 +1,8 @@
 //! One worker as the front sees it: the worker's mailbox, its requests and how long they run.
 
 use crate::arrived::Owed;
+use crate::call::RunningRequest;
+use crate::frame;
 use crate::memory::MemoryHistory;
 use crate::script::Script;
 use crate::zygote::kill_group;
@@ -80,6 +82,8 @@ pub struct Worker {
     pub script: Option<Script>,
     /// The time at which the first request of `held` became the first.
     pub head_since: Instant,
+    /// How long the last finished request took.
+    pub last_took: Duration,
     pub needs_wake: bool,
     pub in_idle: bool,
     /// The part of the time since `head_since` in which the worker waited for its client.
@@ -125,6 +129,12 @@ impl Worker {
         } else {
             now.saturating_duration_since(self.head_since)
         }
+    }
+
+    /// Returns the first request that the worker holds.
+    pub fn running_request(&mut self) -> Option<RunningRequest> {
+        let length = self.held.front()?.frame_length;
+        frame::running_request(self.mailbox.first_slot().get(..length)?)
     }
 
     /// Sends a body's descriptor before its request.

@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-load",
             "mehari-record",
             "mehari-profile",
+            "mehari-console",
         ],
     ),
     (
@@ -86,6 +87,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-text", &[]),
     ("mehari-record", &[]),
     ("mehari-profile", &[]),
+    ("mehari-console", &["mehari-profile"]),
     ("mehari-harness", &[]),
     ("mehari-tests", &["mehari-harness"]),
     (

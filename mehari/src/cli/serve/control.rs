@@ -135,6 +135,10 @@ async fn answer(
             let (pool, front, back_ends) = reloader.status().await;
             Reply::status(pool, front, back_ends)
         }
+        "watch" => {
+            let (pool, front, back_ends, watched) = reloader.watch();
+            Reply::status(pool, front, back_ends).with_watched(watched)
+        }
         "reload" => match reloader.reload("reload").await {
             Ok(number) => Reply::done(format!("generation {number} serves")),
             Err(reason) => Reply::failed(reason),
@@ -159,7 +163,7 @@ async fn answer(
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is not a command; expected status, reload, stop, drain, resume, explain or purge"
+                "`{other}` is not a command; expected status, watch, reload, stop, drain, resume, explain or purge"
             )),
         },
     };

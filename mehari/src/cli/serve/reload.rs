@@ -7,7 +7,7 @@ use super::service_manager::Notify;
 use super::{Options, Refusal};
 use crate::cli::explain::Report;
 use mehari_config::Site;
-use mehari_front::{GroupStatus, Handle, Stats};
+use mehari_front::{GroupStatus, Handle, Stats, WatchReport};
 use mehari_pool::{Plan, Pool, PoolStatus};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -189,6 +189,13 @@ impl Reloader {
         self.pool.look_at_memory().await;
         let back_ends = self.front.back_ends();
         (self.pool.status(), self.front.stats(), back_ends)
+    }
+
+    /// Returns the status without a look at memory, and what was counted for watchers.
+    pub fn watch(&self) -> (PoolStatus, Stats, Vec<GroupStatus>, WatchReport) {
+        let back_ends = self.front.back_ends();
+        let (stats, watched) = (self.front.stats(), self.front.watch());
+        (self.pool.status(), stats, back_ends, watched)
     }
 
     /// Explains a script file or a URL path, for `mehari explain`.

@@ -3,6 +3,7 @@
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::ClientIdentity;
 use crate::request::{Fields, Peer, Table};
+use crate::shared::watched::EndedRequest;
 use crate::shared::Shared;
 use mehari_config::LogLevel;
 use mehari_observe::{AccessEntry, Ending, Lookup, More, Origin};
@@ -80,21 +81,39 @@ impl RequestContext {
     ) {
         shared.stats.request_ends(self.record.sent);
         if let Some(upload) = &self.upload {
-            upload.finish(if self.status == 0 {
-                CLIENT_GONE
-            } else {
-                self.status
-            });
+            upload.finish(self.logged_status());
         }
         let (method, _) = line.unwrap_or_default();
         if let Some(meters) = &mut *shared.stats.meters.borrow_mut() {
             meters.record(method, self.status, self.record.elapsed());
+        }
+        if let Some(watch) = &mut *shared.stats.watch.borrow_mut() {
+            watch.record(self.ended());
         }
         let entry = self.entry(peer, line, fields);
         if shared.stats.log_needs.get().more {
             self.log_more(shared, peer, fields, entry)
         } else {
             shared.journal.access(self.host, &entry)
+        }
+    }
+
+    /// Returns the facts that a watcher's counts need.
+    fn ended(&self) -> EndedRequest {
+        EndedRequest {
+            status: self.logged_status(),
+            bytes: self.record.sent,
+            took: self.record.elapsed(),
+            queued: self.record.queued,
+        }
+    }
+
+    /// Returns the status for logs and counts.
+    fn logged_status(&self) -> u16 {
+        if self.status == 0 {
+            CLIENT_GONE
+        } else {
+            self.status
         }
     }
 
@@ -121,11 +140,7 @@ impl RequestContext {
             method,
             target,
             protocol: line.map_or(&[], |_| self.protocol.name()),
-            status: if self.status == 0 {
-                CLIENT_GONE
-            } else {
-                self.status
-            },
+            status: self.logged_status(),
             bytes: self.record.sent,
             referer,
             user_agent,

@@ -1,14 +1,17 @@
 //! Counts requests and connections, and knows what logs and metrics need of requests.
 
 use super::meters::Meters;
+use super::watched::Watch;
 use mehari_config::{LogNeeds, Site};
 use std::cell::{Cell, RefCell};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 pub struct Statistics {
     pub counts: Counts,
     /// The durations of requests. `None`: the site reports no durations.
     pub meters: RefCell<Option<Meters>>,
+    /// What a console watches. `None`: nobody watches.
+    pub watch: RefCell<Option<Box<Watch>>>,
     /// The facts of a request that the site's access logs need.
     pub log_needs: Cell<LogNeeds>,
     pub started: SystemTime,
@@ -29,6 +32,7 @@ impl Statistics {
         Statistics {
             counts: Counts::default(),
             meters: RefCell::new(site.is_metered().then(Meters::default)),
+            watch: RefCell::new(None),
             log_needs: Cell::new(site.log_needs()),
             started: SystemTime::now(),
         }
@@ -46,10 +50,19 @@ impl Statistics {
         }
     }
 
-    /// Whether logs or metrics need the durations of requests.
+    /// Ends the counting for watchers if nobody watches any more.
+    pub fn end_left_watch(&self) {
+        let now = Instant::now();
+        self.watch.borrow_mut().take_if(|watch| watch.is_left(now));
+    }
+
+    /// Whether logs, metrics or watchers need the durations of requests.
     pub fn times_requests(&self) -> bool {
         let needs = self.log_needs.get();
-        needs.duration || needs.backend_time || self.meters.borrow().is_some()
+        needs.duration
+            || needs.backend_time
+            || self.meters.borrow().is_some()
+            || self.watch.borrow().is_some()
     }
 
     /// Counts a new request and returns its id.

@@ -131,14 +131,22 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
     let Some(pool) = pool else {
         return page + "</body></html>\n";
     };
-    page.push_str("<h2>Workers</h2>\n<table><tr><th>Process</th><th>Pool</th><th>State</th><th>Held</th><th>Running ms</th><th>Served</th><th>Age s</th></tr>\n");
+    page.push_str("<h2>Workers</h2>\n<table><tr><th>Process</th><th>Pool</th><th>State</th><th>Held</th><th>Running ms</th><th>Served</th><th>Age s</th><th>Client</th><th>Request</th></tr>\n");
     for worker in &pool.workers {
+        let (client, request) = match &worker.request {
+            Some(request) => (
+                request.client.as_str(),
+                format!("{} {}", request.method, request.target),
+            ),
+            None => ("", String::new()),
+        };
         let _ = writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             worker.pid,
             html::escape(pool.host_of(worker)),
-            worker.state, worker.held, worker.running_ms, worker.served, worker.age_s
+            worker.state, worker.held, worker.running_ms, worker.served, worker.age_s,
+            html::escape(client), html::escape(&request)
         );
     }
     page + "</table></body></html>\n"

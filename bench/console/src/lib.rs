@@ -1,0 +1,19 @@
+//! What a person sees of a running server: the console, pages for a browser.
+//!
+//! The crate knows the server only by its control socket and /proc. [`WatchedServer`] reads both.
+//! [`Console`] serves the pages on a loopback address to whoever has its token. The command
+//! `mehari console` chooses the server.
+
+mod assets;
+mod filesystems;
+mod machine;
+mod memory;
+mod processes;
+mod service;
+mod stack;
+mod token;
+mod watched_server;
+
+pub use processes::processes_below;
+pub use service::Console;
+pub use watched_server::{Question, WatchedServer};

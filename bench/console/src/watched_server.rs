@@ -1,0 +1,106 @@
+//! Reads a running server: its answers on the control socket, and its processes in /proc.
+
+use crate::machine::Machine;
+use crate::memory::MemoryLooks;
+use crate::processes::{self, ProcessFacts, UserNames};
+use crate::stack;
+use serde_json::{json, Map, Value};
+
+/// Sends a line to the server's control socket and returns the answer.
+pub type Question = Box<dyn Fn(&str) -> Result<Value, String> + Send + Sync>;
+
+pub struct WatchedServer {
+    ask: Question,
+    memory: MemoryLooks,
+    users: UserNames,
+}
+
+impl WatchedServer {
+    pub fn new(ask: Question) -> WatchedServer {
+        WatchedServer {
+            ask,
+            memory: MemoryLooks::default(),
+            users: UserNames::read(),
+        }
+    }
+
+    /// Returns what the server says of itself, without a look at its memory.
+    ///
+    /// # Errors
+    /// No server answers, or the server refuses.
+    pub fn status(&self) -> Result<Value, String> {
+        let answer = (self.ask)("watch")?;
+        if answer["ok"] == true {
+            return Ok(answer);
+        }
+        let reason = answer["message"].as_str().unwrap_or("no reason is given");
+        Err(format!("the server refuses: {reason}"))
+    }
+
+    /// Returns the status with the facts of each worker's process, and the machine.
+    ///
+    /// # Errors
+    /// As [`WatchedServer::status`].
+    pub fn now(&self) -> Result<Value, String> {
+        let mut status = self.status()?;
+        let mut facts = Map::new();
+        for pid in workers(&status) {
+            if let Some(process) = ProcessFacts::of(pid, &self.users) {
+                facts.insert(pid.to_string(), json!(process));
+            }
+        }
+        status["processes"] = Value::Object(facts);
+        status["machine"] = json!(Machine::read());
+        Ok(status)
+    }
+
+    /// Returns the memory of each process of the server: shared, private and proportional.
+    ///
+    /// # Errors
+    /// As [`WatchedServer::status`].
+    pub fn memory(&self) -> Result<Value, String> {
+        let mut status = self.status()?;
+        let front = number(&status["pid"]).unwrap_or_default();
+        status["processes_of_server"] = json!(self.memory.of_tree(front));
+        Ok(status)
+    }
+
+    /// Returns the machine, its file systems, and all its processes.
+    pub fn machine(&self) -> Value {
+        json!({
+            "machine": Machine::read(),
+            "file_systems": crate::filesystems::mounted(),
+            "processes": processes::all(&self.users),
+        })
+    }
+
+    /// Returns everything about one worker: its process, memory, request and Perl stack.
+    ///
+    /// # Errors
+    /// The process is no worker of the server.
+    pub fn worker(&self, pid: u32) -> Result<Value, String> {
+        let status = self.status()?;
+        let all = status["pool"]["workers"].as_array().into_iter().flatten();
+        let mut found = all.filter(|worker| worker["pid"] == pid);
+        let Some(worker) = found.next() else {
+            return Err(format!("the server has no worker {pid} any more"));
+        };
+        Ok(json!({
+            "worker": worker,
+            "process": ProcessFacts::of(pid, &self.users),
+            "memory": crate::memory::ProcessPages::of(pid),
+            "libraries": processes::libraries(pid),
+            "stack": stack::of(pid),
+        }))
+    }
+}
+
+/// Returns the process numbers of the workers in a status.
+fn workers(status: &Value) -> Vec<u32> {
+    let all = status["pool"]["workers"].as_array().into_iter().flatten();
+    all.filter_map(|worker| number(&worker["pid"])).collect()
+}
+
+fn number(value: &Value) -> Option<u32> {
+    value.as_u64()?.try_into().ok().filter(|pid| *pid > 0)
+}

@@ -1,0 +1,74 @@
+// Runs the console: asks the server once a second while the page is visible, and shows one page.
+
+import { el, say } from "./elements.js";
+import { Samples } from "./samples.js";
+import { BackEndsPage } from "./back_ends.js";
+import { MachinePage } from "./machine.js";
+import { MemoryPage } from "./memory.js";
+import { NowPage } from "./now.js";
+import { openWorker, refreshWorker } from "./worker.js";
+
+const PAGES = [
+  ["now", "Now", NowPage], ["memory", "Memory", MemoryPage],
+  ["back-ends", "Back ends", BackEndsPage], ["machine", "Machine", MachinePage],
+];
+const PAUSE = 1000;
+
+const place = document.getElementById("page"), state = document.getElementById("state");
+const samples = new Samples(), made = new Map();
+let status = null, current = null;
+
+// Returns the server's figures. Throws the reason if there are none.
+async function read(what) {
+  const answer = await fetch(`api/${what}`, { cache: "no-store" });
+  const figures = await answer.json();
+  if (!answer.ok) throw new Error(figures.error);
+  return figures;
+}
+
+const context = { read, samples, openWorker: pid => openWorker(pid, read) };
+
+function choose() {
+  const name = location.hash.slice(1);
+  const [key, title, Page] = PAGES.find(([key]) => key === name) ?? PAGES[0];
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === `#${key}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (!made.has(key)) made.set(key, new Page(context));
+  current = made.get(key);
+  document.title = `${title} – Mehari console`;
+  place.replaceChildren(el("h1", {}, title), current.element);
+  show();
+}
+
+async function show() {
+  if (!status) return;
+  try { await current.show(status); } catch (error) { complain(error); }
+}
+
+function complain(error) {
+  const reason = error instanceof TypeError
+    ? "the console does not answer; start `mehari console` again" : error.message;
+  say(state, reason);
+  state.className = "problem";
+}
+
+async function look() {
+  if (!document.hidden) {
+    try {
+      status = await read("now");
+      samples.add(status);
+      say(state, `${status.machine.host}, process ${status.pid}, generation ${status.pool.generation}`);
+      state.className = "";
+      await show();
+      await refreshWorker();
+    } catch (error) { complain(error); }
+  }
+  setTimeout(look, PAUSE);
+}
+
+document.getElementById("pages").append(...PAGES.map(([key, title]) => el("a", { href: `#${key}` }, title)));
+addEventListener("hashchange", () => { choose(); place.focus({ preventScroll: true }); scrollTo(0, 0); });
+choose();
+look();

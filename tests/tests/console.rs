@@ -1,0 +1,241 @@
+//! Tests the console: who may read it, what its answers allow a browser to do, and its figures.
+
+use mehari_harness::scripts::{nap, plain, simple};
+use mehari_harness::{binary, Answer, Connection, Request, Rung, Server};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+/// The command `mehari console` beside a server.
+struct RunningConsole {
+    child: Child,
+    address: SocketAddr,
+    /// The path with the token, with a slash at both ends.
+    path: String,
+}
+
+impl RunningConsole {
+    fn start(server: &Server) -> RunningConsole {
+        let mut child = command(&["--no-browser"])
+            .arg("--control")
+            .arg(server.site.path("control"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("mehari can be run");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("it was piped");
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let url = line.trim().strip_prefix("mehari console: http://");
+        let url = url.unwrap_or_else(|| panic!("no address: {line}"));
+        let (address, path) = url.split_once('/').expect("a path");
+        RunningConsole {
+            child,
+            address: address.parse().expect("an address"),
+            path: format!("/{path}"),
+        }
+    }
+
+    fn send(&self, request: Request) -> Answer {
+        let request = request.host(&self.address.to_string()).closing();
+        let answer = Connection::open(self.address).send(&request);
+        answer.expect("an answer")
+    }
+
+    fn get(&self, below: &str) -> Answer {
+        self.send(Request::get(&format!("{}{below}", self.path)))
+    }
+
+    fn figures(&self, below: &str) -> Value {
+        let answer = self.get(below);
+        let media_type = answer.field("content-type");
+        assert_eq!(media_type.as_deref(), Some("application/json"), "{below}");
+        serde_json::from_str(&answer.expect(200)).expect("JSON")
+    }
+}
+
+impl Drop for RunningConsole {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(binary::mehari());
+    command.arg("console").args(words);
+    command
+}
+
+#[test]
+fn without_the_token_or_with_another_host_nothing_is_shown() {
+    let server = simple(2).start();
+    let console = RunningConsole::start(&server);
+    console.get("").expect(200);
+    let wrong = console.path.replace(|c: char| c.is_ascii_digit(), "x");
+    let half = &console.path[..console.path.len() / 2];
+    for path in ["/", "/api/now", "/main.js", "/console.css", &wrong, half] {
+        let answer = console.send(Request::get(path));
+        let text = answer.expect(403);
+        assert!(text.starts_with("Expected the address"), "{path}: {text}");
+    }
+    for host in ["evil.example", "127.0.0.1.evil.example"] {
+        let request = Request::get(&console.path).host(host).closing();
+        let answer = Connection::open(console.address).send(&request);
+        answer.expect("an answer").expect(403);
+    }
+    for method in ["POST", "PUT", "DELETE"] {
+        let request = Request::new(method, &format!("{}api/now", console.path));
+        console.send(request).expect(405);
+    }
+    console.get("api/secrets").expect(404);
+    console.get("../../etc/passwd").expect(404);
+}
+
+#[test]
+fn every_answer_forbids_foreign_and_inline_scripts() {
+    let server = simple(2).start();
+    let console = RunningConsole::start(&server);
+    let pages = ["", "main.js", "console.css", "mark.svg", "api/now", "api/x"];
+    let mut answers: Vec<Answer> = pages.iter().map(|below| console.get(below)).collect();
+    answers.push(console.send(Request::get("/")));
+    for answer in answers {
+        let policy = answer.field("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';"));
+        assert!(!policy.contains("unsafe"), "{policy}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+        ] {
+            assert_eq!(answer.field(name).as_deref(), Some(value), "{name}");
+        }
+    }
+    let page = console.get("").expect(200);
+    assert!(
+        !page.contains("<script>") && !page.contains("<style"),
+        "{page}"
+    );
+}
+
+#[test]
+fn markup_of_a_running_request_arrives_as_data() {
+    let server = simple(2).start();
+    let console = RunningConsole::start(&server);
+    let (_running, _) = nap(&server, Rung::Registry, "<img%20src=x>\"'&");
+    let now = console.figures("api/now");
+    let workers = now["pool"]["workers"].as_array().expect("workers");
+    let busy = workers.iter().find(|it| it["state"] == "busy");
+    let busy = busy.unwrap_or_else(|| panic!("no busy worker: {now}"));
+    assert_eq!(busy["request"]["method"], "GET");
+    let target = busy["request"]["target"].as_str().expect("a target");
+    assert!(target.ends_with("?<img%20src=x>\"'&"), "{target}");
+    assert_eq!(busy["request"]["client"], "127.0.0.1");
+    let process = &now["processes"][busy["pid"].to_string()];
+    assert!(process["resident"].as_u64() > Some(0), "{process}");
+    assert!(now["machine"]["cores"].as_u64() > Some(0), "{now}");
+
+    let told = console.figures(&format!("api/worker/{}", busy["pid"]));
+    assert_eq!(told["worker"]["pid"], busy["pid"]);
+    assert!(told["memory"]["pss"].as_u64() > Some(0), "{told}");
+    let frames = told["stack"]["frames"].to_string();
+    assert!(
+        frames.contains("nap.pl") || frames.contains("sleep"),
+        "{told}"
+    );
+    // A process that is no worker of this server is not shown.
+    for other in [1, std::process::id()] {
+        console.get(&format!("api/worker/{other}")).expect(503);
+    }
+}
+
+#[test]
+fn requests_count_while_the_console_looks() {
+    let server = simple(2)
+        .file("scripts/fails.pl", &plain("print 'x'; die 'planned';"))
+        .start();
+    let console = RunningConsole::start(&server);
+    let before = console.figures("api/now");
+    for _ in 0..5 {
+        server.get("/registry/hello.pl").expect(200);
+    }
+    server.get("/missing").expect(404);
+    let after = console.figures("api/now");
+    let more = |key: &str| {
+        let count = |now: &Value| now["watched"][key].as_u64().expect("a count");
+        count(&after) - count(&before)
+    };
+    assert_eq!(more("requests"), 6);
+    assert!(more("bytes") >= 25, "{after}");
+    assert_eq!(after["watched"]["classes"][1], 5, "{after}");
+    assert_eq!(after["watched"]["classes"][3], 1, "{after}");
+    for histogram in ["latency_us", "queue_wait_us"] {
+        let buckets = after["watched"][histogram].as_array().expect("buckets");
+        let sum: u64 = buckets.iter().filter_map(|it| it[1].as_u64()).sum();
+        assert_eq!(sum, 6, "{histogram}");
+    }
+}
+
+#[test]
+fn memory_and_machine_name_the_servers_processes() {
+    let server = simple(2).start();
+    let console = RunningConsole::start(&server);
+    let memory = console.figures("api/memory");
+    let processes = memory["processes_of_server"].as_array().expect("a list");
+    let pids: Vec<i64> = processes
+        .iter()
+        .filter_map(|it| it["pid"].as_i64())
+        .collect();
+    for worker in server.workers() {
+        let pid = i64::from(worker);
+        assert!(pids.contains(&pid), "{pid}: {memory}");
+    }
+    let machine = console.figures("api/machine");
+    let all = machine["processes"].as_array().expect("a list");
+    assert!(all.iter().any(|it| it["pid"] == server.pid()), "{machine}");
+    assert!(machine["file_systems"].is_array(), "{machine}");
+}
+
+#[test]
+fn compressed_pages_are_small_and_a_stopped_server_is_reported() {
+    let mut server = simple(2).start();
+    let console = RunningConsole::start(&server);
+    let plain = console.get("main.js");
+    let request =
+        Request::get(&format!("{}main.js", console.path)).field("Accept-Encoding", "gzip");
+    let packed = console.send(request);
+    assert_eq!(packed.field("content-encoding").as_deref(), Some("gzip"));
+    assert!(packed.body.len() < plain.body.len() && plain.field("content-encoding").is_none());
+    server.signal(rustix::process::Signal::Int);
+    let _ = server.wait();
+    let answer = console.get("api/now");
+    let told: Value = serde_json::from_str(&answer.expect(503)).expect("JSON");
+    assert!(
+        told["error"]
+            .as_str()
+            .is_some_and(|it| it.contains("no server")),
+        "{told}"
+    );
+}
+
+#[test]
+fn console_without_a_server_or_with_a_wrong_port_says_so_in_one_line() {
+    let server = simple(2).start();
+    let control = server.site.path("control").display().to_string();
+    let taken = server.address.port().to_string();
+    let cases: [(&[&str], &str); 3] = [
+        (&["--control", "/nowhere"], "no server answers at /nowhere"),
+        (&["--control", &control, "--port", &taken], "port "),
+        (&["--port", "70000"], "70000"),
+    ];
+    for (words, expected) in cases {
+        let output = command(words).output().expect("mehari can be run");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && output.stdout.is_empty());
+        assert!(
+            told.contains(expected) && told.lines().count() == 1,
+            "{told}"
+        );
+    }
+}
