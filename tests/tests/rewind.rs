@@ -17,6 +17,7 @@ fn server(scripts: &[(&str, &str)]) -> Server {
     let mut builder = Server::builder()
         .ladder()
         .conf(&workers(1))
+        .conf("PerlModule POSIX Time::HiRes\n")
         .env("MEHARI_REWIND_COMPARE", "1")
         .file("scripts/who.pl", &plain(WHO));
     for (name, body) in scripts {
@@ -207,6 +208,12 @@ const HOSTILE: &[(&str, &str)] = &[
     ("exit in a handler", "$SIG{ALRM} = sub { exit }; require Time::HiRes; Time::HiRes::ualarm(1000); 1 while 1;"),
     ("timer", "require Time::HiRes; Time::HiRes::setitimer(Time::HiRes::ITIMER_REAL(), 0.05, 0.05);"),
     ("alarm", "alarm 1;"),
+    ("alarm by reference", "&{\\&CORE::alarm}(1);"),
+    ("deletes a handler", "delete $SIG{FPE}; local $SIG{PIPE} = 'IGNORE';"),
+    ("ignores a signal", "$SIG{USR2} = 'IGNORE'; $SIG{RTMAX} = 'IGNORE';"),
+    ("handles by POSIX", "POSIX::sigaction(POSIX::SIGUSR1(), POSIX::SigAction->new(sub { exit }));"),
+    ("moves", "mkdir '/tmp/moved'; chdir '/tmp/moved'; umask 077;"),
+    ("child without an operator", "my $pid = POSIX::fork(); if (defined $pid && !$pid) { sleep 1; POSIX::_exit(0) }"),
     ("dies in DESTROY at the end", "our $left = bless []; sub DESTROY { die 'at the end' }"),
     ("unmaps", "syscall 11, 0x1000, 1 << 46;"),
     ("protects", "my $page = unpack('J', pack 'p', my $text = 'x' x 8192); syscall 10, $page & ~4095, 4096, 1;"),
@@ -221,7 +228,7 @@ const HOSTILE: &[(&str, &str)] = &[
 ];
 
 const PROBE: &str = "our $n; my @open = map { readlink } glob '/proc/self/fd/*'; open my $f, '<', '/proc/self/status'; my %is = map { /^(\\w+):\\s*(.*)/ } <$f>; \
-    print join '|', ++$n, scalar(@open), 1e300 + 1.1, $0, $> + $<, umask, @is{qw(Name Threads SigBlk SigIgn SigCgt)};";
+    print join '|', ++$n, scalar(@open), readlink('/proc/self/cwd'), 1e300 + 1.1, $0, $> + $<, umask, alarm(0), waitpid(-1, 1), @is{qw(Name Threads SigBlk SigIgn SigCgt)};";
 
 #[test]
 fn hostile_script_harms_its_own_request_at_most() {

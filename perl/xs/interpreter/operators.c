@@ -15,7 +15,7 @@
 
 bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
-static OP *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);
+static OP *(*perl_alarm)(pTHX), *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
@@ -160,6 +160,12 @@ static OP *run_chdir(pTHX)
   return perl_chdir(aTHX);
 }
 
+static OP *run_alarm(pTHX)
+{
+  mehari_touched |= MEHARI_TOUCHED_TIMERS;
+  return perl_alarm(aTHX);
+}
+
 static OP *change_process(pTHX_ OP *(*perl)(pTHX))
 {
   if (mehari_serving && !mehari_in_child)
@@ -249,6 +255,7 @@ void mehari_operators_install(pTHX)
   mehari_replace_operator(OP_BACKTICK, run_backtick, &perl_backtick);
   mehari_replace_operator(OP_FORK, run_fork, &perl_fork);
   mehari_replace_operator(OP_EXIT, run_exit, &perl_exit);
+  mehari_replace_operator(OP_ALARM, run_alarm, &perl_alarm);
   mehari_replace_operator(OP_CHROOT, run_chroot, &perl_chroot);
   mehari_replace_operator(OP_SETPGRP, run_setpgrp, &perl_setpgrp);
   mehari_replace_operator(OP_SETPRIORITY, run_setpriority, &perl_setpriority);

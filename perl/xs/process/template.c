@@ -205,6 +205,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file) __attri
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template the child's end would stay unnoticed */
+  pid_t self = getpid();
   if (rewinds) {
     lead_group();
     mehari_rewind_begin(aTHX);
@@ -214,7 +215,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
     obey();
   if (!rewinds)
     lead_group();
-  atomic_store(mehari_mailbox_child(), getpid());
+  atomic_store(mehari_mailbox_child(), self);
   mehari_serving = serves = true;
   mehari_program_run(aTHX_ script, file);
 }

@@ -118,11 +118,12 @@ const char *mehari_rewind_open_files(mehari_rewind *rewind)
   rewind->pagemap = open_of_process("pagemap", O_RDONLY);
   rewind->statm = open_of_process("statm", O_RDONLY);
   rewind->stat = open_of_process("stat", O_RDONLY);
+  rewind->tasks = open_of_process("task", O_RDONLY | O_DIRECTORY);
   rewind->maps = open_of_process("maps", O_RDONLY);
   rewind->timers = open_of_process("timers", O_RDONLY); /* not every kernel has this file */
   rewind->files = open_of_process("fd", O_RDONLY | O_DIRECTORY);
   rewind->home = open_of_process("cwd", O_PATH | O_DIRECTORY);
-  if (rewind->pagemap < 0 || rewind->statm < 0 || rewind->stat < 0 || rewind->maps < 0 || rewind->files < 0 || rewind->home < 0)
+  if (rewind->pagemap < 0 || rewind->statm < 0 || rewind->stat < 0 || rewind->tasks < 0 || rewind->maps < 0 || rewind->files < 0 || rewind->home < 0)
     return "/proc/self cannot be read";
   rewind->known_count = 0;
   const char *refusal = know_all(rewind);
@@ -186,6 +187,6 @@ void mehari_rewind_put_back_files(mehari_rewind *rewind)
   for (uint32_t i = 0; i < rewind->known_count; i++)
     if (rewind->known[i].offset >= 0)
       KERNEL(SYS_lseek, rewind->known[i].number, rewind->known[i].offset, SEEK_SET);
-  if (KERNEL(SYS_fchdir, rewind->home) < 0)
+  if (rewind->doubts & MEHARI_REACH_FOLDER && KERNEL(SYS_fchdir, rewind->home) < 0)
     mehari_rewind_refuse(rewind, "its folder cannot be entered again");
 }

@@ -1,11 +1,14 @@
 /* Restores the kernel's state of a process besides memory and descriptors. If some state cannot be
- * restored, the process ends and reports the reason. State that is cheap to set is set without a
- * check. */
+ * restored, the process ends and reports the reason. State that neither a loaded library nor a
+ * watched operator of the request can have changed is left alone (`doubts`). State that is cheap to
+ * set is set without a check. */
 #include "rewind/state.h"
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -17,6 +20,23 @@ static void see_users(uint32_t users[6])
 {
   KERNEL(SYS_getresuid, &users[0], &users[1], &users[2]);
   KERNEL(SYS_getresgid, &users[3], &users[4], &users[5]);
+}
+
+/* Whether the kernel would let the process become another user. */
+static bool may_change_user(const uint32_t users[6])
+{
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct parts[2] = {{0}};
+  bool one_user = users[0] == users[1] && users[0] == users[2], one_group = users[3] == users[4] && users[3] == users[5];
+  long failed = KERNEL(SYS_capget, &header, parts);
+  return failed || !one_user || !one_group || parts[0].permitted & (1u << CAP_SETUID | 1u << CAP_SETGID);
+}
+
+/* Returns the number of threads, plus a constant. */
+static uint64_t count_threads(mehari_rewind *rewind)
+{
+  struct stat about;
+  return KERNEL(SYS_fstat, rewind->tasks, &about) == 0 ? about.st_nlink : 0;
 }
 
 /* Reads /proc/self/stat. The comments give the numbers of the fields in proc(5). */
@@ -53,27 +73,29 @@ void mehari_rewind_note_process(mehari_rewind *rewind)
   rewind->mode_mask = KERNEL(SYS_umask, 022);
   KERNEL(SYS_umask, rewind->mode_mask);
   see_users(rewind->users);
-  rewind->caught = 0;
+  rewind->may_change_user = may_change_user(rewind->users);
+  rewind->caught = rewind->ignored = 0;
   for (int signal = 1; signal <= MEHARI_REWIND_SIGNALS; signal++) {
     mehari_disposition *this = &rewind->dispositions[signal - 1];
-    if (KERNEL(SYS_rt_sigaction, signal, NULL, this, 8) == 0 && this->handler > (uint64_t)SIG_IGN)
+    if (KERNEL(SYS_rt_sigaction, signal, NULL, this, 8) < 0)
+      continue;
+    if (this->handler == (uint64_t)SIG_IGN)
+      rewind->ignored |= bit(signal);
+    else if (this->handler != (uint64_t)SIG_DFL)
       rewind->caught |= bit(signal);
   }
+  rewind->thread_count = count_threads(rewind);
   if (!see_standing(rewind, &rewind->standing))
     mehari_rewind_refuse(rewind, "/proc/self/stat cannot be read");
 }
 
 /* ---- put back ---- */
 
-/* Restores the handlers of signals. /proc shows only the first 31 signals. `doubtful_signals` has
- * the other signals whose handlers the script changed by %SIG. */
-static void put_back_handlers(mehari_rewind *rewind, const mehari_standing *now)
+static void put_back_handlers(mehari_rewind *rewind, uint64_t changed)
 {
-  uint64_t changed = (now->ignored ^ rewind->standing.ignored) | (now->caught ^ rewind->standing.caught) | rewind->caught | rewind->doubtful_signals;
   for (int signal = 1; changed >> (signal - 1) && signal <= MEHARI_REWIND_SIGNALS; signal++)
     if (changed & bit(signal))
       KERNEL(SYS_rt_sigaction, signal, &rewind->dispositions[signal - 1], NULL, 8);
-  rewind->doubtful_signals = 0;
 }
 
 static void forget_pending_signals(void)
@@ -108,13 +130,40 @@ static void reap_children(mehari_rewind *rewind)
 static void hold_against(mehari_rewind *rewind, const mehari_standing *now)
 {
   const mehari_standing *then = &rewind->standing;
-  uint32_t users[6];
   if (now->threads != then->threads)
     mehari_rewind_refuse(rewind, "it left threads");
   if (now->session != then->session || now->group != then->group)
     mehari_rewind_refuse(rewind, "it changed its session or process group");
   if (now->priority != then->priority)
     mehari_rewind_refuse(rewind, "it changed its priority");
+}
+
+/* Checks what /proc/self/stat shows. /proc shows only the first 31 signals. `doubtful_signals` has
+ * the other signals whose handlers the script changed by %SIG. */
+static void put_back_standing(mehari_rewind *rewind)
+{
+  const mehari_standing *then = &rewind->standing;
+  mehari_standing now;
+  if (!see_standing(rewind, &now)) {
+    mehari_rewind_refuse(rewind, "/proc/self/stat cannot be read");
+    return;
+  }
+  hold_against(rewind, &now);
+  put_back_handlers(rewind, (now.ignored ^ then->ignored) | (now.caught ^ then->caught) | rewind->doubtful_signals);
+  rewind->doubtful_signals = 0;
+  forget_pending_signals();
+}
+
+/* Puts back what assignments to `$0` and `$<` change. No operator tells of them. */
+static void put_back_name_and_user(mehari_rewind *rewind)
+{
+  char name[16] = "";
+  uint32_t users[6];
+  KERNEL(SYS_prctl, PR_GET_NAME, name);
+  if (memcmp(name, rewind->standing.name, sizeof name) != 0)
+    KERNEL(SYS_prctl, PR_SET_NAME, rewind->standing.name);
+  if (!rewind->may_change_user)
+    return;
   see_users(users);
   if (memcmp(users, rewind->users, sizeof users) != 0)
     mehari_rewind_refuse(rewind, "it changed its user");
@@ -122,17 +171,18 @@ static void hold_against(mehari_rewind *rewind, const mehari_standing *now)
 
 void mehari_rewind_put_back_process(mehari_rewind *rewind)
 {
-  mehari_standing now;
-  KERNEL(SYS_umask, rewind->mode_mask);
-  stop_timers(rewind);
-  reap_children(rewind);
-  if (!see_standing(rewind, &now)) {
-    mehari_rewind_refuse(rewind, "/proc/self/stat cannot be read");
-    return;
-  }
-  hold_against(rewind, &now);
-  put_back_handlers(rewind, &now);
-  if (memcmp(now.name, rewind->standing.name, sizeof now.name) != 0)
-    KERNEL(SYS_prctl, PR_SET_NAME, rewind->standing.name);
-  forget_pending_signals();
+  if (rewind->doubts & MEHARI_REACH_FOLDER)
+    KERNEL(SYS_umask, rewind->mode_mask);
+  if (rewind->doubts & MEHARI_REACH_TIMERS)
+    stop_timers(rewind);
+  if (rewind->doubts & MEHARI_REACH_CHILDREN)
+    reap_children(rewind);
+  if (rewind->doubts & (MEHARI_REACH_SIGNALS | MEHARI_REACH_STANDING))
+    put_back_standing(rewind);
+  else if (rewind->doubts & MEHARI_REACH_THREADS && count_threads(rewind) != rewind->thread_count)
+    mehari_rewind_refuse(rewind, "it left threads");
+  /* A script may have replaced these and removed its handler again, which no variable of perl
+   * shows. */
+  put_back_handlers(rewind, rewind->caught | rewind->ignored);
+  put_back_name_and_user(rewind);
 }

@@ -7,6 +7,7 @@
 #include "rewind/rewind.h"
 #include "rewind/state.h"
 #include "mailbox/mailbox.h"
+#include "response/response.h"
 #include "process/process.h"
 #include "interpreter/perl_internals.h"
 #include "script/script.h"
@@ -54,6 +55,8 @@ const char *mehari_rewind_open(pTHX_ bool where_room)
   own->most_pages = where_room ? SvUV(fact(aTHX_ "picture_bytes")) / MEHARI_PAGE : UINT64_MAX;
   own->arguments = (uint64_t)(uintptr_t)mehari_command_line(aTHX) & ~(MEHARI_PAGE - 1);
   mehari_rewind_watch_pid(aTHX_ own);
+  mehari_watch_loaded(aTHX);
+  own->reach = mehari_rewind_reach();
   mehari_rewind_tidy(aTHX);
   refusal = mehari_rewind_lay_out(own);
   if (refusal)
@@ -157,6 +160,7 @@ void mehari_rewind_begin(pTHX)
   for (int i = 0; i < SIG_SIZE; i++)
     handlers[i] = mehari_signal_handler(aTHX_ i);
   see_rseq();
+  own->libraries = mehari_rewind_libraries();
   mehari_rewind_note_process(own);
   mehari_rewind_note_sizes(own);
   mehari_rewind_mark(own, mehari_rewind_note_difference);
@@ -165,14 +169,32 @@ void mehari_rewind_begin(pTHX)
   report_wrong_pages();
 }
 
-/* Notes the signals that the script may have changed, because /proc does not show signals above
- * 31. */
+/* Notes the signals that the script may have changed. perl keeps the value of each element of %SIG
+ * that has been set and not deleted. /proc does not show signals above 31. */
 static void see_handlers(pTHX)
 {
-  bool all = mehari_perl_has_ended(aTHX) || mehari_touched & MEHARI_TOUCHED_MASK;
-  for (int i = 32; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
-    if (all || mehari_signal_handler(aTHX_ i) != handlers[i])
+  bool unknown = mehari_perl_has_ended(aTHX) || mehari_touched & MEHARI_TOUCHED_MASK || own->doubts == MEHARI_REACH_ALL;
+  for (int i = 1; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
+    if (unknown ? i > 31 : handlers[i] || mehari_signal_handler(aTHX_ i))
       own->doubtful_signals |= UINT64_C(1) << (i - 1);
+  if (own->doubtful_signals)
+    own->doubts |= MEHARI_REACH_SIGNALS;
+}
+
+/* Notes what the request may have changed: what its libraries are able to change, and what its
+ * operators and watched subs have changed. */
+static void see_doubts(pTHX)
+{
+  own->doubts = mehari_rewind_libraries() == own->libraries ? own->reach : MEHARI_REACH_ALL;
+  if (mehari_touched & MEHARI_TOUCHED_TIMERS)
+    own->doubts |= MEHARI_REACH_TIMERS | MEHARI_REACH_SIGNALS;
+  if (mehari_touched & MEHARI_TOUCHED_THREADS)
+    own->doubts |= MEHARI_REACH_THREADS;
+  if (mehari_may_have_spawned)
+    own->doubts |= MEHARI_REACH_CHILDREN | MEHARI_REACH_SIGNALS;
+  if (mehari_directory_changed || mehari_umask_changed)
+    own->doubts |= MEHARI_REACH_FOLDER;
+  see_handlers(aTHX);
 }
 
 static void put_back(mehari_rewind *this)
@@ -198,7 +220,7 @@ void mehari_rewind_end(pTHX)
     mehari_rewind_refuse(own, "it changed limits or the standing of its process, or called the kernel itself");
   if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS)
     own->doubtful_files = true;
-  see_handlers(aTHX);
+  see_doubts(aTHX);
   mehari_rewind_on_own_stack(put_back, own);
   _exit(1);
 }

@@ -44,6 +44,18 @@ enum {
   MEHARI_PAGE_OWN = 8 /* differs from the template's picture: the copy is in `own` */
 };
 
+/* State of the kernel that a request may have changed. What `mehari_rewind_reach` does not find
+ * changes only through operators and subs that the server watches. */
+enum {
+  MEHARI_REACH_SIGNALS = 1, /* handlers, ignored and pending signals */
+  MEHARI_REACH_TIMERS = 2,
+  MEHARI_REACH_STANDING = 4, /* session, group, priority */
+  MEHARI_REACH_THREADS = 8,
+  MEHARI_REACH_CHILDREN = 16,
+  MEHARI_REACH_FOLDER = 32, /* working directory and umask */
+  MEHARI_REACH_ALL = 63
+};
+
 typedef struct {
   int number;
   int spare; /* a copy for a descriptor that a library may close and open again; -1: none */
@@ -72,13 +84,17 @@ typedef struct {
   uint64_t arguments; /* the page of the command line, which must not belong to a file */
   bool compares; /* whether all memory is compared after every rewind */
   uint64_t most_pages; /* the limit of the pages of all pictures */
+  unsigned reach;      /* MEHARI_REACH_*: what the loaded libraries are able to change */
   mehari_range ranges[MEHARI_REWIND_RANGES];
   mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and a rewind too */
   struct { uint64_t start, end; } mappings[MEHARI_REWIND_MAPPINGS];
 
   /* The child's part, set before its first request. */
   pid_t child;
-  int pagemap, statm, stat, maps, timers, files, home;
+  int pagemap, statm, stat, tasks, maps, timers, files, home;
+  bool may_change_user; /* whether the process has privileges that the kernel asks for */
+  uint64_t libraries; /* how many libraries were ever loaded */
+  uint64_t thread_count; /* plus a constant */
   uint64_t rseq, rseq_length; /* memory that the kernel writes at any time */
   void *back[5];
   uint32_t mxcsr;
@@ -88,6 +104,7 @@ typedef struct {
   mehari_standing standing;
   mehari_disposition dispositions[MEHARI_REWIND_SIGNALS];
   uint64_t caught; /* all signals with a handler */
+  uint64_t ignored;
   uint64_t doubtful_signals; /* the script had its own handlers for these signals */
   mehari_known_file known[MEHARI_REWIND_FILES];
   uint32_t known_count, lowest_free, own_count;
@@ -101,6 +118,7 @@ typedef struct {
   uint64_t wrong_pages, wrong_at;
   bool refused; /* whether the process cannot be rewound now or later */
   bool doubtful_files; /* whether the script used descriptors by their numbers */
+  unsigned doubts; /* MEHARI_REACH_*: what the request may have changed */
   char spoiled[160]; /* why this process ends after its request; empty: it goes on */
 
   mehari_run runs[MEHARI_REWIND_HOT];
@@ -126,6 +144,10 @@ bool mehari_pictures_reserve(uint32_t pages, uint64_t most);
 /* Returns NULL, or the reason for which there can be no picture. */
 const char *mehari_rewind_lay_out(mehari_rewind *rewind);
 void mehari_rewind_take(mehari_rewind *rewind);
+
+/* reach.c */
+unsigned mehari_rewind_reach(void); /* MEHARI_REACH_* */
+uint64_t mehari_rewind_libraries(void); /* how many libraries were ever loaded */
 
 #ifdef pTHX /* in the template */
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* proof.c */
