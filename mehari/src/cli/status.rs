@@ -72,6 +72,7 @@ fn show(answer: &Value) -> String {
         );
     }
     tell_memory(&pool["memory"], &mut text);
+    tell_replaced(&pool["totals"]["replaced"], &mut text);
     scripts(&pool["scripts"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
         back_ends(group, &mut text);
@@ -94,6 +95,18 @@ fn tell_memory(memory: &Value, text: &mut String) {
         size(&memory["formula"]),
         100.0 * (formula / pss - 1.0)
     );
+}
+
+/// Writes how many workers ended because of a limit, by the limit.
+fn tell_replaced(replaced: &Value, text: &mut String) {
+    let all = replaced.as_object().into_iter().flatten();
+    let counts = all.filter(|(_, count)| count.as_u64() > Some(0));
+    let told: Vec<String> = counts
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    if !told.is_empty() {
+        let _ = writeln!(text, "workers replaced: {}", told.join(", "));
+    }
 }
 
 /// Writes a number of bytes for people. A dash stands for an unknown number.

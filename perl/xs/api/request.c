@@ -364,6 +364,15 @@ XS_INTERNAL(child_terminate)
   XSRETURN_EMPTY;
 }
 
+/* Mehari::replace_worker(): has a successor of this worker forked. The worker serves until then. */
+XS_INTERNAL(replace_worker)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  mehari_replace = true;
+  XSRETURN_EMPTY;
+}
+
 static const struct { const char *name; U8 option; } options[] = {
   {"None", 0},
   {"ParseHeaders", MEHARI_OPTION_PARSE_HEADERS}, {"SetupEnv", MEHARI_OPTION_SETUP_ENV},
@@ -412,7 +421,7 @@ void mehari_api_request_boot(pTHX)
     {"Apache2::RequestRec::used_path_info", number, MEHARI_NUMBER_USED_PATH_INFO},
     {"Apache2::RequestRec::no_cache", no_cache, 0}, {"Apache2::RequestRec::main", relation, MAIN},
     {"Apache2::RequestRec::prev", relation, PREV}, {"Apache2::RequestRec::next", relation, NEXT},
-    {"Apache2::RequestRec::is_initial_req", is_initial_req, 0}, {"Apache2::RequestRec::child_terminate", child_terminate, 0},
+    {"Apache2::RequestRec::is_initial_req", is_initial_req, 0}, {"Apache2::RequestRec::child_terminate", child_terminate, 0}, {"Mehari::replace_worker", replace_worker, 0},
     {"Apache2::RequestRec::is_perl_option_enabled", is_perl_option_enabled, 0},
     {"Apache2::RequestUtil::request", current_request, 0}, {"ModPerl::Util::current_callback", current_callback, 0},
   };

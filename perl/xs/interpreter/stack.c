@@ -1,11 +1,16 @@
-/* Writes the Perl stack of a worker that exceeded its request's time limit to descriptor 2. A
- * signal handler does this just before the front kills the worker. The handler only reads perl's
- * memory. An inconsistent frame ends the listing. */
+/* Writes the Perl stack of a worker to descriptor 2: when the request is slow, and just before the
+ * front kills the worker because the request exceeded its time limit. A signal handler does this.
+ * The handler only reads perl's memory. An inconsistent frame ends the listing. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include "process/process.h"
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
+
+/* The signals of the front. */
+#define OVERDUE (SIGRTMAX - 3) /* the request is about to be killed */
+#define SLOW (SIGRTMAX - 2)    /* the request goes on */
 
 static char text[4096];
 static size_t filled;
@@ -63,10 +68,11 @@ static void list_stack(int signal)
     mehari_fork_forward(signal);
     return;
   }
+  int error = errno;
   filled = 0;
   put_string("process ");
   put_number(getpid());
-  put_string(": the request ran past its time limit; Perl was at ");
+  put_string(signal == SLOW ? ": the request is slow; Perl is at " : ": the request ran past its time limit; Perl was at ");
   put_place(PL_curcop);
   mehari_calls calls = mehari_calls_now(aTHX);
   CV *code;
@@ -79,6 +85,10 @@ static void list_stack(int signal)
   }
   put_string("\n");
   (void)!write(2, text, filled);
+  if (signal == SLOW) {
+    errno = error;
+    return;
+  }
   /* The front is about to kill this process. A `sleep` that returns early must not let the
    * script continue. */
   for (;;)
@@ -92,5 +102,6 @@ void mehari_stack_watch(pTHX)
   struct sigaction action = {.sa_handler = list_stack, .sa_flags = SA_ONSTACK | SA_RESTART};
   PERL_UNUSED_CONTEXT;
   sigaltstack(&other, NULL);
-  sigaction(SIGRTMAX - 3, &action, NULL);
+  sigaction(OVERDUE, &action, NULL);
+  sigaction(SLOW, &action, NULL);
 }

@@ -232,7 +232,8 @@ enum {
 };
 enum {
   MEHARI_DONE_RETIRE = 1,
-  MEHARI_DONE_AGAIN = 2 /* the request was not begun and is for another worker */
+  MEHARI_DONE_AGAIN = 2, /* the request was not begun and is for another worker */
+  MEHARI_DONE_REPLACE = 4 /* the worker asks to be replaced, and serves until then */
 };
 enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
 

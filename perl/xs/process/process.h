@@ -8,7 +8,8 @@
 /* zygote.c, worker.c: what each process does. */
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute__((noreturn));
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event) __attribute__((noreturn));
-extern bool mehari_retire; /* whether the worker wants to be replaced after this request */
+extern bool mehari_retire; /* whether the worker wants to end after this request */
+extern bool mehari_replace; /* whether the worker wants to end when its successor is ready */
 /* Prepares the layers, %ENV and signals of a process that serves requests. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool mehari_retire;
+bool mehari_retire, mehari_replace;
 
 /* The state at the worker's start of variables that scripts often change unintentionally. */
 static struct {
@@ -207,7 +207,7 @@ static void serve(pTHX)
   mehari_errors_end(aTHX);
   if (mehari_touched)
     mehari_watch_put_back();
-  mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
+  mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : mehari_replace ? MEHARI_DONE_REPLACE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
   mehari_request_drop(aTHX);
   FREETMPS;
 }

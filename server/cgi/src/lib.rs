@@ -133,7 +133,7 @@ impl Cgi {
     /// [`StartError`] if the program cannot be started or too many requests wait.
     pub fn start(&self, program: Program<'_>) -> Result<CgiExchange, StartError> {
         let request = program.call.request_id;
-        let timeout = program.call.timeout;
+        let timeout = program.call.timeout.hard;
         let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
         let command = self.command(program)?;
         let turn = self.take_turn()?;

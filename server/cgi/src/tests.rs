@@ -4,7 +4,7 @@ use super::*;
 use mehari_observe::{LogLevel, LogTarget};
 use mehari_pool::{
     AccessResult, ConnectionFacts, Fault, Head, Login, MappedPath, PerlSettings, RequestLine,
-    ScriptEnvironment, Task,
+    ScriptEnvironment, Task, TimeLimits,
 };
 use std::future::poll_fn;
 use std::os::unix::ffi::OsStrExt;
@@ -157,7 +157,10 @@ impl Rig {
             led: Default::default(),
             server: 0,
             team: Default::default(),
-            timeout: request.timeout,
+            timeout: TimeLimits {
+                hard: request.timeout,
+                soft: None,
+            },
             request_id: 4711,
             body: request.body,
         };

@@ -104,6 +104,7 @@ pub enum Change {
     /// `<If>`: changes for requests that meet a condition.
     If(Arc<Conditional>),
     RequestTimeout(Duration),
+    SlowRequestTime(Duration),
     BodyLimit(u64),
     ErrorDocument(u16, String),
     PreserveHost(bool),

@@ -35,6 +35,7 @@ mod rewriting;
 mod server;
 mod tls;
 mod traffic;
+mod worker_limits;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
@@ -61,6 +62,7 @@ pub const DIRECTIVES: &[Group] = &[
     providers::GROUP,
     environment::GROUP,
     workers::GROUP,
+    worker_limits::GROUP,
     limits::GROUP,
     logs::GROUP,
     ignored::GROUP,

@@ -117,7 +117,7 @@ pub use settings::{
     Settings, TlsRules, Tracking,
 };
 pub use site::*;
-pub use team::{Team, TeamMark, WorkerPolicy};
+pub use team::{Team, TeamMark, WorkerLimits, WorkerPolicy};
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
 pub use traffic::*;

@@ -28,6 +28,7 @@ mod proxied;
 mod sections;
 mod teams;
 mod unknown;
+mod workers;
 
 use custom::CustomSection;
 use perl::PerlBlock;

@@ -144,6 +144,9 @@ pub struct RequestLimits {
     /// The longest time a request may run in Perl or a CGI program (`Timeout`).
     #[serde(rename = "request_timeout")]
     pub timeout: Duration,
+    /// `SlowRequestTime`: a request that has run for longer writes its Perl stack to the log.
+    #[serde(rename = "slow_request_time")]
+    pub slow: Option<Duration>,
     /// The largest request body in bytes (`LimitRequestBody`). 0 means no limit.
     #[serde(rename = "body_limit")]
     pub body: u64,

@@ -49,6 +49,7 @@ pub struct WorkerPolicy {
     /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: a worker ends after this number of
     /// requests, plus or minus 20 %. `None` or 0: no limit.
     pub max_requests: Option<u32>,
+    pub limits: WorkerLimits,
     /// `WorkerQueue`: the number of requests that may wait for a worker.
     pub queue: u32,
     /// `WorkerQueueTimeout`: how long a request may wait.
@@ -58,6 +59,49 @@ pub struct WorkerPolicy {
     pub depth: u32,
     /// `GracefulShutdownTimeout`: how long the server waits for running requests when it stops.
     pub stop_timeout: Duration,
+}
+
+/// The limits at which a worker is replaced. `None`: no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct WorkerLimits {
+    /// `MaxWorkerMemory`: the most resident memory of a worker in bytes, with what it shares.
+    pub memory: Option<u64>,
+    /// `MaxUnsharedMemory`: the most memory in bytes that no other process has.
+    pub unshared: Option<u64>,
+    /// `MinSharedMemory`: the least memory in bytes that a worker shares with other processes.
+    pub shared: Option<u64>,
+    /// `MaxWorkerLifetime`
+    pub lifetime: Option<Duration>,
+    /// `WorkerIdleTimeout`: a spare worker that waited so long for a request ends.
+    pub idle: Option<Duration>,
+}
+
+impl WorkerLimits {
+    /// Whether any limit needs to know the memory of the workers.
+    pub fn need_memory(&self) -> bool {
+        self.memory.or(self.unshared).or(self.shared).is_some()
+    }
+}
+
+impl WorkerPolicy {
+    /// Returns these settings. A setting that is not made here is that of `main`.
+    pub fn over(&self, main: &WorkerPolicy) -> WorkerPolicy {
+        WorkerPolicy {
+            start: self.start.or(main.start),
+            min_spare: self.min_spare.or(main.min_spare),
+            max_spare: self.max_spare.or(main.max_spare),
+            max: self.max.or(main.max),
+            max_requests: self.max_requests.or(main.max_requests),
+            limits: WorkerLimits {
+                memory: self.limits.memory.or(main.limits.memory),
+                unshared: self.limits.unshared.or(main.limits.unshared),
+                shared: self.limits.shared.or(main.limits.shared),
+                lifetime: self.limits.lifetime.or(main.limits.lifetime),
+                idle: self.limits.idle.or(main.limits.idle),
+            },
+            ..main.clone()
+        }
+    }
 }
 
 /// A host's Perl and worker settings while the configuration is read.

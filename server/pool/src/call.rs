@@ -80,10 +80,19 @@ pub struct Call<'a> {
     pub server: u16,
     /// The team that serves the host.
     pub team: mehari_config::TeamMark,
-    pub timeout: std::time::Duration,
+    pub timeout: TimeLimits,
     /// Unique within the front's life. The error log and the access log show it.
     pub request_id: u64,
     pub body: Body<'a>,
+}
+
+/// How long a request may run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TimeLimits {
+    /// After this time the request is ended (`Timeout`, `CGIScriptTimeout`).
+    pub hard: std::time::Duration,
+    /// After this time the request's Perl stack is logged (`SlowRequestTime`).
+    pub soft: Option<std::time::Duration>,
 }
 
 /// The request line.

@@ -3,6 +3,7 @@
 use crate::call::Fault;
 use crate::dispatch::{BAD_POSITION, SLOW};
 use crate::inner::{Inner, Pool};
+use crate::measure::PAUSE;
 use crate::timer::Timer;
 use crate::worker::origin;
 use mehari_config::LogLevel;
@@ -54,13 +55,21 @@ impl Pool {
     /// of the front.
     pub async fn measure_memory(self) {
         let worker_started = self.borrow().worker_started.clone();
+        let mut measured = Instant::now();
         loop {
-            match tokio::time::timeout(MEASURE, worker_started.notified()).await {
-                Ok(()) => {
-                    tokio::time::sleep(FIRST_LOOK).await;
-                    self.look_at_memory().await;
-                }
-                Err(_) => self.measure().await,
+            let pause = match self.borrow().limits_memory() {
+                true => PAUSE,
+                false => MEASURE,
+            };
+            let started = tokio::time::timeout(pause, worker_started.notified()).await;
+            if started.is_ok() {
+                tokio::time::sleep(FIRST_LOOK).await;
+            }
+            if measured.elapsed() >= MEASURE {
+                measured = Instant::now();
+                self.measure().await;
+            } else if started.is_ok() || self.borrow().has_served_since_look() {
+                self.look_at_memory().await;
             }
         }
     }
@@ -75,6 +84,7 @@ impl Pool {
                 let mut inner = self.borrow();
                 inner.expire_queue(now);
                 inner.enforce_timeouts(now);
+                inner.replace_overdue(now);
                 inner.adjust_workers(now) && !inner.has_requests()
             };
             if may_rest {
@@ -149,9 +159,12 @@ impl Inner {
                 continue;
             }
             match worker.warned {
-                None if ran > limit => self.ask_for_stack(index, now),
+                None if ran > limit.hard => self.ask_for_stack(index, now),
                 Some(since) if now.saturating_duration_since(since) > LAST_WORDS => {
                     self.kill_overdue(index)
+                }
+                None if !worker.told_slow && limit.soft.is_some_and(|soft| ran > soft) => {
+                    self.note_slow(index)
                 }
                 _ => {}
             }
@@ -168,6 +181,22 @@ impl Inner {
         }
     }
 
+    /// Makes the worker write its Perl stack and go on.
+    fn note_slow(&mut self, index: usize) {
+        let Some(worker) = self.workers[index].as_mut() else {
+            return;
+        };
+        worker.told_slow = true;
+        worker.signal(libc::SIGRTMAX() - 2);
+        let Some(held) = worker.held.front() else {
+            return;
+        };
+        let limit = held.timeout.soft.unwrap_or_default().as_secs_f64();
+        let line = format_args!("the request runs for longer than {limit} s (SlowRequestTime)");
+        let origin = origin(held, worker.pid);
+        self.log.log(LogLevel::Warn, origin, line);
+    }
+
     fn kill_overdue(&mut self, index: usize) {
         let Some(worker) = self.workers[index].as_mut() else {
             return;
@@ -175,7 +204,7 @@ impl Inner {
         let Some(held) = worker.held.front() else {
             return;
         };
-        let (pid, limit) = (worker.pid, held.timeout);
+        let (pid, limit) = (worker.pid, held.timeout.hard);
         let origin = origin(held, pid);
         held.owed.arrived().fail(Fault::TimedOut);
         worker.killed = true;

@@ -211,7 +211,7 @@ impl Inner {
                 log: self.log.clone(),
                 origin: origin(held, pid),
                 file: name.to_vec(),
-                timeout: held.timeout,
+                timeout: held.timeout.hard,
             },
         }));
         arrived.tapped = true;
@@ -275,6 +275,7 @@ impl Inner {
         worker.last_took = now.saturating_duration_since(worker.head_since);
         worker.head_since = now;
         worker.warned = None;
+        worker.told_slow = false;
         worker.waited = Duration::ZERO;
         let again = detail & record::DONE_AGAIN != 0 && !held.has_begun();
         let frame = again.then(|| worker.mailbox.first_slot()[..held.frame_length].to_vec());
@@ -285,7 +286,7 @@ impl Inner {
         } else {
             held.owed.fail(Fault::BadResponse);
         }
-        self.after_request(index, detail & record::DONE_RETIRE != 0);
+        self.after_request(index, detail);
         self.worker_is_free(index);
         Ok(())
     }

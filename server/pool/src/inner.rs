@@ -67,6 +67,8 @@ pub(crate) struct Inner {
     /// What the last look at the memory of all processes has shown.
     pub memory: crate::memory::PoolMemory,
     pub memory_looked_at: Option<Instant>,
+    /// [`Totals::requests`] at that look.
+    pub served_at_look: u64,
     /// Notified when a worker begins to serve. The first look at its memory waits for it.
     pub worker_started: Rc<Notify>,
     pub totals: Totals,
@@ -84,6 +86,7 @@ pub struct Totals {
     pub timed_out: u64,
     pub workers_started: u64,
     pub workers_died: u64,
+    pub replaced: crate::worn::Replacements,
 }
 
 impl Pool {
@@ -111,6 +114,7 @@ impl Pool {
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             memory: crate::memory::PoolMemory::default(),
             memory_looked_at: None,
+            served_at_look: 0,
             worker_started: Rc::default(),
             totals: Totals::default(),
             rewound: Default::default(),

@@ -38,6 +38,7 @@ pub mod probe;
 mod queued;
 mod readiness;
 mod records;
+mod replacement;
 mod reports;
 mod rewound;
 mod rollover;
@@ -51,12 +52,13 @@ mod team;
 mod timer;
 pub mod variables;
 mod worker;
+mod worn;
 mod zygote;
 
 pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
     InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestLine, ResponseOutcome,
-    RunningRequest, ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task,
+    RunningRequest, ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task, TimeLimits,
 };
 pub use configurator::Configurator;
 pub use exchange::WorkerExchange;
@@ -72,3 +74,4 @@ pub use plan::Plan;
 pub use rewound::RewoundScript;
 pub use status::{PoolStatus, TeamStatus, WorkerStatus};
 pub use tap::held_open;
+pub use worn::Replacements;

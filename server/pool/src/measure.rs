@@ -1,21 +1,23 @@
 //! Looks at the memory of the pool's processes.
 //!
 //! The kernel walks all page tables of a process to count its memory. The pool therefore looks at a
-//! worker only while the worker is idle, and at most once per second.
+//! worker only while the worker is idle, and at most once per second. A worker with a limit of
+//! memory is looked at while it runs a request too, because under full load it is never idle.
 
-use crate::inner::Pool;
+use crate::inner::{Inner, Pool};
 use crate::memory::{PoolMemory, ProcessMemory};
+use crate::worker::Worker;
 use std::time::{Duration, Instant};
 
 /// The shortest time between two looks at all processes.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
 /// What one look has to read.
 struct Task {
     zygotes: Vec<u32>,
-    /// The process number of each idle worker, and the requests that it had served.
+    /// The process number of each worker that is read, and the requests that it had served.
     idle: Vec<(u32, u64)>,
-    /// The workers that run a request, with their last known memory.
+    /// The workers that are not read, with their last known memory.
     busy: Vec<(u32, Option<ProcessMemory>)>,
 }
 
@@ -63,6 +65,7 @@ impl Pool {
                 return;
             }
             inner.memory_looked_at = Some(now);
+            inner.served_at_look = inner.totals.requests;
             let zygotes = inner.generations.iter().flat_map(|it| it.zygotes.iter());
             let zygotes = zygotes
                 .filter_map(|loaded| loaded.zygote.as_ref()?.pid())
@@ -74,8 +77,13 @@ impl Pool {
                     .flatten()
                     .filter(|worker| worker.pid > 1)
             };
-            let (idle, busy): (Vec<_>, Vec<_>) = workers().partition(|it| it.held.is_empty());
-            let known = |worker: &crate::worker::Worker| worker.memory.report().map(|it| it.now);
+            let is_limited = |worker: &Worker| {
+                let team = inner.teams.get(worker.team);
+                team.is_some_and(|team| team.policy.limits.need_memory())
+            };
+            let may_be_read = |worker: &&Worker| worker.held.is_empty() || is_limited(worker);
+            let (idle, busy): (Vec<_>, Vec<_>) = workers().partition(may_be_read);
+            let known = |worker: &Worker| worker.memory.report().map(|it| it.now);
             Task {
                 zygotes,
                 idle: idle
@@ -95,9 +103,24 @@ impl Pool {
         inner.memory = total;
         for (pid, served, memory) in workers {
             let index = inner.index_of(pid);
-            if let Some(worker) = index.and_then(|index| inner.worker(index)) {
+            let Some(index) = index else { continue };
+            if let Some(worker) = inner.worker(index) {
                 worker.memory.add(served, memory);
             }
+            inner.check_memory(index, &memory);
         }
+    }
+}
+
+impl Inner {
+    /// Whether the workers of any team have a limit of memory.
+    pub fn limits_memory(&self) -> bool {
+        let mut teams = self.teams.iter();
+        teams.any(|team| team.policy.limits.need_memory())
+    }
+
+    /// Whether limits of memory are in force and a request has come since the last look.
+    pub fn has_served_since_look(&self) -> bool {
+        self.limits_memory() && self.totals.requests != self.served_at_look
     }
 }

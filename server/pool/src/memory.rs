@@ -57,6 +57,11 @@ impl ProcessMemory {
     }
 }
 
+/// Returns a number of bytes as text in MiB.
+pub(crate) fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
 /// The memory of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct WorkerMemory {

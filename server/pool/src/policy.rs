@@ -4,6 +4,8 @@ use crate::inner::{Inner, Pool};
 use crate::plan::{Machine, Plan};
 use crate::team::{Of, Team};
 use crate::worker::WorkerState;
+use crate::worn::Worn;
+use mehari_wire::layout::record;
 use std::time::{Duration, Instant};
 
 /// A worker that spends this long on a request counts as taken. A worker that has spent less time
@@ -68,7 +70,8 @@ impl Inner {
     }
 
     /// Decides after each request whether a worker is replaced or may end.
-    pub fn after_request(&mut self, index: usize, asks_to_retire: bool) {
+    /// `detail`: the detail of the worker's record `DONE`.
+    pub fn after_request(&mut self, index: usize, detail: u16) {
         let Some(worker) = self.worker(index) else {
             return;
         };
@@ -79,17 +82,15 @@ impl Inner {
             }
             return;
         }
-        if asks_to_retire {
+        let now = worker.head_since;
+        if detail & record::DONE_RETIRE != 0 {
+            self.note_replacement(index, Worn::Asked);
             self.retire(index);
             self.fork_worker(generation, team);
-            return;
-        }
-        // The replacement is forked before the old worker ends. `retire_replaced` then ends the old
-        // worker.
-        let worn = worker.limit.is_some_and(|limit| worker.served >= limit);
-        if worn && !worker.replacement_asked {
-            worker.replacement_asked = true;
-            self.fork_worker(generation, team);
+        } else if detail & record::DONE_REPLACE != 0 {
+            self.replace(index, Worn::Asked);
+        } else {
+            self.replace_if_worn(index, now);
         }
     }
 
@@ -155,8 +156,13 @@ impl Inner {
             return false;
         }
         let too_many = spare > plan.max_spare || total > plan.max;
-        if too_many && starting == 0 && !is_queued {
-            self.retire_coldest(index, now);
+        let idle_limit = team.policy.limits.idle.filter(|_| spare > plan.min_spare);
+        if starting == 0 && !is_queued {
+            if too_many {
+                self.retire_coldest(index, now, Duration::from_secs(1));
+            } else if idle_limit.is_some_and(|limit| self.retire_coldest(index, now, limit)) {
+                self.totals.replaced.idle += 1;
+            }
         }
         !too_many && starting == 0
     }
@@ -175,17 +181,19 @@ impl Inner {
         );
     }
 
-    /// Retires the worker at the bottom of the idle list, which has waited longest. Only one worker
-    /// per second retires, because load may return.
-    fn retire_coldest(&mut self, team: usize, now: Instant) {
+    /// Retires the worker at the bottom of the idle list, which has waited longest, if this worker
+    /// has waited for longer than `least`. Only one worker per second retires, because load may
+    /// return.
+    fn retire_coldest(&mut self, team: usize, now: Instant, least: Duration) -> bool {
         let Some(&index) = self.teams[team].idle.first() else {
-            return;
+            return false;
         };
-        let rested = self.worker(index).is_some_and(|worker| {
-            now.saturating_duration_since(worker.head_since) > Duration::from_secs(1)
-        });
+        let rested = self
+            .worker(index)
+            .is_some_and(|worker| now.saturating_duration_since(worker.head_since) > least);
         if rested {
             self.retire(index);
         }
+        rested
     }
 }

@@ -1,7 +1,7 @@
 //! Lets the fuzzer call the front's reader of a worker's records with any bytes.
 
 use crate::arrived::{Arrived, Owed};
-use crate::call::{Fault, Head};
+use crate::call::{Fault, Head, TimeLimits};
 use crate::payload::RecordRefusal;
 use crate::script_head::ScriptHead;
 use crate::worker::{HeldRequest, Tries};
@@ -9,7 +9,7 @@ use mehari_wire::layout::record;
 use mehari_wire::Record;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Takes records as the front does. Each record has a kind, a detail and a payload.
 ///
@@ -29,7 +29,7 @@ pub fn records<'a>(
         request_id: 1,
         frame_length: 0,
         body_file: None,
-        timeout: Duration::ZERO,
+        timeout: TimeLimits::default(),
         tries: Tries::default(),
         script: None,
         ended: false,

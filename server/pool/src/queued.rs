@@ -1,6 +1,7 @@
 //! Requests that wait for a worker.
 
 use crate::arrived::Owed;
+use crate::call::TimeLimits;
 use crate::script::Script;
 use crate::worker::Tries;
 use rustix::fd::OwnedFd;
@@ -13,7 +14,7 @@ pub(crate) struct Queued {
     pub script: Option<Script>,
     pub frame: Vec<u8>,
     pub body_file: Option<OwnedFd>,
-    pub timeout: Duration,
+    pub timeout: TimeLimits,
     pub tries: Tries,
 }
 

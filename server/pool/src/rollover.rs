@@ -78,6 +78,7 @@ impl Pool {
             self.discard(number);
             return Err(error);
         }
+        self.drop_impossible_limits(number).await;
         Ok(number)
     }
 

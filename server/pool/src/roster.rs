@@ -3,6 +3,7 @@
 use crate::inner::Inner;
 use crate::worker::{Worker, WorkerState};
 use crate::zygote::Zygote;
+use mehari_config::WorkerPolicy;
 use mehari_wire::{Mailbox, Message};
 use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use std::collections::VecDeque;
@@ -30,14 +31,14 @@ impl Inner {
             &generation.teams
         };
         let Some(of) = teams.get(team) else { return };
-        let limit = of.policy.max_requests;
-        let Some(loaded) = generation.zygotes.get_mut(of.perl) else {
+        let (perl, policy) = (of.perl, of.policy.clone());
+        let Some(loaded) = generation.zygotes.get_mut(perl) else {
             return;
         };
         let Some(zygote) = loaded.zygote.clone() else {
             return;
         };
-        if let Err(error) = self.try_fork_worker(number, team, limit, &zygote) {
+        if let Err(error) = self.try_fork_worker(number, team, &policy, &zygote) {
             self.log
                 .error(format_args!("a worker cannot be started: {error}"));
             self.failed_to_start(number, team);
@@ -59,7 +60,7 @@ impl Inner {
         &mut self,
         number: u32,
         team: usize,
-        limit: Option<u32>,
+        policy: &WorkerPolicy,
         zygote: &Zygote,
     ) -> io::Result<()> {
         let mailbox = Mailbox::create()?;
@@ -75,7 +76,8 @@ impl Inner {
             .position(Option::is_none)
             .unwrap_or(self.workers.len());
         zygote.ask_worker(index as u32, mailbox.file(), &theirs)?;
-        let limit = self.request_limit(limit);
+        let limit = self.request_limit(policy.max_requests);
+        let lifetime = self.lifetime(policy.limits.lifetime);
         let worker = Worker {
             mailbox,
             socket: Some(ours),
@@ -91,9 +93,12 @@ impl Inner {
             needs_wake: false,
             in_idle: false,
             warned: None,
+            told_slow: false,
             killed: false,
             served: 0,
             limit,
+            lifetime,
+            worn: None,
             replacement_asked: false,
             started: Instant::now(),
             memory: Default::default(),
@@ -167,6 +172,7 @@ impl Inner {
         });
         if let Some(index) = replaced {
             self.retire(index);
+            self.replace_worn(of.1);
         }
     }
 }

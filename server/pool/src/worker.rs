@@ -1,10 +1,11 @@
 //! One worker as the front sees it: the worker's mailbox, its requests and how long they run.
 
 use crate::arrived::Owed;
-use crate::call::RunningRequest;
+use crate::call::{RunningRequest, TimeLimits};
 use crate::frame;
 use crate::memory::MemoryHistory;
 use crate::script::Script;
+use crate::worn::Worn;
 use crate::zygote::kill_group;
 use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};
@@ -30,7 +31,7 @@ pub struct HeldRequest {
     pub script: Option<Script>,
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
-    pub timeout: Duration,
+    pub timeout: TimeLimits,
     pub tries: Tries,
     /// Whether the last record of the response has arrived, so that only the worker's cleanup is
     /// left.
@@ -91,11 +92,17 @@ pub struct Worker {
     /// The time at which the worker was told to write its stack. The worker is killed a moment
     /// later.
     pub warned: Option<Instant>,
+    /// Whether the worker was told to write the stack of its slow first request.
+    pub told_slow: bool,
     /// Whether the front killed the worker because of its first request.
     pub killed: bool,
     pub served: u64,
     /// The number of requests after which the worker is replaced.
     pub limit: Option<u64>,
+    /// How long the worker lives before it is replaced.
+    pub lifetime: Option<Duration>,
+    /// The limit that the worker has reached.
+    pub worn: Option<Worn>,
     pub replacement_asked: bool,
     pub started: Instant,
     pub memory: MemoryHistory,

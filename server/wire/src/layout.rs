@@ -310,11 +310,13 @@ pub mod record {
     pub const END_BROKEN: u16 = 1;
     /// A detail of `END`: the front does not wait for other processes that hold the tap.
     pub const END_DETACHED: u16 = 2;
-    /// A detail of `DONE`: the worker asks to be replaced.
+    /// A detail of `DONE`: the worker serves no further request and asks to be replaced.
     pub const DONE_RETIRE: u16 = 1;
     /// A detail of `DONE`: the worker has not begun the request, and another worker shall serve the
     /// request.
     pub const DONE_AGAIN: u16 = 2;
+    /// A detail of `DONE`: the worker asks to be replaced, and serves until then.
+    pub const DONE_REPLACE: u16 = 4;
 }
 
 pub mod control {

@@ -182,6 +182,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_TAP_PARSE", record::TAP_PARSE.into()),
         ("MEHARI_DONE_RETIRE", record::DONE_RETIRE.into()),
         ("MEHARI_DONE_AGAIN", record::DONE_AGAIN.into()),
+        ("MEHARI_DONE_REPLACE", record::DONE_REPLACE.into()),
         ("MEHARI_CONTROL_PRELOAD", control::PRELOAD as usize),
         ("MEHARI_CONTROL_LOADED", control::LOADED as usize),
         ("MEHARI_CONTROL_SERVER", control::SERVER as usize),

@@ -31,6 +31,37 @@ fn worker_over_its_size_ends_after_its_request() {
 }
 
 #[test]
+fn script_sets_the_limits_of_its_own_worker() {
+    let grows = |set: &str| {
+        let script = format!(
+            "our $kept .= 'x' x 50_000_000, {set} if $ENV{{QUERY_STRING}} eq 'grow'; print $$;"
+        );
+        Server::builder()
+            .file("scripts/grows.pl", &plain(&script))
+            .conf(ONE_WORKER)
+            .conf(APACHE_REGISTRY)
+            .conf("PerlModule Apache::GTopLimit Apache::SizeLimit\n")
+            .start()
+    };
+    for set in [
+        "Apache::GTopLimit->set_max_size(60_000)",
+        "Apache::GTopLimit->set_min_shared_size(1_000_000)",
+        "Apache::SizeLimit->setmax(60_000)",
+        "Apache::SizeLimit::setmax(60_000)",
+        "$Apache::GTopLimit::DEBUG = $Apache::GTopLimit::MAX_PROCESS_SIZE = 60_000, Apache2::SizeLimit->add_cleanup_handler(Apache->request)",
+    ] {
+        let server = grows(set);
+        let first = server.get("/perl/grows.pl?stay").expect(200);
+        assert_eq!(server.get("/perl/grows.pl?grow").expect(200), first, "{set}");
+        let is_another = eventually(PATIENCE, || {
+            server.get("/perl/grows.pl?stay").expect(200) != first
+        });
+        assert!(is_another, "{set}: {}", server.log.text());
+        server.log.expect("Apache2::SizeLimit: the worker is replaced: s");
+    }
+}
+
+#[test]
 fn worker_has_the_limits_it_was_given() {
     const SHOWS: &str = "open my $in, '<', '/proc/self/limits' or die $!;\n\
         print grep { /^Max (cpu time|core file size|address space)/ } <$in>;";

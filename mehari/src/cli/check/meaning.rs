@@ -266,6 +266,28 @@ fn workers(page: &mut Page, workers: &WorkerPolicy) {
             format!("{requests} requests, give or take 20 %"),
         );
     }
+    let limits = &workers.limits;
+    let bytes = [
+        ("replaced beyond", limits.memory, "bytes of memory"),
+        (
+            "replaced beyond",
+            limits.unshared,
+            "bytes of unshared memory",
+        ),
+        ("replaced below", limits.shared, "bytes of shared memory"),
+    ];
+    for (name, limit, unit) in bytes {
+        if let Some(limit) = limit {
+            page.line(name, format!("{limit} {unit}"));
+        }
+    }
+    if let Some(time) = limits.lifetime {
+        let text = format!("{} s, give or take 20 %", time.as_secs_f64());
+        page.line("replaced after", text);
+    }
+    if let Some(time) = limits.idle {
+        page.line("ends when idle for", format!("{} s", time.as_secs_f64()));
+    }
 }
 
 fn access_logs(logs: &[AccessLogSettings]) -> String {

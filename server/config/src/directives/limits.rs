@@ -47,6 +47,20 @@ pub const GROUP: Group = Group {
         )
         .otherwise("Timeout")
         .unit("seconds"),
+        Directive::everywhere(
+            "SlowRequestTime",
+            SECONDS,
+            "A request that has run for longer writes its Perl stack to the error log, once, and \
+             goes on. Timeout and CGIScriptTimeout end a request.",
+            |target, arguments| {
+                target
+                    .changes
+                    .push(Change::SlowRequestTime(arguments.time()?));
+                Ok(())
+            },
+        )
+        .otherwise("none")
+        .unit("seconds"),
         Directive::server(
             "RequestReadTimeout",
             words(

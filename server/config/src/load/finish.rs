@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{proxied, teams, Draft, Reader};
 use crate::problem::{At, Fault};
-use crate::{Change, HandlerName, Host, Problem, Problems, Site};
+use crate::{Change, HandlerName, Host, Problems, Site};
 
 impl Draft {
     /// Finishes the host. A virtual host inherits the settings of the main server.
@@ -26,7 +26,7 @@ impl Reader<'_> {
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();
         self.check_own_lines();
-        self.check_spare_workers();
+        self.check_workers();
         self.check_upstreams();
         self.check_handler_names();
         let Reader {
@@ -136,35 +136,6 @@ impl Reader<'_> {
             self.file = file;
             let message = "the psgi handler has no application here; expected `PSGIApp FILE` beside it or outside of sections";
             self.refuse(Fault::new(at, message));
-        }
-    }
-
-    /// Checks the numbers of spare workers of each team. A host with its own workers inherits the
-    /// numbers that it does not set.
-    fn check_spare_workers(&mut self) {
-        let main = &self.main.team.workers;
-        let main = (main.min_spare, main.max_spare);
-        let mut wrong = Vec::new();
-        for draft in std::iter::once(&self.main).chain(&self.hosts) {
-            let own = &draft.team.workers;
-            let least = own.min_spare.or(main.0);
-            let most = own.max_spare.or(main.1);
-            let is_said = own.min_spare.or(own.max_spare).is_some();
-            let both = least.zip(most);
-            wrong.extend(both.filter(|(least, most)| is_said && least > most));
-        }
-        for (least, most) in wrong {
-            let at = |name: &str| self.notes.iter().rfind(|note| note.directive == name);
-            let Some(note) = at("MaxSpareServers").or_else(|| at("MinSpareServers")) else {
-                continue;
-            };
-            let message = format!("expected MaxSpareServers to be at least MinSpareServers, which is {least}, not {most}");
-            self.problems.push(Problem {
-                file: note.file.clone(),
-                line: note.line,
-                column: note.column,
-                message,
-            });
         }
     }
 }

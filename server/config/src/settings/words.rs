@@ -118,6 +118,7 @@ impl Settings {
                 }
             }
             Change::RequestTimeout(time) => self.limits.timeout = *time,
+            Change::SlowRequestTime(time) => self.limits.slow = Some(*time),
             Change::BodyLimit(bytes) => self.limits.body = *bytes,
             Change::ErrorDocument(status, document) => {
                 self.error_documents.retain(|(known, _)| known != status);

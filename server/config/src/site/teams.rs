@@ -21,15 +21,7 @@ impl Site {
     /// Returns the worker settings of a team. A setting that the team's host does not make is the
     /// main server's.
     pub fn policy(&self, team: &Team) -> WorkerPolicy {
-        let (own, main) = (&team.workers, self.workers().clone());
-        WorkerPolicy {
-            start: own.start.or(main.start),
-            min_spare: own.min_spare.or(main.min_spare),
-            max_spare: own.max_spare.or(main.max_spare),
-            max: own.max.or(main.max),
-            max_requests: own.max_requests.or(main.max_requests),
-            ..main
-        }
+        team.workers.over(self.workers())
     }
 
     /// Returns the name of the host that owns the Perl with this number. `None`: the main server

@@ -110,3 +110,33 @@ fn spare_worker_limits_of_a_host_are_compared_too() {
         "{told:?}"
     );
 }
+
+#[test]
+fn limits_of_workers_that_contradict_one_another_are_refused() {
+    for (lines, told) in [
+        (
+            "MaxWorkerMemory 20000000\nMaxUnsharedMemory 30000000\n",
+            "2:1: expected MaxUnsharedMemory to be less than MaxWorkerMemory, which is 20000000, \
+             not 30000000: a worker would always reach MaxWorkerMemory first",
+        ),
+        (
+            "MinSharedMemory 20000000\nMaxWorkerMemory 20000000\n",
+            "2:1: expected MinSharedMemory to be less than MaxWorkerMemory, which is 20000000, \
+             not 20000000: every worker would be beyond one of the two",
+        ),
+        (
+            "MaxWorkerMemory 20000000\n<VirtualHost *>\nPerlOptions +Clone\n\
+             MinSharedMemory 30000000\n</VirtualHost>\n",
+            "4:1: expected MinSharedMemory to be less than MaxWorkerMemory, which is 20000000, \
+             not 30000000: every worker would be beyond one of the two",
+        ),
+    ] {
+        assert_eq!(problems(lines), [told], "{lines}");
+    }
+    let lines = "MinSharedMemory 2000000\nMaxUnsharedMemory 10000000\nMaxWorkerMemory 20000000\n\
+         MaxWorkerLifetime 1h\nWorkerIdleTimeout 90\n";
+    let limits = site(lines).workers().limits;
+    assert_eq!(limits.memory, Some(20_000_000));
+    assert_eq!(limits.lifetime.map(|time| time.as_secs()), Some(3600));
+    assert_eq!(limits.idle.map(|time| time.as_secs()), Some(90));
+}

@@ -7,7 +7,7 @@ use crate::shared::{PerlExchange, PerlPool};
 use mehari_config::{Handler, Host, Rung, Settings, Site};
 use mehari_pool::{
     AccessResult, Body, Call, ConnectionFacts, InternalRedirect, Login, MappedPath, PerlSettings,
-    RequestLine, ScriptEnvironment, Task,
+    RequestLine, ScriptEnvironment, Task, TimeLimits,
 };
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
@@ -168,7 +168,10 @@ pub fn with_call<T>(
         led: internal_redirect(request),
         server: u16::try_from(route.host).unwrap_or(0),
         team: host.team,
-        timeout: settings.limits.timeout,
+        timeout: TimeLimits {
+            hard: settings.limits.timeout,
+            soft: settings.limits.slow,
+        },
         request_id: request.id,
         body,
     })

@@ -11,7 +11,7 @@ use crate::shared::{PerlExchange, Shared};
 use mehari_config::{Handler, LogLevel};
 use mehari_net::deadline::{ConnectionGuard, Interrupt, Phase};
 use mehari_observe::Origin;
-use mehari_pool::{Body, Task};
+use mehari_pool::{Body, Task, TimeLimits};
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -87,7 +87,10 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         Body::File(socket, 0),
         |mut call| {
             call.task = Task::Connection;
-            call.timeout = Duration::MAX;
+            call.timeout = TimeLimits {
+                hard: Duration::MAX,
+                soft: None,
+            };
             shared.backends.pool.submit(call)
         },
     )

@@ -3,9 +3,9 @@
 use super::*;
 use crate::{
     AccessResult, ConnectionFacts, MappedPath, PerlSettings, RequestLine, ScriptEnvironment,
+    TimeLimits,
 };
 use mehari_config::TeamMark;
-use std::time::Duration;
 
 const ID: u64 = 77;
 
@@ -57,7 +57,7 @@ fn frame() -> Vec<u8> {
         led: Default::default(),
         server: 0,
         team: TeamMark::default(),
-        timeout: Duration::from_secs(1),
+        timeout: TimeLimits::default(),
         request_id: ID,
         body: Body::Memory(b"a body"),
     };

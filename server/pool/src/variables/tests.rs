@@ -1,9 +1,9 @@
 use super::*;
 use crate::{
     AccessResult, ConnectionFacts, MappedPath, PerlSettings, RequestLine, ScriptEnvironment,
+    TimeLimits,
 };
 use mehari_config::Rung;
-use std::time::Duration;
 
 fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
     Call {
@@ -52,7 +52,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         led: Default::default(),
         server: 0,
         team: Default::default(),
-        timeout: Duration::from_secs(1),
+        timeout: TimeLimits::default(),
         request_id: 7,
         body,
     }

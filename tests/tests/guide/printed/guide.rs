@@ -106,7 +106,7 @@ pub const LINES: &[Line] = &[
     runs("2065", "a text changed by its reference", "by_reference.pl", Exactly("barbarbarbar\nfoofoofoofoo\n")),
     test("2104", "columns bound to variables", DATABASES, "table_is_printed_row_by_row"),
     test("2119", "dump with a closure as printer", DATABASES, "table_is_printed_row_by_row"),
-    line("2146", "Apache::GTopLimit", StopsTheStart("PerlModule Apache::GTopLimit\n", "Can't locate Apache/GTopLimit.pm")),
+    test("2146", "Apache::GTopLimit", LIMITS, "script_sets_the_limits_of_its_own_worker"),
     test("2191", "Apache::SizeLimit", LIMITS, "worker_over_its_size_ends_after_its_request"),
     test("2226", "Apache::Resource", LIMITS, "worker_has_the_limits_it_was_given"),
     test("2287", "MaxConcurrentReqs within <Limit>", LIMITS, "place_takes_so_many_requests_of_some_methods"),

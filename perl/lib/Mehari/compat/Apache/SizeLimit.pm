@@ -1,21 +1,33 @@
 package Apache::SizeLimit;
 
-# Ends workers that have grown too large: gives Apache2::SizeLimit its name and its variables of
-# mod_perl 1.
+# Has workers replaced that have grown too large: gives Apache2::SizeLimit its name and its
+# variables of mod_perl 1.
 
 use strict;
 use warnings;
 use Apache2::SizeLimit ();
 
 our @ISA = ('Apache2::SizeLimit');
-our ($MAX_PROCESS_SIZE, $MIN_SHARE_SIZE, $MAX_UNSHARED_SIZE, $CHECK_EVERY_N_REQUESTS);
+our ($MAX_PROCESS_SIZE, $MIN_SHARE_SIZE, $MAX_UNSHARED_SIZE, $CHECK_EVERY_N_REQUESTS, $DEBUG);
 
-*Apache2::SizeLimit::MAX_PROCESS_SIZE       = \$MAX_PROCESS_SIZE;
-*Apache2::SizeLimit::MIN_SHARE_SIZE         = \$MIN_SHARE_SIZE;
-*Apache2::SizeLimit::MAX_UNSHARED_SIZE      = \$MAX_UNSHARED_SIZE;
-*Apache2::SizeLimit::CHECK_EVERY_N_REQUESTS = \$CHECK_EVERY_N_REQUESTS;
+# The variables are those of Apache2::SizeLimit. A value that was set before stays.
+BEGIN {
+    $Apache2::SizeLimit::MAX_PROCESS_SIZE = $Apache::SizeLimit::MAX_PROCESS_SIZE if defined $Apache::SizeLimit::MAX_PROCESS_SIZE;
+    $Apache2::SizeLimit::MIN_SHARE_SIZE = $Apache::SizeLimit::MIN_SHARE_SIZE if defined $Apache::SizeLimit::MIN_SHARE_SIZE;
+    $Apache2::SizeLimit::MAX_UNSHARED_SIZE = $Apache::SizeLimit::MAX_UNSHARED_SIZE if defined $Apache::SizeLimit::MAX_UNSHARED_SIZE;
+    $Apache2::SizeLimit::CHECK_EVERY_N_REQUESTS = $Apache::SizeLimit::CHECK_EVERY_N_REQUESTS if defined $Apache::SizeLimit::CHECK_EVERY_N_REQUESTS;
+    $Apache2::SizeLimit::DEBUG = $Apache::SizeLimit::DEBUG if defined $Apache::SizeLimit::DEBUG;
+    *MAX_PROCESS_SIZE = \$Apache2::SizeLimit::MAX_PROCESS_SIZE;
+    *MIN_SHARE_SIZE = \$Apache2::SizeLimit::MIN_SHARE_SIZE;
+    *MAX_UNSHARED_SIZE = \$Apache2::SizeLimit::MAX_UNSHARED_SIZE;
+    *CHECK_EVERY_N_REQUESTS = \$Apache2::SizeLimit::CHECK_EVERY_N_REQUESTS;
+    *DEBUG = \$Apache2::SizeLimit::DEBUG;
+}
 
-sub handler { return Apache2::SizeLimit::handler(@_) }
+sub handler         { return Apache2::SizeLimit::handler(@_) }
+sub setmax          { return Apache2::SizeLimit::setmax(@_) }
+sub setmin          { return Apache2::SizeLimit::setmin(@_) }
+sub setmax_unshared { return Apache2::SizeLimit::setmax_unshared(@_) }
 
 1;
 
@@ -47,6 +59,10 @@ The limits in KiB.
 
 The number of requests between two checks.
 
+=item $DEBUG
+
+If true, each check writes the sizes to the error log.
+
 =back
 
 =head1 FUNCTIONS
@@ -56,6 +72,10 @@ The number of requests between two checks.
 =item handler(R)
 
 Does the same as the handler of Apache2::SizeLimit.
+
+=item setmax(KIB), setmin(KIB), setmax_unshared(KIB)
+
+Do the same as the functions of Apache2::SizeLimit.
 
 =back
 

@@ -131,6 +131,20 @@ fn write(shared: &Shared, page: &mut Page) {
             count.count()
         );
     }
+    let replaced = &pool.totals.replaced;
+    let name = "mehari_workers_replaced";
+    page.counters(name, "Workers that ended because of a limit, by the limit.");
+    for (reason, count) in [
+        ("requests", replaced.requests),
+        ("memory", replaced.memory),
+        ("unshared", replaced.unshared),
+        ("shared", replaced.shared),
+        ("lifetime", replaced.lifetime),
+        ("idle", replaced.idle),
+        ("asked", replaced.asked),
+    ] {
+        let _ = writeln!(page.text, "{name}_total{{reason=\"{reason}\"}} {count}");
+    }
     page.gauge("mehari_workers_limit", "Workers there may be.", pool.limit);
     page.gauge(
         "mehari_queue_length",
