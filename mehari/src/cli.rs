@@ -36,6 +36,7 @@ mod replay;
 mod serve;
 mod status;
 mod stop;
+mod upgrade;
 
 /// One subcommand.
 pub struct Command {
@@ -63,6 +64,12 @@ pub const COMMANDS: &[Command] = &[
         name: "reload",
         about: "load the next generation and switch to it",
         run: reload::run,
+        grammar: control::Options::command,
+    },
+    Command {
+        name: "upgrade",
+        about: "replace the running program by its new file",
+        run: upgrade::run,
         grammar: control::Options::command,
     },
     Command {

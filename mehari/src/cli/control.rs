@@ -70,6 +70,12 @@ impl Reply {
         self
     }
 
+    /// Adds a part to the answer.
+    pub fn with(mut self, name: &str, part: &impl serde::Serialize) -> Reply {
+        self.0[name] = json!(part);
+        self
+    }
+
     pub fn report(report: &impl serde::Serialize) -> Reply {
         let mut answer = json!(report);
         answer["ok"] = true.into();

@@ -260,7 +260,15 @@ fn serve(face: &Face) -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let path = || OsString::from(file.path());
+    // The server removes the file at its end, unless another process replaces the server.
+    let path = match file.into_temp_path().keep() {
+        Ok(path) => path,
+        Err(error) => {
+            eprintln!("mehari: a temporary file: {error}");
+            return ExitCode::from(1);
+        }
+    };
+    let path = || OsString::from(&path);
     let mut words: Vec<OsString> = vec!["-f".into(), path(), "--temporary".into(), path()];
     for define in &face.defines {
         words.push("-D".into());
@@ -271,8 +279,7 @@ fn serve(face: &Face) -> ExitCode {
 
 /// Starts the same command in the background. Returns when the started server serves or has failed.
 fn detach(arguments: Vec<OsString>) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut child = Command::new(program)
+    let mut child = Command::new(super::serve::program_path())
         .args(arguments)
         .arg("--detached")
         .stdin(Stdio::null())

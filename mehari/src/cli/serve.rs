@@ -12,14 +12,19 @@ mod certificates;
 pub mod checks;
 mod control;
 mod identity;
+mod inherited;
 mod journal;
 mod listen;
+mod predecessor;
 mod reload;
 mod remains;
 mod run;
 mod service_manager;
 mod signals;
+mod upgrade;
 mod watch;
+
+pub use upgrade::path as program_path;
 
 #[derive(Parser, Debug, Clone)]
 #[command(
@@ -27,7 +32,7 @@ mod watch;
     about = "Serves a folder, a script, a PSGI application or a configuration",
     after_help = "Examples:\n  mehari serve demo\n  mehari serve app.psgi -p 5000 -I lib -E development --watch\n  mehari serve app.psgi --workers 8\n  mehari serve -f httpd.conf --listen 0.0.0.0:80\n\n\
                   Prints one line with its addresses to stdout when it is ready. TERM and QUIT finish what is under way, INT ends at once,\n\
-                  HUP (and `mehari reload`) rolls over to a new generation, USR1 reopens the logs."
+                  HUP (and `mehari reload`) rolls over to a new generation, USR2 (and `mehari upgrade`) to a new program, USR1 reopens the logs."
 )]
 pub struct Options {
     /// A folder, a script or an application file (.psgi); by default the current folder.
@@ -75,37 +80,64 @@ pub struct Options {
     /// Whether the service manager supplies the sockets.
     #[arg(skip)]
     sockets_given: bool,
+    /// The program with its arguments, for an upgrade.
+    #[arg(skip)]
+    program: upgrade::Program,
     /// The control socket of `mehari reload|stop|status` [default: PORT.sock in this user's folder]
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let program = upgrade::Program::started_with(&arguments);
     let options = match arguments::parse::<Options>("mehari serve", arguments) {
-        Ok(options) => Options {
-            sockets_given: service_manager::supplies_sockets(),
-            ..options
-        },
+        Ok(options) => options,
         Err(status) => return status,
     };
-    let site = match options.site() {
-        Ok(site) => site,
+    let temporary = options.temporary.clone();
+    let ended = match inherited::Inheritance::take() {
+        Ok(inheritance) => start(
+            Options {
+                sockets_given: inheritance.has_manager(),
+                program,
+                ..options
+            },
+            inheritance,
+        ),
+        Err(reason) => Err(Refusal::Site(format!("mehari serve: {reason}"))),
+    };
+    // The process that has replaced this one goes on to use the file.
+    if let (Some(file), false) = (temporary, matches!(ended, Ok(run::Ended::Replaced))) {
+        let _ = std::fs::remove_file(file);
+    }
+    match ended {
+        Ok(_) => ExitCode::SUCCESS,
         Err(Refusal::Usage(text)) => {
             eprintln!("mehari serve: {text}");
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
         Err(Refusal::Site(text)) => {
             eprintln!("{}", text.trim_end());
-            return ExitCode::from(1);
-        }
-    };
-    match run::serve(options, site) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("mehari serve: {error}");
             ExitCode::from(1)
         }
     }
+}
+
+/// Serves. If this process was to replace a running server and does not start, reports the reason
+/// to that server.
+fn start(options: Options, inheritance: inherited::Inheritance) -> Result<run::Ended, Refusal> {
+    let predecessor = inheritance.channel.map(predecessor::Predecessor::new);
+    let sockets = inheritance.sockets;
+    let ended = options.site().and_then(|site| {
+        let served = run::serve(options, site, sockets, predecessor.as_ref());
+        served.map_err(|error| Refusal::Site(format!("mehari serve: {error}")))
+    });
+    if let (Some(predecessor), Err(Refusal::Usage(text) | Refusal::Site(text))) =
+        (&predecessor, &ended)
+    {
+        predecessor.report_failure(text);
+    }
+    ended
 }
 
 /// Why there is nothing to serve.

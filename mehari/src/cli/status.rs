@@ -22,6 +22,14 @@ fn show(answer: &Value) -> String {
         pool["under_way"],
         pool["queue"],
     );
+    let before = &answer["predecessor"];
+    if before.is_object() {
+        let _ = writeln!(
+            text,
+            "pid {}, replaced by pid {}: {} connections open, {} requests under way",
+            before["pid"], answer["pid"], before["open_connections"], before["active_requests"],
+        );
+    }
     let teams: Vec<&Value> = pool["teams"].as_array().into_iter().flatten().collect();
     for team in &teams {
         tell_team(team, teams.len() > 1, &mut text);

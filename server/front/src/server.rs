@@ -33,6 +33,9 @@ pub enum Stop {
     No,
     /// Accept no more connections, and finish running requests within `GracefulShutdownTimeout`.
     Gracefully,
+    /// As `Gracefully`, but another process accepts the connections. Idle connections stay open
+    /// until their next response or their time limit, so a request on its way is not lost.
+    Replaced,
     /// End at once.
     Now,
 }
@@ -200,8 +203,8 @@ impl Front {
                 let listening = spawn_local(listen_for_file_changes(shared.clone()));
                 let how = await_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
-                if how == Stop::Gracefully {
-                    finish(&shared, &mut stop).await;
+                if how != Stop::Now {
+                    finish(&shared, how, &mut stop).await;
                 }
                 shared.connections.registry.raise(Interrupt::Abort);
                 shared.connections.streams.raise(Interrupt::Abort);
@@ -224,9 +227,14 @@ async fn await_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
 
 /// Waits until all connections have ended by themselves, the time limit has passed, or the order
 /// `Now` comes.
-async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
+async fn finish(shared: &Shared, how: Stop, stop: &mut watch::Receiver<Stop>) {
     shared.connections.stopping.set(true);
-    shared.connections.registry.raise(Interrupt::Drain);
+    if how == Stop::Replaced {
+        shared.connections.is_replaced.set(true);
+        shared.connections.registry.wake();
+    } else {
+        shared.connections.registry.raise(Interrupt::Drain);
+    }
     let limit = shared.site().workers().stop_timeout;
     let impatient = async {
         if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {

@@ -105,6 +105,10 @@ impl Deadline {
             self.leaving.set(true);
         }
         self.interrupt.set(Some(interrupt));
+        self.wake();
+    }
+
+    fn wake(&self) {
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
         }
@@ -169,6 +173,13 @@ impl Registry {
     pub fn raise(&self, interrupt: Interrupt) {
         for deadline in self.deadlines.borrow().iter() {
             deadline.raise(interrupt);
+        }
+    }
+
+    /// Wakes all connections, which then look at the state of the server.
+    pub fn wake(&self) {
+        for deadline in self.deadlines.borrow().iter() {
+            deadline.wake();
         }
     }
 

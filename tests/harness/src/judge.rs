@@ -20,6 +20,11 @@ impl Server {
             self.judge_running(&mut faults);
             self.signal(Signal::Term);
             match self.wait() {
+                _ if self.successor.is_some() => {
+                    if !self.successor_ends() {
+                        faults.push("it did not stop on TERM".to_owned());
+                    }
+                }
                 None => faults.push("it did not stop on TERM".to_owned()),
                 Some(status) if !status.success() => faults.push(format!("TERM: {status}")),
                 Some(_) => {}
@@ -28,7 +33,7 @@ impl Server {
         if !self.leaves_processes {
             let mut left = Vec::new();
             crate::eventually(Duration::from_secs(5), || {
-                left = processes::belonging_to(self.pid(), &self.mark);
+                left = self.family();
                 left.is_empty()
             });
             if !left.is_empty() {
@@ -38,8 +43,11 @@ impl Server {
                 self.log.wait_for_end(crate::PATIENCE);
             }
         }
-        if self.ready && !self.on_apache && self.stdout.lines().len() != 1 {
-            faults.push(format!("stdout is not one line: {:?}", self.stdout.lines()));
+        if self.ready && !self.on_apache && self.stdout.lines().len() != 1 + self.upgrades {
+            faults.push(format!(
+                "stdout is not one line for each start: {:?}",
+                self.stdout.lines()
+            ));
         }
         for line in self.log.lines() {
             let is_bad = ALARMS.iter().any(|alarm| line.contains(alarm));
@@ -51,7 +59,12 @@ impl Server {
     }
 
     fn judge_running(&mut self, faults: &mut Vec<String>) {
-        if let Ok(Some(status)) = self.child.try_wait() {
+        if let Some(pid) = self.successor {
+            if !processes::is_alive(pid) {
+                faults.push(format!("process {pid} ended before it was stopped"));
+                return;
+            }
+        } else if let Ok(Some(status)) = self.child.try_wait() {
             self.stopped = true;
             faults.push(format!("it ended before it was stopped: {status}"));
             return;

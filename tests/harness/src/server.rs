@@ -1,6 +1,7 @@
 //! Runs a server under test.
 
 mod builder;
+mod upgraded;
 
 pub use builder::Builder;
 
@@ -25,6 +26,9 @@ pub struct Server {
     pub log: Log,
     pub site: Site,
     pub(crate) child: Child,
+    /// The process that has replaced `child` in an upgrade, and the number of upgrades.
+    pub(crate) successor: Option<Pid>,
+    pub(crate) upgrades: usize,
     pub(crate) stdout: Log,
     pub(crate) mark: String,
     pub(crate) base: BTreeMap<String, usize>,
@@ -63,6 +67,8 @@ impl Server {
             stdout: Log::follow(child.stdout.take().expect("it was piped")),
             log: Log::follow(child.stderr.take().expect("it was piped")),
             child,
+            successor: None,
+            upgrades: 0,
             mark: format!("MEHARI_TEST_MARK={mark}"),
             base: BTreeMap::new(),
             expected: builder.expected,
@@ -84,7 +90,7 @@ impl Server {
 
     /// Returns the front's process number.
     pub fn pid(&self) -> Pid {
-        self.child.id() as Pid
+        self.successor.unwrap_or(self.child.id() as Pid)
     }
 
     pub fn port(&self) -> u16 {
@@ -186,8 +192,8 @@ impl Server {
             .collect()
     }
 
-    fn family(&self) -> Vec<processes::Process> {
-        processes::belonging_to(self.pid(), &self.mark)
+    pub(crate) fn family(&self) -> Vec<processes::Process> {
+        processes::belonging_to(self.child.id() as Pid, &self.mark)
     }
 
     /// Counts the front's open descriptors by kind.
@@ -242,7 +248,7 @@ impl Server {
     pub(crate) fn kill_everything(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        for process in processes::belonging_to(self.pid(), &self.mark) {
+        for process in self.family() {
             processes::signal(process.pid, Signal::Kill);
         }
     }

@@ -1,20 +1,20 @@
-//! Answers the control socket: `status`, `reload`, `stop` and other commands, for the server's
-//! owner only.
+//! Answers the control socket: `status`, `reload`, `upgrade`, `stop` and other commands, for the
+//! server's owner only.
 //!
 //! The socket lies in a folder that only the owner can enter. The server also asks the kernel for
 //! the peer's user. A request is one line, and the answer is one JSON object.
 
-use super::reload::Reloader;
+use super::upgrade::Upgrader;
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch::Sender;
 
 /// The longest time between the creation of a control socket and the first `listen` on it.
 const NEW: Duration = Duration::from_secs(10);
@@ -22,19 +22,52 @@ const NEW: Duration = Duration::from_secs(10);
 pub struct Control {
     listener: UnixListener,
     file: SocketFile,
+    /// The name under which commands find the socket.
+    path: PathBuf,
 }
 
-/// The file of the socket. The file is removed when the server ends.
-struct SocketFile(PathBuf);
+/// The file of the socket. The file is removed when the server ends, unless the process that has
+/// replaced this one has put its own socket there.
+struct SocketFile {
+    path: PathBuf,
+    /// The device and the number of the file.
+    identity: (u64, u64),
+}
 
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+impl SocketFile {
+    fn of(path: PathBuf) -> io::Result<SocketFile> {
+        let identity = identity(&path)?;
+        Ok(SocketFile { path, identity })
     }
 }
 
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|now| now == self.identity) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let meta = std::fs::symlink_metadata(path)?;
+    Ok((meta.dev(), meta.ino()))
+}
+
+/// Whether a control socket takes its name at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    AtOnce,
+    /// The name belongs to the server that this process replaces: [`Control::take_name`] follows.
+    Later,
+}
+
 impl Control {
-    pub fn open(named: Option<&Path>, port: Option<u16>) -> Result<Control, String> {
+    pub fn open(
+        named: Option<&Path>,
+        port: Option<u16>,
+        naming: Naming,
+    ) -> Result<Control, String> {
         let path = match named {
             Some(path) => path.to_owned(),
             None => {
@@ -48,35 +81,50 @@ impl Control {
             }
         };
         let failed = |error: io::Error| format!("the control socket {}: {error}", path.display());
-        make_room(&path)?;
-        let listener = UnixListener::bind(&path).map_err(failed)?;
-        rustix::fs::chmod(&path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        let bound_to = match naming {
+            Naming::AtOnce => path.clone(),
+            Naming::Later => with_end(&path, ".new"),
+        };
+        make_room(&bound_to)?;
+        let listener = UnixListener::bind(&bound_to).map_err(failed)?;
+        rustix::fs::chmod(&bound_to, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
             .map_err(|error| failed(error.into()))?;
         Ok(Control {
             listener,
-            file: SocketFile(path),
+            file: SocketFile::of(bound_to).map_err(failed)?,
+            path,
         })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.file.0
+    /// Takes the name of the socket from the server that this process replaces.
+    pub fn take_name(&mut self) -> Result<(), String> {
+        std::fs::rename(&self.file.path, &self.path)
+            .map_err(|error| format!("the control socket {}: {error}", self.path.display()))?;
+        self.file.path.clone_from(&self.path);
+        Ok(())
     }
 
-    pub async fn listen(self, reloader: Rc<Reloader>, stop: Sender<Stop>) {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub async fn listen(self, upgrader: Rc<Upgrader>) {
         let _file = &self.file;
         loop {
             if let Ok((stream, _)) = self.listener.accept().await {
-                let (reloader, stop) = (reloader.clone(), stop.clone());
+                let answer = answer(stream, upgrader.clone());
                 tokio::task::spawn_local(async move {
-                    let _ = tokio::time::timeout(
-                        Duration::from_secs(300),
-                        answer(stream, reloader, stop),
-                    )
-                    .await;
+                    let _ = tokio::time::timeout(Duration::from_secs(300), answer).await;
                 });
             }
         }
     }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(end);
+    PathBuf::from(name)
 }
 
 /// Removes the socket of a server that was killed. A socket in use and any other file are refused.
@@ -117,11 +165,8 @@ fn remove_left_sockets(folder: &Path) {
     }
 }
 
-async fn answer(
-    mut stream: UnixStream,
-    reloader: Rc<Reloader>,
-    stop: Sender<Stop>,
-) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()> {
+    let reloader = &upgrader.reloader;
     let user = stream.peer_cred()?.uid();
     if user != 0 && user != rustix::process::getuid().as_raw() {
         return Ok(());
@@ -133,7 +178,8 @@ async fn answer(
     let reply = match line.trim_end() {
         "status" => {
             let (pool, front, back_ends) = reloader.status().await;
-            Reply::status(pool, front, back_ends)
+            let left = reloader.predecessor().get();
+            Reply::status(pool, front, back_ends).with("predecessor", &left)
         }
         "watch" => {
             let (pool, front, back_ends, watched) = reloader.watch();
@@ -143,12 +189,19 @@ async fn answer(
             Ok(number) => Reply::done(format!("generation {number} serves")),
             Err(reason) => Reply::failed(reason),
         },
+        "upgrade" => match upgrader.upgrade("upgrade").await {
+            Ok(text) => Reply::done(text),
+            Err(reason) => Reply::failed(reason),
+        },
         "stop" => {
-            let _ = stop.send(Stop::Gracefully);
+            let _ = upgrader.stop.send(Stop::Gracefully);
             Reply::done("finishing the requests under way".to_owned())
         }
         other if other.starts_with("explain ") => {
-            match reloader.explain(Path::new(&other["explain ".len()..])).await {
+            match reloader
+                .explain(Path::new(&other["explain ".len()..]))
+                .await
+            {
                 Ok(report) => Reply::report(&report),
                 Err(reason) => Reply::failed(reason),
             }
@@ -163,7 +216,8 @@ async fn answer(
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is not a command; expected status, watch, reload, stop, drain, resume, explain or purge"
+                "`{other}` is not a command; expected status, watch, reload, upgrade, stop, drain, \
+                 resume, explain or purge"
             )),
         },
     };

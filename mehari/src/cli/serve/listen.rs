@@ -1,6 +1,6 @@
 //! Binds the listening addresses and makes their URLs for the ready line.
 
-use super::service_manager::Inherited;
+use super::inherited::Inherited;
 use mehari_config::Listen;
 use mehari_front::{Listener, ListenerOptions};
 use rustix::net::{
@@ -86,25 +86,29 @@ enum Families {
     Both,
 }
 
-/// Returns the socket that a service manager opened for this address, if it did.
+/// Returns the inherited socket for this address, if there is one. Port 0 takes a socket with any
+/// port.
 pub fn inherited_for(listen: &Listen, inherited: &mut Vec<Inherited>) -> Option<Inherited> {
-    let is_it = |socket: &Inherited| match listen.address.strip_prefix("unix:") {
-        Some(path) => unix_path(socket).is_some_and(|known| known == Path::new(path)),
-        None => {
-            let local = tcp_address(socket);
-            match every_address(&listen.address) {
-                Some(port) => {
-                    local.is_some_and(|one| one.ip().is_unspecified() && one.port() == port)
-                }
-                None => {
-                    let wanted = listen.address.to_socket_addrs().ok();
-                    wanted.into_iter().flatten().any(|one| Some(one) == local)
-                }
-            }
-        }
-    };
-    let at = inherited.iter().position(is_it)?;
+    let at = inherited.iter().position(|socket| is_for(listen, socket))?;
     Some(inherited.remove(at))
+}
+
+fn is_for(listen: &Listen, socket: &Inherited) -> bool {
+    if let Some(path) = listen.address.strip_prefix("unix:") {
+        return unix_path(socket).is_some_and(|known| known == Path::new(path));
+    }
+    let Some(local) = tcp_address(socket) else {
+        return false;
+    };
+    let is_port = |port: u16| port == local.port() || port == 0;
+    match every_address(&listen.address) {
+        Some(port) => local.ip().is_unspecified() && is_port(port),
+        None => {
+            let wanted = listen.address.to_socket_addrs().ok();
+            let mut wanted = wanted.into_iter().flatten();
+            wanted.any(|one| one.ip() == local.ip() && is_port(one.port()))
+        }
+    }
 }
 
 fn tcp_address(socket: &Inherited) -> Option<SocketAddr> {

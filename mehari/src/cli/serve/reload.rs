@@ -3,6 +3,7 @@
 //! generation.
 
 use super::journal::Logs;
+use super::predecessor::LeftCell;
 use super::service_manager::Notify;
 use super::{Options, Refusal};
 use crate::cli::explain::Report;
@@ -23,6 +24,10 @@ pub struct Reloader {
     /// The lock that a reload holds. Another reload waits for the lock.
     turn: Mutex<()>,
     waiting: Cell<u32>,
+    /// The process that has replaced this one in an upgrade.
+    successor: Cell<Option<u32>>,
+    /// What the process still has that this one has replaced.
+    predecessor: LeftCell,
     watched_certificates: RefCell<Vec<PathBuf>>,
     /// Notified when a reload has replaced `watched_certificates`.
     certificates_replaced: tokio::sync::Notify,
@@ -65,6 +70,8 @@ impl Reloader {
             logs,
             turn: Mutex::new(()),
             waiting: Cell::new(0),
+            successor: Cell::new(None),
+            predecessor: LeftCell::default(),
         }
     }
 
@@ -81,10 +88,37 @@ impl Reloader {
         });
     }
 
+    /// Waits until no reload runs. None runs while the result lives.
+    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    /// Refuses reloads from now on, because another process is the server.
+    pub fn retire(&self, successor: u32) {
+        self.successor.set(Some(successor));
+    }
+
+    /// Whether another process has replaced this one.
+    pub fn is_replaced(&self) -> bool {
+        self.successor.get().is_some()
+    }
+
+    /// Returns the place for what the replaced process still has.
+    pub fn predecessor(&self) -> LeftCell {
+        self.predecessor.clone()
+    }
+
+    pub fn front_stats(&self) -> Stats {
+        self.front.stats()
+    }
+
     /// Returns the number of the new generation, or the reason why there is none.
     pub async fn reload(&self, who: &str) -> Result<u32, String> {
         let _turn = self.turn.lock().await;
         self.waiting.set(0);
+        if let Some(pid) = self.successor.get() {
+            return Err(format!("process {pid} has replaced this one"));
+        }
         self.notify.reloading();
         let outcome = self.load().await;
         self.notify.ready();

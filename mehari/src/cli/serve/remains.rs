@@ -16,22 +16,36 @@ use std::process::{Child, Command, Stdio};
 pub struct PidFile {
     path: PathBuf,
     file: File,
+    is_written: bool,
 }
 
 impl PidFile {
     /// Creates the file. The file stays empty until the server serves. A process that reads the
-    /// number from the file can therefore signal the server at once.
-    pub fn open(site: &Site) -> Result<Option<PidFile>, String> {
+    /// number from the file can therefore signal the server at once. In an upgrade the file keeps
+    /// the number of the server that this process replaces until then.
+    pub fn open(site: &Site, is_upgrade: bool) -> Result<Option<PidFile>, String> {
         let Some(path) = site.process.pid_file.clone() else {
             return Ok(None);
         };
-        let file =
-            File::create(&path).map_err(|error| format!("PidFile {}: {error}", path.display()))?;
-        Ok(Some(PidFile { path, file }))
+        let mut options = File::options();
+        options.write(true).create(true).truncate(!is_upgrade);
+        let file = options
+            .open(&path)
+            .map_err(|error| format!("PidFile {}: {error}", path.display()))?;
+        Ok(Some(PidFile {
+            path,
+            file,
+            is_written: false,
+        }))
     }
 
     pub fn write(&mut self) -> Result<(), String> {
-        writeln!(self.file, "{}", std::process::id())
+        self.is_written = true;
+        let text = format!("{}\n", std::process::id());
+        let written = self.file.write_all(text.as_bytes());
+        // The number of the replaced server may be longer.
+        written
+            .and_then(|()| self.file.set_len(text.len() as u64))
             .map_err(|error| format!("PidFile {}: {error}", self.path.display()))
     }
 
@@ -42,7 +56,17 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let number = text.trim_end().parse();
+        // The file of a start that fails is empty. In an upgrade the file has the number of the
+        // process that is the server.
+        let is_ours = match self.is_written {
+            true => number == Ok(std::process::id()),
+            false => number.is_err(),
+        };
+        if is_ours {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -2,30 +2,46 @@
 //! order.
 
 use super::checks::Findings;
-use super::control::Control;
+use super::control::{Control, Naming};
 use super::identity::Identity;
+use super::inherited::{Inherited, Opener};
 use super::journal::Logs;
+use super::predecessor::Predecessor;
 use super::reload::Reloader;
 use super::remains::{Keeper, PidFile};
-use super::service_manager::{self, Notify};
+use super::service_manager::Notify;
+use super::upgrade::{Handed, Upgrader};
 use super::{certificates, listen, signals, watch, Options};
 use mehari_cgi::{Cgi, Limits};
 use mehari_config::Site;
 use mehari_front::{Front, Hosts, ListenerOptions, Stop};
 use mehari_pool::{PerlSide, Plan, Pool};
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::{spawn_local, LocalSet};
 
+/// How a server that has served has ended.
+pub enum Ended {
+    Stopped,
+    /// Another process goes on to serve (`upgrade.rs`).
+    Replaced,
+}
+
 /// Runs the server. Returns when the server has ended. An error says why the server did not serve.
-pub fn serve(options: Options, site: Site) -> Result<(), String> {
+pub fn serve(
+    options: Options,
+    site: Site,
+    inherited: Vec<Inherited>,
+    predecessor: Option<&Predecessor>,
+) -> Result<Ended, String> {
     let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
     let mut findings = Findings::default();
     let identity = findings.look_at_machine(&site);
-    let bound = bind(&site, &mut findings);
+    let bound = bind(&site, inherited, &mut findings);
     if !findings.is_empty() {
         findings.look_at_perl(&site, identity.as_ref());
         return Err(findings.text());
@@ -61,6 +77,7 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
         hosts,
         logs: logs.clone(),
         notify,
+        predecessor,
     };
     let served = runtime.block_on(tasks.run_until(run(start)));
     drop(tasks);
@@ -71,40 +88,51 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     served
 }
 
+/// A listener, and who opened its socket first.
+struct Opened {
+    bound: listen::Bound,
+    opener: Opener,
+}
+
 /// Binds all addresses. Adds a problem for each address that cannot be bound.
-fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
-    let mut inherited = findings
-        .keep(service_manager::sockets())
-        .unwrap_or_default();
-    let mut bound = Vec::new();
+fn bind(site: &Site, mut inherited: Vec<Inherited>, findings: &mut Findings) -> Vec<Opened> {
+    let mut opened = Vec::new();
     for listen in &site.listen {
         let secure = site.is_secure(listen);
         let options = ListenerOptions { secure };
-        bound.push(match listen::inherited_for(listen, &mut inherited) {
-            Some(socket) => listen::adopt(socket, options),
-            None => listen::bind(&listen.address, options, site.limits.backlog),
-        });
+        let (opener, bound) = match listen::inherited_for(listen, &mut inherited) {
+            Some(socket) => (socket.opener, listen::adopt(socket, options)),
+            None => {
+                let bound = listen::bind(&listen.address, options, site.limits.backlog);
+                (Opener::Listen, bound)
+            }
+        };
+        opened.extend(findings.keep(bound).map(|bound| Opened { bound, opener }));
     }
     for socket in inherited {
-        let secure = socket.name == "https";
-        bound.push(listen::adopt(socket, ListenerOptions { secure }));
+        let opener = socket.opener;
+        // The socket of a `Listen` that the configuration does not have any more is closed.
+        if let Opener::Manager { secure } = opener {
+            let bound = findings.keep(listen::adopt(socket, ListenerOptions { secure }));
+            opened.extend(bound.map(|bound| Opened { bound, opener }));
+        }
     }
-    let had = bound.into_iter().filter_map(|one| findings.keep(one));
-    had.collect()
+    opened
 }
 
 /// What was prepared before the event loop runs.
-struct Start {
+struct Start<'a> {
     options: Options,
     site: Arc<Site>,
     identity: Option<Identity>,
-    bound: Vec<listen::Bound>,
+    bound: Vec<Opened>,
     hosts: Option<Hosts>,
     logs: Rc<Logs>,
     notify: Rc<Notify>,
+    predecessor: Option<&'a Predecessor>,
 }
 
-async fn run(start: Start) -> Result<(), String> {
+async fn run(start: Start<'_>) -> Result<Ended, String> {
     let Start {
         options,
         site,
@@ -113,17 +141,22 @@ async fn run(start: Start) -> Result<(), String> {
         hosts,
         logs,
         notify,
+        predecessor,
     } = start;
-    let (urls, ports): (Vec<String>, Vec<Option<u16>>) = bound
+    let urls: Vec<String> = bound.iter().map(|one| one.bound.url.clone()).collect();
+    let port = bound.iter().find_map(|one| one.bound.port);
+    let handed = bound
         .iter()
-        .map(|bound| (bound.url.clone(), bound.port))
-        .unzip();
+        .map(|one| Handed::of(&one.bound.listener, one.opener))
+        .collect::<Result<_, _>>();
+    let handed = handed.map_err(|error| format!("a copy of a listening socket: {error}"))?;
     let mut caught = signals::catch()?;
-    let control = Control::open(
-        options.control.as_deref(),
-        ports.iter().flatten().next().copied(),
-    )?;
-    let mut pid_file = PidFile::open(&site)?;
+    let naming = match predecessor {
+        Some(_) => Naming::Later,
+        None => Naming::AtOnce,
+    };
+    let mut control = Control::open(options.control.as_deref(), port, naming)?;
+    let mut pid_file = PidFile::open(&site, predecessor.is_some())?;
     let remains = pid_file.as_ref().map(PidFile::path);
     let remains = remains.into_iter().chain(options.temporary.as_deref());
     let remains: Vec<&Path> = remains.chain([control.path()]).collect();
@@ -142,7 +175,7 @@ async fn run(start: Start) -> Result<(), String> {
         }
         signal = caught.end() => {
             logs.error.notice(format_args!("{signal}: ended before it served"));
-            return Ok(());
+            return Ok(Ended::Stopped);
         }
     };
     for reasoning in pool.explain_plan() {
@@ -151,7 +184,7 @@ async fn run(start: Start) -> Result<(), String> {
     site.doubts()
         .iter()
         .for_each(|doubt| logs.error.warn(doubt));
-    let listeners = bound.into_iter().map(|bound| bound.listener).collect();
+    let listeners = bound.into_iter().map(|one| one.bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
     pool.resolve_with(front.handle().subrequest_resolver());
     let secure = hosts.is_some();
@@ -166,9 +199,29 @@ async fn run(start: Start) -> Result<(), String> {
         notify.clone(),
         identity.is_some(),
     ));
+    if let Some(predecessor) = predecessor {
+        let leaving = tokio::select! {
+            leaving = predecessor.take_over() => leaving?,
+            signal = caught.end() => {
+                logs.error.notice(format_args!("{signal}: ended before it served"));
+                return Ok(Ended::Stopped);
+            }
+        };
+        control.take_name()?;
+        spawn_local(leaving.follow(reloader.predecessor()));
+    }
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
-    spawn_local(control.listen(reloader.clone(), stop.clone()));
-    spawn_local(caught.handle(reloader.clone(), stop.clone(), logs.clone()));
+    let upgrader = Rc::new(Upgrader {
+        program: options.program.clone(),
+        sockets: RefCell::new(handed),
+        reloader: reloader.clone(),
+        notify: notify.clone(),
+        logs: logs.clone(),
+        stop,
+        left_root: identity.is_some(),
+    });
+    spawn_local(control.listen(upgrader.clone()));
+    spawn_local(caught.handle(upgrader.clone()));
     if secure {
         spawn_local(certificates::watch(reloader.clone()));
     }
@@ -184,16 +237,24 @@ async fn run(start: Start) -> Result<(), String> {
     spawn_local(async move { alive.keep_alive().await });
     let mut ending = stopped.clone();
     let told = notify.clone();
+    let stopping = upgrader.clone();
     spawn_local(async move {
-        if ending.wait_for(|stop| *stop != Stop::No).await.is_ok() {
+        let how = ending.wait_for(|stop| *stop != Stop::No).await;
+        if how.is_ok_and(|how| *how != Stop::Replaced) {
             told.stopping();
         }
+        // The port is free as soon as the server stops to accept.
+        stopping.sockets.borrow_mut().clear();
     });
     let served = front.run(stopped).await.map_err(|error| error.to_string());
     pool.end().await;
     drop(pid_file);
     logs.error.notice("stopped");
-    served
+    served?;
+    Ok(match reloader.is_replaced() {
+        true => Ended::Replaced,
+        false => Ended::Stopped,
+    })
 }
 
 /// Gives up root before Perl runs and before the first byte of a client is read. Without `User`

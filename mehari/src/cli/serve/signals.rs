@@ -1,22 +1,23 @@
 //! Handles signals: TERM and QUIT stop the server gracefully, INT stops it at once, HUP reloads,
-//! USR1 reopens the logs. During the start there is no request to finish, so TERM, QUIT and INT end
-//! the start at once.
+//! USR1 reopens the logs, USR2 replaces the program. During the start there is no request to
+//! finish, so TERM, QUIT and INT end the start at once.
 
 use super::journal::Logs;
-use super::reload::Reloader;
+use super::upgrade::Upgrader;
 use mehari_front::Stop;
 use std::rc::Rc;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch::Sender;
 
-/// The signals that the server handles. They no longer end the process by themselves. A HUP or USR1
-/// during the start takes effect when the server serves.
+/// The signals that the server handles. They no longer end the process by themselves. A HUP, USR1
+/// or USR2 during the start takes effect when the server serves.
 pub struct Caught {
     term: Signal,
     quit: Signal,
     int: Signal,
     hup: Signal,
     usr1: Signal,
+    usr2: Signal,
 }
 
 /// Starts to catch the signals. Must be called before the server creates files that it removes at
@@ -30,6 +31,7 @@ pub fn catch() -> Result<Caught, String> {
         int: caught(SignalKind::interrupt())?,
         hup: caught(SignalKind::hangup())?,
         usr1: caught(SignalKind::user_defined1())?,
+        usr2: caught(SignalKind::user_defined2())?,
     })
 }
 
@@ -43,14 +45,21 @@ impl Caught {
         }
     }
 
-    pub async fn handle(mut self, reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) {
+    pub async fn handle(mut self, upgrader: Rc<Upgrader>) {
+        let Upgrader {
+            reloader,
+            logs,
+            stop,
+            ..
+        } = &*upgrader;
         loop {
             tokio::select! {
-                _ = self.term.recv() => begin_stop(&logs, &stop, "TERM"),
-                _ = self.quit.recv() => begin_stop(&logs, &stop, "QUIT"),
+                _ = self.term.recv() => begin_stop(logs, stop, "TERM"),
+                _ = self.quit.recv() => begin_stop(logs, stop, "QUIT"),
                 _ = self.int.recv() => { let _ = stop.send(Stop::Now); }
                 _ = self.hup.recv() => reloader.ask("HUP"),
                 _ = self.usr1.recv() => logs.reopen(),
+                _ = self.usr2.recv() => upgrader.ask("USR2"),
             }
         }
     }

@@ -36,7 +36,10 @@ fn ready(shared: &Shared) -> Answer {
         }
         None => true,
     };
-    let (status, said) = match (shared.connections.stopping.get(), has_workers) {
+    let connections = &shared.connections;
+    // A process that another one has replaced answers for the server, which does not stop.
+    let is_stopping = connections.stopping.get() && !connections.is_replaced.get();
+    let (status, said) = match (is_stopping, has_workers) {
         (false, true) => (200, "ready\n"),
         (true, _) => (503, "stopping\n"),
         (false, false) => (503, "no worker is ready\n"),

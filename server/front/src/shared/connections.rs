@@ -17,6 +17,8 @@ pub struct Connections {
     pub unsent: Rc<Unsent>,
     /// Whether the front stops: no connection then serves another request.
     pub stopping: Cell<bool>,
+    /// Whether the front stops because another process serves.
+    pub is_replaced: Cell<bool>,
     /// Whether any host has a Perl handler that serves connections.
     pub any_handed_over: Cell<bool>,
     tls: RefCell<Option<Rc<Hosts>>>,
@@ -30,6 +32,7 @@ impl Connections {
             tasks: TaskPool::default(),
             unsent: Rc::default(),
             stopping: Cell::new(false),
+            is_replaced: Cell::new(false),
             any_handed_over: Cell::new(site.gives_connections()),
             tls: RefCell::default(),
         }

@@ -186,7 +186,7 @@ impl<S: Stream> ClientStream for Connection<S> {
             (_, Framing::Chunked) => Length::Chunked,
             (_, Framing::UntilClose) => Length::Close,
         };
-        self.keep &= length != Length::Close;
+        self.keep &= length != Length::Close && !self.shared.connections.stopping.get();
         let reply = Reply {
             status: context.status,
             reason: context.reason(),

@@ -1,0 +1,319 @@
+//! Replaces the running program without losing a request: `USR2` and `mehari upgrade`.
+//!
+//! The server starts the program again from the path that it was started from, where a new file
+//! may lie, and hands over its listening sockets. The new process loads the configuration and Perl,
+//! and then says that it is ready. Only then does this process stop to accept. It finishes its
+//! requests and ends. If the new process does not start, this process goes on
+//! (`predecessor.rs` has the other side).
+#![allow(unsafe_code)] // descriptors that one child inherits
+
+use super::inherited::{Opener, CHANNEL, UPGRADE};
+use super::journal::Logs;
+use super::reload::Reloader;
+use super::service_manager::Notify;
+use mehari_front::{Listener, Stop};
+use rustix::process::{Pid, Signal};
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::sync::watch::Sender;
+
+/// The longest time that the new process may take to load. `mehari upgrade` waits no longer, too.
+const PATIENCE: Duration = Duration::from_secs(290);
+const STOPPING: &str = "the server is stopping";
+/// The time between two messages about what this process still has.
+const TELL: Duration = Duration::from_millis(250);
+
+/// The program as it was started. It is found at the start, because the current folder and PATH may
+/// change later.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// Takes the arguments of `mehari serve`.
+    pub fn started_with(arguments: &[OsString]) -> Program {
+        let path = path();
+        // A link with the name of the command needs no command.
+        let is_command = path.file_name().is_some_and(|name| name == "serve");
+        let word = (!is_command).then(|| OsString::from("serve"));
+        Program {
+            path,
+            arguments: word.into_iter().chain(arguments.iter().cloned()).collect(),
+        }
+    }
+}
+
+/// Returns the path that this program was started from. The last part may be a link that leads to
+/// another file after an installation, so the link is not resolved.
+pub fn path() -> PathBuf {
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let called = called.filter(|path| !path.as_os_str().is_empty());
+    let found = called.and_then(|called| {
+        if called.as_os_str().as_encoded_bytes().contains(&b'/') {
+            return std::path::absolute(called).ok();
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut all = std::env::split_paths(&folders).map(|folder| folder.join(&called));
+        all.find(|path| path.is_file())
+    });
+    found
+        .or_else(|| std::env::current_exe().ok())
+        .unwrap_or_else(|| PathBuf::from("mehari"))
+}
+
+/// A copy of a listening socket, for the new process.
+pub struct Handed {
+    socket: OwnedFd,
+    opener: Opener,
+}
+
+impl Handed {
+    pub fn of(listener: &Listener, opener: Opener) -> io::Result<Handed> {
+        let socket = match listener {
+            Listener::Tcp(socket, _) => socket.as_fd().try_clone_to_owned()?,
+            Listener::Unix(socket) => socket.as_fd().try_clone_to_owned()?,
+        };
+        Ok(Handed { socket, opener })
+    }
+}
+
+/// What an upgrade needs of the running server.
+pub struct Upgrader {
+    pub program: Program,
+    /// Copies of the listening sockets. Empty: the server stops or has been replaced.
+    pub sockets: RefCell<Vec<Handed>>,
+    pub reloader: Rc<Reloader>,
+    pub notify: Rc<Notify>,
+    pub logs: Rc<Logs>,
+    pub stop: Sender<Stop>,
+    /// Whether root started the server and the server then became another user.
+    pub left_root: bool,
+}
+
+impl Upgrader {
+    /// Starts an upgrade and returns at once.
+    pub fn ask(self: &Rc<Self>, who: &'static str) {
+        let this = self.clone();
+        tokio::task::spawn_local(async move {
+            let _ = this.upgrade(who).await;
+        });
+    }
+
+    /// Returns what has happened, or the reason why this process goes on serving.
+    pub async fn upgrade(self: &Rc<Self>, who: &str) -> Result<String, String> {
+        let _turn = self.reloader.turn().await;
+        if let Some(reason) = self.obstacle() {
+            return Err(self.refuse(who, reason));
+        }
+        self.notify.reloading();
+        let outcome = match self.start_successor().await {
+            Ok(successor) => self.leave(who, successor).await,
+            Err(reason) => Err(reason),
+        };
+        match outcome {
+            Ok(text) => Ok(text),
+            Err(reason) => {
+                self.notify.ready();
+                Err(self.refuse(who, &reason))
+            }
+        }
+    }
+
+    /// Logs why this process goes on. Returns the same text.
+    fn refuse(&self, who: &str, reason: &str) -> String {
+        let pid = std::process::id();
+        let text = format!("{reason}; process {pid} goes on");
+        for line in text.lines() {
+            self.logs.error.error(format_args!("{who}: {line}"));
+        }
+        text
+    }
+
+    fn obstacle(&self) -> Option<&'static str> {
+        match *self.stop.borrow() {
+            Stop::No => {}
+            Stop::Replaced => return Some("another process has replaced this one"),
+            Stop::Gracefully | Stop::Now => return Some(STOPPING),
+        }
+        if std::process::id() == 1 {
+            return Some("process 1 cannot be replaced, because its end ends the container");
+        }
+        self.left_root.then_some(
+            "a server with `User` that root started cannot be replaced; expected a restart",
+        )
+    }
+
+    /// Starts the program and waits until it says that it is ready.
+    async fn start_successor(&self) -> Result<Successor, String> {
+        let failed = |error: io::Error| format!("{}: {error}", self.program.path.display());
+        let (ours, theirs) = StdStream::pair().map_err(failed)?;
+        ours.set_nonblocking(true).map_err(failed)?;
+        let mut channel = BufReader::new(UnixStream::from_std(ours).map_err(failed)?);
+        let child = self.command(&theirs).spawn().map_err(failed)?;
+        drop(theirs);
+        let pid = child.id().unwrap_or_default();
+        let mut starting = Starting(Some(child));
+        self.logs
+            .error
+            .notice(format_args!("an upgrade: process {pid} starts"));
+        let mut line = String::new();
+        let mut stop = self.stop.subscribe();
+        let heard = tokio::select! {
+            heard = channel.read_line(&mut line) => heard.map_err(failed)?,
+            () = tokio::time::sleep(PATIENCE) => {
+                starting.kill();
+                return Err(format!("process {pid} was not ready in {} s", PATIENCE.as_secs()))
+            }
+            _ = stop.wait_for(|stop| *stop != Stop::No) => return Err(STOPPING.into()),
+        };
+        match line.trim_end().split_once(' ') {
+            None if line == "ready\n" => {
+                starting.0 = None;
+                let channel = channel.into_inner();
+                Ok(Successor { pid, channel })
+            }
+            Some(("failed", reason)) => {
+                starting.end().await;
+                Err(reason.replace('\t', "\n"))
+            }
+            _ if heard > 0 => {
+                let path = self.program.path.display();
+                Err(format!(
+                    "{path} is another program; expected one that can upgrade"
+                ))
+            }
+            _ => {
+                let path = self.program.path.display();
+                let how = starting.end().await;
+                Err(format!("{path} ended before it was ready ({how})"))
+            }
+        }
+    }
+
+    fn command(&self, channel: &StdStream) -> Command {
+        let sockets = self.sockets.borrow();
+        let all = sockets
+            .iter()
+            .map(|handed| (handed.opener.word(), handed.socket.as_raw_fd()))
+            .chain([(CHANNEL, channel.as_raw_fd())]);
+        let (words, numbers): (Vec<String>, Vec<RawFd>) = all
+            .map(|(word, number)| (format!("{word}={number}"), number))
+            .unzip();
+        let mut command = Command::new(&self.program.path);
+        command
+            .args(&self.program.arguments)
+            .env(UPGRADE, words.join(";"))
+            .envs(self.notify.variables().iter().cloned());
+        // SAFETY: between fork and exec the closure only calls fcntl, which is safe there
+        // (signal-safety(7)). The descriptors stay open, because their owners live until then.
+        unsafe {
+            command.pre_exec(move || {
+                numbers
+                    .iter()
+                    .try_for_each(|number| keep_over_exec(*number))
+            })
+        };
+        command
+    }
+
+    /// Tells the new process to serve, and ends this one when its requests are done.
+    async fn leave(self: &Rc<Self>, who: &str, to: Successor) -> Result<String, String> {
+        let Successor { pid, mut channel } = to;
+        self.notify.replaced_by(pid);
+        if let Err(error) = channel.write_all(b"go\n").await {
+            return Err(format!("process {pid} has ended ({error})"));
+        }
+        self.reloader.retire(pid);
+        self.sockets.borrow_mut().clear();
+        let _ = self.stop.send(Stop::Replaced);
+        let text = format!(
+            "process {pid} serves; process {} finishes its requests",
+            std::process::id()
+        );
+        self.logs.error.notice(format_args!("{who}: {text}"));
+        tokio::task::spawn_local(tell(self.reloader.clone(), channel));
+        Ok(text)
+    }
+}
+
+/// The new process, which waits for the word to serve.
+struct Successor {
+    pid: u32,
+    channel: UnixStream,
+}
+
+/// The new process before it is ready. Dropping the value ends the process.
+struct Starting(Option<Child>);
+
+impl Starting {
+    /// Waits for the end of the process. Returns how it ended.
+    async fn end(&mut self) -> String {
+        match &mut self.0 {
+            Some(child) => match child.wait().await {
+                Ok(status) => status.to_string(),
+                Err(error) => error.to_string(),
+            },
+            None => String::new(),
+        }
+    }
+
+    fn kill(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.start_kill();
+        }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let number = self.0.as_ref().and_then(Child::id);
+        if let Some(pid) = number.and_then(|id| Pid::from_raw(id as i32)) {
+            let _ = rustix::process::kill_process(pid, Signal::Term);
+        }
+    }
+}
+
+/// Tells the new process what this process still has, until this process ends.
+async fn tell(reloader: Rc<Reloader>, mut channel: UnixStream) {
+    loop {
+        let front = reloader.front_stats();
+        let line = format!(
+            "left {} {}\n",
+            front.open_connections, front.active_requests
+        );
+        if channel.write_all(line.as_bytes()).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(TELL).await;
+    }
+}
+
+fn keep_over_exec(number: RawFd) -> io::Result<()> {
+    // SAFETY: the call changes only the descriptor's flags.
+    match unsafe { libc::fcntl(number, libc::F_SETFD, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_is_named_by_an_absolute_path_that_exists() {
+        let path = path();
+        assert!(path.is_absolute() && path.is_file(), "{}", path.display());
+    }
+}
