@@ -1,6 +1,7 @@
 //! Pairs of names and values (section 3.4): two lengths of one byte or four, then both texts.
 
 /// Appends one pair.
+#[inline]
 pub fn push_pair(name: &[u8], value: &[u8], into: &mut Vec<u8>) {
     into.reserve(8 + name.len() + value.len());
     match (name.len(), value.len()) {

@@ -59,17 +59,16 @@ use mehari_net::proxied;
 
 /// Begins a request: counts it and finds its host.
 #[inline(always)]
-pub fn begin<C: ClientStream>(client: &C, protocol: Protocol) -> RequestContext {
+pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol: Protocol) {
     let shared = client.shared();
     let is_head = client.method() == b"HEAD";
-    let mut context = RequestContext::begin(shared, protocol, is_head);
+    context.start(shared, protocol, is_head);
     context.host = shared.host(client.peer(), client.host());
     if let Some(rule) = &shared.site().remote_address {
         let fields = client.fields().table();
         let fields = fields.iter().copied();
         context.client = proxied::client(rule, client.peer(), fields).map(Box::new);
     }
-    context
 }
 
 /// Answers a request.

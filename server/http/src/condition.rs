@@ -41,28 +41,34 @@ impl<'a> Conditions<'a> {
     pub fn of(method: &[u8], fields: impl Iterator<Item = Field<'a>>) -> Conditions<'a> {
         let mut conditions = Conditions::default();
         fields.for_each(|(name, value)| {
-            let place = match name.len() {
-                5 if name.eq_ignore_ascii_case(b"range") => &mut conditions.range,
-                8 if name.eq_ignore_ascii_case(b"if-match") => &mut conditions.if_match,
-                8 if name.eq_ignore_ascii_case(b"if-range") => &mut conditions.if_range,
-                13 if name.eq_ignore_ascii_case(b"if-none-match") => &mut conditions.if_none_match,
-                17 if name.eq_ignore_ascii_case(b"if-modified-since") => {
-                    &mut conditions.if_modified_since
-                }
-                19 if name.eq_ignore_ascii_case(b"if-unmodified-since") => {
-                    &mut conditions.if_unmodified_since
-                }
-                _ => return,
-            };
-            *place = Some(match place.take() {
-                Some(before) => Cow::Owned([&before, &b", "[..], value].concat()),
-                None => Cow::Borrowed(value),
-            });
+            if matches!(name.len(), 5 | 8 | 13 | 17 | 19) {
+                conditions.note(name, value);
+            }
         });
         if method != b"GET" {
             conditions.range = None;
         }
         conditions
+    }
+
+    /// Notes a field if it is a condition. The function is not inlined, so that the loop over the
+    /// fields of a request without conditions stays small.
+    #[inline(never)]
+    fn note(&mut self, name: &[u8], value: &'a [u8]) {
+        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+        let place = match name.len() {
+            5 if is(b"range") => &mut self.range,
+            8 if is(b"if-match") => &mut self.if_match,
+            8 if is(b"if-range") => &mut self.if_range,
+            13 if is(b"if-none-match") => &mut self.if_none_match,
+            17 if is(b"if-modified-since") => &mut self.if_modified_since,
+            19 if is(b"if-unmodified-since") => &mut self.if_unmodified_since,
+            _ => return,
+        };
+        *place = Some(match place.take() {
+            Some(before) => Cow::Owned([&before, &b", "[..], value].concat()),
+            None => Cow::Borrowed(value),
+        });
     }
 
     /// Returns 412 or 304 if the conditions demand it for this tag and date.

@@ -47,7 +47,7 @@ pub fn with_call<T>(
 ) -> T {
     // These values must outlive the variables that borrow them.
     let (certificates, status);
-    let fields: Table = visible_fields(request).collect();
+    let fields = visible_fields(request);
     let settings = &route.settings;
     let host = site.host(route.host);
     let mut variables: Table = configured(settings, |name| !settings.is_for_perl(name)).collect();
@@ -308,27 +308,20 @@ fn task(route: &Route) -> Task<'_> {
 /// names with `_` (`X_Y` would look like `X-Y` in the environment), and fields about this
 /// connection. Fields that `Connection` names are kept. This server is their recipient. If they
 /// were dropped, a client could remove a field that a proxy before this server has added.
-pub fn visible_fields<'r, 'a: 'r>(
-    request: &'r Request<'a>,
-) -> impl Iterator<Item = Field<'a>> + 'r {
-    request
-        .fields
-        .iter()
-        .filter(|(name, _)| is_visible(name))
-        // An internal redirect drops the body, so the fields about the body are dropped too.
-        .filter(|(name, _)| {
-            request
-                .redirect
-                .is_none_or(|redirect| redirect.keeps_request)
-                || !name.eq_ignore_ascii_case(b"content-length")
-        })
-        .map(|(name, value)| {
-            if name.eq_ignore_ascii_case(b"host") {
-                (name, request.host)
-            } else {
-                (name, value)
-            }
-        })
+pub fn visible_fields<'a>(request: &Request<'a>) -> Table<'a> {
+    // An internal redirect drops the body, so the fields about the body are dropped too.
+    let has_body = request
+        .redirect
+        .is_none_or(|redirect| redirect.keeps_request);
+    let mut visible = Table::new();
+    request.fields.iter().for_each(|(name, value)| {
+        let is_about_body = || name.eq_ignore_ascii_case(b"content-length");
+        if is_visible(name) && (has_body || !is_about_body()) {
+            let is_host = name.eq_ignore_ascii_case(b"host");
+            visible.push((name, if is_host { request.host } else { value }));
+        }
+    });
+    visible
 }
 
 fn is_visible(name: &[u8]) -> bool {

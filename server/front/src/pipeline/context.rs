@@ -15,7 +15,7 @@ use mehari_pool::{Declined, Named, Reason, ResponseOutcome};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 pub struct RequestContext {
     pub id: u64,
@@ -75,13 +75,32 @@ pub struct DeclinedRequest {
 type Listener = Box<dyn FnOnce(ResponseOutcome<'_>)>;
 
 impl RequestContext {
-    #[inline(always)]
+    /// Returns the context of a request that begins now.
     pub fn begin(shared: &Shared, protocol: Protocol, is_head: bool) -> RequestContext {
+        let mut context = RequestContext::unbegun();
+        context.start(shared, protocol, is_head);
+        context
+    }
+
+    /// Notes that the request begins now, and counts it. Codecs call this after the context has
+    /// its final place, because a copy of a context costs more than most stages.
+    #[inline(always)]
+    pub fn start(&mut self, shared: &Shared, protocol: Protocol, is_head: bool) {
+        self.id = shared.stats.request_begins();
+        self.time = SystemTime::now();
+        self.protocol = protocol;
+        self.is_head = is_head;
+        self.record.began = shared.stats.times_requests().then(Instant::now);
+    }
+
+    /// Returns a context that [`RequestContext::start`] must complete.
+    #[inline(always)]
+    pub fn unbegun() -> RequestContext {
         RequestContext {
-            id: shared.stats.request_begins(),
-            time: SystemTime::now(),
-            protocol,
-            is_head,
+            id: 0,
+            time: SystemTime::UNIX_EPOCH,
+            protocol: Protocol::Http11,
+            is_head: false,
             status: 0,
             reason: None,
             host: 0,
@@ -95,7 +114,7 @@ impl RequestContext {
             upload: None,
             cache: CacheUse::default(),
             declined: DeclinedRequest::default(),
-            record: AccessRecord::begin(shared.stats.times_requests()),
+            record: AccessRecord::default(),
         }
     }
 

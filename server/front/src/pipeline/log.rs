@@ -35,11 +35,11 @@ pub struct AccessRecord {
     pub response: Vec<u8>,
 }
 
-impl AccessRecord {
+impl Default for AccessRecord {
     #[inline(always)]
-    pub fn begin(is_timed: bool) -> AccessRecord {
+    fn default() -> AccessRecord {
         AccessRecord {
-            began: is_timed.then(Instant::now),
+            began: None,
             sent: 0,
             received: 0,
             head_bytes: 0,
@@ -51,7 +51,9 @@ impl AccessRecord {
             response: Vec::new(),
         }
     }
+}
 
+impl AccessRecord {
     /// Returns the time since the request's start. Zero if durations are not needed.
     pub fn elapsed(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())

@@ -50,10 +50,17 @@ impl<'a> Fields<'a> {
 
     /// Returns the value of the first field of this name.
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
-        let name = name.as_bytes();
-        let mut fields = self.iter();
-        let found = fields.find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value)
+        let is_it = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
+        match self {
+            Fields::Spans { bytes, spans } => {
+                let found = spans.iter().find(|(known, _)| is_it(known.of(bytes)));
+                found.map(|(_, value)| value.of(bytes))
+            }
+            _ => {
+                let found = self.iter().find(|(known, _)| is_it(known));
+                found.map(|(_, value)| value)
+            }
+        }
     }
 
     /// Returns the fields as a list, for callers that need one.

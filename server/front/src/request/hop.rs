@@ -13,11 +13,19 @@ const OWN: [&str; 5] = ["", "close", "keep-alive", "upgrade", "te"];
 /// Returns the fields without those that Connection names. The names are removed from Connection
 /// too. `None`: Connection names no field.
 pub fn without_named<'a>(fields: Fields<'a>) -> Option<Vec<Field<'a>>> {
+    let mut names_fields = false;
+    fields.iter().for_each(|(name, value)| {
+        names_fields |= is_connection(name) && !is_own(value);
+    });
+    if !names_fields {
+        // Most requests end here: Connection is absent or has a single option of this server.
+        return None;
+    }
     let connections = fields.iter().filter(|(name, _)| is_connection(name));
     let named: Vec<&[u8]> = connections
         .flat_map(|(_, value)| value.split(|&byte| byte == b','))
         .map(<[u8]>::trim_ascii)
-        .filter(|option| !OWN.into_iter().any(|own| is(option, own)))
+        .filter(|option| !is_own(option))
         .collect();
     if named.is_empty() {
         return None;
@@ -31,6 +39,10 @@ pub fn without_named<'a>(fields: Fields<'a>) -> Option<Vec<Field<'a>>> {
         }
     });
     Some(kept.collect())
+}
+
+fn is_own(option: &[u8]) -> bool {
+    OWN.into_iter().any(|own| is(option, own))
 }
 
 fn is(option: &[u8], known: &str) -> bool {

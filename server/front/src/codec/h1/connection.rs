@@ -162,16 +162,15 @@ impl<S: Stream> Connection<S> {
     }
 
     async fn answer(&mut self) -> Result<Next, Gone> {
-        // The context is built in its final place, because a copy of it costs more than most
-        // stages.
         let mut answering = Answering {
-            context: self.begin(),
+            context: RequestContext::unbegun(),
             connection: self,
         };
         let Answering {
             connection,
             context,
         } = &mut answering;
+        connection.begin(context);
         pipeline::run(&mut **connection, context).await?;
         context.record.ends = if connection.keep {
             Ending::Kept
@@ -195,7 +194,7 @@ impl<S: Stream> Connection<S> {
     }
 
     #[inline(always)]
-    fn begin(&mut self) -> RequestContext {
+    fn begin(&mut self, context: &mut RequestContext) {
         let site = self.shared.site();
         let limits = &site.limits;
         let more = limits.keep_alive_requests == 0 || self.served + 1 < limits.keep_alive_requests;
@@ -211,25 +210,24 @@ impl<S: Stream> Connection<S> {
             Version::Http10 => Protocol::Http10,
             Version::Http11 => Protocol::Http11,
         };
-        let mut context = pipeline::begin(self, protocol);
+        pipeline::begin(self, context, protocol);
         context.record.received = self.head.length as u64;
         context.record.kept = self.served;
-        context
     }
 
     /// Answers bytes that are not a request, and ends the connection.
     async fn refuse_unread(&mut self, problem: Problem) -> Result<Next, Gone> {
         self.head.forget();
-        let context = self.begin();
-        self.keep = false;
         let mut answering = Answering {
+            context: RequestContext::unbegun(),
             connection: self,
-            context,
         };
         let Answering {
             connection,
             context,
         } = &mut answering;
+        connection.begin(context);
+        connection.keep = false;
         let answer = page::answer(problem.status, None);
         pipeline::answer(&mut **connection, context, answer).await?;
         context.record.ends = Ending::Closed;

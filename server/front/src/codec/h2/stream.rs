@@ -104,12 +104,12 @@ impl Stream {
     /// Answers at once if possible, and otherwise returns the remaining work. A request that is
     /// answered at once needs no task, no deadline and no allocation for them.
     pub fn begin(self) -> Option<impl Future<Output = ()>> {
-        let context = pipeline::begin(&self, Protocol::Http2);
         let mut answering = Answering {
             stream: self,
-            context,
+            context: RequestContext::unbegun(),
         };
         let Answering { stream, context } = &mut answering;
+        pipeline::begin(stream, context, Protocol::Http2);
         let is_for_path = matches!(pipeline::check(stream, context), Ok(TargetForm::Origin));
         let outcome = is_for_path.then(|| pipeline::at_once(stream, context));
         let next = match outcome.flatten() {

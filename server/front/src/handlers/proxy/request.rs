@@ -32,7 +32,7 @@ pub fn head(
         &mut lines,
     );
     let mut said = false;
-    for (name, value) in visible_fields(request).filter(goes_on) {
+    for (name, value) in visible_fields(request).into_iter().filter(goes_on) {
         if forwarded::is_ours(name, settings) {
             said = true;
             continue;
