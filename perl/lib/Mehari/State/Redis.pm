@@ -167,7 +167,9 @@ sub is_gone {
     return 1 if $holder eq '';
     my ($client) = $holder =~ /\A([0-9]+):/ or return 0;
     my $known = $self->{connection}->call('CLIENT', 'LIST', 'ID', $client);
-    return 0 if ref $known || $known =~ /\S/; # before Redis 6.2 the holder cannot be found
+    # Redis before 6.2 lists only all connections.
+    $known = $self->{connection}->call('CLIENT', 'LIST') if ref $known;
+    return 0 if ref $known || $known =~ /^id=$client /m;
     $self->script('free', ["mehari:lock:$name"], $holder);
     return 1;
 }
