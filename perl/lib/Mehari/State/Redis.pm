@@ -69,7 +69,9 @@ sub has {
 sub put {
     my ($self, $name, $key, $value, $held, $expires) = @_;
     return $self->run('put', $name, $held, $key, $value) unless $self->{expiring};
-    $self->plainly('SET', $self->place($name, $key), $value, $expires ? ('PXAT', int($expires * 1000)) : ());
+    # A time in milliseconds from now: Redis before 6.2 has no PXAT.
+    my $left = int(1000 * (($expires || 0) - Time::HiRes::time()));
+    $self->plainly('SET', $self->place($name, $key), $value, $expires ? ('PX', $left > 1 ? $left : 1) : ());
 }
 
 sub remove {
