@@ -24,7 +24,7 @@ fn golden(name: &str) -> String {
 
 #[test]
 fn check_describes_a_configuration() {
-    let told = mehari(&["check", "--text-only", "-f", "site.conf"]);
+    let told = mehari(&["check", "--text-only", "--all", "-f", "site.conf"]);
     assert_eq!(text(&told.stdout), golden("site.txt"));
     assert_eq!(text(&told.stderr), "");
     assert_eq!(told.status.code(), Some(0));
@@ -39,7 +39,7 @@ fn check_describes_compression_cache_and_workers() {
         SetOutputFilter BROTLI_COMPRESS\nCacheDisable /pages/own\n</VirtualHost>\n";
     std::fs::write(&conf, lines).expect("written");
     let conf = conf.display().to_string();
-    let told = text(&mehari(&["check", "--text-only", "-f", &conf]).stdout);
+    let told = text(&mehari(&["check", "--text-only", "--all", "-f", &conf]).stdout);
     let (main, host) = told.split_once("<VirtualHost *>").expect("a host");
     let line = |label: &str, value: &str| format!("  {label:<16} {value}\n");
     for line in [
@@ -57,6 +57,82 @@ fn check_describes_compression_cache_and_workers() {
     ] {
         assert!(host.contains(&line), "{line}{told}");
     }
+}
+
+#[test]
+fn check_groups_the_directives_by_what_becomes_of_them() {
+    let told = mehari(&["check", "--text-only", "-f", "site.conf"]);
+    assert_eq!(text(&told.stdout), golden("site.summary.txt"));
+    assert_eq!(told.status.code(), Some(0));
+}
+
+/// A folder with files for each of the ways to serve a file, and an httpd.conf.
+fn folder_of_many_kinds(htaccess: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    };
+    write("htdocs/index.html", "x");
+    write("htdocs/picture.png", "x");
+    write("htdocs/deep/er/.htaccess", htaccess);
+    write("htdocs/deep/er/page.html", "x");
+    write("perl/one.pl", "1");
+    write("perl/two.pl", "1");
+    write("perl/notes.inc", "x");
+    write(
+        "httpd.conf",
+        "DocumentRoot htdocs\n<Directory htdocs>\nAllowOverride AuthConfig\n</Directory>\n\
+         Alias /perl/ perl/\n<Location /perl>\nSetHandler perl-script\n\
+         PerlResponseHandler ModPerl::Registry\nOptions +ExecCGI\n</Location>\n\
+         <Files *.inc>\nRequire all denied\n</Files>\n\
+         <Location /status>\nSetHandler server-status\n</Location>\n",
+    );
+    folder
+}
+
+#[test]
+fn check_prints_what_is_served_at_which_url() {
+    let folder = folder_of_many_kinds("Require all granted\n");
+    let conf = folder.path().join("httpd.conf").display().to_string();
+    let told = text(&mehari(&["check", "-f", &conf]).stdout);
+    for words in [
+        "\nServed by the main server\n",
+        "  /perl/           refused: denied by the configuration: /perl/notes.inc\n",
+        "script on the rung `registry`: 2 files, the first /perl/one.pl\n",
+        "  /                sent as it is: 3 files, the first /deep/er/page.html\n",
+        "  /status          server-status\n",
+    ] {
+        assert!(told.contains(words), "{words}{told}");
+    }
+    let told = mehari(&["check", "-f", &conf, "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).expect("JSON");
+    let rows = told["served"].as_array().expect("rows");
+    let is_registry = |row: &&serde_json::Value| row["example"] == "/perl/one.pl";
+    assert_eq!(rows.iter().find(is_registry).expect("a row")["files"], 2);
+}
+
+#[test]
+fn check_finds_the_problems_of_htaccess_files_and_of_envvars() {
+    let folder = folder_of_many_kinds("Requir all granted\nSetHandler x\n");
+    let conf = folder.path().join("httpd.conf").display().to_string();
+    let told = mehari(&["check", "-f", &conf]);
+    let errors = text(&told.stderr);
+    assert!(
+        errors.contains("/deep/er/.htaccess:1:1: there is no directive `Requir`"),
+        "{errors}"
+    );
+    assert!(errors.contains("/.htaccess:2:1: SetHandler"), "{errors}");
+    assert_eq!(told.status.code(), Some(1));
+    let folder = folder_of_many_kinds("");
+    std::fs::write(folder.path().join("envvars"), "exit 3\n").expect("written");
+    let conf = folder.path().join("httpd.conf").display().to_string();
+    let errors = text(&mehari(&["check", "-f", &conf]).stderr);
+    assert!(
+        errors.contains("/envvars: expected a shell script"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -68,6 +68,11 @@ fn answer(asked: &ReceivedRequest, session: &str, is_new: bool) -> Answer {
         ),
         "/body" => ("200 OK", String::new(), format!("first\nsecond\n{}\nlast\n", pick("third", "3rd"))),
         "/echo" => ("200 OK", String::new(), asked.body.clone()),
+        "/gone" => (
+            "404 Not Found",
+            format!("Content-Type: text/{}\r\n", pick("html; charset=iso-8859-1", "html")),
+            format!("{}<title>404 Not Found</title>", pick("<h1>old</h1>", "<h1>the new</h1>")),
+        ),
         "/token" => ("200 OK", String::new(), format!("token={}", pick("aa", "bb"))),
         _ => ("200 OK", String::new(), path.to_owned()),
     };
@@ -140,6 +145,32 @@ fn each_differing_part_is_reported_and_the_exit_status_is_1() {
     ] {
         assert!(said.contains(line), "{line} in\n{said}");
     }
+}
+
+#[test]
+fn pages_that_the_servers_make_themselves_may_differ_if_the_user_says_so() {
+    let said = stdout(&parity("/gone\n", &[]));
+    assert!(said.contains("0 same, 1 different"), "{said}");
+    let output = parity("/gone\n", &["--ignore-server-pages"]);
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("masked server page: 1 (first: "), "{said}");
+    let output = parity("/status\n/body\n", &["--ignore-server-pages"]);
+    let said = stdout(&output);
+    assert!(said.contains("0 same, 2 different"), "{said}");
+}
+
+#[test]
+fn differences_are_summed_up_by_what_differs() {
+    let output = parity("/status\n/status?2\n/body\n/who\n", &[]);
+    let said = stdout(&output);
+    let causes = "\
+3 different
+what differs, and in how many answers:
+     2  status: old 200, new 404 (first: GET /status)
+     1  body (first: GET /body)
+";
+    assert!(said.contains(causes), "{said}");
 }
 
 #[test]

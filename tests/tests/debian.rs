@@ -176,3 +176,79 @@ fn every_directive_of_debians_files_is_supported_ignored_or_reported() {
         }
     }
 }
+
+/// The files of the package apache2 in conf-enabled.
+const OWN_CONF: &[&str] = &[
+    "charset.conf",
+    "localized-error-pages.conf",
+    "other-vhosts-access-log.conf",
+    "security.conf",
+    "serve-cgi-bin.conf",
+];
+
+/// Makes Debian's configuration in the site's folder, without the files of other packages.
+fn debians_own(site: &Site) -> PathBuf {
+    let link = |name: &str| {
+        let place = site.root().join(name);
+        let from = Path::new(FOLDER).join(name);
+        std::os::unix::fs::symlink(from, place).expect("a link");
+    };
+    for name in ["ports.conf", "magic", "mods-enabled", "mods-available"] {
+        link(name);
+    }
+    site.folder_for_all("conf-enabled");
+    site.folder_for_all("sites-enabled");
+    site.folder_for_all("run");
+    for name in OWN_CONF {
+        let from = Path::new(FOLDER).join("conf-available").join(name);
+        let place = site.root().join("conf-enabled").join(name);
+        std::os::unix::fs::symlink(from, place).expect("a link");
+    }
+    let host = Path::new(FOLDER).join("sites-available/000-default.conf");
+    let place = site.root().join("sites-enabled/000-default.conf");
+    std::os::unix::fs::symlink(host, place).expect("a link");
+    let exported = std::fs::read_to_string(Path::new(FOLDER).join("envvars")).expect("envvars");
+    let run = site.root().join("run");
+    let run = run.display();
+    site.write(
+        "envvars",
+        &format!(
+            "{exported}\nexport APACHE_RUN_USER=root APACHE_RUN_GROUP=root APACHE_LOG_DIR={run} \
+             APACHE_PID_FILE={run}/pid\n"
+        ),
+    );
+    let conf = std::fs::read_to_string(Path::new(FOLDER).join("apache2.conf")).expect("a file");
+    site.write("apache2.conf", &conf)
+}
+
+/// A screen has 24 lines.
+#[test]
+fn the_check_of_debians_own_configuration_takes_three_screens() {
+    needs!("apache2");
+    let site = Site::new();
+    let conf = debians_own(&site);
+    let run = |options: &[&str]| {
+        let mut command = Command::new(binary::mehari());
+        command.arg("check").args(options).arg("-f").arg(&conf);
+        let output = command.output().expect("mehari runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}{errors}");
+        said
+    };
+    let said = run(&[]);
+    let count = said.lines().count();
+    assert!((30..=72).contains(&count), "{count} lines:\n{said}");
+    assert!(said.contains("LoadModule\n"), "{said}");
+    assert!(
+        said.contains("\n  /icons/ "),
+        "nothing is said of the URLs: {said}"
+    );
+    assert!(
+        said.contains("/run/error.log"),
+        "the variables of envvars are not known: {said}"
+    );
+    let all = run(&["--all"]);
+    let each = |text: &str| text.matches("LoadModule is ignored by design").count();
+    assert!(each(&said) == 0 && each(&all) > 5, "{all}");
+}

@@ -39,6 +39,7 @@ pub mod report;
 mod request;
 pub mod response;
 pub mod script;
+mod sentence;
 mod session;
 mod url;
 mod verdict;

@@ -1,9 +1,11 @@
-//! Writes the native report: a record as a page of text, from the plan to the verdict.
+//! Writes the native report: a record as a page of text, from a first sentence to the verdict.
 
 use std::fmt::Write;
 
 use mehari_record::figures::{bytes, count, duration, significant};
 use mehari_record::{Judgement, Latency, Quantile, Record};
+
+use crate::sentence;
 
 const PERCENTILES: [(f64, &str); 5] = [
     (50.0, "p50"),
@@ -19,7 +21,8 @@ pub fn text(record: &Record) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         out,
-        "{}\n{}\n{}\n{}\n{}",
+        "{}\n{}\n{}\n{}\n{}\n{}",
+        sentence::of(record),
         heading(record),
         totals(record),
         latencies(record),
@@ -70,7 +73,7 @@ fn seconds(us: u64) -> String {
 
 fn totals(record: &Record) -> String {
     let counts = &record.counts;
-    let took = record.durations.measured_us.max(1) as f64 / 1e6;
+    let took = record.took_us().max(1) as f64 / 1e6;
     let per_second = |value: u64| value as f64 / took;
     let mut text = format!(
         "Answered     {:>12}    {} requests/s, {}/s received\n",

@@ -13,6 +13,10 @@ pub const FORMAT: &str = "mehari-record";
 /// ignores the unknown fields of a later minor version.
 pub const VERSION: &str = "1.2";
 
+/// The shortest wait for the last answers that shows an overload. The last answer of a run always
+/// takes some time.
+const LEAST_DRAIN_US: u64 = 50_000;
+
 /// A record: the plan, the results, and the verdict.
 ///
 /// Counts and histograms cover only requests whose intended start lies in the measured time, after
@@ -58,7 +62,7 @@ pub struct Record {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
     pub warm_up_us: u64,
-    /// The measured time. Rates are computed over this time.
+    /// The measured time. Rates are computed over this time; see [`Record::took_us`].
     pub measured_us: u64,
     /// The wait for the last answers after the measured time.
     pub drain_us: u64,
@@ -131,7 +135,30 @@ impl Record {
     /// duration.
     pub fn throughput(&self) -> f64 {
         let good = self.counts.completed - self.counts.error_statuses().min(self.counts.completed);
-        rate(good, self.durations.measured_us)
+        rate(good, self.took_us())
+    }
+
+    /// Returns the answers per second, regardless of their status.
+    pub fn answer_rate(&self) -> f64 {
+        rate(self.counts.completed, self.took_us())
+    }
+
+    /// Whether the server fell behind the arrivals of an open loop: it went on answering after the
+    /// measured time.
+    pub fn is_overloaded(&self) -> bool {
+        let Durations {
+            measured_us,
+            drain_us,
+            ..
+        } = self.durations;
+        self.plan.schedule == "open" && drain_us > measured_us / 100 + LEAST_DRAIN_US
+    }
+
+    /// Returns the time over which rates count. The answers of an overloaded open loop come in the
+    /// measured time and in the time of the wait for the last answers.
+    pub fn took_us(&self) -> u64 {
+        let waited = self.durations.drain_us * u64::from(self.is_overloaded());
+        self.durations.measured_us + waited
     }
 
     /// Returns the response time at `percentile`. Requests that never ended count as longer than

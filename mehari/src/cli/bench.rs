@@ -1,13 +1,17 @@
 //! `mehari bench`: sends load to a server, measures the answers, and prints a report.
 
 pub(super) mod arguments;
+mod foreign;
+mod limit;
 mod live;
 mod machine;
 pub(super) mod parse;
 pub(super) mod plan;
+mod require;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Command, CommandFactory};
 use mehari_load::live::{Watched, Window};
@@ -16,6 +20,11 @@ use mehari_record::{Judgement, Record};
 
 use super::records::{self, Outputs};
 use arguments::Arguments;
+
+/// The length of a run of `--find-limit` without `-d`.
+const STEP: Duration = Duration::from_secs(5);
+/// The longest length of its first run, which guesses the rate.
+const GUESS: Duration = Duration::from_secs(2);
 
 /// Returns the options, and the subcommands `merge`, `export` and `machine`.
 pub fn grammar() -> Command {
@@ -33,6 +42,9 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Some("export") => return records::run_export(arguments.split_off(1)),
         Some("machine") => return machine::run(arguments.split_off(1)),
         _ => {}
+    }
+    if let Some(hint) = foreign::hint(&arguments) {
+        return usage(&hint);
     }
     let arguments: Arguments = match super::arguments::parse("mehari bench", arguments) {
         Ok(arguments) => arguments,
@@ -58,6 +70,9 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
         control.start_at(time);
     }
     end_on_interrupt(control.clone())?;
+    if arguments.find_limit {
+        return find_limit(arguments, &outputs, &control);
+    }
     let window = live::is_wanted(arguments).then(Window::new);
     let view = window
         .as_ref()
@@ -75,8 +90,43 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
     Ok(deliver(arguments, &outputs, &record))
 }
 
+/// Finds the highest sustained rate. A short closed loop gives the first rate to try.
+fn find_limit(
+    arguments: &Arguments,
+    outputs: &Outputs,
+    control: &Control,
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let run = |rate: Option<f64>| {
+        let mut arguments = arguments.clone();
+        arguments.rate = rate;
+        let time = arguments.duration.unwrap_or(STEP);
+        arguments.duration = Some(rate.map_or(time.min(GUESS), |_| time));
+        let plan = plan::from(&arguments)?;
+        let record = measure(
+            &plan,
+            control,
+            Measurement { ceiling: false },
+            |_, recorder| Watched::new(recorder, None),
+        )?;
+        Ok::<_, mehari_load::PlanError>((!control.is_stopped()).then_some(record))
+    };
+    let guess = run(None)?.map_or(0.0, |record| record.answer_rate());
+    let found = match guess > 0.0 {
+        true => limit::find(guess, |rate| run(Some(rate)), |line| eprintln!("{line}"))?,
+        false => None,
+    };
+    let Some(found) = found else {
+        eprintln!("mehari bench: no rate was sustained; expected a server that answers");
+        return Ok(ExitCode::FAILURE);
+    };
+    if !arguments.json {
+        sayln!("{}\n", found.sentence());
+    }
+    Ok(deliver(arguments, outputs, &found.record))
+}
+
 /// Prints and saves the result. Returns status 1 if a file cannot be written, if no request was
-/// answered, or if `--strict` forbids the verdict.
+/// answered, if a limit of `--require` is missed, or if `--strict` forbids the verdict.
 fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCode {
     if arguments.json {
         say!("{}", record.to_json())
@@ -87,8 +137,15 @@ fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCod
         eprintln!("mehari bench: {error}");
         return ExitCode::FAILURE;
     }
+    let required = arguments.require.as_ref();
+    let (lines, is_kept) = required.map_or((String::new(), true), |it| it.judge(record));
+    if arguments.json {
+        eprint!("{lines}");
+    } else {
+        say!("{lines}");
+    }
     let unfit = arguments.strict && record.verdict.judgement != Judgement::Valid;
-    if unfit || record.counts.completed == 0 {
+    if unfit || !is_kept || record.counts.completed == 0 {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS

@@ -10,17 +10,21 @@ use std::process::ExitCode;
 use crate::cli::arguments;
 use crate::cli::serve::checks::Findings;
 use clap::Parser;
+use meaning::Description;
 use mehari_config::{Interpreter, Note, NoteKind, Problems, Site, Unasked};
+use mehari_front::{survey, Survey};
 
 mod meaning;
 mod output;
+mod served;
 mod settings;
+mod summary;
 
 #[derive(Parser)]
 #[command(
     name = "mehari check",
     about = "Reads a configuration, loads what it names, and prints what it means",
-    override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--text-only] [--json]\n       mehari check PATH [--text-only] [--json]",
+    override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--all] [--text-only] [--json]\n       mehari check PATH [--all] [--text-only] [--json]",
     after_help = "Examples:\n  mehari check -f httpd.conf -D STAGING\n  mehari check demo/\n\n\
                   Exit status: 0 it can be served, 1 it has problems, 2 usage."
 )]
@@ -39,6 +43,9 @@ pub struct Options {
     /// The folder, script or application of `mehari serve PATH`.
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
+    /// Also print the settings of each section, and each ignored line.
+    #[arg(long)]
+    all: bool,
     /// Only read: load nothing, run no Perl, look at nothing else on this machine.
     #[arg(long)]
     text_only: bool,
@@ -65,15 +72,28 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         (None, Some(path)) => Site::zero(path, None).map_err(Refused::Path),
         (None, None) => return ExitCode::from(2),
     };
-    let checked = match checked {
-        Ok(site) if !options.text_only => check_machine(site),
-        checked => checked,
+    let surveyed = match &checked {
+        Ok(site) if !options.text_only => Some(survey(site, &served::reachable(site))),
+        _ => None,
     };
+    let checked = match (checked, &surveyed) {
+        (Ok(site), Some(survey)) => check_machine(site, survey),
+        (checked, _) => checked,
+    };
+    let survey = surveyed.as_ref();
     let text = match (&checked, options.json) {
-        (Ok(site), true) => format!("{:#}\n", meaning::json(site)),
+        (Ok(site), true) => format!("{:#}\n", meaning::json(site, survey)),
         (Ok(site), false) => {
             let what = options.conf.or(options.path).unwrap_or_default();
-            meaning::text(site, &what)
+            let all = options.all;
+            meaning::text(
+                site,
+                &Description {
+                    what: &what,
+                    all,
+                    survey,
+                },
+            )
         }
         (Err(refused), true) => format!("{:#}\n", refused.json()),
         (Err(refused), false) => {
@@ -91,10 +111,11 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Checks what depends on this machine: files, certificates, the user, and whether Perl can load
-/// everything.
-fn check_machine(site: Site) -> Result<Site, Refused> {
+/// Checks what depends on this machine: .htaccess files, certificates, the user, and whether Perl
+/// can load everything.
+fn check_machine(site: Site, survey: &Survey) -> Result<Site, Refused> {
     let mut findings = Findings::default();
+    findings.extend(&survey.problems);
     let identity = findings.look_at_machine(&site);
     findings.look_at_perl(&site, identity.as_ref());
     match findings.problems() {

@@ -52,6 +52,8 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("session_file", |option| option.hide(true)),
     mut_arg("output", |option| option.hide(true)),
     mut_arg("strict", |option| option.hide(true)),
+    mut_arg("require", |option| option.hide(true)),
+    mut_arg("find_limit", |option| option.hide(true)),
     mut_arg("start_at", |option| option.hide(true)),
     mut_arg("connections", |connections| connections.help("Closed loop: so many users [default: 8]. Open loop: the most connections")),
 )]
@@ -170,6 +172,9 @@ impl Options {
         }
         if !self.load.output.is_empty() || self.load.strict || self.load.start_at.is_some() {
             return refuse("--output, --strict and --start-at are for `mehari bench`");
+        }
+        if self.load.require.is_some() || self.load.find_limit {
+            return refuse("--require and --find-limit are for `mehari bench`");
         }
         Ok(())
     }

@@ -45,6 +45,9 @@ pub struct Options {
     /// The values of ETag and Last-Modified may differ
     #[arg(long)]
     ignore_validators: bool,
+    /// The pages that the servers make themselves (errors, redirects, folders) may differ
+    #[arg(long)]
+    ignore_server_pages: bool,
     /// How long to wait for an answer
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = bench::parse::time)]
     timeout: Duration,
@@ -91,6 +94,7 @@ fn parity(options: Options) -> Result<Report, String> {
         masks: options.masks,
         ignored_headers: options.ignored_headers,
         ignore_validators: options.ignore_validators,
+        ignore_server_pages: options.ignore_server_pages,
     };
     let bar = progress();
     let told = |done: usize, of: usize| {

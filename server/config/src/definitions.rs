@@ -118,6 +118,8 @@ pub(crate) struct LoadedModules {
 pub struct Definitions {
     /// The names of `-D NAME` and `Define NAME`, with the values of `${NAME}`.
     pub names: BTreeMap<String, String>,
+    /// The variables that the file `envvars` beside the configuration exports.
+    pub(crate) exported: BTreeMap<String, String>,
     pub(crate) modules: LoadedModules,
     /// The handler names for which `Action` lines name programs, in lower case.
     pub(crate) actions: BTreeSet<String>,
@@ -169,11 +171,11 @@ impl Definitions {
     }
 
     /// Returns the value of `${NAME}`: a definition, or else a variable of the server's own
-    /// environment.
+    /// environment, or else a variable of the file `envvars`.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        self.names
-            .get(name)
-            .cloned()
+        let defined = self.names.get(name).cloned();
+        defined
             .or_else(|| std::env::var(name).ok())
+            .or_else(|| self.exported.get(name).cloned())
     }
 }

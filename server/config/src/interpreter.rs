@@ -2,7 +2,8 @@
 //! `add_config` produce directives.
 //!
 //! The reader knows no Perl, so the caller supplies an [`Interpreter`]. The pool's implementation
-//! runs the site's own perl while the configuration is read.
+//! runs the site's own perl while the configuration is read. The implementation also runs the shell
+//! script `envvars`, whose variables Debian's configuration of Apache uses.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -66,4 +67,15 @@ pub trait Interpreter {
     ///
     /// The failure in one line: perl cannot be started, or the code died.
     fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<ErrandResult, String>;
+
+    /// Returns the variables that the shell script `file` exports. Debian's apachectl runs such a
+    /// script, `envvars`, before it starts Apache.
+    ///
+    /// # Errors
+    ///
+    /// The failure in one line: the shell cannot be started, or the script fails.
+    fn environment(&mut self, file: &Path) -> Result<BTreeMap<String, String>, String> {
+        let _ = file;
+        Ok(BTreeMap::new())
+    }
 }

@@ -35,6 +35,8 @@ use perl::PerlBlock;
 use sections::{Open, OpenKind};
 use teams::OwnLine;
 
+/// The shell script beside Debian's apache2.conf that exports the variables of the configuration.
+const EXPORTED: &str = "envvars";
 /// The longest configuration file in bytes. A longer file is probably a device or a database.
 const LONGEST_FILE: u64 = 16 << 20;
 /// The most processor time for reading a .htaccess file.
@@ -176,10 +178,28 @@ impl<'a> Reader<'a> {
             Ok(real) => {
                 let folder = real.parent().unwrap_or(Path::new("/"));
                 self.site.server_root = folder.to_path_buf();
+                let folder = folder.to_path_buf();
                 self.reading.push(real);
+                self.read_exported(&folder);
                 self.read_file(conf);
             }
             Err(error) => self.refuse_file(format!("cannot be read: {error}")),
+        }
+    }
+
+    /// Learns the variables of `envvars`, the file with which Debian's Apache starts.
+    fn read_exported(&mut self, folder: &Path) {
+        let file = folder.join(EXPORTED);
+        let Some(interpreter) = self.interpreter.as_deref_mut().filter(|_| file.is_file()) else {
+            return;
+        };
+        match interpreter.environment(&file) {
+            Ok(exported) => self.environment.definitions.exported = exported,
+            Err(message) => {
+                let first = std::mem::replace(&mut self.file, file);
+                self.refuse_file(message);
+                self.file = first;
+            }
         }
     }
 

@@ -47,7 +47,7 @@ pub use mehari_net::socket::{Listener, ListenerOptions};
 pub use mehari_net::tls::{warnings as certificate_warnings, Hosts, Trouble};
 pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
-pub use routing::{places_of, ServedUrl};
+pub use routing::{places_of, survey, ServedUrl, Survey, SurveyedPlace};
 pub use server::{probe, Front, Handle, Stats, Stop};
 pub use shared::watched::WatchReport;
 pub use shared::{PerlPool, StandIn, StandInExchange};

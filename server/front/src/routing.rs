@@ -15,6 +15,7 @@ mod mapping;
 mod places;
 mod program;
 mod proxied;
+mod survey;
 pub mod table;
 pub mod variants;
 mod walk;
@@ -131,3 +132,4 @@ pub enum RouteOutcome {
 pub use listing::listing;
 pub use locate::{cold, find, find_for, find_to_keep, to_back_end, Sought, Watching};
 pub use places::{places_of, ServedUrl};
+pub use survey::{survey, Survey, SurveyedPlace};

@@ -4,12 +4,14 @@
 //! Each process starts at its first task, with the site's interpreter and switches. The process
 //! ends when the [`Configurator`] is dropped or when a task takes too long.
 
+use crate::exported;
 use crate::perl_side::PerlSide;
 use crate::zygote::{environment, server_arguments, switches};
 use mehari_config::{CustomDirective, Errand, ErrandResult, Ground, Interpreter};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -60,6 +62,10 @@ impl Interpreter for Configurator {
             Some("ok") => parse_reply(parts),
             _ => Err(parts.collect::<Vec<_>>().join(" ").replace('\n', " ")),
         }
+    }
+
+    fn environment(&mut self, file: &Path) -> Result<BTreeMap<String, String>, String> {
+        exported::of(file, self.patience)
     }
 }
 

@@ -20,6 +20,7 @@ mod ends;
 mod exchange;
 mod explain;
 mod explanation;
+mod exported;
 mod false_starts;
 mod frame;
 mod generation;

@@ -6,13 +6,16 @@
 //! both answer at the same time of day.
 
 mod body;
+mod cause;
 mod cookies;
 mod difference;
 mod fields;
 mod list;
 mod mask;
 mod report;
+mod server_page;
 
+pub use self::cause::Cause;
 pub use self::difference::Difference;
 pub use self::list::read as read_list;
 pub use self::report::{Compared, Report, Tally};
@@ -41,6 +44,8 @@ pub struct Settings {
     pub ignored_headers: Vec<String>,
     /// Whether the values of ETag and Last-Modified may differ.
     pub ignore_validators: bool,
+    /// Whether the pages that the servers make themselves may differ.
+    pub ignore_server_pages: bool,
 }
 
 /// Sends the requests of the archive in their order, each request to both servers at once. Calls
@@ -78,5 +83,6 @@ pub async fn compare(
         report.add(format!("{} {}", for_old.method, for_old.path), findings);
         told(place + 1, old.steps.len());
     }
+    report.finish();
     Ok(report)
 }

@@ -8,12 +8,15 @@ use clap::{Parser, ValueEnum};
 use mehari_load::Stage;
 
 use super::parse;
+use super::require::Requirements;
 
 const EXAMPLES: &str = "\
 Examples:
   mehari bench -c 32 -d 10s http://127.0.0.1:8080/
   mehari bench --rate 5000 --arrivals poisson -d 30s --warm-up 5s http://127.0.0.1:8080/
   mehari bench --stage 30s:0/s..1000/s --stage 1m:1000/s http://127.0.0.1:8080/
+  mehari bench --find-limit http://127.0.0.1:8080/
+  mehari bench --rate 280 --require 'p99<200ms,errors<0.1%' http://127.0.0.1:8080/
   mehari bench merge east.json west.json -o both.json
   mehari bench export run.json -o run.html -o run.csv
   mehari bench machine";
@@ -112,6 +115,12 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
+    /// Exit with 1 unless the run keeps these limits: p99<200ms,errors<0.1%,rate>290
+    #[arg(long, value_name = "LIMITS")]
+    pub require: Option<Requirements>,
+    /// Find the highest rate that the server sustains, in runs of -d [default: 5s]
+    #[arg(long, conflicts_with_all = ["rate", "stages", "requests", "session_file"])]
+    pub find_limit: bool,
     /// Exit with 1 unless the verdict is VALID
     #[arg(long)]
     pub strict: bool,

@@ -1,4 +1,4 @@
-//! Describes a site: the server, the workers, each section and its handler.
+//! Describes a site: the server, the workers, what is served, each section and its handler.
 
 use std::path::Path;
 
@@ -6,16 +6,30 @@ use mehari_config::{
     AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, PerlSettings, Section, Site,
     TeamMark, Upstream, WorkerPolicy, FCGID,
 };
+use mehari_front::Survey;
 use serde_json::json;
 
-use super::settings;
+use super::{served, settings, summary};
+
+/// How a site is described.
+pub struct Description<'a> {
+    /// The file or folder that was checked.
+    pub what: &'a Path,
+    /// `--all`: the settings of each section, and each ignored line.
+    pub all: bool,
+    /// What is served. `None`: only the text of the configuration was read.
+    pub survey: Option<&'a Survey>,
+}
 
 /// Returns the site as JSON, with the settings of each section.
-pub fn json(site: &Site) -> serde_json::Value {
+pub fn json(site: &Site, survey: Option<&Survey>) -> serde_json::Value {
     let hosts = site.hosts.iter().map(|host| sections_json(site, host));
     let hosts: Vec<_> = hosts.collect();
     let sections = sections_json(site, &site.main);
-    json!({ "site": site, "sections": sections, "hosts": hosts, "problems": [] })
+    let served = survey.map(|survey| served::json(site, survey));
+    json!({
+        "site": site, "sections": sections, "hosts": hosts, "served": served, "problems": [],
+    })
 }
 
 fn sections_json(site: &Site, host: &Host) -> serde_json::Value {
@@ -37,26 +51,29 @@ fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
     }
 }
 
-/// Returns the site as a page of text. `what` is the file or folder that was checked.
-pub fn text(site: &Site, what: &Path) -> String {
+/// Returns the site as a page of text.
+pub fn text(site: &Site, description: &Description<'_>) -> String {
     let mut page = Page(String::new());
-    page.heading(&if site.source.files.is_empty() {
-        format!("{}: served without a configuration", what.display())
-    } else {
-        format!(
-            "{}: no problem; {}",
-            what.display(),
-            super::tally(&site.source.notes)
-        )
-    });
+    page.heading(&summary::headline(site, description.what));
     server(&mut page, site);
-    page.heading("\nEverywhere");
-    settings::base(&mut page, site);
-    sections(&mut page, site, &site.main);
-    for host in &site.hosts {
-        virtual_host(&mut page, site, host);
+    if let Some(survey) = description.survey {
+        served::lines(&mut page, site, survey);
     }
-    notes(&mut page, site);
+    let has_directives = !site.source.files.is_empty();
+    if description.all || !has_directives {
+        page.heading("\nEverywhere");
+        settings::base(&mut page, site);
+        sections(&mut page, site, &site.main);
+        for host in &site.hosts {
+            virtual_host(&mut page, site, host);
+        }
+        notes(&mut page, site);
+    } else {
+        summary::remarks(&mut page, site);
+        summary::ignored(&mut page, site);
+        summary::honoured(&mut page, site);
+        page.heading("\nmehari check --all adds the settings of each section.");
+    }
     page.0
 }
 
@@ -130,7 +147,7 @@ fn aliases(host: &Host) -> impl Iterator<Item = String> + '_ {
 pub(super) struct Page(String);
 
 impl Page {
-    fn heading(&mut self, text: &str) {
+    pub fn heading(&mut self, text: &str) {
         self.0.push_str(&format!("{text}\n"));
     }
 

@@ -30,6 +30,11 @@ impl Findings {
         }
     }
 
+    /// Adds problems that have a position.
+    pub fn extend(&mut self, problems: &[Problem]) {
+        self.0.extend_from_slice(problems);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

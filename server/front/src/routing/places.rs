@@ -25,7 +25,7 @@ pub struct ServedUrl {
 
 /// A journal that drops everything. The result of the search contains the problems of .htaccess
 /// files.
-struct Silent;
+pub(super) struct Silent;
 
 impl Journal for Silent {
     fn access(&self, _: u32, _: &AccessEntry<'_>) {}
@@ -50,7 +50,12 @@ pub fn places_of(site: &Site, what: &Path) -> Vec<ServedUrl> {
         .collect()
 }
 
-fn place(site: &Site, htaccess: &HtaccessTable, host: &Host, url_path: String) -> ServedUrl {
+pub(super) fn place(
+    site: &Site,
+    htaccess: &HtaccessTable,
+    host: &Host,
+    url_path: String,
+) -> ServedUrl {
     let raw = percent::encode_path(url_path.as_bytes());
     let place = |file: &[u8], handler| ServedUrl {
         host: host.number,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::mask::{Hidden, Masks};
-use super::{body, cookies, fields, Settings};
+use super::{body, cookies, fields, server_page, Settings};
 use crate::session::replay::answer::{Answer, NoAnswer};
 
 /// One difference between two answers. `None` in `old` or `new` means that this answer lacks the
@@ -37,8 +37,30 @@ impl Findings {
         // Cookies come first: they pair the session identifiers of both sides, which are then
         // masked in the other parts.
         cookies::compare(&old.headers, &new.headers, masks, self);
+        if settings.ignore_server_pages && server_page::are_both(old, new) {
+            return self.compare_server_pages(old, new, masks, settings);
+        }
         let body_differs = body::compare(old, new, masks, self);
         fields::compare(old, new, body_differs, masks, settings, self);
+    }
+
+    /// Compares two pages that the servers have made themselves: everything but the page.
+    fn compare_server_pages(
+        &mut self,
+        old: &Answer,
+        new: &Answer,
+        masks: &Masks,
+        settings: &Settings,
+    ) {
+        let mut settings = settings.clone();
+        if old.body != new.body {
+            let [old, new] = [old, new].map(|side| format!("{} bytes", side.body.len()));
+            self.hide("server page", &old, &new);
+            let fields = server_page::FIELDS.map(str::to_owned);
+            settings.ignored_headers.extend(fields);
+        }
+        // The page counts as the same, so its length is masked too.
+        fields::compare(old, new, false, masks, &settings, self);
     }
 
     pub fn missing(&mut self, old: &Result<Answer, NoAnswer>, new: &Result<Answer, NoAnswer>) {

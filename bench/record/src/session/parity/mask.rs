@@ -222,6 +222,7 @@ mod tests {
             masks: own.iter().map(|text| (*text).to_owned()).collect(),
             ignored_headers: Vec::new(),
             ignore_validators: false,
+            ignore_server_pages: false,
         };
         Masks::of(&settings).expect("masks")
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::cause::{self, Cause};
 use super::difference::{Difference, Findings};
 use super::Settings;
 
@@ -19,6 +20,8 @@ pub struct Report {
     /// The masked values that differed between the sides, by kind.
     pub masked: BTreeMap<String, Tally>,
     pub requests: Vec<Compared>,
+    /// The differences of all requests by what differs, the most frequent first.
+    pub causes: Vec<Cause>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -47,7 +50,13 @@ impl Report {
             left_out,
             masked: BTreeMap::new(),
             requests: Vec::new(),
+            causes: Vec::new(),
         }
+    }
+
+    /// Groups the differences when all requests have been compared.
+    pub(super) fn finish(&mut self) {
+        self.causes = cause::of(&self.requests);
     }
 
     pub(super) fn add(&mut self, request: String, findings: Findings) {
@@ -88,6 +97,13 @@ impl fmt::Display for Report {
         match self.left_out {
             0 => writeln!(out)?,
             some => writeln!(out, ", {some} of other origins not asked for")?,
+        }
+        if !self.causes.is_empty() {
+            writeln!(out, "what differs, and in how many answers:")?;
+        }
+        for cause in &self.causes {
+            let (what, first) = (brief(&cause.what), brief(&cause.first));
+            writeln!(out, "{:>6}  {what} (first: {first})", cause.requests)?;
         }
         for (what, tally) in &self.masked {
             let [old, new] = [&tally.old, &tally.new].map(|value| brief(value));
