@@ -36,6 +36,7 @@ mod replay;
 mod serve;
 mod status;
 mod stop;
+mod top;
 mod upgrade;
 
 /// One subcommand.
@@ -89,6 +90,12 @@ pub const COMMANDS: &[Command] = &[
         about: "the running server in a browser: requests, workers, memory, machine",
         run: console::run,
         grammar: console::ConsoleOptions::command,
+    },
+    Command {
+        name: "top",
+        about: "the running server on a terminal: rates, workers and their requests",
+        run: top::run,
+        grammar: top::TopOptions::command,
     },
     Command {
         name: "explain",

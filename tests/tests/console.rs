@@ -239,3 +239,71 @@ fn console_without_a_server_or_with_a_wrong_port_says_so_in_one_line() {
         );
     }
 }
+
+/// Runs `mehari top --once` and returns its output.
+fn top(server: &Server, more: &[&str]) -> String {
+    let words: Vec<&str> = ["top", "--once"].iter().chain(more).copied().collect();
+    let output = server.control(&words);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns a column of the table of workers. The table follows the only empty line.
+fn column(text: &str, name: &str) -> Vec<String> {
+    let (_, table) = text.split_once("\n\n").expect("a table");
+    let mut lines = table.lines().map(|line| line.split_whitespace());
+    let at = lines
+        .next()
+        .and_then(|mut head| head.position(|it| it == name));
+    let at = at.unwrap_or_else(|| panic!("no column {name}: {text}"));
+    lines
+        .map(|mut words| words.nth(at).unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn top_prints_one_frame_sorted_by_any_column() {
+    let server = simple(3).start();
+    let (_running, _) = nap(&server, Rung::Registry, "top");
+    let text = top(&server, &[]);
+    assert!(
+        text.starts_with(&format!("mehari {}, generation 1: ", server.pid())),
+        "{text}"
+    );
+    assert!(text.contains("1 workers busy, 2 idle"), "{text}");
+    assert!(text.contains("GET /registry/nap.pl?top"), "{text}");
+    let states = column(&text, "state");
+    assert_eq!(states, ["busy", "idle", "idle"], "{text}");
+    let down = column(&top(&server, &["--sort", "pid"]), "pid");
+    let mut up = column(&top(&server, &["--sort", "-pid"]), "pid");
+    up.reverse();
+    assert_eq!(down, up);
+    let mut pids: Vec<u32> = down.iter().map(|it| it.parse().expect("a pid")).collect();
+    assert!(pids.is_sorted_by(|one, next| one > next), "{pids:?}");
+    pids.dedup();
+    assert_eq!(pids.len(), 3);
+}
+
+#[test]
+fn top_refuses_an_unknown_column_and_a_pipe_without_once() {
+    let server = simple(2).start();
+    for (words, expected) in [
+        (
+            &["top", "--once", "--sort", "memory"][..],
+            "expected a column: pid, state",
+        ),
+        (&["top"][..], "expected a terminal; --once"),
+    ] {
+        let output = server.control(words);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && output.stdout.is_empty(),
+            "{told}"
+        );
+        assert!(
+            told.contains(expected) && told.lines().count() == 1,
+            "{told}"
+        );
+    }
+}

@@ -1,8 +1,9 @@
-//! What a person sees of a running server: the console, pages for a browser.
+//! What a person sees of a running server: the console (pages for a browser) and `top` (a
+//! terminal).
 //!
 //! The crate knows the server only by its control socket and /proc. [`WatchedServer`] reads both.
-//! [`Console`] serves the pages on a loopback address to whoever has its token. The command
-//! `mehari console` chooses the server.
+//! [`Console`] serves the pages on a loopback address to whoever has its token. [`top`] shows the
+//! same figures as text. The commands `mehari console` and `mehari top` choose the server.
 
 mod assets;
 mod filesystems;
@@ -12,6 +13,7 @@ mod processes;
 mod service;
 mod stack;
 mod token;
+pub mod top;
 mod watched_server;
 
 pub use processes::processes_below;
