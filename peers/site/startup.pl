@@ -2,6 +2,7 @@
 use strict;
 use warnings;
 use CGI   ();
+use CGI::HTML::Functions ();
 use DBI   ();
 use POSIX ();
 use DBD::SQLite   ();

@@ -308,6 +308,8 @@ void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, co
   mehari_descriptor_claim(mehari_front_socket);
   made_from = wanted->mark;
   manner = wanted->to_rewind;
+  if (manner != MEHARI_TO_FORK)
+    mehari_rewind_tidy(aTHX);
   mehari_script *script = mehari_compilation_open(aTHX_ file, NULL);
   if (manner != MEHARI_TO_FORK) {
     as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);

@@ -1,10 +1,12 @@
 /* Restores memory as it is in the picture. Two ideas make this cheap:
  *
- * - Hot pages: a page that was found written twice is no longer tracked but copied back each time.
- * To copy the page costs a tenth of finding out that the page was written. A page that stays
- * unchanged for long is tracked again. - The gate: a page that is not hot cannot be written without
- * a page fault, and the kernel counts page faults. While the count is the same as after the last
- * rewind, only hot pages have been written, and no search is needed.
+ * Hot pages: a page that was found written twice is no longer tracked but copied back each time. A
+ * copy costs a tenth of a search. A page that stays unchanged for long is tracked again, and each
+ * time the page gets hot again, it must stay unchanged for twice as long.
+ *
+ * The gate: a page that is not hot cannot be written without a page fault, and the kernel counts
+ * page faults. While the count is the same as after the last rewind, only hot pages have been
+ * written, and no search is needed.
  *
  * All functions here run on the stack aside. */
 #include "rewind/state.h"
@@ -15,7 +17,8 @@
 
 #define BLOCK (sizeof ((mehari_rewind *)0)->entries / sizeof(uint64_t))
 #define COOL_EVERY 64 /* rewinds between two checks whether hot pages are still written */
-#define COOL_AFTER 4 /* a page is tracked again after this many checks without a change */
+#define COOL_AFTER 4 /* a page is tracked again after this many checks without a change ... */
+#define COOL_TIMES 6 /* ... twice as many each time, and at most this many times */
 
 /* Returns the number of page faults, minor and major. A fault that the kernel tries twice, or that
  * reads from swap, counts as major. */
@@ -112,6 +115,14 @@ static void list_runs(mehari_rewind *rewind)
   }
 }
 
+/* How often a page got hot, from 0 to 15, is in the upper half of its state. */
+static unsigned times_hot(const mehari_rewind *rewind, uint32_t page) { return rewind->state[page] / MEHARI_PAGE_TIMES; }
+
+static bool stays_hot(const mehari_rewind *rewind, uint32_t page)
+{
+  return rewind->state[page] & MEHARI_PAGE_OWN || times_hot(rewind, page) > COOL_TIMES;
+}
+
 static bool heat(mehari_rewind *rewind, uint32_t page)
 {
   if (rewind->hot_count == MEHARI_REWIND_HOT) {
@@ -119,6 +130,8 @@ static bool heat(mehari_rewind *rewind, uint32_t page)
     return false;
   }
   rewind->state[page] |= MEHARI_PAGE_HOT;
+  if (!stays_hot(rewind, page))
+    rewind->state[page] += MEHARI_PAGE_TIMES;
   rewind->quiet[page] = 0;
   rewind->hot_count++;
   return true;
@@ -178,12 +191,12 @@ static void cool(mehari_rewind *rewind)
     const mehari_range *range = &rewind->ranges[i];
     uint32_t page = range->first;
     for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++) {
-      if ((rewind->state[page] & (MEHARI_PAGE_HOT | MEHARI_PAGE_OWN)) != MEHARI_PAGE_HOT)
+      if (!(rewind->state[page] & MEHARI_PAGE_HOT) || stays_hot(rewind, page))
         continue;
       if (!is_as_before((const char *)at, contents(rewind, page), MEHARI_PAGE))
         rewind->quiet[page] = 0;
-      else if (++rewind->quiet[page] == COOL_AFTER) {
-        rewind->state[page] &= ~(MEHARI_PAGE_HOT | MEHARI_PAGE_WARM);
+      else if (++rewind->quiet[page] == COOL_AFTER << (times_hot(rewind, page) - 1)) {
+        rewind->state[page] &= ~MEHARI_PAGE_HOT;
         rewind->hot_count--;
         drop(rewind, at);
       }

@@ -41,7 +41,8 @@ enum {
   MEHARI_PAGE_ZERO = 1, /* zeros in the picture */
   MEHARI_PAGE_WARM = 2, /* was found written once */
   MEHARI_PAGE_HOT = 4, /* no longer tracked; copied back each time */
-  MEHARI_PAGE_OWN = 8 /* differs from the template's picture: the copy is in `own` */
+  MEHARI_PAGE_OWN = 8, /* differs from the template's picture: the copy is in `own` */
+  MEHARI_PAGE_TIMES = 16 /* from this bit on: how often the page got hot */
 };
 
 /* State of the kernel that a request may have changed. What `mehari_rewind_reach` does not find
@@ -151,7 +152,6 @@ uint64_t mehari_rewind_libraries(void); /* how many libraries were ever loaded *
 
 #ifdef pTHX /* in the template */
 void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* proof.c */
-void mehari_rewind_tidy(pTHX);                             /* tidy.c */
 #endif
 
 /* memory.c: on the stack aside. */

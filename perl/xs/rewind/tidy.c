@@ -1,8 +1,9 @@
-/* Tidies memory before the picture, so that a request's allocations lie together on few pages. This
+/* Tidies memory before a script is compiled and before the picture, so that what a request writes
+ * lies together on few pages: the script's code, its variables, and the request's allocations. This
  * uses up the free places in malloc and in perl's arenas, so that new memory comes from the top of
  * the heap. */
 #include "mehari.h"
-#include "rewind/state.h"
+#include "rewind/rewind.h"
 #include "interpreter/perl_internals.h"
 #include <malloc.h>
 #include <stdio.h>
