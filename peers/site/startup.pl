@@ -3,6 +3,7 @@ use strict;
 use warnings;
 use CGI   ();
 use CGI::HTML::Functions ();
+use HTML::Entities ();
 use DBI   ();
 use POSIX ();
 use DBD::SQLite   ();
