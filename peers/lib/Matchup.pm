@@ -20,8 +20,8 @@ my @ALL = (
     {name => 'perlrun',    rung => 'perlrun',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'perlrun']]},
     {name => 'registry',   rung => 'registry', pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
     {name => 'auto',       rung => 'auto',     pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
-    # What isolation costs: the pages of ordinary scripts, beside the rungs without isolation and with
-    # a process for each request.
+    # What isolation costs: the pages of ordinary scripts, beside the rung without isolation and the
+    # rung with a process for each request.
     {name => 'isolated',   rung => 'auto',     pages => [qw(hello form lines connect)],
         peers => [['Peer::Mehari', 'registry'], ['Peer::Mehari', 'fork'], ['Peer::Apache', 'cgi']]},
     {name => 'handler',    rung => 'handler',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'handler']]},
