@@ -65,6 +65,7 @@ fn command_and_signal_replace_the_process_and_the_old_one_ends() {
         .path("control")
         .exists()));
     assert!(!server.site.path("control.new").exists());
+    assert!(server.successor_ends());
 }
 
 #[test]

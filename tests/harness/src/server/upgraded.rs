@@ -37,8 +37,11 @@ impl Server {
         status["pid"].as_i64()?.try_into().ok()
     }
 
-    pub(crate) fn successor_ends(&self) -> bool {
-        let ended = || !self.successor.is_some_and(is_alive);
-        eventually(PATIENCE, ended)
+    /// Waits for the process that has replaced the first one to end by itself. Returns whether the
+    /// process has ended.
+    pub fn successor_ends(&mut self) -> bool {
+        let successor = self.successor;
+        self.stopped = eventually(PATIENCE, || !successor.is_some_and(is_alive));
+        self.stopped
     }
 }
