@@ -87,6 +87,42 @@ fn check_replaced(site: Builder, script: &str, reason: &str) {
     assert_eq!(replaced(&server, reason), 1, "{}", server.log.text());
 }
 
+/// Prints the 99th percentile of 200,000 requests to a leaking application under its limit, beside
+/// a clean one under the same limit. The two take turns.
+#[test]
+#[ignore = "takes minutes: cargo test --test worker_limits -- --ignored --nocapture"]
+fn leaking_application_loses_none_of_200_000_requests() {
+    const BLOCKS: usize = 50;
+    const BLOCK: usize = 4_000;
+    let limit = fresh(site(""), "rss") + (16 << 20);
+    let server = site(&workers(4))
+        .file("scripts/clean.pl", &plain("print $$;"))
+        .conf(&format!("MaxWorkerMemory {limit}\n"))
+        .start();
+    let mut connection = server.connect();
+    let mut taken = [Vec::new(), Vec::new()];
+    for _ in 0..BLOCKS {
+        for (times, script) in taken.iter_mut().zip(["clean.pl", "leak.pl"]) {
+            let request = Request::get(&Rung::Registry.url(script));
+            for _ in 0..BLOCK {
+                let begun = std::time::Instant::now();
+                connection.send(&request).expect("an answer").expect(200);
+                times.push(begun.elapsed());
+            }
+        }
+    }
+    let p99 = taken.map(|mut times| {
+        times.sort();
+        times[times.len() * 99 / 100]
+    });
+    let count = replaced(&server, "memory");
+    eprintln!(
+        "p99: clean {:?}, leaking {:?}; {count} workers replaced, no request lost",
+        p99[0], p99[1]
+    );
+    assert!(count > 0, "{}", server.log.text());
+}
+
 #[test]
 fn worker_with_too_much_unshared_memory_is_replaced() {
     let limit = fresh(site(""), "private") + (12 << 20);

@@ -80,6 +80,7 @@ fn show(answer: &Value) -> String {
         );
     }
     tell_memory(&pool["memory"], &mut text);
+    tell_merged(&pool["memory"]["merged"], &mut text);
     tell_replaced(&pool["totals"]["replaced"], &mut text);
     scripts(&pool["scripts"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
@@ -103,6 +104,14 @@ fn tell_memory(memory: &Value, text: &mut String) {
         size(&memory["formula"]),
         100.0 * (formula / pss - 1.0)
     );
+}
+
+/// Writes what the kernel's merging of equal pages saves.
+fn tell_merged(merged: &Value, text: &mut String) {
+    if let Some(bytes) = merged.as_i64() {
+        let saved = size(&Value::from(bytes.max(0)));
+        let _ = writeln!(text, "merging equal pages saves {saved}");
+    }
 }
 
 /// Writes how many workers ended because of a limit, by the limit.

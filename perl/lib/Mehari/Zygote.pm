@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Config ();
 use Mehari;
+use Mehari::ForkLint ();
 use Mehari::Handler ();
 use Mehari::Server  ();
 
@@ -33,7 +34,10 @@ sub preload {
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $has_api;
     # $0 is `-e` as under mod_perl: FindBin looks for the program's file, and `-e` has no file.
     local $0 = '-e' if $Mehari::Server::fact{configured};
-    return if eval { $load->($name); 1 };
+    if (eval { $load->($name); 1 }) {
+        Mehari::ForkLint::loaded($name =~ s/\0.*//sr);
+        return;
+    }
     # The line number in our own code is removed, because it does not help a reader of the message.
     die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
 }
@@ -91,7 +95,7 @@ sub _readable {
 
 my $PREFIX = $Config::Config{prefixexp} . '/';
 
-sub _is_standard {
+sub is_standard {
     my ($path) = @_;
     return defined $path && !ref $path && $path =~ /\.(?:pm|pl|al|ix)\z/ && (index($path, $PREFIX) == 0 || index($path, '/etc/perl/') == 0);
 }
@@ -107,13 +111,13 @@ sub own_files {
     # `use lib 'lib'` leaves relative names.
     my $here = readlink('/proc/self/cwd') // '';
     my @files = map { m{\A/} ? $_ : "$here/$_" } grep { defined && !ref } values %INC;
-    return grep { -f && !_is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } @files;
+    return grep { -f && !is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } @files;
 }
 
 sub only_standard_modules {
     for my $name (keys %INC) {
         next if exists $known{$name};
-        return 0 unless $name =~ /\.pm\z/ && _is_standard($INC{$name});
+        return 0 unless $name =~ /\.pm\z/ && is_standard($INC{$name});
     }
     return 1;
 }
@@ -123,10 +127,10 @@ sub only_standard_modules {
 sub may_load_on_trial {
     my ($name) = @_;
     return 1 if exists $INC{$name};
-    return _is_standard($name) if $name =~ m{\A/};
+    return is_standard($name) if $name =~ m{\A/};
     for my $folder (@INC) {
         return 0 if ref $folder;
-        return _is_standard("$folder/$name") if -f "$folder/$name";
+        return is_standard("$folder/$name") if -f "$folder/$name";
     }
     return 1;
 }
@@ -144,7 +148,7 @@ sub load_what_a_script_uses {
     for my $module (@modules) {
         my $path = ($module =~ s{::}{/}gr) . '.pm';
         my ($found) = grep { -e } map { "$_/$path" } grep { !ref } @INC;
-        next unless _is_standard($found);
+        next unless is_standard($found);
         eval { require $path };
     }
     return;

@@ -15,9 +15,11 @@
 
 bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
+#define PLACES 20 /* the most calls that fork-lint looks at */
+
 static OP *(*perl_alarm)(pTHX), *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
-  *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
+  *(*perl_socket)(pTHX), *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
 /* Returns the IO of the first argument of the operator that is about to run. */
 static IO *first_argument_io(pTHX)
@@ -154,6 +156,36 @@ static OP *run_system(pTHX) { return spawn(aTHX_ perl_system); }
 static OP *run_backtick(pTHX) { return spawn_for_reading(aTHX_ perl_backtick); }
 static OP *run_fork(pTHX) { return spawn(aTHX_ perl_fork); }
 
+/* Notes for fork-lint where a socket is opened while the zygote loads: the statement, then the
+ * calls around it. */
+static void note_place(pTHX_ IO *io)
+{
+  int file = io && IoIFP(io) ? PerlIO_fileno(IoIFP(io)) : -1;
+  if (file < 0 || mehari_serving)
+    return;
+  SV *text = newSVpvs("");
+  mehari_calls calls = mehari_calls_now(aTHX);
+  CV *code;
+  const COP *at = PL_curcop;
+  for (int depth = 0; at && depth < PLACES; depth++) {
+    sv_catpvf(text, "%s:%lu\n", CopFILE(at) ? CopFILE(at) : "?", (unsigned long)CopLINE(at));
+    if (!mehari_next_call(&calls, &code, &at))
+      break;
+  }
+  char number[16];
+  int length = snprintf(number, sizeof number, "%d", file);
+  (void)hv_store(get_hv("Mehari::ForkLint::place", GV_ADD), number, length, text, 0);
+}
+
+static OP *run_socket(pTHX)
+{
+  /* The operator has four arguments and no mark. */
+  SV *glob = PL_stack_sp - PL_stack_base > 3 ? PL_stack_sp[-3] : NULL;
+  OP *next = perl_socket(aTHX);
+  note_place(aTHX_ glob && isGV_with_GP(glob) ? GvIO((GV *)glob) : NULL);
+  return next;
+}
+
 static OP *run_chdir(pTHX)
 {
   mehari_directory_changed = true;
@@ -228,9 +260,20 @@ static OP *run_exec(pTHX)
   return NULL;
 }
 
+static bool is_own_fork;
+pid_t mehari_fork_own(void)
+{
+  is_own_fork = true;
+  pid_t child = fork();
+  is_own_fork = false;
+  return child;
+}
+
 static void in_forked_child(void)
 {
   mehari_template_child_forked();
+  if (!is_own_fork)
+    mehari_mailbox_leave();
   mehari_in_child = true;
   if (mehari_child_has_own_stdout)
     mehari_output_discard(); /* the parent sends its printed output itself */
@@ -250,6 +293,7 @@ void mehari_operators_install(pTHX)
   mehari_replace_operator(OP_SYSREAD, run_sysread, &perl_sysread);
   mehari_replace_operator(OP_CHDIR, run_chdir, &perl_chdir);
   mehari_replace_operator(OP_UMASK, run_umask, &perl_umask);
+  mehari_replace_operator(OP_SOCKET, run_socket, &perl_socket);
   mehari_replace_operator(OP_EXEC, run_exec, &perl_exec);
   mehari_replace_operator(OP_SYSTEM, run_system, &perl_system);
   mehari_replace_operator(OP_BACKTICK, run_backtick, &perl_backtick);

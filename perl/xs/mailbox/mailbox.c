@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 mehari_attached mehari_mailbox_memory = {.bell_event = -1};
-static int box_file = -1;
+static int box_file = -1, bell_file = -1;
 static const mehari_request *opened; /* the frame of the request that was taken last */
 /* The worker's own record of the number of taken requests and of the last request of each slot. It
  * is not in the mailbox, because a script may overwrite the mailbox. */
@@ -17,10 +17,10 @@ static mehari_taken own_taken, *taken = &own_taken;
 /* A request that another process took from the mailbox and did not begin. */
 static const mehari_request *returned;
 
-void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, int event)
+void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_memory, int event)
 {
   mehari_mailbox *box = mmap(NULL, MEHARI_MAILBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, mailbox, 0);
-  mehari_bell *bell = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, bell_file, 0);
+  mehari_bell *bell = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, bell_memory, 0);
   if (box == MAP_FAILED || bell == MAP_FAILED || box->magic != MEHARI_MAGIC || box->version != MEHARI_VERSION) {
     static const char text[] = "mehari worker: the mailbox cannot be mapped or is of another version\n";
     (void)!write(2, text, sizeof text - 1);
@@ -31,12 +31,38 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
   mprotect((char *)box + MEHARI_SLOTS_OFFSET, MEHARI_RING_OFFSET - MEHARI_SLOTS_OFFSET, PROT_READ);
   mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
   box_file = mailbox;
+  bell_file = bell_memory;
   mehari_mailbox_memory = (mehari_attached){box, bell, (char *)box + MEHARI_RING_OFFSET, event};
   mehari_front_socket = descriptor_socket;
   mehari_descriptor_claim(mailbox);
   mehari_descriptor_claim(descriptor_socket);
   mehari_descriptor_claim(bell_file);
   mehari_descriptor_claim(event);
+}
+
+/* Copies a frame to the same place of `copy`. */
+static void copy_frame(char *copy, const mehari_request *frame, size_t most)
+{
+  size_t length = frame->length < most ? frame->length : most;
+  memcpy(copy + ((const char *)frame - (const char *)mehari_box), frame, length);
+}
+
+void mehari_mailbox_leave(void)
+{
+  if (!mehari_box)
+    return;
+  char *copy = mmap(NULL, MEHARI_MAILBOX_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (copy == MAP_FAILED)
+    _exit(71);
+  memcpy(copy, mehari_box, MEHARI_SLOTS_OFFSET);
+  if (opened)
+    copy_frame(copy, opened, MEHARI_SLOT_SIZE);
+  copy_frame(copy, (const mehari_request *)((const char *)mehari_box + MEHARI_ANSWER_OFFSET), MEHARI_ANSWER_SIZE);
+  if (mremap(copy, MEHARI_MAILBOX_SIZE, MEHARI_MAILBOX_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, mehari_box) == MAP_FAILED ||
+      mmap(mehari_mailbox_memory.bell, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+    _exit(71);
+  mehari_descriptors_leave((int[]){box_file, bell_file, mehari_mailbox_memory.bell_event}, 3);
+  box_file = bell_file = mehari_mailbox_memory.bell_event = -1;
 }
 
 int mehari_mailbox_file(void) { return box_file; }

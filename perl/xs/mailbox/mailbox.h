@@ -21,6 +21,9 @@ extern bool mehari_serving; /* true from taking a request until its DONE */
 extern bool mehari_in_child; /* true in a child that a script forked */
 
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
+/* Gives the mailbox up in a child process of a script: the child keeps a copy of its request, and
+ * neither the shared memory nor a descriptor of the server. */
+void mehari_mailbox_leave(void);
 /* The socket on which descriptors go to the front. A worker shares this socket with its
  * templates. */
 extern int mehari_front_socket;

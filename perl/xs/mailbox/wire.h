@@ -265,7 +265,9 @@ enum {
   MEHARI_CONTROL_EXPLAIN,
   /* From the zygote: a line of the answer to question `slot`. If `pid` is not 0, the answer is
    * complete, and `status` is the wait status of the process that answered. */
-  MEHARI_CONTROL_EXPLAINED
+  MEHARI_CONTROL_EXPLAINED,
+  /* From the zygote: what fork-lint has found. */
+  MEHARI_CONTROL_LINTED
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
        MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */

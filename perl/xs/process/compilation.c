@@ -33,7 +33,7 @@ static void load_modules(pTHX_ void *file)
  * definitions. */
 static bool compiles_purely(pTHX_ const char *file, uint32_t *effect)
 {
-  pid_t trial = fork();
+  pid_t trial = mehari_fork_own();
   if (!trial) {
     int status;
     mehari_in_child = true;

@@ -53,7 +53,7 @@ static void measure_fork(void)
   unsigned long least = 0;
   for (int i = 0; i < FORKS; i++) {
     unsigned long begun = microseconds();
-    pid_t child = fork();
+    pid_t child = mehari_fork_own();
     if (!child)
       _exit(0);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
@@ -161,7 +161,7 @@ void mehari_explanation_fork(pTHX_ const char *file, uint32_t number, const int 
   int at = 0;
   while (at < EXPLAINERS && explainers[at].process)
     at++;
-  pid_t process = at < EXPLAINERS ? fork() : -1;
+  pid_t process = at < EXPLAINERS ? mehari_fork_own() : -1;
   if (!process) {
     sigset_t none;
     sigemptyset(&none);

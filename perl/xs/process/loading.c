@@ -123,10 +123,41 @@ static void report_loaded(pTHX_ void *argument)
   LEAVE;
 }
 
-void mehari_loading_finish(pTHX_ bool may_refuse)
+/* Reports what fork-lint finds. `PerlForkLint Refuse` makes each finding a failure. */
+static void report_lint(pTHX_ void *argument)
+{
+  const mehari_own_files *own = argument;
+  SV **word = hv_fetchs(get_hv("Mehari::Server::fact", GV_ADD), "fork_lint", 0);
+  bool refuses = word && strEQ(SvPV_nolen(*word), "refuse");
+  if (word && strEQ(SvPV_nolen(*word), "off"))
+    return;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  for (int i = 0; i < own->count; i++)
+    mXPUSHi(own->files[i]);
+  PUTBACK;
+  int count = call_pv("Mehari::ForkLint::look", G_LIST | G_EVAL);
+  SPAGAIN;
+  for (int i = count - 1; i >= 0; i--) {
+    STRLEN length;
+    SV *line = sv_2mortal(newSVpvs("before the first fork there is "));
+    sv_catsv(line, SP[-i]);
+    const char *text = SvPV(line, length);
+    mehari_zygote_report(&(mehari_control){refuses ? MEHARI_CONTROL_FAILED : MEHARI_CONTROL_LINTED, 0, 0, 0, length}, text);
+  }
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+void mehari_loading_finish(pTHX_ bool may_refuse, const mehari_own_files *own)
 {
   if (may_refuse)
     run_last_phases(aTHX);
   report_pushed(aTHX);
+  mehari_guard(aTHX_ report_lint, (void *)own, NULL);
   mehari_guard(aTHX_ report_loaded, NULL, NULL);
 }

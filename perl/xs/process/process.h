@@ -85,6 +85,10 @@ void mehari_watch_put_back(void);
 /* Marks a descriptor as the server's own, so that no script can close it by its number. */
 void mehari_descriptor_claim(int file);
 void mehari_descriptor_release(int file);
+/* Closes the server's sockets and the listed descriptors, in a child process of a script. */
+void mehari_descriptors_leave(const int *files, size_t count);
+/* Forks a process of the server's own. It keeps the mailbox, unlike a child of a script. */
+pid_t mehari_fork_own(void);
 bool mehari_descriptor_is_own(int file);
 
 /* pages.c: puts the zygote's memory into large pages. */

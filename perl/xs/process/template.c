@@ -274,7 +274,7 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
   int status = -1;
   atomic_store(&turn->owed, 0);
   atomic_store(&turn->used_descriptor, false);
-  pid_t child = fork();
+  pid_t child = mehari_fork_own();
   if (!child)
     await_request(aTHX_ script, file);
   mehari_in_child = false;

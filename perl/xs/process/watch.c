@@ -40,6 +40,21 @@ void mehari_descriptor_release(int file)
     own[file].claimed = false;
 }
 
+void mehari_descriptors_leave(const int *files, size_t count)
+{
+  struct stat now;
+  for (int file = 3; file <= highest; file++) {
+    bool is_ours = own[file].claimed && fstat(file, &now) == 0 && now.st_dev == own[file].device && now.st_ino == own[file].inode;
+    bool is_listed = false;
+    for (size_t i = 0; i < count; i++)
+      is_listed |= files[i] == file;
+    if (is_ours && (S_ISSOCK(now.st_mode) || is_listed)) {
+      close(file);
+      own[file].claimed = false;
+    }
+  }
+}
+
 static bool is_own(IV file) { return file >= 0 && file < NUMBERS && own[file].claimed; }
 bool mehari_descriptor_is_own(int file) { return is_own(file); }
 

@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define MERGE_MEMORY 67 /* PR_SET_MEMORY_MERGE of Linux 6.4 */
+
 static int stem = -1; /* the zygote's end of the socket on which workers ask for templates */
 static int ends = -1; /* the descriptor that reports the end of a child */
 
@@ -45,7 +47,7 @@ static void fork_template(pTHX_ int bell, int bell_event)
   memcpy(files, CMSG_DATA(header), sizeof files);
   request.file[got - head] = '\0';
   PerlIO_flush((PerlIO *)NULL);
-  if (!fork()) {
+  if (!mehari_fork_own()) {
     become_serving_process();
     close(mehari_stem_socket);
     setpgid(0, request.wanted.worker);
@@ -61,7 +63,7 @@ static void fork_worker(pTHX_ mehari_message *in, int bell, int bell_event)
   if (in->file_count != 2)
     return;
   PerlIO_flush((PerlIO *)NULL);
-  pid_t worker = fork();
+  pid_t worker = mehari_fork_own();
   if (!worker) {
     become_serving_process();
     mehari_worker_run(aTHX_ in->files[0], in->files[1], bell, bell_event);
@@ -114,6 +116,17 @@ static void heed_signals(void)
   }
 }
 
+/* Lets the kernel merge equal pages of this process and of all that it forks
+ * (`MergeWorkerMemory`). */
+static void merge_memory(pTHX)
+{
+  SV **word = hv_fetchs(get_hv("Mehari::Server::fact", GV_ADD), "merge", 0);
+  if (!word || prctl(MERGE_MEMORY, 1, 0, 0, 0) == 0)
+    return;
+  SV *line = sv_2mortal(newSVpvf("MergeWorkerMemory has no effect: %s", strerror(errno)));
+  mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_LINTED, 0, 0, 0, SvCUR(line)}, SvPVX(line));
+}
+
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
 {
   heed_signals();
@@ -134,6 +147,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   stem = pair[0];
   mehari_stem_socket = pair[1];
   mehari_message in;
+  merge_memory(aTHX);
   mehari_pages_align();
   mehari_pictures_open();
   for (;;) {
@@ -167,7 +181,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         mehari_pages_enlarge();
       }
-      mehari_loading_finish(aTHX_ !in.head.slot);
+      mehari_loading_finish(aTHX_ !in.head.slot, &(mehari_own_files){(int[]){control, bell, bell_event, stem, mehari_stem_socket, ends}, 6});
       mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_READY, 0, getpid(), 0, 0}, "");
       break;
     case MEHARI_CONTROL_EXPLAIN:

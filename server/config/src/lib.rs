@@ -95,7 +95,7 @@ pub use negotiation::{ForcedLanguages, SkippedSuffixes};
 pub use network::Network;
 pub use overrides::Overrides;
 pub use pattern::{Groups, Pattern};
-pub use perl_settings::PerlSettings;
+pub use perl_settings::{ForkLint, PerlSettings};
 pub use phase::{option as perl_option, Phase};
 pub use preload::{Preload, PreloadOrigin, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};

@@ -14,4 +14,30 @@ pub struct PerlSettings {
     /// The names of the server's `PerlPassEnv`. (`set_env` has the server's `PerlSetEnv`.)
     pub pass_env: Vec<String>,
     pub set_env: Vec<(String, String)>,
+    /// `None`: the main server's, or [`ForkLint::Warn`].
+    pub fork_lint: Option<ForkLint>,
+    /// `MergeWorkerMemory`: the kernel merges equal pages of the processes. `None`: the main
+    /// server's, or no.
+    pub merges_memory: Option<bool>,
+}
+
+/// `PerlForkLint`: what happens when the zygote has something that its workers must not share.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkLint {
+    #[default]
+    Warn,
+    Refuse,
+    Off,
+}
+
+impl ForkLint {
+    /// Returns the word for the zygote.
+    pub fn word(self) -> &'static str {
+        match self {
+            ForkLint::Warn => "warn",
+            ForkLint::Refuse => "refuse",
+            ForkLint::Off => "off",
+        }
+    }
 }

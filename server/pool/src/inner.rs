@@ -66,6 +66,8 @@ pub(crate) struct Inner {
     pub random: u64,
     /// What the last look at the memory of all processes has shown.
     pub memory: crate::memory::PoolMemory,
+    /// Whether the kernel merges equal pages of the processes.
+    pub merges_memory: bool,
     pub memory_looked_at: Option<Instant>,
     /// [`Totals::requests`] at that look.
     pub served_at_look: u64,
@@ -113,6 +115,7 @@ impl Pool {
             request_arrived: Rc::default(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             memory: crate::memory::PoolMemory::default(),
+            merges_memory: false,
             memory_looked_at: None,
             served_at_look: 0,
             worker_started: Rc::default(),

@@ -30,6 +30,7 @@ mod inner;
 mod loading;
 mod measure;
 mod memory;
+mod merging;
 mod packing;
 mod payload;
 mod perl_side;

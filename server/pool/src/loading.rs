@@ -3,6 +3,7 @@
 
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
+use crate::team::Of;
 use crate::zygote::{environment, next_message, Zygote};
 use mehari_config::{PerlSettings, Phase, Preload, Problem, Site};
 use mehari_observe::ErrorLog;
@@ -177,7 +178,7 @@ impl Loading<'_> {
         }
         // The zygote may send reports before it has read everything, so both run at once.
         let told = send_configuration(site, perl, &zygote, occasion);
-        let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
+        let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote, &log))?;
         let forgiven = occasion == Occasion::Start && failures.iter().all(|it| it.is_handler);
         if !failures.is_empty() && !forgiven {
             let problems = failures.into_iter().map(|it| it.problem).collect();
@@ -227,6 +228,7 @@ async fn outcome(
     site: &Site,
     perl: usize,
     zygote: &Zygote,
+    log: &ErrorLog,
 ) -> Result<(Vec<Failure>, Vec<PathBuf>), LoadError> {
     let mut failures: Vec<Failure> = Vec::new();
     let mut loaded = Vec::new();
@@ -245,6 +247,11 @@ async fn outcome(
                 {
                     failures.push(failure);
                 }
+            }
+            control::LINTED => {
+                let found = String::from_utf8_lossy(&message.text).into_owned();
+                let of = Of(site.owner_of(perl).unwrap_or_default()).to_string();
+                log.warn(format_args!("the Perl{of}: {found}"));
             }
             control::PUSHED => push_handlers(site, perl, message.head.slot, &message.text),
             control::LOADED => loaded.push(PathBuf::from(OsString::from_vec(message.text))),

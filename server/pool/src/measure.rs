@@ -6,6 +6,7 @@
 
 use crate::inner::{Inner, Pool};
 use crate::memory::{PoolMemory, ProcessMemory};
+use crate::merging;
 use crate::worker::Worker;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
 /// What one look has to read.
 struct Task {
+    merges_memory: bool,
     zygotes: Vec<u32>,
     /// The process number of each worker that is read, and the requests that it had served.
     idle: Vec<(u32, u64)>,
@@ -31,8 +33,13 @@ impl Task {
         let others: Vec<u32> = others.filter(|pid| !seen.contains(pid)).collect();
         let mut all: Vec<ProcessMemory> = workers.iter().map(|(.., memory)| *memory).collect();
         all.extend(self.busy.iter().filter_map(|(_, memory)| *memory));
-        all.extend(others.into_iter().filter_map(ProcessMemory::of));
-        (workers, PoolMemory::of(&all))
+        all.extend(others.iter().copied().filter_map(ProcessMemory::of));
+        let mut total = PoolMemory::of(&all);
+        if self.merges_memory {
+            let processes = seen.iter().chain(&others);
+            total.merged = Some(processes.map(|pid| merging::saved(*pid)).sum());
+        }
+        (workers, total)
     }
 }
 
@@ -85,6 +92,7 @@ impl Pool {
             let (idle, busy): (Vec<_>, Vec<_>) = workers().partition(may_be_read);
             let known = |worker: &Worker| worker.memory.report().map(|it| it.now);
             Task {
+                merges_memory: inner.merges_memory,
                 zygotes,
                 idle: idle
                     .into_iter()

@@ -138,6 +138,8 @@ pub struct PoolMemory {
     /// The sum by the mod_perl guide's formula: the largest shared memory once, and the rest of
     /// each process.
     pub formula: u64,
+    /// What the kernel's merging of equal pages saves. `None`: no merging is configured.
+    pub merged: Option<i64>,
 }
 
 impl PoolMemory {
@@ -146,6 +148,7 @@ impl PoolMemory {
         PoolMemory {
             processes: all.len(),
             pss: all.iter().map(|it| it.pss).sum(),
+            merged: None,
             formula: shared
                 + all
                     .iter()

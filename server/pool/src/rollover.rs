@@ -79,6 +79,7 @@ impl Pool {
             return Err(error);
         }
         self.drop_impossible_limits(number).await;
+        self.check_merging(number);
         Ok(number)
     }
 

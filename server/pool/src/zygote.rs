@@ -53,6 +53,12 @@ impl Zygote {
                     .into_iter()
                     .flat_map(|host| ["host", host]),
             )
+            .args(["fork_lint", settings.fork_lint.unwrap_or_default().word()])
+            .args(if settings.merges_memory == Some(true) {
+                &["merge", "1"][..]
+            } else {
+                &[]
+            })
             .env_clear()
             .envs(environment(settings))
             .stdin(Stdio::null())

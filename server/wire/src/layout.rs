@@ -337,6 +337,8 @@ pub mod control {
     /// A line of the answer to `EXPLAIN`. A message with a `pid` is the last message and has no
     /// line.
     pub const EXPLAINED: u32 = 12;
+    /// Something that the zygote should not have when it forks.
+    pub const LINTED: u32 = 13;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;

@@ -6,7 +6,7 @@ use super::row::*;
 use crate::environment::required_file;
 use crate::preload::PreloadStage;
 use crate::team::Own;
-use crate::{perl_option, Phase, Preload, Rung};
+use crate::{perl_option, ForkLint, Phase, Preload, Rung};
 
 pub const GROUP: Group = Group {
     title: "Perl",
@@ -42,6 +42,34 @@ pub const GROUP: Group = Group {
             |target, arguments| add_switch(target, arguments, "-w"),
         )
         .otherwise("Off")
+        .of_perl(),
+        Directive::server(
+            "PerlForkLint",
+            Shape::Choice(&["Warn", "Refuse", "Off"]),
+            "What happens if Perl has sockets, database handles, event loops, threads, timers or \
+             child processes when its first worker is forked: a line in the log, or no start.",
+            |target, arguments| {
+                target.team.perl.fork_lint = Some(match arguments.choice()? {
+                    "Refuse" => ForkLint::Refuse,
+                    "Off" => ForkLint::Off,
+                    _ => ForkLint::Warn,
+                });
+                Ok(())
+            },
+        )
+        .default("Warn")
+        .of_perl(),
+        Directive::server(
+            "MergeWorkerMemory",
+            Shape::Flag,
+            "Whether the kernel merges equal pages of the workers (KSM, Linux 6.4). The kernel's \
+             merging must run: `echo 1 > /sys/kernel/mm/ksm/run`.",
+            |target, arguments| {
+                target.team.perl.merges_memory = Some(arguments.flag()?);
+                Ok(())
+            },
+        )
+        .default("Off")
         .of_perl(),
         Directive::host(
             "PerlModule",
