@@ -306,6 +306,36 @@ const GENERATORS: &[(&str, &str, &str)] = &[
         "require Crypt::URandom",
         "unpack 'H*', Crypt::URandom::urandom(8)",
     ),
+    (
+        "seed_object",
+        "require Crypt::Random::Seed; our $seed = Crypt::Random::Seed->new(NonBlocking => 1)",
+        "unpack 'H*', $Generators::seed->random_bytes(8)",
+    ),
+    (
+        "bytes_object",
+        "require Bytes::Random::Secure; our $bytes = Bytes::Random::Secure->new(Bits => 64)",
+        "$Generators::bytes->bytes_hex(8)",
+    ),
+    (
+        "isaac",
+        "require Math::Random::ISAAC",
+        "join '-', map $_->irand, (Math::Random::ISAAC->new(map int rand 2**32, 1 .. 4)) x 2",
+    ),
+    (
+        "mersenne_twister",
+        "require Math::Random::MT",
+        "join '-', map $_->rand, (Math::Random::MT->new) x 2",
+    ),
+    (
+        "uuid_urandom",
+        "require UUID::URandom",
+        "UUID::URandom::create_uuid_hex()",
+    ),
+    (
+        "device",
+        "open our $device, '<', '/dev/urandom' or die",
+        "do { read $Generators::device, my $b, 8; unpack 'H*', $b }",
+    ),
 ];
 
 #[test]
