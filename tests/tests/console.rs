@@ -307,3 +307,73 @@ fn top_refuses_an_unknown_column_and_a_pipe_without_once() {
         );
     }
 }
+
+#[test]
+fn places_have_their_own_counts() {
+    let server = simple(2).file("htdocs/page.txt", "0123456789").start();
+    let console = RunningConsole::start(&server);
+    console.figures("api/now");
+    for query in ["a", "b", "c"] {
+        server.get(&format!("/registry/hello.pl/<path>?{query}"));
+    }
+    server.get("/page.txt").expect(200);
+    server.get("/<img%20src=x>").expect(404);
+    let told = console.figures("api/places");
+    let places = told["places"].as_array().expect("a list");
+    let place = |path: &str| {
+        let found = places.iter().find(|it| it["path"] == path);
+        found.unwrap_or_else(|| panic!("no {path}: {told}"))
+    };
+    assert_eq!(place("/registry/hello.pl/<path>")["requests"], 3);
+    assert_eq!(place("/page.txt")["bytes"], 10);
+    assert!(place("/page.txt")["p99_us"].as_u64() > Some(0));
+    let missing = places.iter().find(|it| it["client_errors"] == 1);
+    let missing = missing.and_then(|it| it["path"].as_str());
+    assert!(missing.is_some_and(|it| it.contains("img")), "{told}");
+}
+
+#[test]
+fn errors_are_grouped_by_line_with_their_last_request() {
+    let script =
+        plain("warn qq{row $ENV{QUERY_STRING} <b>\\e[31m} if $ENV{QUERY_STRING}; print 'ok';");
+    let server = simple(2).file("scripts/warns.pl", &script).start();
+    let console = RunningConsole::start(&server);
+    for number in [1, 22, 333] {
+        server
+            .get(&format!("/registry/warns.pl?{number}"))
+            .expect(200);
+    }
+    let mut group = Value::Null;
+    let has_come = mehari_harness::eventually(mehari_harness::PATIENCE, || {
+        let told = console.figures("api/errors");
+        let all = told["errors"].as_array().expect("a list").clone();
+        let is_ours = |it: &Value| {
+            it["place"]
+                .as_str()
+                .is_some_and(|it| it.contains("warns.pl:"))
+        };
+        let mut ours = all.into_iter().filter(is_ours);
+        group = ours.next().unwrap_or_default();
+        assert_eq!(ours.count(), 0, "{told}");
+        group["count"] == 3
+    });
+    assert!(has_come, "{group}");
+    assert_eq!(group["request"], "GET /registry/warns.pl?333");
+    let message = group["message"].as_str().expect("a message");
+    assert!(message.starts_with("row 333 <b>\u{1b}[31m"), "{group}");
+}
+
+#[test]
+fn history_survives_a_reload() {
+    let server = simple(2).start();
+    let console = RunningConsole::start(&server);
+    let before = console.figures("api/history");
+    let points = before["history"].as_array().expect("points").len();
+    assert!(points >= 2, "{before}");
+    server.get("/registry/hello.pl").expect(200);
+    assert!(server.control(&["reload"]).status.success());
+    let after = console.figures("api/history");
+    assert_eq!(after["history"][0], before["history"][0]);
+    let last = after["history"].as_array().and_then(|all| all.last());
+    assert_eq!(last.map(|it| &it["requests"]), Some(&1.into()), "{after}");
+}

@@ -40,6 +40,9 @@ assets! {
     "memory.js": SCRIPT,
     "back_ends.js": SCRIPT,
     "machine.js": SCRIPT,
+    "where.js": SCRIPT,
+    "errors.js": SCRIPT,
+    "history.js": SCRIPT,
 }
 
 /// Returns all files by their names. The page itself has the empty name.

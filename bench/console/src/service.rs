@@ -117,6 +117,9 @@ impl Console {
         }
         match path {
             "api/now" => figures(self.server.now()),
+            "api/places" => figures(self.server.list("places")),
+            "api/errors" => figures(self.server.list("errors")),
+            "api/history" => figures(self.server.list("history")),
             "api/memory" => figures(self.server.memory()),
             "api/machine" => figures(Ok(self.server.machine())),
             other => match other.strip_prefix("api/worker/").map(str::parse) {

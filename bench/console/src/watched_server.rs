@@ -29,12 +29,24 @@ impl WatchedServer {
     /// # Errors
     /// No server answers, or the server refuses.
     pub fn status(&self) -> Result<Value, String> {
-        let answer = (self.ask)("watch")?;
+        self.answer("watch")
+    }
+
+    fn answer(&self, word: &str) -> Result<Value, String> {
+        let answer = (self.ask)(word)?;
         if answer["ok"] == true {
             return Ok(answer);
         }
         let reason = answer["message"].as_str().unwrap_or("no reason is given");
         Err(format!("the server refuses: {reason}"))
+    }
+
+    /// Returns one of the server's lists: `places`, `errors` or `history`.
+    ///
+    /// # Errors
+    /// As [`WatchedServer::status`].
+    pub fn list(&self, word: &str) -> Result<Value, String> {
+        self.answer(word)
     }
 
     /// Returns the status with the facts of each worker's process, and the machine.

@@ -3,14 +3,18 @@
 import { el, say } from "./elements.js";
 import { Samples } from "./samples.js";
 import { BackEndsPage } from "./back_ends.js";
+import { ErrorsPage } from "./errors.js";
+import { HistoryPage } from "./history.js";
 import { MachinePage } from "./machine.js";
 import { MemoryPage } from "./memory.js";
 import { NowPage } from "./now.js";
+import { WherePage } from "./where.js";
 import { openWorker, refreshWorker } from "./worker.js";
 
 const PAGES = [
-  ["now", "Now", NowPage], ["memory", "Memory", MemoryPage],
-  ["back-ends", "Back ends", BackEndsPage], ["machine", "Machine", MachinePage],
+  ["now", "Now", NowPage], ["where", "Where", WherePage], ["memory", "Memory", MemoryPage],
+  ["errors", "Errors", ErrorsPage], ["back-ends", "Back ends", BackEndsPage],
+  ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
 ];
 const PAUSE = 1000;
 

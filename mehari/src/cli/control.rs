@@ -76,6 +76,11 @@ impl Reply {
         self
     }
 
+    /// Gives a list under a name.
+    pub fn list(name: &str, list: Vec<Value>) -> Reply {
+        Reply(json!({ "ok": true, name: list }))
+    }
+
     pub fn report(report: &impl serde::Serialize) -> Reply {
         let mut answer = json!(report);
         answer["ok"] = true.into();

@@ -23,6 +23,7 @@ mod service_manager;
 mod signals;
 mod upgrade;
 mod watch;
+mod watching;
 
 pub use upgrade::path as program_path;
 

@@ -49,6 +49,8 @@ pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use routing::{places_of, survey, ServedUrl, Survey, SurveyedPlace};
 pub use server::{probe, Front, Handle, Stats, Stop};
+pub use shared::history::HistoryPoint;
+pub use shared::places::PlaceReport;
 pub use shared::watched::WatchReport;
 pub use shared::{PerlPool, StandIn, StandInExchange};
 

@@ -8,6 +8,8 @@ mod socket_handoff;
 use crate::cache::{CacheStats, Purge};
 use crate::handlers::cgi::Cgi;
 use crate::pipeline::subrequest;
+use crate::shared::history::{self, HistoryPoint};
+use crate::shared::places::PlaceReport;
 use crate::shared::watched::{Watch, WatchReport};
 use crate::shared::{PerlPool, Shared};
 use accept::accept;
@@ -22,7 +24,7 @@ use mehari_upstream::GroupStatus;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -161,6 +163,22 @@ impl Handle {
         let watch = watch.get_or_insert_with(|| Box::new(Watch::begin(now)));
         watch.look(now)
     }
+
+    /// Returns what was counted for each place while somebody watched.
+    pub fn places(&self) -> Vec<PlaceReport> {
+        let watch = self.0.stats.watch.borrow();
+        watch
+            .as_ref()
+            .map(|watch| watch.places())
+            .unwrap_or_default()
+    }
+
+    /// Returns the figures of each minute of the last day, and those of now.
+    pub fn history(&self) -> Vec<HistoryPoint> {
+        let mut points = self.0.stats.history.all();
+        points.push(figures_now(&self.0));
+        points
+    }
 }
 
 impl Front {
@@ -200,6 +218,7 @@ impl Front {
                 shared.backends.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let watching = spawn_local(watch(shared.clone()));
+                let keeping = spawn_local(keep_history(shared.clone()));
                 let listening = spawn_local(listen_for_file_changes(shared.clone()));
                 let how = await_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
@@ -210,6 +229,7 @@ impl Front {
                 shared.connections.streams.raise(Interrupt::Abort);
                 sweeping.abort();
                 watching.abort();
+                keeping.abort();
                 listening.abort();
                 Ok(())
             })
@@ -245,6 +265,31 @@ async fn finish(shared: &Shared, how: Stop, stop: &mut watch::Receiver<Stop>) {
         () = shared.connections.registry.wait_until_empty() => {}
         () = tokio::time::sleep(limit) => {}
         () = impatient => {}
+    }
+}
+
+fn figures_now(shared: &Shared) -> HistoryPoint {
+    let counts = &shared.stats.counts;
+    let pool = shared.backends.pool.status();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    HistoryPoint {
+        at: since.unwrap_or_default().as_secs(),
+        requests: counts.requests.get(),
+        bytes: counts.bytes.get(),
+        server_errors: counts.server_errors.get(),
+        connections: shared.connections.registry.open(),
+        busy: pool.as_ref().map_or(0, |pool| pool.busy),
+        idle: pool.as_ref().map_or(0, |pool| pool.idle),
+        queue: pool.as_ref().map_or(0, |pool| pool.queue),
+        memory: pool.as_ref().map_or(0, |pool| pool.memory.pss),
+    }
+}
+
+/// Adds a point to the history each minute.
+async fn keep_history(shared: Rc<Shared>) {
+    loop {
+        shared.stats.history.add(figures_now(&shared));
+        tokio::time::sleep(history::STEP).await;
     }
 }
 

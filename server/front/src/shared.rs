@@ -2,8 +2,10 @@
 //! has cells instead of locks.
 
 mod connections;
+pub mod history;
 pub mod meters;
 mod perl_pool;
+pub mod places;
 mod routing_tables;
 pub mod scripts;
 mod statistics;

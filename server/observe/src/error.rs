@@ -15,8 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 mod flood;
+mod groups;
 mod lines;
 
+pub use groups::{ErrorGroup, ErrorGroups};
 pub use lines::Lines;
 
 /// The longest message in bytes. A longer message is cut, as in Apache.
@@ -44,6 +46,7 @@ struct Shared {
     /// The log's spool. `None` if the log is off.
     spool: Option<Spool>,
     flood: Arc<flood::Guard>,
+    groups: ErrorGroups,
     clock: Mutex<Clock>,
 }
 
@@ -66,6 +69,7 @@ impl ErrorLog {
                 pid: std::process::id(),
                 spool,
                 flood,
+                groups: ErrorGroups::default(),
                 clock: Mutex::new(Clock::new(Style::ErrorLog)),
             }),
         })
@@ -93,6 +97,7 @@ impl ErrorLog {
             return;
         }
         let message = trimmed(&message[..message.len().min(LONGEST)]);
+        self.shared.groups.add(level, origin, message);
         let now = Instant::now();
         if !self.shared.flood.admits(level, message, now) {
             return;
@@ -103,6 +108,11 @@ impl ErrorLog {
             // once.
             self.write_out(Duration::from_millis(500));
         }
+    }
+
+    /// Returns the messages from warnings upwards, in groups.
+    pub fn groups(&self) -> &ErrorGroups {
+        &self.shared.groups
     }
 
     /// Writes the message unless a message with the same `key` was written less than `pause` ago.

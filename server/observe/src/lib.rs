@@ -25,7 +25,7 @@ mod spool;
 pub use access::{AccessEntry, AccessLog, Ending, Lookup, More};
 pub use clock::{formatted as local_time, formatted_universal as universal_time};
 pub use counters::Counters;
-pub use error::{ErrorLog, Lines, Origin};
+pub use error::{ErrorGroup, ErrorLog, Lines, Origin};
 pub use escape::Decimal;
 pub use journal::Journal;
 pub use latency::Latency;

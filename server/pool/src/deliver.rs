@@ -91,7 +91,13 @@ impl Inner {
         };
         if record.kind == record::LOG {
             let origin = origin(held, pid);
-            self.log.log_bytes(level(record.detail), origin, payload);
+            let level = level(record.detail);
+            self.log.log_bytes(level, origin, payload);
+            if let Some(request) = worker.running_request().filter(|_| level <= LogLevel::Warn) {
+                let named = format!("{} {}", request.method, request.target);
+                let number = origin.request.unwrap_or_default();
+                self.log.groups().name_request(number, &named);
+            }
             return Ok(());
         }
         if record.kind == record::RUNG {

@@ -185,6 +185,9 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             let (pool, front, back_ends, watched) = reloader.watch();
             Reply::status(pool, front, back_ends).with_watched(watched)
         }
+        "places" => reloader.places(),
+        "errors" => reloader.errors(),
+        "history" => reloader.history(),
         "reload" => match reloader.reload("reload").await {
             Ok(number) => Reply::done(format!("generation {number} serves")),
             Err(reason) => Reply::failed(reason),
@@ -216,7 +219,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is not a command; expected status, watch, reload, upgrade, stop, drain, \
+                "`{other}` is not a command; expected status, watch, places, errors, history, reload, upgrade, stop, drain, \
                  resume, explain or purge"
             )),
         },

@@ -5,7 +5,8 @@
 use super::journal::Logs;
 use super::predecessor::LeftCell;
 use super::service_manager::Notify;
-use super::{Options, Refusal};
+use super::{watching, Options, Refusal};
+use crate::cli::control::Reply;
 use crate::cli::explain::Report;
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats, WatchReport};
@@ -230,6 +231,18 @@ impl Reloader {
         let back_ends = self.front.back_ends();
         let (stats, watched) = (self.front.stats(), self.front.watch());
         (self.pool.status(), stats, back_ends, watched)
+    }
+
+    pub fn places(&self) -> Reply {
+        watching::places(&self.front.site(), self.front.places())
+    }
+
+    pub fn errors(&self) -> Reply {
+        watching::errors(self.logs.error.groups().all())
+    }
+
+    pub fn history(&self) -> Reply {
+        watching::history(self.front.history())
     }
 
     /// Explains a script file or a URL path, for `mehari explain`.

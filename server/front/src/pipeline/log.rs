@@ -2,7 +2,7 @@
 
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::ClientIdentity;
-use crate::request::{Fields, Peer, Table};
+use crate::request::{path_of, Fields, Peer, Table};
 use crate::shared::watched::EndedRequest;
 use crate::shared::Shared;
 use mehari_config::LogLevel;
@@ -82,6 +82,7 @@ impl RequestContext {
         fields: Fields<'a>,
     ) {
         shared.stats.request_ends(self.record.sent);
+        shared.stats.count_status(self.status);
         if let Some(upload) = &self.upload {
             upload.finish(self.logged_status());
         }
@@ -90,7 +91,8 @@ impl RequestContext {
             meters.record(method, self.status, self.record.elapsed());
         }
         if let Some(watch) = &mut *shared.stats.watch.borrow_mut() {
-            watch.record(self.ended());
+            let (_, target) = line.unwrap_or_default();
+            watch.record(self.host, path_of(target), self.ended());
         }
         let entry = self.entry(peer, line, fields);
         if shared.stats.log_needs.get().more {
@@ -107,6 +109,7 @@ impl RequestContext {
             bytes: self.record.sent,
             took: self.record.elapsed(),
             queued: self.record.queued,
+            is_cache_hit: self.cache.status.get().is_kept(),
         }
     }
 

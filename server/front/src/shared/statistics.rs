@@ -1,5 +1,6 @@
 //! Counts requests and connections, and knows what logs and metrics need of requests.
 
+use super::history::History;
 use super::meters::Meters;
 use super::watched::Watch;
 use mehari_config::{LogNeeds, Site};
@@ -15,6 +16,7 @@ pub struct Statistics {
     /// The facts of a request that the site's access logs need.
     pub log_needs: Cell<LogNeeds>,
     pub started: SystemTime,
+    pub history: History,
 }
 
 /// Totals since the start, and the number of running requests.
@@ -25,6 +27,8 @@ pub struct Counts {
     pub requests: Cell<u64>,
     pub active: Cell<usize>,
     pub bytes: Cell<u64>,
+    /// Responses with a status from 500 upwards.
+    pub server_errors: Cell<u64>,
 }
 
 impl Statistics {
@@ -35,6 +39,7 @@ impl Statistics {
             watch: RefCell::new(None),
             log_needs: Cell::new(site.log_needs()),
             started: SystemTime::now(),
+            history: History::default(),
         }
     }
 
@@ -71,6 +76,14 @@ impl Statistics {
         self.counts.requests.set(id);
         self.counts.active.set(self.counts.active.get() + 1);
         id
+    }
+
+    /// Counts a response that reports a fault of the server.
+    pub fn count_status(&self, status: u16) {
+        if status >= 500 {
+            let errors = &self.counts.server_errors;
+            errors.set(errors.get() + 1);
+        }
     }
 
     /// Counts the end of a request, and the bytes of the response.

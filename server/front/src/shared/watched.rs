@@ -3,6 +3,7 @@
 //! The first look begins the counting. Each further look prolongs the counting, and the sweep ends
 //! the counting when nobody has looked for a while. An unwatched server counts nothing here.
 
+use super::places::{PlaceReport, Places};
 use mehari_observe::{Counters, Latency};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ pub struct Watch {
     looked: Instant,
     total: Counters,
     queue_wait: Latency,
+    places: Places,
 }
 
 /// A request that has ended.
@@ -25,6 +27,8 @@ pub struct EndedRequest {
     pub took: Duration,
     /// The part of `took` in which the request waited for a worker.
     pub queued: Duration,
+    /// Whether the response came from the cache.
+    pub is_cache_hit: bool,
 }
 
 /// What was counted since somebody began to watch.
@@ -49,10 +53,13 @@ impl Watch {
             looked: now,
             total: Counters::default(),
             queue_wait: Latency::default(),
+            places: Places::default(),
         }
     }
 
-    pub fn record(&mut self, request: EndedRequest) {
+    /// Counts a request that the place `path` of a host has answered.
+    pub fn record(&mut self, host: u32, path: &[u8], request: EndedRequest) {
+        self.places.record(host, path, &request);
         let us = |time: Duration| time.as_micros() as u64;
         self.total
             .record(request.status, request.bytes, us(request.took));
@@ -61,6 +68,11 @@ impl Watch {
 
     pub fn is_left(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.looked) > PATIENCE
+    }
+
+    /// Returns the counts of each place.
+    pub fn places(&self) -> Vec<PlaceReport> {
+        self.places.report()
     }
 
     /// Returns the counts, and prolongs the counting.
@@ -85,12 +97,15 @@ mod tests {
     fn counting_lasts_while_somebody_looks() {
         let start = Instant::now();
         let mut watch = Watch::begin(start);
-        watch.record(EndedRequest {
+        let ended = EndedRequest {
             status: 503,
             bytes: 7,
             took: Duration::from_micros(5),
             queued: Duration::from_micros(3),
-        });
+            is_cache_hit: false,
+        };
+        watch.record(0, b"/x", ended);
+        assert_eq!(watch.places().len(), 1);
         assert!(!watch.is_left(start + PATIENCE));
         let report = watch.look(start + PATIENCE);
         assert_eq!((report.requests, report.bytes), (1, 7));
