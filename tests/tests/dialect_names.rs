@@ -7,7 +7,7 @@ const NAMES: &str = "package Names;\nuse Apache2::RequestRec ();\nuse Apache2::R
     sub handler {\n\
         my $r = shift;\n\
         $r->content_type('text/plain');\n\
-        $r->print(join ' ', @ENV{qw(SERVER_NAME SERVER_PORT)}, $r->get_server_name, $r->get_server_port, $r->construct_url('/there'));\n\
+        $r->print(join ' ', @ENV{qw(SERVER_NAME SERVER_PORT REQUEST_SCHEME)}, $ENV{HTTPS} || '-', $r->get_server_name, $r->get_server_port, $r->construct_url('/there'));\n\
         return 0;\n\
     }\n1;\n";
 
@@ -28,6 +28,9 @@ fn site() -> Builder {
             "UseCanonicalName On\nServerAlias *.own.example\n",
         ))
         .conf(&host("bare.example", "UseCanonicalName On\n"))
+        .conf(&host("https://front.example", "UseCanonicalName On\n"))
+        .conf(&host("https://odd.example:8126", "UseCanonicalName On\n"))
+        .conf(&host("https://asks.example", ""))
         .conf(&host("physical.example", "UseCanonicalPhysicalPort On\n"))
         .conf(&host(
             "both.example:8125",
@@ -50,6 +53,10 @@ fn server_calls_itself_what_apache_does() {
         "physical.example",
         "physical.example:8080",
         "both.example:8080",
+        "front.example",
+        "odd.example",
+        "asks.example",
+        "asks.example:8080",
     ] {
         for target in ["/names", "/moved?a=b", "/folder"] {
             pair.send(&Request::get(target).host(name));
@@ -62,11 +69,11 @@ fn server_calls_itself_what_apache_does() {
     };
     assert_eq!(
         names("Asked.Example:8080"),
-        "asked.example 8080 asked.example 8080 http://asked.example:8080/there"
+        "asked.example 8080 http - asked.example 8080 http://asked.example:8080/there"
     );
     assert_eq!(
         names("www.own.example"),
-        "own.example 8124 own.example 8124 http://own.example:8124/there"
+        "own.example 8124 http - own.example 8124 http://own.example:8124/there"
     );
     assert!(names("bare.example:8080").starts_with("bare.example 80 "));
 }

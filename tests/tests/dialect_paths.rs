@@ -304,3 +304,52 @@ fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+const ECHO: &str = "package Echo;\nuse Apache2::RequestRec ();\nuse Apache2::RequestIO ();\n\
+    sub handler { my $r = shift; $r->content_type('text/plain'); $r->print('handled ', $r->uri, ' ', $r->path_info); 0 }\n1;\n";
+
+#[test]
+fn folders_redirect_to_their_slash_and_to_their_index_as_in_apache() {
+    let site = || {
+        let mut builder = Server::builder().file("lib/Echo.pm", ECHO);
+        let words = ["on", "off", "permanent", "temp", "seeother", "307"];
+        let mut conf = String::from(
+            "PerlSwitches -I@ROOT@/lib\nPerlModule Echo\nDirectoryIndex start.html index.html\n",
+        );
+        for word in words {
+            builder = builder.file(&format!("htdocs/{word}/index.html"), "index");
+            conf += &format!(
+                "<Directory @ROOT@/htdocs/{word}>\nDirectoryIndexRedirect {word}\n</Directory>\n"
+            );
+        }
+        for (name, line) in [("perl", ""), ("bare", "DirectorySlash Off\n")] {
+            builder = builder.file(&format!("htdocs/{name}/below/page.html"), "page");
+            conf += &format!("<Location /{name}>\nSetHandler perl-script\nPerlResponseHandler Echo\n{line}</Location>\n");
+        }
+        builder.conf(&conf)
+    };
+    let mut pair = Pair::start(site);
+    for target in [
+        "/on/",
+        "/on",
+        "/on/?a=b",
+        "/off/",
+        "/permanent/",
+        "/temp/",
+        "/seeother/",
+        "/307/",
+        "/perl",
+        "/perl?a=b",
+        "/perl/",
+        "/perl/below",
+        "/perl/below/",
+        "/perl/none",
+        "/perl/below/page.html",
+        "/bare",
+        "/bare/below",
+    ] {
+        pair.get(target);
+    }
+    assert_eq!(pair.ours().get("/on/").status, 302);
+    assert_eq!(pair.ours().get("/perl/below").status, 301);
+}

@@ -59,3 +59,88 @@ fn names_of_files_have_the_same_effects_as_in_apache() {
         );
     }
 }
+
+/// Each folder has its own FileETag. The entity tags equal Apache's.
+#[test]
+fn entity_tags_have_the_parts_that_file_etag_names() {
+    const LINES: [(&str, &str, usize); 9] = [
+        ("plain", "", 2),
+        ("all", "FileETag All", 3),
+        ("inode", "FileETag INode", 1),
+        ("more", "FileETag +INode", 1),
+        ("less", "FileETag -MTime", 2),
+        ("none", "FileETag None", 0),
+        ("size", "FileETag Size", 1),
+        ("none/again", "FileETag +Size", 1),
+        ("all/less", "FileETag -INode", 2),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).expect("own folder");
+    let mut conf = String::new();
+    for (name, line, _) in LINES {
+        let file = folder.path().join(name).join("page.txt");
+        std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        std::fs::write(&file, "words\n").expect("written");
+        // Apache's tags of files that are younger than a second are weak.
+        let old = std::time::SystemTime::now() - std::time::Duration::from_millis(86_400_123);
+        let file = std::fs::File::options()
+            .append(true)
+            .open(file)
+            .expect("own file");
+        file.set_modified(old).expect("own file");
+        conf += &format!(
+            "<Directory {}/{name}>\n{line}\n</Directory>\n",
+            folder.path().display()
+        );
+    }
+    let root = folder.path().display();
+    let conf = format!(
+        "Alias /tags {root}\n<Directory {root}>\nRequire all granted\n</Directory>\n{conf}"
+    );
+    let pair = Pair::start(|| Server::builder().conf(&conf));
+    for (name, line, parts) in LINES {
+        let request = mehari_harness::Request::get(&format!("/tags/{name}/page.txt"));
+        let tags: Vec<Option<String>> = pair
+            .servers()
+            .map(|server| server.send(&request).field("etag"))
+            .collect();
+        assert!(tags.iter().all(|tag| *tag == tags[0]), "{line}: {tags:?}");
+        let found = tags[0].as_ref().map_or(0, |tag| tag.split('-').count());
+        assert_eq!(found, parts, "{line}: {tags:?}");
+    }
+}
+
+/// `RLimitCPU` and its relatives limit CGI programs and what these start, as in Apache.
+#[test]
+fn cgi_programs_have_the_limits_of_rlimit() {
+    const LIMITS: &str = "#!/bin/bash\nprintf 'Content-Type: text/plain\\n\\n'\n\
+        for kind in -S -H; do bash -c \"ulimit $kind -t; ulimit $kind -v; ulimit $kind -u\"; done\n";
+    let site = || {
+        let builder = Server::builder()
+            .file("cgi/limits.sh", LIMITS)
+            .file("cgi/soft.sh", LIMITS)
+            .file("cgi/max.sh", LIMITS)
+            .conf(
+                "ScriptAlias /cgi/ @ROOT@/cgi/\n<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+                 <Files limits.sh>\nRLimitCPU 20 40\nRLimitMEM 1073741824 2147483648\nRLimitNPROC 5000 6000\n</Files>\n\
+                 <Files soft.sh>\nRLimitCPU 30\nRLimitMEM 1073741824\n</Files>\n\
+                 <Files max.sh>\nRLimitCPU max 50\n</Files>\n",
+            );
+        for name in ["limits.sh", "soft.sh", "max.sh"] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(builder.folder_of("cgi").join(name), mode).expect("own file");
+        }
+        builder
+    };
+    let mut pair = Pair::start(site);
+    let limits = pair.get("/cgi/limits.sh").expect(200);
+    assert_eq!(limits, "20\n1048576\n5000\n40\n2097152\n6000\n");
+    assert!(pair
+        .get("/cgi/soft.sh")
+        .expect(200)
+        .starts_with("30\n1048576\n"));
+    // Apache asks for a soft limit above the hard one here, and answers 500.
+    let most = pair.ours().get("/cgi/max.sh").expect(200);
+    assert!(most.starts_with("50\n"), "{most}");
+}

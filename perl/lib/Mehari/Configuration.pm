@@ -128,6 +128,7 @@ my %ERRANDS = (
     module  => sub { my ($name) = @_; require(($name =~ s{::}{/}gr) . '.pm'); return taken() },
     require => sub { my ($file) = @_; package main; require $file; return Mehari::Configuration::taken() },
     section => \&section,
+    environment => sub { my %new = @_; @ENV{keys %new} = values %new; return },
     directive => sub { my ($text) = @_; require Mehari::Directives; Mehari::Directives::apply($text); return taken() },
 );
 

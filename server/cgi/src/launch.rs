@@ -1,9 +1,10 @@
 //! Makes a process of a [`Program`]: environment, command line, stdin, and the reason of a failed
 //! start.
 //!
-//! The command needs no code between fork and exec, so std starts it with `posix_spawn`.
+//! Without [`process_limits`] the command needs no code between fork and exec, so std starts it
+//! with `posix_spawn`.
 
-use super::{arguments, Program, StartError};
+use super::{arguments, process_limits, Program, StartError};
 use mehari_pool::variables::{self, Surroundings};
 use mehari_pool::Body;
 use rustix::fs::{Access, MemfdFlags};
@@ -35,6 +36,7 @@ pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Comma
             command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
         }
     });
+    process_limits::set(&mut command, program.limits.clone());
     if fits {
         Ok(command)
     } else {

@@ -27,9 +27,11 @@ pub(crate) mod descriptors;
 mod exchange;
 mod keeper;
 mod launch;
+mod process_limits;
 mod reader;
 
 pub use exchange::CgiExchange;
+pub use process_limits::ResourceLimit;
 pub use script_head::ScriptHead;
 
 /// The limits of CGI programs.
@@ -57,6 +59,8 @@ pub struct Program<'a> {
     pub auth_type: Option<&'a [u8]>,
     /// Whether the program sees the field Authorization (`CGIPassAuth On`).
     pub authorization: bool,
+    /// The limits of the process (`RLimitCPU` and the like).
+    pub limits: Vec<ResourceLimit>,
 }
 
 /// Why a program does not start.

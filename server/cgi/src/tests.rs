@@ -171,6 +171,7 @@ impl Rig {
             user: None,
             auth_type: None,
             authorization: false,
+            limits: Vec::new(),
         })
     }
 

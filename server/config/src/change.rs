@@ -58,6 +58,14 @@ pub enum Change {
     DefaultCharset(Option<String>),
     ForceType(Option<String>),
     DirectorySlash(bool),
+    /// `DirectoryIndexRedirect`: the status. `None`: Off.
+    DirectoryIndexRedirect(Option<u16>),
+    /// `FileETag`, as bits of [`crate::etag_part`]. `clear` removes the parts of outer sections.
+    FileEtag {
+        clear: bool,
+        on: u8,
+        off: u8,
+    },
     CopyFiles(bool),
     FallbackResource(Option<String>),
     /// `AcceptPathInfo`. `None`: Default.
@@ -106,6 +114,8 @@ pub enum Change {
     RequestTimeout(Duration),
     SlowRequestTime(Duration),
     BodyLimit(u64),
+    /// `RLimitCPU` and the like.
+    ProcessLimit(crate::LimitedResource, crate::ProcessLimit),
     ErrorDocument(u16, String),
     PreserveHost(bool),
     ProxyAddHeaders(bool),

@@ -49,6 +49,7 @@ mod perl_settings;
 mod phase;
 mod preload;
 mod problem;
+mod process_limit;
 mod redis;
 mod remote;
 mod rewrite;
@@ -99,6 +100,7 @@ pub use perl_settings::{ForkLint, PerlSettings};
 pub use phase::{option as perl_option, Phase};
 pub use preload::{Preload, PreloadOrigin, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
+pub use process_limit::{LimitedResource, ProcessLimit};
 pub use proxy_tls::ProxyTls;
 pub use redis::*;
 pub use remote::RemoteAddress;
@@ -112,9 +114,9 @@ pub use rules::{
 pub use scope::{Scope, Section};
 pub use section::{SectionKind, SECTIONS};
 pub use settings::{
-    option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links, LuaSettings, Media,
-    Negotiation, OutputSettings, PerlPart, ProgramSettings, RequestLimits, Rewriting, Rules,
-    Settings, TlsRules, Tracking,
+    etag_part, option, EncodedSettings, FileSettings, HandlerSettings, HostRules, Links,
+    LuaSettings, Media, Negotiation, OutputSettings, PerlPart, ProgramSettings, RequestLimits,
+    Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
 pub use team::{Team, TeamMark, WorkerLimits, WorkerPolicy};

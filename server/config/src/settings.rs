@@ -91,6 +91,11 @@ pub struct FileSettings {
     /// `Options MultiViews`.
     pub multi_views: bool,
     pub directory_slash: bool,
+    /// `DirectoryIndexRedirect`: the status with which a folder redirects to its index. `None`: the
+    /// index itself is sent.
+    pub index_redirect: Option<u16>,
+    /// `FileETag`, as bits of [`etag_part`]. [`FileSettings::etag_parts`] says what 0 means.
+    pub(crate) etag: u8,
     /// `EnableSendfile Off`: whether large files are read and written instead of sent with
     /// sendfile(2).
     #[serde(rename = "copy_files")]
@@ -110,9 +115,21 @@ impl Default for FileSettings {
             listed: false,
             multi_views: false,
             directory_slash: true,
+            index_redirect: None,
+            etag: 0,
             copied: false,
             fallback: None,
             accept_path_info: None,
+        }
+    }
+}
+
+impl FileSettings {
+    /// Returns the parts of a file's entity tag, as bits of [`etag_part`]. 0: the file has none.
+    pub fn etag_parts(&self) -> u8 {
+        match self.etag {
+            0 => etag_part::MODIFIED | etag_part::SIZE,
+            parts => parts & !etag_part::NONE,
         }
     }
 }
@@ -132,6 +149,9 @@ pub struct ProgramSettings {
     pub set_var: Vec<(String, Vec<String>)>,
     /// `CGIPassAuth`: programs get the client's credentials in HTTP_AUTHORIZATION.
     pub pass_authorization: bool,
+    /// `RLimitCPU` and the like: the limits of CGI programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub process_limits: Vec<(crate::LimitedResource, crate::ProcessLimit)>,
     /// `SSLOptions +StdEnvVars`: programs get the variables of the TLS connection.
     pub tls_variables: bool,
     /// `SSLOptions +ExportCertData`: programs get the certificates of the TLS connection.
@@ -202,6 +222,14 @@ pub enum Links {
     /// Links are followed only if the link and its target have the same owner.
     OfOneOwner,
     Refused,
+}
+
+/// The words of `FileETag`, as bits.
+pub mod etag_part {
+    pub const INODE: u8 = 1;
+    pub const MODIFIED: u8 = 2;
+    pub const SIZE: u8 = 4;
+    pub const NONE: u8 = 8;
 }
 
 /// The words of `Options`, as bits.

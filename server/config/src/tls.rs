@@ -86,6 +86,8 @@ pub struct TlsSettings {
     pub clients: Option<ClientCertificates>,
     /// `SSLCACertificateFile`: the authorities that may sign clients' certificates.
     pub client_roots: Option<PathBuf>,
+    /// `SSLCACertificatePath`: a folder of such authorities.
+    pub client_root_folder: Option<PathBuf>,
     /// `SSLCARevocationFile`.
     pub client_revocations: Option<PathBuf>,
     /// `SSLStaplingFile`: the file of an OCSP response in DER. Another program renews the file.
@@ -114,6 +116,7 @@ impl TlsSettings {
         self.http2 = self.http2.or(main.http2);
         self.clients = self.clients.or(main.clients);
         self.client_roots = self.client_roots.take().or(main.client_roots);
+        self.client_root_folder = self.client_root_folder.take().or(main.client_root_folder);
         self.client_revocations = self.client_revocations.take().or(main.client_revocations);
     }
 
@@ -127,6 +130,7 @@ impl TlsSettings {
         self.clients() == other.clients()
             && (self.clients() == ClientCertificates::None
                 || (self.client_roots == other.client_roots
+                    && self.client_root_folder == other.client_root_folder
                     && self.client_revocations == other.client_revocations))
     }
 
@@ -137,6 +141,7 @@ impl TlsSettings {
             .flat_map(|pair| std::iter::once(&pair.certificate).chain(&pair.key))
             .chain(&self.chain)
             .chain(&self.client_roots)
+            .chain(&self.client_root_folder)
             .chain(&self.client_revocations)
             .chain(&self.staple)
     }

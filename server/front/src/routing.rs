@@ -121,9 +121,13 @@ pub enum RouteOutcome {
     Proxied(Vec<u8>),
     /// A report of the server.
     Report(Report),
-    /// A folder that was requested without the final slash. The value is the percent-encoded path
-    /// with the slash.
-    Moved(Vec<u8>),
+    /// A redirect of a folder: to its path with the final slash, which keeps the query, or to its
+    /// index, which drops the query, as in Apache. `to` is percent-encoded.
+    Moved {
+        to: Vec<u8>,
+        status: u16,
+        keeps_query: bool,
+    },
     /// A folder without an index, which will be listed.
     Listing,
     Refused(Problem),

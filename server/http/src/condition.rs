@@ -48,6 +48,9 @@ impl<'a> Conditions<'a> {
         if method != b"GET" {
             conditions.range = None;
         }
+        if !matches!(method, b"GET" | b"HEAD") {
+            conditions.if_modified_since = None;
+        }
         conditions
     }
 

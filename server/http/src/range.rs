@@ -4,6 +4,9 @@
 //! The handlers of files and the response cache call this module. They read the bytes of the parts
 //! themselves.
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
 /// The largest number of ranges. No player or PDF reader requests more. A request for more ranges
 /// gets the whole file.
 const MOST: usize = 32;
@@ -185,14 +188,11 @@ fn content_range(range: Range, size: u64) -> String {
     )
 }
 
-/// Makes a boundary from the file's identity and time, because the author of the file must not be
-/// able to predict it.
+/// Makes a boundary that the author of the file cannot predict: a hash with a key of this process.
 fn boundary(etag: &str) -> String {
-    let letters = etag
-        .bytes()
-        .filter(u8::is_ascii_alphanumeric)
-        .map(char::from);
-    "mehari".chars().chain(letters).collect()
+    static KEY: OnceLock<RandomState> = OnceLock::new();
+    let key = KEY.get_or_init(RandomState::new);
+    format!("mehari{:016x}", key.hash_one(etag))
 }
 
 #[cfg(test)]

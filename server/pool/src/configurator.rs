@@ -38,6 +38,8 @@ impl Default for Configurator {
 }
 
 struct Running {
+    /// The number of `PerlSetEnv` lines that the process knows.
+    known_variables: usize,
     process: Child,
     errands: Option<ChildStdin>,
     answers: ChildStdout,
@@ -49,7 +51,9 @@ impl Interpreter for Configurator {
             Entry::Occupied(running) => running.into_mut(),
             Entry::Vacant(place) => place.insert(Running::start(ground)?),
         };
-        let answer = match running.ask(errand, Instant::now() + self.patience) {
+        let until = Instant::now() + self.patience;
+        let told = running.tell_variables(&ground.perl.set_env, until);
+        let answer = match told.and_then(|()| running.ask(errand, until)) {
             Ok(answer) => answer,
             Err(error) => {
                 running.give_up();
@@ -118,10 +122,22 @@ impl Running {
             return Err("its pipes cannot be opened".to_string());
         };
         Ok(Running {
+            known_variables: settings.set_env.len(),
             process,
             errands: Some(errands),
             answers,
         })
+    }
+
+    /// Sets the variables of `PerlSetEnv` lines that were read after the process had started.
+    fn tell_variables(&mut self, all: &[(String, String)], until: Instant) -> io::Result<()> {
+        let new = all.get(self.known_variables..).unwrap_or_default();
+        if !new.is_empty() {
+            let pairs = new.iter().map(|(name, value)| format!("\0{name}\0{value}"));
+            self.send(&format!("environment{}", pairs.collect::<String>()), until)?;
+            self.known_variables = all.len();
+        }
+        Ok(())
     }
 
     fn ask(&mut self, errand: Errand<'_>, until: Instant) -> io::Result<String> {
@@ -131,6 +147,11 @@ impl Running {
             Errand::Section { name, code } => format!("section\0{name}\0{code}"),
             Errand::Directive(used) => format!("directive\0{}", used.text()),
         };
+        self.send(&message, until)
+    }
+
+    /// Sends a message and returns the answer.
+    fn send(&mut self, message: &str, until: Instant) -> io::Result<String> {
         let errands = self.errands.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         write!(errands, "{}\n{message}", message.len())?;
         errands.flush()?;

@@ -32,7 +32,7 @@ const LENGTHS: &[Row] = &[
     ("GET with a body", b"GET /registry/say HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", Keeps(200, "GET||x|-|ab")),
     ("GET of a file with a body", b"GET /ten.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", Keeps(200, TEN)),
     ("HEAD with a body", b"HEAD /ten.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", Keeps(200, "")),
-    ("POST to a file", b"POST /ten.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", Keeps(405, "")),
+    ("POST to a file", b"POST /ten.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", Keeps(200, TEN)),
     ("a body of one that is not there", b"POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", Keeps(404, "")),
     ("a request behind a body", post!("Content-Length: 2\r\n\r\nabGET /ten.txt HTTP/1.0\r\n\r\n"), Answers(&[(200, AB), (200, TEN)])),
     ("a body that reads as a request", post!("Content-Length: 18\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n\r\n"), Closes(200, "POST||x|-|GET / HTTP/1.1\r\n\r\n")),

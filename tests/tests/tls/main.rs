@@ -193,6 +193,45 @@ fn renewed_certificate_is_used_without_a_restart_and_a_bad_one_never() {
 }
 
 #[test]
+fn authorities_of_clients_come_from_the_hashed_names_of_a_folder() {
+    let authority = Pair::authority();
+    let other = Pair::authority();
+    let site = |name: &str, conf: &str| {
+        secure(&Pair::of("site.example"))
+            .file("tls/other.pem", &other.certificate.pem())
+            .file(name, &authority.certificate.pem())
+            .conf("SSLVerifyClient require\nSSLCACertificatePath tls/clients\n")
+            .conf(conf)
+    };
+    let server = site("tls/clients/0a1b2c3d.0", "").start();
+    let versions = &[&rustls::version::TLS13];
+    let known = Client::new(
+        versions,
+        Some(&Pair::signed_by("camel.example", &authority)),
+    );
+    let stranger = Client::new(versions, Some(&Pair::of("stranger.example")));
+    let (text, _) = known.ask(&server, "/page.html").expect("known");
+    assert!(text.ends_with("a page"), "{text}");
+    assert!(
+        stranger.ask(&server, "/page.html").is_err(),
+        "a stranger is let in"
+    );
+    // The file and the folder count together.
+    let server = site(
+        "tls/clients/0a1b2c3d.0",
+        "SSLCACertificateFile tls/other.pem\n",
+    )
+    .start();
+    assert!(known.ask(&server, "/page.html").is_ok());
+    let builder = site("tls/clients/authority.pem", "");
+    let log = builder.try_start().err().expect("no hashed name").text();
+    assert!(
+        log.contains("SSLCACertificatePath") && log.contains("openssl rehash"),
+        "{log}"
+    );
+}
+
+#[test]
 fn programs_learn_the_certificate_that_a_client_has_sent() {
     let authority = Pair::authority();
     let own = Pair::of("site.example");

@@ -4,6 +4,7 @@ use super::paths::url_path;
 use std::sync::Arc;
 
 use super::row::*;
+use crate::etag_part;
 use crate::media_types::MediaTypes;
 use crate::overrides::FILE_INFO;
 
@@ -22,6 +23,17 @@ pub const GROUP: Group = Group {
         )
         .htaccess(FILE_INFO)
         .default("On"),
+        Directive::everywhere(
+            "FileETag",
+            words("[+|-]INode|MTime|Size|All|None...", 1, ANY),
+            "The parts of a file's ETag, which is the same as Apache's. With INode a copy of the \
+             file on another server has another ETag. As in Apache, `+` adds to the parts that an \
+             outer FileETag names, not to the default.",
+            file_etag,
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("MTime Size")
+        .example("INode MTime Size", "Time"),
         Directive::everywhere(
             "ForceType",
             words("MEDIA/TYPE|None", 1, 1),
@@ -233,6 +245,51 @@ pub(super) fn token<'a>(
     } else {
         Err(arguments.fault(index, format!("expected {what}, not `{text}`")))
     }
+}
+
+fn file_etag(target: &mut Target, arguments: &Arguments) -> Applied {
+    const PARTS: [(&str, u8); 5] = [
+        ("INode", etag_part::INODE),
+        ("MTime", etag_part::MODIFIED),
+        ("Size", etag_part::SIZE),
+        (
+            "All",
+            etag_part::INODE | etag_part::MODIFIED | etag_part::SIZE,
+        ),
+        ("None", etag_part::NONE),
+    ];
+    let (mut clear, mut on, mut off) = (false, 0, 0);
+    for (index, word) in arguments.words.iter().enumerate() {
+        let text = arguments.filled(index)?;
+        let name = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let known = PARTS.iter().find(|one| one.0.eq_ignore_ascii_case(name));
+        let is_whole = ["all", "none"]
+            .iter()
+            .any(|one| one.eq_ignore_ascii_case(name));
+        let part = known.filter(|_| !is_whole || name == text);
+        let Some((_, bits)) = part else {
+            let message = match name.to_ascii_lowercase().as_str() {
+                "digest" => "expected INode, MTime, Size, All or None: a digest would need the \
+                             whole file before the first byte is sent"
+                    .to_string(),
+                _ => format!("expected INode, MTime, Size, All or None, not `{text}`"),
+            };
+            let names = PARTS.iter().map(|(name, _)| *name);
+            return Err(arguments
+                .fault(index, message)
+                .or_nearest(&word.text, names));
+        };
+        match text.as_bytes()[0] {
+            b'+' => on |= bits,
+            b'-' => off |= bits,
+            _ => {
+                clear = true;
+                on |= bits;
+            }
+        }
+    }
+    target.changes.push(Change::FileEtag { clear, on, off });
+    Ok(())
 }
 
 fn default_charset(target: &mut Target, arguments: &Arguments) -> Applied {

@@ -71,6 +71,10 @@ pub const GROUP: Group = Group {
         Directive::ignored("FcgidIPCDir", OWN_FILES),
         Directive::ignored("FcgidProcessTableFile", OWN_FILES),
         Directive::ignored("NameVirtualHost", BY_ADDRESS),
+        Directive::ignored(
+            "ServerPath",
+            "hosts are told apart by name; without a Host field the address's first host answers",
+        ),
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("TraceEnable", "TRACE is never served"),

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::row::*;
 use crate::arguments::duration;
-use crate::MinimumRate;
+use crate::overrides::ALL;
+use crate::{LimitedResource, MinimumRate, ProcessLimit};
 
 const BYTES: Shape = Shape::Number {
     least: 256,
@@ -202,6 +203,71 @@ pub const GROUP: Group = Group {
         .default("1073741824")
         .unit("bytes")
         .example("1048576", "1m"),
+        Directive::everywhere(
+            "RLimitCPU",
+            words("SECONDS|max [SECONDS|max]", 1, 2),
+            "The processor time of a CGI program: the soft limit, and the hard one.",
+            |target, arguments| process_limit(target, arguments, LimitedResource::Cpu),
+        )
+        .htaccess(ALL)
+        .otherwise("the server's own limit")
+        .example("60 120", "many"),
+        Directive::everywhere(
+            "RLimitMEM",
+            words("BYTES|max [BYTES|max]", 1, 2),
+            "The address space of a CGI program: the soft limit, and the hard one.",
+            |target, arguments| process_limit(target, arguments, LimitedResource::Memory),
+        )
+        .htaccess(ALL)
+        .otherwise("the server's own limit")
+        .example("268435456", "256M"),
+        Directive::everywhere(
+            "RLimitNPROC",
+            words("NUMBER|max [NUMBER|max]", 1, 2),
+            "The number of processes of its user with which a CGI program may start another: the \
+             soft limit, and the hard one.",
+            |target, arguments| process_limit(target, arguments, LimitedResource::Processes),
+        )
+        .htaccess(ALL)
+        .otherwise("the server's own limit")
+        .example("200", "-1"),
+        Directive::host(
+            "HttpProtocolOptions",
+            words("Strict|LenientMethods|Require1.0...", 1, 3),
+            "Only what the server does in any case is accepted: strict parsing (RFC 9112), any \
+             method, no HTTP/0.9.",
+            protocol_options,
+        )
+        .otherwise("Strict LenientMethods Require1.0")
+        .example("Strict Require1.0", "Unsafe"),
+        Directive::host(
+            "MergeTrailers",
+            Shape::Flag,
+            "Only Off is accepted: trailer fields never become header fields.",
+            |_, arguments| {
+                only_flag(
+                    arguments,
+                    false,
+                    "trailer fields never become header fields",
+                )
+            },
+        )
+        .otherwise("Off")
+        .example("Off", "On"),
+        Directive::everywhere(
+            "MergeSlashes",
+            Shape::Flag,
+            "Only On is accepted: sections match paths without repeated slashes.",
+            |_, arguments| {
+                only_flag(
+                    arguments,
+                    true,
+                    "access rules match paths without repeated slashes",
+                )
+            },
+        )
+        .otherwise("On")
+        .example("On", "Off"),
     ],
 };
 
@@ -261,4 +327,72 @@ fn read_pace(value: &str) -> Option<(Duration, MinimumRate)> {
         (Some(longest), 0) => Some((longest, MinimumRate::default())),
         _ => Some((first, MinimumRate { bytes, longest })),
     }
+}
+
+fn process_limit(target: &mut Target, arguments: &Arguments, resource: LimitedResource) -> Applied {
+    let limit = |index: usize| -> Result<Option<u64>, Fault> {
+        let text = arguments.filled(index)?;
+        if text.eq_ignore_ascii_case("max") {
+            return Ok(None);
+        }
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| digits && *number > 0);
+        number.map(Some).ok_or_else(|| {
+            let message = format!("expected a whole number, 1 or more, or max, not `{text}`");
+            arguments.fault(index, message)
+        })
+    };
+    let soft = limit(0)?;
+    let hard = if arguments.words.len() > 1 {
+        limit(1)?
+    } else {
+        None
+    };
+    if let (Some(most), true) = (hard, soft.is_some_and(|soft| Some(soft) > hard)) {
+        let message = format!("expected a soft limit of at most {most}, the hard limit");
+        return Err(arguments.fault(0, message));
+    }
+    let limit = ProcessLimit { soft, hard };
+    target.changes.push(Change::ProcessLimit(resource, limit));
+    Ok(())
+}
+
+fn protocol_options(_: &mut Target, arguments: &Arguments) -> Applied {
+    const DONE: [&str; 3] = ["Strict", "LenientMethods", "Require1.0"];
+    const REFUSED: [(&str, &str); 3] = [
+        (
+            "Unsafe",
+            "what RFC 9112 forbids is refused, because servers read it differently",
+        ),
+        (
+            "RegisteredMethods",
+            "programs may have methods of their own; `Require method` chooses",
+        ),
+        (
+            "Allow0.9",
+            "HTTP/0.9 has no header fields and is not spoken",
+        ),
+    ];
+    for (index, word) in arguments.words.iter().enumerate() {
+        let is = |name: &str| name.eq_ignore_ascii_case(&word.text);
+        if DONE.into_iter().any(is) {
+            continue;
+        }
+        let message = match REFUSED.iter().find(|(name, _)| is(name)) {
+            Some((name, why)) => format!("expected {}, not {name}: {why}", DONE.join(", ")),
+            None => format!("expected {}, not `{}`", DONE.join(", "), word.text),
+        };
+        let fault = arguments.fault(index, message);
+        return Err(fault.or_nearest(&word.text, DONE.into_iter()));
+    }
+    Ok(())
+}
+
+/// Accepts the value of a flag that cannot be changed, and says why the other is refused.
+fn only_flag(arguments: &Arguments, only: bool, why: &str) -> Applied {
+    if arguments.flag()? == only {
+        return Ok(());
+    }
+    let expected = if only { "On" } else { "Off" };
+    Err(arguments.fault(0, format!("expected {expected}: {why}")))
 }

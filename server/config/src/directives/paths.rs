@@ -86,6 +86,19 @@ pub const GROUP: Group = Group {
         .htaccess(INDEXES)
         .default("On"),
         Directive::everywhere(
+            "DirectoryIndexRedirect",
+            words("On|Off|permanent|temp|seeother|STATUS", 1, 1),
+            "Whether a folder redirects to its index instead of sending the index. On means temp.",
+            |target, arguments| {
+                let status = index_redirect(arguments)?;
+                target.changes.push(Change::DirectoryIndexRedirect(status));
+                Ok(())
+            },
+        )
+        .htaccess(INDEXES)
+        .otherwise("Off")
+        .example("permanent", "200"),
+        Directive::everywhere(
             "FallbackResource",
             words("/URL-PATH|disabled", 1, 1),
             "The URL path that answers if there is no file.",
@@ -221,6 +234,32 @@ fn alias_match(target: &mut Target, arguments: &Arguments, script: bool) -> Appl
         script,
     });
     Ok(())
+}
+
+/// Reads the status of `DirectoryIndexRedirect`. `None`: Off.
+fn index_redirect(arguments: &Arguments) -> Result<Option<u16>, Fault> {
+    const NAMED: [(&str, Option<u16>); 5] = [
+        ("On", Some(302)),
+        ("Off", None),
+        ("permanent", Some(301)),
+        ("temp", Some(302)),
+        ("seeother", Some(303)),
+    ];
+    let text = arguments.filled(0)?;
+    if let Some((_, status)) = NAMED.iter().find(|one| one.0.eq_ignore_ascii_case(text)) {
+        return Ok(*status);
+    }
+    let number = text
+        .parse()
+        .ok()
+        .filter(|status| (300..=399).contains(status));
+    number.map(Some).ok_or_else(|| {
+        let names = NAMED.iter().map(|(name, _)| *name);
+        let message = format!(
+            "expected On, Off, permanent, temp, seeother or a status from 300 to 399, not `{text}`"
+        );
+        arguments.fault(0, message).or_nearest(text, names)
+    })
 }
 
 fn directory_index(target: &mut Target, arguments: &Arguments) -> Applied {

@@ -24,8 +24,38 @@ pub(crate) fn named(name: &str) -> Option<&'static Refused> {
 pub const REFUSED: &[Refused] = &[
     Refused {
         module: "core.c",
-        why: "it is not built yet",
-        directives: &["FileETag", "Protocol", "ServerPath", "ContentDigest", "MaxRanges", "MaxRangeOverlaps", "MaxRangeReversals", "RLimitCPU", "RLimitMEM", "RLimitNPROC", "RegexDefaultOptions", "LimitInternalRecursion", "CGIVar", "QualifyRedirectURL", "StrictHostCheck", "MergeTrailers", "HttpProtocolOptions", "MergeSlashes"],
+        why: "Protocols chooses among HTTP/1.1 and HTTP/2",
+        directives: &["Protocol"],
+    },
+    Refused {
+        module: "core.c",
+        why: "no client reads Content-MD5, which RFC 9110 no longer has",
+        directives: &["ContentDigest"],
+    },
+    Refused {
+        module: "core.c",
+        why: "the limits are fixed: overlapping ranges are merged, and more than 32 ranges get the whole",
+        directives: &["MaxRanges", "MaxRangeOverlaps", "MaxRangeReversals"],
+    },
+    Refused {
+        module: "core.c",
+        why: "each expression says its own options, as in (?i)",
+        directives: &["RegexDefaultOptions"],
+    },
+    Refused {
+        module: "core.c",
+        why: "the limit is Apache's default, 10",
+        directives: &["LimitInternalRecursion"],
+    },
+    Refused {
+        module: "core.c",
+        why: "REQUEST_URI is what the client sent, and REDIRECT_URL a path",
+        directives: &["CGIVar", "QualifyRedirectURL"],
+    },
+    Refused {
+        module: "core.c",
+        why: "an unknown name gets the first host of its address: let that host refuse it",
+        directives: &["StrictHostCheck"],
     },
     Refused {
         module: "mod_actions.c",
@@ -159,8 +189,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_dir.c",
-        why: "it is not built yet",
-        directives: &["DirectoryCheckHandler", "DirectoryIndexRedirect"],
+        why: "a folder with a Perl handler redirects to its slash in any case, as by default",
+        directives: &["DirectoryCheckHandler"],
     },
     Refused {
         module: "mod_dumpio.c",
@@ -199,8 +229,23 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_http2.c",
-        why: "it is not built yet",
-        directives: &["H2ModernTLSOnly", "H2Upgrade", "H2Direct", "H2EarlyHints", "H2EarlyHint", "H2ProxyRequests", "H2WebSockets"],
+        why: "no TLS cipher is offered that RFC 9113 forbids",
+        directives: &["H2ModernTLSOnly"],
+    },
+    Refused {
+        module: "mod_http2.c",
+        why: "HTTP/2 begins by ALPN, or by prior knowledge in clear text",
+        directives: &["H2Upgrade", "H2Direct"],
+    },
+    Refused {
+        module: "mod_http2.c",
+        why: "no early hints (103) are sent",
+        directives: &["H2EarlyHints", "H2EarlyHint"],
+    },
+    Refused {
+        module: "mod_http2.c",
+        why: "back ends are asked in HTTP/1.1, and WebSockets come over HTTP/1.1",
+        directives: &["H2ProxyRequests", "H2WebSockets"],
     },
     Refused {
         module: "mod_ident.c",
@@ -259,8 +304,38 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_proxy.c",
-        why: "it is not built yet",
-        directives: &["ProxyRemote", "ProxyRemoteMatch", "ProxyPassInterpolateEnv", "ProxyBlock", "ProxyMaxForwards", "NoProxy", "ProxyDomain", "ProxyVia", "ProxyBadHeader", "BalancerGrowth", "BalancerPersist", "BalancerInherit", "ProxyPassInherit", "ProxySourceAddress", "Proxy100Continue"],
+        why: "back ends are reached directly, never through another proxy",
+        directives: &["ProxyRemote", "ProxyRemoteMatch", "NoProxy", "ProxyDomain", "ProxySourceAddress"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "RewriteRule with [P] puts variables into paths; the host of a back end is literal",
+        directives: &["ProxyPassInterpolateEnv"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "Require says who may use a path; Mehari is not a forward proxy",
+        directives: &["ProxyBlock"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "Forwarded and X-Forwarded-* name the proxies; Via and Max-Forwards are not written yet",
+        directives: &["ProxyVia", "ProxyMaxForwards"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "a head that RFC 9112 forbids is answered 502",
+        directives: &["ProxyBadHeader"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "a balancer has the members that the configuration names, in every host",
+        directives: &["BalancerGrowth", "BalancerPersist", "BalancerInherit", "ProxyPassInherit"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "a request body is read whole before a back end gets it",
+        directives: &["Proxy100Continue"],
     },
     Refused {
         module: "mod_proxy_connect.c",
@@ -274,7 +349,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_proxy_fcgi.c",
-        why: "it is not built yet",
+        why: "every FastCGI program gets the variables of CGI, with SCRIPT_FILENAME as PHP expects it",
         directives: &["ProxyFCGIBackendType", "ProxyFCGISetEnvIf"],
     },
     Refused {
@@ -364,8 +439,43 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_ssl.c",
-        why: "it is not built yet",
-        directives: &["SSLVHostSNIPolicy", "SSLFIPS", "SSLCACertificatePath", "SSLCADNRequestPath", "SSLCARevocationPath", "SSLUserName", "SSLSRPVerifierFile", "SSLSRPUnknownUserSeed", "SSLProxyCACertificatePath", "SSLProxyCARevocationPath", "SSLProxyCARevocationFile", "SSLProxyCARevocationCheck", "SSLProxyMachineCertificatePath", "SSLProxyMachineCertificateChainFile", "SSLRequire", "SSLOCSPEnable", "SSLOCSPDefaultResponder", "SSLOCSPOverrideResponder", "SSLOCSPResponseTimeSkew", "SSLOCSPResponseMaxAge", "SSLOCSPResponderTimeout", "SSLOCSPUseRequestNonce", "SSLOCSPProxyURL", "SSLOCSPNoVerify", "SSLOCSPResponderCertificateFile", "SSLStaplingResponseTimeSkew", "SSLStaplingResponseMaxAge", "SSLStaplingStandardCacheTimeout", "SSLStaplingFakeTryLater", "SSLStaplingErrorCacheTimeout", "SSLStaplingForceURL", "SSLLog", "SSLLogLevel"],
+        why: "the TLS library has no such choice",
+        directives: &["SSLVHostSNIPolicy", "SSLFIPS", "SSLSRPVerifierFile", "SSLSRPUnknownUserSeed"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "one file is read: SSLCACertificateFile, SSLCARevocationFile, SSLProxyCACertificateFile",
+        directives: &["SSLCADNRequestPath", "SSLCARevocationPath", "SSLProxyCACertificatePath", "SSLProxyMachineCertificatePath"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "a PerlAccessHandler or PerlAuthenHandler reads SSL_CLIENT_*; the server does not yet",
+        directives: &["SSLUserName", "SSLRequire"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "revocation lists count for clients' certificates only",
+        directives: &["SSLProxyCARevocationPath", "SSLProxyCARevocationFile", "SSLProxyCARevocationCheck"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "write the whole chain into SSLProxyMachineCertificateFile",
+        directives: &["SSLProxyMachineCertificateChainFile"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "Mehari asks no OCSP responder: SSLCARevocationFile has the revoked certificates",
+        directives: &["SSLOCSPEnable", "SSLOCSPDefaultResponder", "SSLOCSPOverrideResponder", "SSLOCSPResponseTimeSkew", "SSLOCSPResponseMaxAge", "SSLOCSPResponderTimeout", "SSLOCSPUseRequestNonce", "SSLOCSPProxyURL", "SSLOCSPNoVerify", "SSLOCSPResponderCertificateFile"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "Mehari asks no OCSP responder: SSLStaplingFile gives its response",
+        directives: &["SSLStaplingResponseTimeSkew", "SSLStaplingResponseMaxAge", "SSLStaplingStandardCacheTimeout", "SSLStaplingFakeTryLater", "SSLStaplingErrorCacheTimeout", "SSLStaplingForceURL"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "ErrorLog and LogLevel hold for TLS too",
+        directives: &["SSLLog", "SSLLogLevel"],
     },
     Refused {
         module: "mod_substitute.c",

@@ -29,8 +29,9 @@ pub const GROUP: Group = Group {
         .otherwise("the folder of the configuration file"),
         Directive::host(
             "ServerName",
-            words("HOST[:PORT]", 1, 1),
-            "The server's name, for its links and for SERVER_NAME.",
+            words("[https://]HOST[:PORT]", 1, 1),
+            "The server's name, for its links and for SERVER_NAME. With `https://` links to this \
+             server begin so, whatever the connection: another server in front speaks TLS.",
             server_name,
         )
         .otherwise("the request's Host")
@@ -236,7 +237,12 @@ fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
 
 fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    let name = text.split_once("://").map_or(text, |(_, name)| name);
+    let (scheme, name) = text.split_once("://").unwrap_or(("http", text));
+    if !["http", "https"].contains(&scheme) {
+        let message = format!("expected a host name, https:// or http:// before it, not `{text}`");
+        let fault = arguments.fault(0, message);
+        return Err(fault.or_nearest(scheme, ["http", "https"].into_iter()));
+    }
     let fits = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
     if !name.chars().all(fits) || name.is_empty() {
         return Err(arguments.fault(0, format!("expected a host name, not `{text}`")));
@@ -252,6 +258,7 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     };
     target.host.names.server_name = Some(name.to_string());
     target.host.names.server_port = port;
+    target.host.names.is_https = scheme == "https";
     Ok(())
 }
 

@@ -124,6 +124,17 @@ pub const GROUP: Group = Group {
         )
         .example("/etc/ssl/clients.pem", "/one /two"),
         Directive::host(
+            "SSLCACertificatePath",
+            Shape::Path,
+            "A folder of authorities that may sign clients' certificates: PEM files with the names \
+             that `openssl rehash` makes.",
+            |target, arguments| {
+                target.host.tls.client_root_folder = Some(arguments.path(0, &target.site.server_root)?);
+                Ok(())
+            },
+        )
+        .example("/etc/ssl/clients", "/one /two"),
+        Directive::host(
             "SSLCARevocationFile",
             Shape::Path,
             "Revocation lists for clients' certificates, in PEM. If there is any list, \

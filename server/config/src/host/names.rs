@@ -9,6 +9,8 @@ pub struct HostNames {
     pub server_name: Option<String>,
     /// The port of `ServerName`.
     pub server_port: Option<u16>,
+    /// Whether `ServerName` begins with `https://`: links to the host then do so too.
+    pub is_https: bool,
     /// `UseCanonicalName On`: `ServerName` is used whatever the client requested.
     pub(crate) canonical: Option<bool>,
     /// `UseCanonicalPhysicalPort On`: links contain the connection's port, not that of

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{option, Links, Settings};
+use super::{etag_part, option, Links, Settings};
 use crate::{Change, Handler, HandlerName, Phase, Rung};
 
 /// The handler names, which are bound to handlers after all sections have been merged.
@@ -125,6 +125,21 @@ impl Settings {
                 self.error_documents.push((*status, document.clone()));
             }
             Change::DirectorySlash(on) => self.files.directory_slash = *on,
+            Change::DirectoryIndexRedirect(status) => self.files.index_redirect = *status,
+            Change::FileEtag { clear, on, off } => {
+                let kept = if *clear { 0 } else { self.files.etag };
+                let parts = (kept | on) & !off;
+                // Any other part takes `None` away.
+                self.files.etag = match parts & !etag_part::NONE {
+                    0 => parts,
+                    others => others,
+                };
+            }
+            Change::ProcessLimit(resource, limit) => {
+                let limits = &mut self.programs.process_limits;
+                limits.retain(|(known, _)| known != resource);
+                limits.push((*resource, *limit));
+            }
             Change::CopyFiles(on) => self.files.copied = *on,
             Change::FallbackResource(path) => self.files.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.files.accept_path_info = *accept,

@@ -10,7 +10,7 @@ use crate::content::stat::is_file;
 use crate::content::variants::Beside;
 use bytes::Bytes;
 use http::HeaderMap;
-use mehari_config::Coding;
+use mehari_config::{etag_part, Coding};
 use mehari_http::condition::Representation;
 use mehari_http::header_block;
 use mehari_http::problem::Problem;
@@ -19,7 +19,6 @@ use rustix::fs::{Mode, OFlags, Stat};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -45,9 +44,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns the entity tag of the file without a coding.
-    pub fn etag(&self) -> String {
-        etag(self, None)
+    /// Returns the entity tag of the file without a coding, of these parts
+    /// ([`mehari_config::etag_part`]).
+    pub fn etag(&self, parts: u8) -> String {
+        etag(self, parts, None)
     }
 
     pub fn of(stat: &Stat) -> Identity {
@@ -82,6 +82,8 @@ pub struct Description<'a> {
     /// Whether compressed forms of the file lie beside it.
     pub varies: bool,
     pub media_type: Option<&'a str>,
+    /// The parts of the entity tag ([`mehari_config::etag_part`]).
+    pub etag_parts: u8,
     /// Whether the file's metadata had to be read from the disk.
     pub is_cold: bool,
 }
@@ -98,6 +100,8 @@ pub struct Resource {
     language: Option<String>,
     /// The coding that the file's name says.
     own_coding: Option<String>,
+    etag_parts: u8,
+    /// Empty: the file has no entity tag.
     etag: String,
     coded: bool,
     /// The body of a small file, once the file has been read.
@@ -120,6 +124,7 @@ impl Resource {
             language,
             varies,
             media_type,
+            etag_parts,
             is_cold,
         } = description;
         let file = open(path)?;
@@ -137,7 +142,8 @@ impl Resource {
             media_type: media_type.map(str::to_string),
             language,
             own_coding: own_coding.map(str::to_string),
-            etag: etag(&identity, coding),
+            etag_parts,
+            etag: etag(&identity, etag_parts, coding),
             coded: coding.is_some() || own_coding.is_some(),
             body: OnceCell::new(),
             open: RefCell::default(),
@@ -159,7 +165,10 @@ impl Resource {
     fn write_lines(&mut self, coding: Option<&str>, varies: bool) {
         let mut lines = String::new();
         let modified = httpdate::fmt_http_date(self.modified());
-        lines += &format!("Last-Modified: {modified}\r\nETag: {}\r\n", self.etag);
+        lines += &format!("Last-Modified: {modified}\r\n");
+        if !self.etag.is_empty() {
+            lines += &format!("ETag: {}\r\n", self.etag);
+        }
         if varies {
             lines += "Vary: Accept-Encoding\r\n";
         }
@@ -235,7 +244,8 @@ impl Resource {
             media_type: self.media_type.clone(),
             language: self.language.clone(),
             own_coding: None,
-            etag: etag(&self.identity, Some(coding)),
+            etag_parts: self.etag_parts,
+            etag: etag(&self.identity, self.etag_parts, Some(coding)),
             coded: true,
             body: body.map(OnceCell::from).unwrap_or_default(),
             open: RefCell::default(),
@@ -379,19 +389,21 @@ fn open(path: &CString) -> Result<File, Problem> {
         })
 }
 
-/// Returns a strong entity tag: equal only for the same file with the same time in nanoseconds. The
-/// tag is a hash, so the inode number stays secret.
-fn etag(identity: &Identity, coding: Option<Coding>) -> String {
-    let mut low = DefaultHasher::new();
-    let Identity {
-        device,
-        inode,
-        size,
-        modified,
-        ..
-    } = identity;
-    (device, inode, size, modified).hash(&mut low);
-    let coding = coding.map_or("", Coding::name);
-    let dash = if coding.is_empty() { "" } else { "-" };
-    format!("\"{size:x}-{:016x}{dash}{coding}\"", low.finish())
+/// Returns the entity tag that Apache makes of these parts: inode number, size, and modification
+/// time in microseconds. Empty without parts.
+fn etag(identity: &Identity, parts: u8, coding: Option<Coding>) -> String {
+    let has = |part: u8| parts & part != 0;
+    let microseconds = identity.modified.div_euclid(1000) as u64;
+    let values = [
+        (etag_part::INODE, identity.inode),
+        (etag_part::SIZE, identity.size),
+        (etag_part::MODIFIED, microseconds),
+    ];
+    let words = values.iter().filter(|(part, _)| has(*part));
+    let mut words: Vec<String> = words.map(|(_, value)| format!("{value:x}")).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    words.extend(coding.map(|coding| coding.name().to_string()));
+    format!("\"{}\"", words.join("-"))
 }

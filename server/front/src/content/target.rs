@@ -173,6 +173,7 @@ impl FileTarget {
             language: media::language(self.path.as_bytes(), settings),
             varies: self.has_neighbours(),
             media_type: media_type.as_deref(),
+            etag_parts: settings.files.etag_parts(),
             is_cold: self.cold.take(),
         };
         Resource::load(description, files)

@@ -17,7 +17,7 @@ use mehari_http::range;
 use mehari_config::Settings;
 use std::rc::Rc;
 
-const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
+const ALLOW: &str = "Allow: GET, HEAD, POST, OPTIONS\r\n";
 
 /// Responds with the file in its current state. `Err(404)`: the file has vanished since routing.
 pub fn answer(
@@ -27,7 +27,8 @@ pub fn answer(
     files: &Files,
 ) -> Result<Answer, Problem> {
     match request.method {
-        b"GET" | b"HEAD" => {}
+        // As in Apache, a POST to a file gets the file: a form may lead to a static page.
+        b"GET" | b"HEAD" | b"POST" => {}
         b"OPTIONS" => return Ok(Answer::new(200, ALLOW)),
         _ => return Ok(method_not_allowed(request)),
     }
@@ -35,6 +36,8 @@ pub fn answer(
     let resource = target.resource(coding, settings, files)?;
     match request.conditions().verdict(&resource.representation()) {
         Verdict::Failed => Ok(bare(412, &resource)),
+        // 304 would tell the client to take the answer to a GET from its cache.
+        Verdict::Unchanged if request.method == b"POST" => Ok(bare(412, &resource)),
         Verdict::Unchanged => Ok(bare(304, &resource)),
         Verdict::Whole => whole(resource.clone(), settings, files),
         Verdict::Ranges(ranges) => partial(resource.clone(), ranges, settings, files),

@@ -93,6 +93,9 @@ pub fn with_call<T>(
     {
         variables.push((b"TRACEPARENT", parent));
     }
+    if host.names.is_https && request.peer.tls.is_none() {
+        variables.push((b"REQUEST_SCHEME", b"https"));
+    }
     if settings.programs.pass_authorization {
         let given = request.field("authorization");
         given

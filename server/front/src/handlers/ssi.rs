@@ -58,7 +58,9 @@ pub fn begin_page(
     target: &FileTarget,
     subrequests: &'static dyn Subrequests,
 ) -> Option<Result<HandlerOutcome, Problem>> {
-    if route.settings.output.includes.are_off() || !matches!(request.method, b"GET" | b"HEAD") {
+    if route.settings.output.includes.are_off()
+        || !matches!(request.method, b"GET" | b"HEAD" | b"POST")
+    {
         return None;
     }
     let resource = match target.resource(None, &route.settings, &shared.content.files) {
@@ -96,7 +98,7 @@ pub fn begin_text(
 ) -> HandlerOutcome {
     let includes = &route.settings.output.includes;
     let is_parsed = includes.are_for(&route.file, Some(&text.media_type), || mode(&route.file));
-    if is_parsed && matches!(request.method, b"GET" | b"HEAD") {
+    if is_parsed && matches!(request.method, b"GET" | b"HEAD" | b"POST") {
         let source = Source::Text(text);
         return HandlerOutcome::Backend(Backend::Deferred(later(
             shared,

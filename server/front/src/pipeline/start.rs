@@ -11,10 +11,11 @@ use crate::request::rule_state::ClientIdentity;
 use crate::request::{canonical, trace, Fields, Request};
 use crate::routing::{self, Route, RouteOutcome, DENIED, HIDDEN};
 use crate::shared::Shared;
-use mehari_config::{Handler, LogLevel, Rung, Site};
+use mehari_config::{Handler, LimitedResource, LogLevel, Rung, Settings, Site};
 use mehari_http::problem::Problem;
 use mehari_observe::Origin;
 use mehari_pool::Body;
+use rustix::process::Resource;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -111,11 +112,16 @@ pub fn start_without_perl(
             }
         }
         RouteOutcome::Report(report) => Ok(report::answer(shared, request, *report)),
-        RouteOutcome::Moved(location) => {
+        RouteOutcome::Moved {
+            to,
+            status,
+            keeps_query,
+        } => {
             let site = shared.site();
             let host = site.host(request.virtual_host);
-            let location = canonical::absolute(request, &host.names, location.clone());
-            Ok(moved(&location, request.query()))
+            let location = canonical::absolute(request, &host.names, to.clone());
+            let query = if *keeps_query { request.query() } else { b"" };
+            Ok(moved(&location, *status, query))
         }
         RouteOutcome::Negotiated(variants) => {
             return negotiate::respond(shared, request, route, variants)
@@ -206,6 +212,7 @@ fn start(
             user: identity.and_then(ClientIdentity::user_name),
             auth_type: identity.and_then(ClientIdentity::auth_type),
             authorization: false,
+            limits: limits(&route.settings),
         };
         let exchange = shared.backends.cgi.start(program);
         exchange.map(|exchange| Backend::Cgi(Box::new(exchange)))
@@ -213,7 +220,22 @@ fn start(
     .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))
 }
 
-fn moved(location: &[u8], query: &[u8]) -> Answer {
+/// Returns the limits of a CGI program.
+fn limits(settings: &Settings) -> Vec<cgi::ResourceLimit> {
+    let limits = settings.programs.process_limits.iter();
+    let translated = limits.map(|(resource, limit)| cgi::ResourceLimit {
+        resource: match resource {
+            LimitedResource::Cpu => Resource::Cpu,
+            LimitedResource::Memory => Resource::As,
+            LimitedResource::Processes => Resource::Nproc,
+        },
+        soft: limit.soft,
+        hard: limit.hard,
+    });
+    translated.collect()
+}
+
+fn moved(location: &[u8], status: u16, query: &[u8]) -> Answer {
     let mut lines = b"Location: ".to_vec();
     lines.extend_from_slice(location);
     if !query.is_empty() {
@@ -221,5 +243,5 @@ fn moved(location: &[u8], query: &[u8]) -> Answer {
         lines.extend_from_slice(query);
     }
     lines.extend_from_slice(b"\r\n");
-    Answer::new(301, lines)
+    Answer::new(status, lines)
 }

@@ -31,18 +31,22 @@ pub fn port(request: &Request<'_>, names: &HostNames) -> u16 {
     named
         .or_else(|| physical().filter(|_| names.is_port_physical()))
         .or(names.server_port)
-        .unwrap_or_else(|| default_port(request))
+        .unwrap_or_else(|| default_port(request, names))
+}
+
+/// Returns the scheme of this server's links: `https` over TLS, or if `ServerName` says so.
+pub fn scheme(request: &Request<'_>, names: &HostNames) -> &'static [u8] {
+    match request.peer.tls.is_some() || names.is_https {
+        true => b"https",
+        false => b"http",
+    }
 }
 
 /// Returns the prefix of this server's paths, such as `http://www.example.org:8080`.
 pub fn origin(request: &Request<'_>, names: &HostNames) -> Vec<u8> {
-    let scheme: &[u8] = match request.peer.tls {
-        Some(_) => b"https://",
-        None => b"http://",
-    };
     let port = port(request, names);
-    let mut origin = [scheme, &name(request, names)].concat();
-    if port != default_port(request) {
+    let mut origin = [scheme(request, names), b"://", &name(request, names)].concat();
+    if port != default_port(request, names) {
         origin.extend_from_slice(format!(":{port}").as_bytes());
     }
     origin
@@ -62,10 +66,10 @@ pub fn has_scheme(target: &[u8]) -> bool {
     colon.is_some_and(|at| at > 0 && target[..at].iter().all(u8::is_ascii_alphanumeric))
 }
 
-fn default_port(request: &Request<'_>) -> u16 {
-    match request.peer.tls {
-        Some(_) => 443,
-        None => 80,
+fn default_port(request: &Request<'_>, names: &HostNames) -> u16 {
+    match scheme(request, names) {
+        b"https" => 443,
+        _ => 80,
     }
 }
 

@@ -41,17 +41,23 @@ sub parse_uri {
     return;
 }
 
+# The scheme of this server's URLs, which `ServerName https://NAME` sets.
+sub _own_scheme {
+    my ($self) = @_;
+    return $self->subprocess_env('REQUEST_SCHEME') || $self->_scheme;
+}
+
 sub construct_server {
     my ($self, $name, $port) = @_;
     $name = $self->get_server_name unless defined $name;
     $port = $self->get_server_port unless defined $port;
-    return $port == APR::URI::port_of_scheme($self->_scheme) ? $name : "$name:$port";
+    return $port == APR::URI::port_of_scheme(_own_scheme($self)) ? $name : "$name:$port";
 }
 
 sub construct_url {
     my ($self, $path) = @_;
     $path = $self->uri unless defined $path;
-    return $self->_scheme . '://' . $self->construct_server . $path;
+    return _own_scheme($self) . '://' . $self->construct_server . $path;
 }
 
 1;

@@ -14,6 +14,7 @@ fn resource(path: &std::path::Path) -> Rc<Resource> {
         language: None,
         varies: false,
         media_type: Some("text/plain"),
+        etag_parts: mehari_config::etag_part::SIZE,
         is_cold: false,
     };
     let loaded = Resource::load(description, &Files::default());

@@ -33,7 +33,8 @@ pub fn answer(
     let settings = &route.settings;
     let files = &shared.content.files;
     let plainly = || file::answer(request, target, settings, files);
-    if settings.output.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
+    if settings.output.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD" | b"POST")
+    {
         return plainly().map(HandlerOutcome::Answer);
     }
     let resource = target.resource(None, settings, files)?;
@@ -59,6 +60,9 @@ pub fn answer(
     };
     match request.conditions().verdict(&coded.representation()) {
         Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded))),
+        Verdict::Unchanged if request.method == b"POST" => {
+            return Ok(HandlerOutcome::Answer(file::bare(412, &coded)))
+        }
         Verdict::Unchanged => return Ok(HandlerOutcome::Answer(file::bare(304, &coded))),
         Verdict::Ranges(_) => return plainly().map(varied),
         Verdict::Whole => {}

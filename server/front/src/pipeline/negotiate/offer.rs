@@ -70,7 +70,9 @@ fn choice(
     variables.set_env = &route.settings.programs.set_env;
     let language = variables.environment("prefer-language");
     let language = language.and_then(|language| String::from_utf8(language).ok());
-    let is_get = matches!(request.method, b"GET" | b"HEAD");
+    // Apache looks for the index of a folder with GET, whatever the method of the request.
+    let is_index = request.path().ends_with(b"/") && route.path_info.is_empty();
+    let is_get = is_index || matches!(request.method, b"GET" | b"HEAD");
     let has_query = memchr::memchr(b'?', request.resource).is_some();
     let has_path_info = !route.path_info.is_empty();
     let negotiation = &route.settings.negotiation;

@@ -160,6 +160,9 @@ impl<'s> Search<'s> {
             if is_perl && self.host.mapping.refuses(path.encoded_slash) {
                 return Ok(self.refused(settings, NOT_FOUND));
             }
+            if is_perl && self.lacks_slash(&settings, &path, &mapped) {
+                return Ok(self.with_slash(settings, &path, mapped));
+            }
             return Ok(self.mounted(settings, handler, path, mapped));
         }
         if let Some(Handler::Report(report)) = settings.handlers.set {
@@ -202,6 +205,15 @@ impl<'s> Search<'s> {
             FileType::RegularFile => self.file(path, found, alias_script),
             _ => Ok(self.refused(settings, DENIED)),
         }
+    }
+
+    /// Whether the path is that of an existing folder, without the final slash. As in Apache, such
+    /// a path is redirected before a Perl handler sees it.
+    fn lacks_slash(&self, settings: &Settings, path: &Path, mapped: &[u8]) -> bool {
+        let is_folder = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        settings.files.directory_slash
+            && !path.merged.ends_with(b"/")
+            && self.look(mapped).is_some_and(|(_, stat)| is_folder(stat))
     }
 
     /// Returns the settings of a path and its file: from sections, .htaccess files and every

@@ -108,6 +108,9 @@ impl Disk {
         let media_type = settings
             .as_ref()
             .and_then(|settings| Some(media::media_type(name, settings)?.into_owned()));
+        let parts = settings
+            .as_ref()
+            .map_or(0, |settings| settings.files.etag_parts());
         Status {
             mode: stat.st_mode,
             size: stat.st_size as u64,
@@ -117,7 +120,7 @@ impl Disk {
             user: stat.st_uid,
             group: stat.st_gid,
             inode: stat.st_ino,
-            etag: Identity::of(stat).etag(),
+            etag: Identity::of(stat).etag(parts),
             media_type: media_type.unwrap_or_default(),
         }
     }

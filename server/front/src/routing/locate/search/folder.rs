@@ -35,13 +35,7 @@ impl Search<'_> {
             return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") && settings.files.directory_slash {
-            let mut location = percent::encode_path(&path.merged);
-            location.push(b'/');
-            return Ok(Route {
-                file: found.file,
-                outcome: RouteOutcome::Moved(location),
-                ..self.refused(settings, NOT_FOUND)
-            });
+            return Ok(self.with_slash(settings, &path, found.file));
         }
         self.indexes += 1;
         if self.indexes > INDEXES {
@@ -50,6 +44,14 @@ impl Search<'_> {
         for index in &settings.files.directory_index {
             if let Some(candidate) = index_path(&path, index) {
                 if self.index_exists(&candidate) || self.index_is_negotiated(&candidate) {
+                    if let Some(status) = settings.files.index_redirect {
+                        let moved = RouteOutcome::Moved {
+                            to: percent::encode_path(&candidate.merged),
+                            status,
+                            keeps_query: false,
+                        };
+                        return Ok(self.folder_with(settings, found.file, moved));
+                    }
                     return self.continue_with(&settings, candidate);
                 }
             }
@@ -69,6 +71,26 @@ impl Search<'_> {
             file: [&found.file[..], b"/"].concat(),
             ..self.refused(settings, NO_INDEX)
         })
+    }
+
+    /// Redirects to the path with the final slash.
+    pub(super) fn with_slash(&self, settings: Arc<Settings>, path: &Path, file: Vec<u8>) -> Route {
+        let mut location = percent::encode_path(&path.merged);
+        location.push(b'/');
+        let moved = RouteOutcome::Moved {
+            to: location,
+            status: 301,
+            keeps_query: true,
+        };
+        self.folder_with(settings, file, moved)
+    }
+
+    fn folder_with(&self, settings: Arc<Settings>, file: Vec<u8>, outcome: RouteOutcome) -> Route {
+        Route {
+            file,
+            outcome,
+            ..self.refused(settings, NOT_FOUND)
+        }
     }
 
     /// Whether the path leads to a file, or to a handler that needs no file.
