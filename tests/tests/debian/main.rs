@@ -2,7 +2,11 @@
 //! Debian's packages. Each directive is supported, or is ignored on purpose with a note of the
 //! reason, or is reported as unknown with its line.
 //!
-//! The test reads only installed files, at their installed paths.
+//! The tests read only installed files, at their installed paths. `accepted` compares with
+//! `apache2 -t`, and `served` with what Apache serves.
+
+mod accepted;
+mod served;
 
 use mehari_harness::binary;
 use mehari_harness::needs;
