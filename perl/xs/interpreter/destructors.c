@@ -1,12 +1,14 @@
 /* Decides whether a program left an object whose destructor may have an effect. Only in this case
  * must perl destroy the objects at the end. To destroy them, perl searches all values. This search
- * unshares their memory and takes milliseconds in a large interpreter.
+ * unshares their memory and takes milliseconds in a large interpreter. A handler or an application
+ * goes on after the request, so only the objects of its request are destroyed.
  *
  * An object holds a reference to its class's stash. If no class is new, and no reference count of a
  * class has grown since the template looked, the program left no object. Otherwise this file
  * searches all values, but only reads. */
 #include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
+#include "mailbox/mailbox.h"
 
 typedef struct {
   HV *stash;
@@ -82,11 +84,16 @@ static void note_instance(pTHX_ SV *object, void *argument)
   instances[instance_count++] = (instance){object, SvSTASH(object)};
 }
 
+static bool is_new(SV *object)
+{
+  instance wanted = {object, NULL};
+  return !instance_count || !bsearch(&wanted, instances, instance_count, sizeof *instances, by_address);
+}
+
 static void look_for_new(pTHX_ SV *object, void *found)
 {
   PERL_UNUSED_CONTEXT;
-  instance wanted = {object, NULL};
-  if (!instance_count || !bsearch(&wanted, instances, instance_count, sizeof *instances, by_address))
+  if (is_new(object))
     *(bool *)found = true;
 }
 
@@ -157,4 +164,44 @@ bool mehari_destructors_due(pTHX)
   if (look)
     each_instance(aTHX_ look_for_new, &due);
   return due;
+}
+
+/* ---- the objects of a request ---- */
+
+typedef struct {
+  SV **objects;
+  size_t count;
+} gathering;
+
+/* Holds a reference, so that no other destructor frees the object. */
+static void gather(pTHX_ SV *object, void *into)
+{
+  PERL_UNUSED_CONTEXT;
+  gathering *this = into;
+  if (!is_new(object))
+    return;
+  Renew(this->objects, this->count + 1, SV *);
+  this->objects[this->count++] = SvREFCNT_inc_NN(object);
+}
+
+static void call_destructor(pTHX_ void *object)
+{
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  mXPUSHs(newRV_inc((SV *)object));
+  PUTBACK;
+  call_method("DESTROY", G_VOID | G_DISCARD | G_EVAL | G_KEEPERR);
+  FREETMPS;
+  LEAVE;
+}
+
+void mehari_destructors_run(pTHX)
+{
+  gathering all = {NULL, 0};
+  each_instance(aTHX_ gather, &all);
+  for (size_t i = 0; i < all.count && !mehari_in_child; i++)
+    if (SvOBJECT(all.objects[i]))
+      mehari_guard(aTHX_ call_destructor, all.objects[i], NULL);
 }

@@ -43,5 +43,8 @@ extern volatile bool mehari_running_perl;
 /* Notes the objects that exist before the program runs, because these are not the program's. */
 void mehari_destructors_note(pTHX);
 bool mehari_destructors_due(pTHX);
+/* Calls the destructors of all objects that are not noted. Then the process ends or is rewound, so
+ * the objects stay as they are. */
+void mehari_destructors_run(pTHX);
 
 #endif

@@ -71,7 +71,7 @@ _Atomic uint32_t *mehari_mailbox_child(void) { return &mehari_box->child; }
 uint32_t mehari_mailbox_offset(void) { return (uint32_t)((const char *)opened - (const char *)mehari_box); }
 bool mehari_mailbox_holds(const mehari_request *frame) { return frame == opened; }
 
-/* Returns the frame at an offset. The offset is checked, because it came from another process, in
+/* Returns the frame at an offset, as the request that was taken last. The offset is checked, because it came from another process, in
  * which any script may have run. */
 const mehari_request *mehari_mailbox_frame(uint32_t offset)
 {
@@ -79,6 +79,7 @@ const mehari_request *mehari_mailbox_frame(uint32_t offset)
   uint32_t within = offset - MEHARI_SLOTS_OFFSET;
   if (offset < MEHARI_SLOTS_OFFSET || within >= MEHARI_SLOTS * MEHARI_SLOT_SIZE || within % MEHARI_SLOT_SIZE || !mehari_frame_is_sound(frame, MEHARI_SLOT_SIZE))
     _exit(71);
+  opened = frame;
   return frame;
 }
 

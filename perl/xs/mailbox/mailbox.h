@@ -115,6 +115,9 @@ void mehari_log(int level, const char *text, STRLEN length);
 void mehari_logf(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether a script gets one process per request, or an equivalent. */
-static inline bool mehari_task_is_program(uint8_t task) { return task == MEHARI_TASK_FORK || task == MEHARI_TASK_REWIND; }
+static inline bool mehari_task_is_program(uint8_t task)
+{
+  return task == MEHARI_TASK_FORK || task == MEHARI_TASK_REWIND || task == MEHARI_TASK_AUTO;
+}
 
 #endif

@@ -102,12 +102,14 @@ enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_
        /* There is no request. The body's file is the client's socket, and the worker serves the
         * connection. */
        MEHARI_TASK_CONNECTION,
-       MEHARI_TASK_REWIND /* as FORK, but the process is rewound after each request */ };
+       MEHARI_TASK_REWIND, /* as FORK, but the process is rewound after each request */
+       MEHARI_TASK_AUTO /* as REWIND while there is room for a picture, else as FORK */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
        /* The request is part of a page with server-side includes. */
        MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64,
-       MEHARI_FLAG_WHERE_ROOM = 128 /* the rung `auto`: rewind only while there is room for a picture */ };
+       /* A handler or an application: its process is rewound after the request. */
+       MEHARI_FLAG_REWOUND = 128 };
 
 /* The result of the front's own authentication. */
 enum {
@@ -198,7 +200,7 @@ enum {
    * length of AUTH_TYPE in bytes. */
   MEHARI_RECORD_USER,
   /* How a script with the rung `rewind` really runs, sent before DONE. Fields with tabs between
-   * them: the file, the rung, pages of the picture, hot pages, rewinds, searches, replaced
+   * them: the task's text, the rung, pages of the picture, hot pages, rewinds, searches, replaced
    * processes, and why the last process was replaced or the rung differs. */
   MEHARI_RECORD_RUNG,
   /* Like MEHARI_RECORD_PASS, but the worker filters the front's response and sends the result. The

@@ -231,6 +231,7 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
   switch (task) {
   case MEHARI_TASK_FORK:
   case MEHARI_TASK_REWIND:
+  case MEHARI_TASK_AUTO:
     return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
     open_script_environment(aTHX_ rec);
@@ -350,4 +351,14 @@ bool mehari_phases_serve(pTHX)
   else if (begun)
     after_response(aTHX_ rec);
   return begun;
+}
+
+void mehari_phases_prepare(pTHX_ const mehari_request *frame)
+{
+  mehari_job job;
+  mehari_job_read(&job, frame);
+  const mehari_settings *settings = mehari_settings_find(aTHX_ frame->settings_id, mehari_job_text(&job, frame->text[MEHARI_TEXT_SETTINGS]));
+  for (int phase = 0; settings && phase < MEHARI_PHASE_COUNT; phase++)
+    for (SSize_t i = 0; settings->handlers[phase] && i <= av_top_index(settings->handlers[phase]); i++)
+      mehari_handler_code(aTHX_ AvARRAY(settings->handlers[phase])[i]);
 }

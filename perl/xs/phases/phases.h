@@ -83,6 +83,8 @@ int mehari_connection_serve(pTHX_ mehari_rec *rec);
 /* phases.c */
 bool mehari_rec_logs(mehari_rec *rec); /* whether the record has Log handlers to run */
 bool mehari_rec_cleans_up(mehari_rec *rec);
+/* Parses the settings of this frame and resolves their handlers before any request is served. */
+void mehari_phases_prepare(pTHX_ const mehari_request *frame);
 bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: the request was not begun */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
 bool mehari_rec_runs_in_perl(pTHX_ mehari_rec *rec, U8 task);

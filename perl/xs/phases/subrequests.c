@@ -87,6 +87,7 @@ static int run_within(pTHX_ mehari_rec *sub)
     return OK;
   case MEHARI_TASK_FORK:
   case MEHARI_TASK_REWIND:
+  case MEHARI_TASK_AUTO:
     return run_program(aTHX_ sub);
   case MEHARI_TASK_FRONT:
     return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);

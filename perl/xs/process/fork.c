@@ -1,4 +1,5 @@
 /* The rung `fork`: one process per request, forked from a template that has compiled the script.
+ * `PerlIsolation rewind`: the same for a handler or an application, whose template has loaded it.
  *
  * The worker asks the zygote for a template of each script, because no script has run in the
  * zygote, but any script may have run in the worker. The worker keeps the most recent templates and
@@ -21,7 +22,7 @@ typedef struct {
   char file[4097];
   uint64_t made_from; /* the file's mark */
   bool alive;
-  int to_rewind; /* MEHARI_TO_* */
+  int manner; /* MEHARI_TO_* */
   int socket;
   uint64_t used;
 } template;
@@ -48,9 +49,9 @@ static void drop_template(template *this)
 
 /* Asks the zygote to fork a template. The template gets the worker's mailbox and one end of a
  * socket. */
-static bool ask_zygote(const char *file, uint64_t mark, int to_rewind, int socket)
+static bool ask_zygote(const char *file, uint64_t mark, int manner, int socket)
 {
-  mehari_wanted wanted = {getpid(), to_rewind, mark};
+  mehari_wanted wanted = {getpid(), manner, mark};
   int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
   struct iovec parts[] = {{&wanted, sizeof wanted}, {(void *)file, strlen(file)}};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
@@ -60,31 +61,31 @@ static bool ask_zygote(const char *file, uint64_t mark, int to_rewind, int socke
   return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
 }
 
-static bool start_template(template *this, const char *file, uint64_t mark, int to_rewind)
+static bool start_template(template *this, const char *file, uint64_t mark, int manner)
 {
   int ends[2];
   if (!MEHARI_COPY(this->file, ((mehari_text){file, strlen(file)})) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return false;
-  bool asked = ask_zygote(file, mark, to_rewind, ends[1]);
+  bool asked = ask_zygote(file, mark, manner, ends[1]);
   close(ends[1]);
   if (!asked) {
     close(ends[0]);
     return false;
   }
   this->made_from = mark;
-  this->to_rewind = to_rewind;
+  this->manner = manner;
   this->alive = true;
   this->socket = ends[0];
   mehari_descriptor_claim(this->socket);
   return true;
 }
 
-static template *find_template(const char *file, uint64_t mark, int to_rewind)
+static template *find_template(const char *file, uint64_t mark, int manner)
 {
   template *oldest = &templates[0];
   for (int i = 0; i < TEMPLATES; i++) {
     template *this = &templates[i];
-    if (this->alive && this->to_rewind == to_rewind && strEQ(this->file, file)) {
+    if (this->alive && this->manner == manner && strEQ(this->file, file)) {
       if (this->made_from == mark)
         return this;
       drop_template(this);
@@ -93,14 +94,16 @@ static template *find_template(const char *file, uint64_t mark, int to_rewind)
       oldest = this;
   }
   drop_template(oldest);
-  return start_template(oldest, file, mark, to_rewind) ? oldest : NULL;
+  return start_template(oldest, file, mark, manner) ? oldest : NULL;
 }
 
 int mehari_fork_manner(const mehari_request *frame)
 {
-  if (frame->task != MEHARI_TASK_REWIND)
+  if (mehari_is_template_child) /* the template serves one request, so a picture would not pay */
     return MEHARI_TO_FORK;
-  return frame->flags & MEHARI_FLAG_WHERE_ROOM ? MEHARI_TO_REWIND_WHERE_ROOM : MEHARI_TO_REWIND;
+  if (frame->flags & MEHARI_FLAG_REWOUND)
+    return MEHARI_TO_SERVE;
+  return frame->task == MEHARI_TASK_REWIND ? MEHARI_TO_REWIND : frame->task == MEHARI_TASK_AUTO ? MEHARI_TO_REWIND_WHERE_ROOM : MEHARI_TO_FORK;
 }
 
 /* Makes a file with the request as the handlers have changed it, because only this process has the
@@ -225,17 +228,29 @@ static mehari_forked go_on(uint32_t ordered, const char *file, const mehari_endi
   return MEHARI_FORK_SERVED;
 }
 
+/* Reads the mark of the script's file. A handler or an application has no mark, because it is loaded
+ * once per generation. Returns 0, or the status of the response. */
+static int read_mark(const char *file, int manner, uint64_t *mark)
+{
+  struct stat now;
+  *mark = 0;
+  if (manner == MEHARI_TO_SERVE)
+    return 0;
+  if (stat(file, &now) < 0 || !S_ISREG(now.st_mode))
+    return errno == EACCES ? 403 : 404;
+  *mark = mehari_mark(&now);
+  return 0;
+}
+
 mehari_forked mehari_fork_serve(bool to_its_end)
 {
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
   char file[4097];
-  struct stat now;
-  if (!MEHARI_COPY(file, task)) {
-    mehari_output_error(414);
-    return MEHARI_FORK_SERVED;
-  }
-  if (stat(file, &now) < 0 || !S_ISREG(now.st_mode)) {
-    mehari_output_error(errno == EACCES ? 403 : 404);
+  uint64_t mark;
+  int manner = mehari_fork_manner(mehari_now.frame);
+  int refused = MEHARI_COPY(file, task) ? read_mark(file, manner, &mark) : 414;
+  if (refused) {
+    mehari_output_error(refused);
     return MEHARI_FORK_SERVED;
   }
   mehari_ending ending = {.status = -1};
@@ -244,7 +259,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   /* A process that died before it began the request has had no effect, so another one serves the
    * request. */
   for (int attempt = 0; attempt < 2; attempt++) {
-    template *this = find_template(file, mehari_mark(&now), mehari_fork_manner(mehari_now.frame));
+    template *this = find_template(file, mark, manner);
     if (!this) {
       /* The zygote has died. The workers of the next zygote can start a template. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);
@@ -256,5 +271,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
     if (mehari_mailbox_latest() != ordered || mehari_mailbox_progress() != MEHARI_PROGRESS_NONE)
       break;
   }
+  if (mehari_is_template_child)
+    atomic_store(mehari_mailbox_child(), getpid());
   return go_on(ordered, file, &ending);
 }

@@ -10,6 +10,12 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute_
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event) __attribute__((noreturn));
 extern bool mehari_retire; /* whether the worker wants to end after this request */
 extern bool mehari_replace; /* whether the worker wants to end when its successor is ready */
+/* Prepares a process that serves whole requests, and runs PerlChildInitHandler in it. */
+void mehari_worker_open(pTHX);
+/* Serves the current request in a template's child, which restores nothing itself. */
+void mehari_worker_serve_once(pTHX) __attribute__((noreturn));
+/* Ends such a process: runs PerlChildExitHandler, then the END blocks of modules. */
+void mehari_worker_leave(pTHX) __attribute__((noreturn));
 /* Prepares the layers, %ENV and signals of a process that serves requests. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
 
@@ -39,21 +45,23 @@ typedef struct {
 enum {
   MEHARI_TO_FORK,
   MEHARI_TO_REWIND, /* its child serves one request after another, if possible */
-  MEHARI_TO_REWIND_WHERE_ROOM /* the rung `auto`: only while there is room for its picture */
+  MEHARI_TO_REWIND_WHERE_ROOM, /* the rung `auto`: only while there is room for its picture */
+  MEHARI_TO_SERVE /* the child serves whole requests of a handler or an application, and is rewound */
 };
 typedef struct {
   pid_t worker;
-  int32_t to_rewind; /* MEHARI_TO_* */
-  uint64_t mark; /* the mark of the script's file */
-} mehari_wanted; /* asks the zygote for a template; the name of the script's file follows */
+  int32_t manner; /* MEHARI_TO_* */
+  uint64_t mark; /* the mark of the script's file; 0: not a script */
+} mehari_wanted; /* asks the zygote for a template; the text of the task follows */
 int mehari_fork_manner(const mehari_request *frame); /* MEHARI_TO_* */
 extern int mehari_stem_socket; /* the socket to the zygote */
 /* A template's descriptors: the mailbox, the socket for orders, the worker's socket to the
  * front. */
 #define MEHARI_TEMPLATE_FILES 3
-void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
-/* Called in the child after the response: ends the child, or rewinds it. */
-void mehari_template_child_leaves(pTHX) __attribute__((noreturn));
+void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
+extern bool mehari_is_template_child; /* from its first request on */
+/* Called in the child after the response: ends the child, or rewinds it. `detail`: that of DONE. */
+void mehari_template_child_leaves(pTHX_ uint16_t detail) __attribute__((noreturn));
 /* Called in a process that the script forked: the worker does not wait for that process. */
 void mehari_template_child_forked(void);
 

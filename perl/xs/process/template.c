@@ -1,11 +1,14 @@
 /* A template of the rung `fork`: the zygote forks this process, which compiles one script in a
  * clean interpreter and keeps a child ready for the next order.
  *
- * The child compiles a script whose compilation has effects (compilation.c). */
+ * The child compiles a script whose compilation has effects (compilation.c). For a handler or an
+ * application with `PerlIsolation rewind`, template and child are opened like a worker, and the
+ * child runs all phases of a request. */
 #include "process/process.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
+#include "phases/phases.h"
 #include "response/response.h"
 #include "rewind/rewind.h"
 #include "script/script.h"
@@ -23,6 +26,7 @@
 static int orders = -1; /* the socket to the worker */
 static struct stat orders_identity;
 static pid_t template_pid;
+static const char *task;    /* the script's file, the handler's name or the application's file */
 static uint64_t made_from;  /* the mark of the script's file */
 static int manner;          /* MEHARI_TO_* */
 static bool rewinds; /* whether the template's child serves more than one request */
@@ -94,7 +98,7 @@ static bool tell_end(pid_t child, int status)
 }
 
 static bool to_its_end; /* whether the child sends DONE for its request */
-static bool serves; /* whether this is the child, and a script runs or has run in it */
+bool mehari_is_template_child;
 
 /* Whether the descriptor of the orders is still the same socket. A script may have closed the
  * descriptor by its number and opened another file under the same number. */
@@ -106,38 +110,38 @@ static bool orders_are_ours(void)
 
 void mehari_template_child_forked(void)
 {
-  if (serves && orders_are_ours())
+  if (mehari_is_template_child && orders_are_ours())
     close(orders);
 }
 
 /* Returns the log level for a process that cannot be rewound. The level is higher if the
- * configuration names the rung `rewind`. */
-static int level_of_refusal(void) { return manner == MEHARI_TO_REWIND ? MEHARI_LOG_NOTICE : MEHARI_LOG_INFO; }
+ * configuration asks for `rewind` by name. */
+static int level_of_refusal(void) { return manner == MEHARI_TO_REWIND_WHERE_ROOM ? MEHARI_LOG_INFO : MEHARI_LOG_NOTICE; }
 
 /* Reports to the front the rung on which the script runs. Also logs the rung if it is not the
  * configured rung. */
 static void tell_rung(void)
 {
-  mehari_text file = mehari_request_text(MEHARI_TEXT_TASK);
+  mehari_text file = {task, strlen(task)};
   if (rewinds)
     mehari_rewind_report(file);
   if (!as_fork || atomic_exchange(&turn->has_logged_rung, true))
     return;
-  mehari_logf(level_of_refusal(), "%.*s: runs as on the rung `fork`: %s", (int)file.length, file.at, as_fork);
+  mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", task, as_fork);
   mehari_rewind_report_refusal(file, as_fork);
 }
 
-void mehari_template_child_leaves(pTHX)
+void mehari_template_child_leaves(pTHX_ uint16_t detail)
 {
   bool used_descriptor = mehari_stdout_was_written() && !(rewinds && mehari_stdout_empty());
   atomic_store(&turn->used_descriptor, used_descriptor);
   atomic_store(mehari_mailbox_child(), 0);
   tell_rung();
   if (to_its_end)
-    mehari_mailbox_done(0);
+    mehari_mailbox_done(detail);
   else
     mehari_ring_publish();
-  bool stays = rewinds && !used_descriptor;
+  bool stays = rewinds && !used_descriptor && !mehari_retire && !mehari_replace;
   if (!(stays && atomic_load(&turn->is_lent)) && orders_are_ours())
     tell_end(getpid(), 0);
   if (stays)
@@ -168,25 +172,29 @@ static void obey(void)
 }
 
 /* Whether the worker would give the request to this process. */
-static bool is_for_us(const mehari_request *frame, const char *file)
+static bool is_for_us(const mehari_request *frame)
 {
   struct stat now;
   mehari_mailbox_adopt(frame, -1);
-  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
-  if (mehari_fork_manner(frame) != manner || frame->text[MEHARI_TEXT_SETTINGS].length || task.length != strlen(file) || memNE(task.at, file, task.length))
+  mehari_text wanted = mehari_request_text(MEHARI_TEXT_TASK);
+  if (mehari_fork_manner(frame) != manner || wanted.length != strlen(task) || memNE(wanted.at, task, wanted.length))
     return false;
-  return frame->file_mark ? frame->file_mark == made_from : stat(file, &now) == 0 && S_ISREG(now.st_mode) && mehari_mark(&now) == made_from;
+  if (manner == MEHARI_TO_SERVE)
+    return true;
+  if (frame->text[MEHARI_TEXT_SETTINGS].length)
+    return false;
+  return frame->file_mark ? frame->file_mark == made_from : stat(task, &now) == 0 && S_ISREG(now.st_mode) && mehari_mark(&now) == made_from;
 }
 
 /* Takes the next request from the lent mailbox. False: the request is for another script, or the
  * worker must end. In this case the worker gets its mailbox back. */
-static bool take_from_mailbox(const char *file)
+static bool take_from_mailbox(void)
 {
   const mehari_request *frame;
   while (!(frame = mehari_mailbox_claim()))
     if (!mehari_mailbox_wait())
       break;
-  if (!frame || !is_for_us(frame, file)) {
+  if (!frame || !is_for_us(frame)) {
     if (!tell_end(getpid(), 0))
       _exit(0);
     return false;
@@ -201,8 +209,8 @@ static bool take_from_mailbox(const char *file)
 static void lead_group(void) { setpgid(0, 0); }
 
 /* Waits for a request and serves it. A rewound child continues at the point at which it waits. */
-static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
-static void await_request(pTHX_ mehari_script *script, const char *file)
+static void await_request(pTHX_ mehari_script *script) __attribute__((noreturn));
+static void await_request(pTHX_ mehari_script *script)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template the child's end would stay unnoticed */
   pid_t self = getpid();
@@ -211,13 +219,15 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
     mehari_rewind_begin(aTHX);
     atomic_store(&turn->used_descriptor, false);
   }
-  if (!atomic_load(&turn->owed) || !atomic_load(&turn->is_lent) || !take_from_mailbox(file))
+  if (!atomic_load(&turn->owed) || !atomic_load(&turn->is_lent) || !take_from_mailbox())
     obey();
   if (!rewinds)
     lead_group();
   atomic_store(mehari_mailbox_child(), self);
-  mehari_serving = serves = true;
-  mehari_program_run(aTHX_ script, file);
+  mehari_serving = mehari_is_template_child = true;
+  if (manner == MEHARI_TO_SERVE)
+    mehari_worker_serve_once(aTHX);
+  mehari_program_run(aTHX_ script, task);
 }
 
 /* Fails the request, because no process is available. The next request tries again. */
@@ -238,7 +248,7 @@ static void refuse_request(void)
 
 /* Decides by a child's end whether the template still rewinds. If the child must be replaced after
  * each request, a fork for each request is cheaper. */
-static void judge_end(const char *file)
+static void judge_end(void)
 {
   static int useless;
   const char *why = mehari_rewind_refusal();
@@ -251,7 +261,16 @@ static void judge_end(const char *file)
     return;
   /* Otherwise the next process would log the same reason again. */
   atomic_store(&turn->has_logged_rung, true);
-  mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", file, as_fork);
+  mehari_logf(level_of_refusal(), "%s: runs as on the rung `fork`: %s", task, as_fork);
+}
+
+/* Ends the template, because its worker needs it no more. */
+static void leave(pTHX) __attribute__((noreturn));
+static void leave(pTHX)
+{
+  if (manner == MEHARI_TO_SERVE)
+    mehari_worker_leave(aTHX);
+  _exit(0);
 }
 
 /* Reports the end of a child that died before it reported the end of its order. */
@@ -269,14 +288,14 @@ static void tell_death(pid_t child, int status)
 
 /* Forks one child after another. A child exists before its request comes, so no request waits for
  * the fork. */
-static void keep_child(pTHX_ mehari_script *script, const char *file)
+static void keep_child(pTHX_ mehari_script *script)
 {
   int status = -1;
   atomic_store(&turn->owed, 0);
   atomic_store(&turn->used_descriptor, false);
   pid_t child = mehari_fork_own();
   if (!child)
-    await_request(aTHX_ script, file);
+    await_request(aTHX_ script);
   mehari_in_child = false;
   mehari_may_have_spawned = false;
   if (child < 0) {
@@ -286,15 +305,36 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
   if (!atomic_load(&turn->owed) && WIFEXITED(status) && WEXITSTATUS(status) == NOT_NEEDED)
-    _exit(0);
+    leave(aTHX);
   tell_death(child, status);
   if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();
   if (rewinds)
-    judge_end(file);
+    judge_end();
 }
 
-void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
+/* Resolves the handlers of the first request, so that no request does it. The worker waits for the
+ * template, so the request stays where it is. */
+static void prepare_handlers(pTHX_ void *argument)
+{
+  mehari_order first;
+  PERL_UNUSED_ARG(argument);
+  if (peek_order(&first, 0))
+    mehari_phases_prepare(aTHX_ mehari_mailbox_frame(first.frame));
+}
+
+/* Opens the process as a worker is opened. PSGI applications were loaded in the zygote. */
+static void open_for_handlers(pTHX)
+{
+  mehari_enter_directory(NULL);
+  mehari_worker_open(aTHX);
+  mehari_guard(aTHX_ prepare_handlers, NULL, NULL);
+  mehari_environment_reserve(aTHX);
+  PerlIO_flush((PerlIO *)NULL);
+  mehari_destructors_note(aTHX);
+}
+
+void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
 {
   mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
   orders = files[1];
@@ -306,15 +346,20 @@ void mehari_template_run(pTHX_ const char *file, const mehari_wanted *wanted, co
     _exit(1);
   mehari_mailbox_keep_taken(&turn->taken);
   mehari_descriptor_claim(mehari_front_socket);
+  task = what;
   made_from = wanted->mark;
-  manner = wanted->to_rewind;
+  manner = wanted->manner;
+  mehari_script *script = NULL;
   if (manner != MEHARI_TO_FORK)
     mehari_rewind_tidy(aTHX);
-  mehari_script *script = mehari_compilation_open(aTHX_ file, NULL);
+  if (manner == MEHARI_TO_SERVE)
+    open_for_handlers(aTHX);
+  else
+    script = mehari_compilation_open(aTHX_ task, NULL);
   if (manner != MEHARI_TO_FORK) {
     as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
     rewinds = !as_fork;
   }
   for (;;)
-    keep_child(aTHX_ script, file);
+    keep_child(aTHX_ script);
 }

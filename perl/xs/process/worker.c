@@ -180,12 +180,18 @@ static void in_guard_cleanup(pTHX_ void *argument)
   restore_state(aTHX);
 }
 
+/* Whether a template's child serves the whole request. For a script with settings the worker runs
+ * the other phases. */
+static bool is_for_child(const mehari_request *frame)
+{
+  return frame->flags & MEHARI_FLAG_REWOUND || (mehari_task_is_program(frame->task) && !frame->text[MEHARI_TEXT_SETTINGS].length);
+}
+
 static void serve(pTHX)
 {
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
-  if (mehari_task_is_program(mehari_now.frame->task) && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
-    /* The child serves the whole request. */
+  if (is_for_child(mehari_now.frame)) {
     mehari_forked served = mehari_fork_serve(true);
     if (served == MEHARI_FORK_DONE)
       mehari_mailbox_forget();
@@ -212,6 +218,42 @@ static void serve(pTHX)
   FREETMPS;
 }
 
+/* Calls the destructors of the request's objects. They may be slow, so the response goes first. */
+static void end_objects(pTHX_ void *argument)
+{
+  PERL_UNUSED_ARG(argument);
+  if (!mehari_destructors_due(aTHX))
+    return;
+  mehari_ring_publish();
+  mehari_mailbox_state(MEHARI_STATE_CLEANUP);
+  mehari_destructors_run(aTHX);
+}
+
+static void flush_handles(pTHX_ void *argument)
+{
+  PERL_UNUSED_ARG(argument);
+  PL_op = NULL;
+  PerlIO_flush((PerlIO *)NULL);
+}
+
+void mehari_worker_serve_once(pTHX)
+{
+  mehari_in_child = false;
+  mehari_may_have_spawned = false;
+  mehari_forget_random_seed(aTHX);
+  mehari_mailbox_state(MEHARI_STATE_BUSY);
+  mehari_output_begin(aTHX);
+  mehari_input_begin(aTHX);
+  mehari_errors_begin(aTHX);
+  bool begun = mehari_phases_serve(aTHX);
+  mehari_guard(aTHX_ end_objects, NULL, NULL);
+  if (mehari_in_child)
+    mehari_child_leave(aTHX_ 0);
+  mehari_guard(aTHX_ flush_handles, NULL, NULL);
+  mehari_errors_end(aTHX);
+  mehari_template_child_leaves(aTHX_ begun ? 0 : MEHARI_DONE_AGAIN);
+}
+
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event)
 {
   prctl(PR_SET_NAME, name);
@@ -227,9 +269,7 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
   mehari_touched = 0;
 }
 
-/* Ends a worker: runs PerlChildExitHandler, then the END blocks of modules. */
-static void leave(pTHX) __attribute__((noreturn));
-static void leave(pTHX)
+void mehari_worker_leave(pTHX)
 {
   const char *refusal = mehari_run_server_phase(aTHX_ MEHARI_PHASE_CHILD_EXIT);
   if (refusal)
@@ -241,10 +281,8 @@ static void leave(pTHX)
   _exit(0);
 }
 
-void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
+void mehari_worker_open(pTHX)
 {
-  setpgid(0, 0);
-  mehari_process_open(aTHX_ "mehari-worker", mailbox, descriptors, bell, bell_event);
   mehari_psgi_open(aTHX);
   remember_state(aTHX);
   mehari_watch_open();
@@ -253,11 +291,18 @@ void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_ev
   const char *refusal = mehari_run_server_phase(aTHX_ MEHARI_PHASE_CHILD_INIT);
   if (refusal)
     mehari_logf(MEHARI_LOG_ERROR, "%s", refusal);
+}
+
+void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
+{
+  setpgid(0, 0);
+  mehari_process_open(aTHX_ "mehari-worker", mailbox, descriptors, bell, bell_event);
+  mehari_worker_open(aTHX);
   for (;;) {
     mehari_mailbox_state(MEHARI_STATE_IDLE);
     if (mehari_mailbox_take())
       serve(aTHX);
     else if (!mehari_mailbox_wait())
-      leave(aTHX);
+      mehari_worker_leave(aTHX);
   }
 }

@@ -49,7 +49,8 @@ static void fork_template(pTHX_ int bell, int bell_event)
   PerlIO_flush((PerlIO *)NULL);
   if (!mehari_fork_own()) {
     become_serving_process();
-    close(mehari_stem_socket);
+    if (request.wanted.manner != MEHARI_TO_SERVE) /* a handler may lead to a script */
+      close(mehari_stem_socket);
     setpgid(0, request.wanted.worker);
     mehari_template_run(aTHX_ request.file, &request.wanted, files, bell, bell_event);
   }

@@ -42,6 +42,7 @@ static const char *handler_name(const mehari_rec *rec)
   case MEHARI_TASK_PERLRUN:
   case MEHARI_TASK_FORK:
   case MEHARI_TASK_REWIND:
+  case MEHARI_TASK_AUTO:
     return "perl-script";
   case MEHARI_TASK_PSGI:
     return "psgi";

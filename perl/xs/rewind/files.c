@@ -6,9 +6,13 @@
 #include "process/process.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* ---- before the first request ---- */
@@ -38,19 +42,53 @@ static bool can_be_rewound(int file, const struct stat *about)
  * such a descriptor. */
 static bool is_foreign(int file) { return file > 2 && !mehari_descriptor_is_own(file); }
 
+/* Writes the address of one end of a socket. False: this end has no address that a reader knows. */
+static bool write_address(const struct sockaddr_storage *address, socklen_t length, char *text, size_t size)
+{
+  const struct sockaddr_un *local = (const struct sockaddr_un *)address;
+  char host[INET6_ADDRSTRLEN], port[8];
+  bool has_path = address->ss_family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path) && local->sun_path[0];
+  if (has_path)
+    snprintf(text, size, "%.60s", local->sun_path);
+  else if (address->ss_family == AF_INET || address->ss_family == AF_INET6) {
+    if (getnameinfo((const struct sockaddr *)address, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+      return false;
+    snprintf(text, size, "%s:%s", host, port);
+  } else
+    return false;
+  return true;
+}
+
+/* Names an open descriptor: a socket by the address of its other end or its own, anything else as
+ * /proc does. */
+static void name_file(int file, char *name, size_t size)
+{
+  struct sockaddr_storage address;
+  socklen_t length = sizeof address;
+  char path[64], text[80];
+  if (getpeername(file, (struct sockaddr *)&address, &length) == 0 && write_address(&address, length, text, sizeof text))
+    snprintf(name, size, "a socket to %s", text);
+  else if (length = sizeof address, getsockname(file, (struct sockaddr *)&address, &length) == 0 && write_address(&address, length, text, sizeof text))
+    snprintf(name, size, "a socket of %s", text);
+  else {
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    ssize_t read = readlink(path, name, size - 1);
+    name[read > 0 ? read : 0] = '\0';
+  }
+}
+
 static const char *know(mehari_rewind *rewind, int file)
 {
   static char refusal[sizeof rewind->spoiled];
-  char path[64], target[48] = "";
+  char name[96];
   struct stat about;
   if (fstat(file, &about) < 0)
     return NULL;
   if (rewind->known_count == MEHARI_REWIND_FILES)
     return "too many descriptors are open before its first request";
   if (!can_be_rewound(file, &about)) {
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    (void)!readlink(path, target, sizeof target - 1);
-    snprintf(refusal, sizeof refusal, "%s is open before its first request", target);
+    name_file(file, name, sizeof name);
+    snprintf(refusal, sizeof refusal, "%s is open before its first request", name);
     return refusal;
   }
   bool moves = S_ISREG(about.st_mode) && is_foreign(file);

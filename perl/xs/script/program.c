@@ -161,5 +161,5 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
   else
     mehari_output_end(aTHX);
   mehari_errors_end(aTHX);
-  mehari_template_child_leaves(aTHX);
+  mehari_template_child_leaves(aTHX_ 0);
 }

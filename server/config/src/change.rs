@@ -71,6 +71,8 @@ pub enum Change {
     /// `AcceptPathInfo`. `None`: Default.
     AcceptPathInfo(Option<bool>),
     PassAuthorization(bool),
+    /// `PerlIsolation rewind` or `none`.
+    Rewound(bool),
     /// The media type or handler name, and the URL path of the program.
     Action(String, String),
     ParseHeaders(bool),

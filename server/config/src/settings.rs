@@ -152,6 +152,9 @@ pub struct ProgramSettings {
     /// `RLimitCPU` and the like: the limits of CGI programs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub process_limits: Vec<(crate::LimitedResource, crate::ProcessLimit)>,
+    /// `PerlIsolation rewind`: the process of a handler or an application is rewound after each
+    /// request.
+    pub rewound: bool,
     /// `SSLOptions +StdEnvVars`: programs get the variables of the TLS connection.
     pub tls_variables: bool,
     /// `SSLOptions +ExportCertData`: programs get the certificates of the TLS connection.

@@ -17,9 +17,11 @@ pub enum Task<'a> {
         /// The file to which the path is mapped. The file need not exist.
         file: &'a [u8],
         perl_script: bool,
+        /// `PerlIsolation rewind`: the process is rewound after the request.
+        rewound: bool,
     },
     /// A PSGI application file.
-    Psgi { file: &'a [u8] },
+    Psgi { file: &'a [u8], rewound: bool },
     /// The front responds after Perl's other phases, with this file or in its own way.
     Front {
         file: &'a [u8],

@@ -244,15 +244,15 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
             match rung {
                 Rung::PerlRun => TaskKind::PerlRun,
                 Rung::Registry => TaskKind::Registry,
-                // `flags` distinguishes `auto` from `rewind`. A script of the rung `cgi` gets no
-                // frame.
-                Rung::Rewind | Rung::Auto => TaskKind::Rewind,
+                Rung::Rewind => TaskKind::Rewind,
+                Rung::Auto => TaskKind::Auto,
+                // A script of the rung `cgi` gets no frame.
                 Rung::Fork | Rung::Cgi => TaskKind::Fork,
             },
             file,
         ),
         Task::Handler { name, .. } => (TaskKind::Handler, name),
-        Task::Psgi { file } => (TaskKind::Psgi, file),
+        Task::Psgi { file, .. } => (TaskKind::Psgi, file),
         Task::Front { file, .. } => (TaskKind::Front, file),
         Task::Connection => (TaskKind::Connection, b""),
     }
@@ -302,11 +302,8 @@ fn flags(call: &Call<'_>) -> u8 {
             ..
         }
     );
-    if let Task::Script {
-        rung: Rung::Auto, ..
-    } = call.task
-    {
-        flags |= flag::WHERE_ROOM;
+    if let Task::Handler { rewound: true, .. } | Task::Psgi { rewound: true, .. } = call.task {
+        flags |= flag::REWOUND;
     }
     if call.environment.parse_headers || is_fork {
         flags |= flag::PARSE_HEADERS;

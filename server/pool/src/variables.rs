@@ -61,7 +61,9 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
     add(b"REQUEST_URI", call.line.target);
     add(b"QUERY_STRING", call.line.query);
     add(b"SCRIPT_NAME", call.path.script_name);
-    if let Task::Script { file, .. } | Task::Psgi { file } | Task::Front { file, .. } = call.task {
+    if let Task::Script { file, .. } | Task::Psgi { file, .. } | Task::Front { file, .. } =
+        call.task
+    {
         add(b"SCRIPT_FILENAME", file);
     }
     if !call.path.path_info.is_empty() {

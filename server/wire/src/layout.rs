@@ -132,6 +132,8 @@ pub enum TaskKind {
     Connection,
     /// As `Fork`, but the process is restored after each request and serves again.
     Rewind,
+    /// As `Rewind` while there is memory for the script's picture, else as `Fork`.
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,8 +158,8 @@ pub mod flag {
     pub const FILE: u8 = 32;
     /// The request is a part of a page with server-side includes.
     pub const WITHIN: u8 = 64;
-    /// The rung is `auto`: the script is rewound only while there is memory for its picture.
-    pub const WHERE_ROOM: u8 = 128;
+    /// A handler or an application: its process is rewound after the request.
+    pub const REWOUND: u8 = 128;
 }
 
 pub mod login {

@@ -28,8 +28,11 @@ pub struct ExplainedUrl {
     pub url_path: String,
     /// The configured handler, or why requests are refused.
     pub handler: String,
-    /// The configured rung, if the handler is a script.
+    /// The configured rung, if the handler is a script or is isolated by `PerlIsolation`.
     pub configured: Option<Rung>,
+    /// What the workers call an isolated handler or application in their reports.
+    #[serde(skip)]
+    isolated: Option<String>,
     /// The rung that requests really get.
     pub rung: Option<Rung>,
     /// Why that is another rung than the configured one.
@@ -85,7 +88,11 @@ impl Report {
     pub fn see(&mut self, scripts: Vec<RewoundScript>) {
         let file = self.file.to_string_lossy();
         let mut scripts = scripts;
-        scripts.retain(|script| script.script == file);
+        let is_isolated = |name: &str| {
+            let mut isolated = self.places.iter().filter_map(|it| it.isolated.as_deref());
+            isolated.any(|isolated| isolated == name)
+        };
+        scripts.retain(|script| script.script == file || is_isolated(&script.script));
         self.processes = scripts;
         self.judge();
     }
@@ -116,9 +123,14 @@ fn rewound(handler: &Result<Handler, String>) -> Option<Rung> {
 
 impl ExplainedUrl {
     fn of(site: &Site, place: mehari_front::ServedUrl) -> ExplainedUrl {
+        let isolated = match &place.handler {
+            Ok(Handler::Psgi(app)) if place.isolated => Some(app.to_string_lossy().into_owned()),
+            Ok(Handler::Perl { name, .. }) if place.isolated => Some(name.clone()),
+            _ => None,
+        };
         let configured = match &place.handler {
             Ok(Handler::Script(rung)) => Some(*rung),
-            _ => None,
+            _ => isolated.as_ref().map(|_| Rung::Rewind),
         };
         let host = match place.host {
             0 => String::new(),
@@ -133,10 +145,14 @@ impl ExplainedUrl {
             host,
             url_path: place.url_path,
             handler: match &place.handler {
+                Ok(handler) if isolated.is_some() => {
+                    format!("{handler} on the rung `rewind` by PerlIsolation")
+                }
                 Ok(handler) => handler.to_string(),
                 Err(reason) => format!("refused: {reason}"),
             },
             configured,
+            isolated,
             rung: configured,
             why: None,
         }

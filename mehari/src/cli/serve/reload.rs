@@ -252,8 +252,8 @@ impl Reloader {
         if let Some((perl, file)) = report.question(&site) {
             let told = self.pool.explain(perl, &file).await;
             report.learn(told.map_err(|error| error.to_string()));
-            report.see(self.pool.status().scripts);
         }
+        report.see(self.pool.status().scripts);
         Ok(report)
     }
 

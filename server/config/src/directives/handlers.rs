@@ -80,6 +80,15 @@ pub const GROUP: Group = Group {
         .otherwise("Mehari::Auto")
         .example("ModPerl::Registry", "ModPerl:Registry"),
         Directive::everywhere(
+            "PerlIsolation",
+            words("rewind|none", 1, 1),
+            "rewind: the process of a PSGI application or of a mod_perl handler is restored after \
+             each request, as on the rung `rewind`. A script chooses its isolation by its rung.",
+            isolation,
+        )
+        .default("none")
+        .example("rewind", "rewinds"),
+        Directive::everywhere(
             "CGIPassAuth",
             Shape::Flag,
             "Whether programs see the client's Authorization field as HTTP_AUTHORIZATION. Every \
@@ -118,6 +127,19 @@ pub const GROUP: Group = Group {
         .example("+ExecCGI", "+ExecCGi2"),
     ],
 };
+
+fn isolation(target: &mut Target, arguments: &Arguments) -> Applied {
+    const KNOWN: [&str; 2] = ["rewind", "none"];
+    let text = arguments.text(0)?;
+    let Some(known) = KNOWN.iter().position(|it| it.eq_ignore_ascii_case(text)) else {
+        let message = format!("expected rewind or none, not `{text}`");
+        return Err(arguments
+            .fault(0, message)
+            .or_nearest(text, KNOWN.into_iter()));
+    };
+    target.changes.push(Change::Rewound(known == 0));
+    Ok(())
+}
 
 /// Tells whether the handler is `server-parsed`, an older way to enable server-side includes.
 fn is_parsed(arguments: &Arguments) -> Result<bool, Fault> {

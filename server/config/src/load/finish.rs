@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{proxied, teams, Draft, Reader};
 use crate::problem::{At, Fault};
-use crate::{Change, HandlerName, Host, Problems, Site};
+use crate::{Change, HandlerName, Host, Phase, Problems, Rung, Site};
 
 impl Draft {
     /// Finishes the host. A virtual host inherits the settings of the main server.
@@ -152,4 +152,36 @@ pub(super) fn wants_app(changes: &[Change]) -> bool {
         .iter()
         .any(|change| matches!(change, Change::PsgiApp(_)));
     !has_app && changes.iter().any(names_psgi)
+}
+
+/// Returns a message if the changes of one section set `PerlIsolation rewind` and a handler that it
+/// cannot isolate.
+pub(super) fn isolates_nothing(changes: &[Change]) -> Option<&'static str> {
+    if !changes.contains(&Change::Rewound(true)) {
+        return None;
+    }
+    let handler = changes.iter().rev().find_map(|change| match change {
+        Change::SetHandler(name) => Some(name),
+        _ => None,
+    })?;
+    let is_script = || {
+        changes.iter().any(|change| match change {
+            Change::PerlHandler(Phase::Response, names) => {
+                matches!(names.as_slice(), [one] if Rung::of_handler(one).is_some())
+            }
+            _ => false,
+        })
+    };
+    match handler {
+        HandlerName::Psgi => None,
+        HandlerName::PerlScript | HandlerName::Modperl if !is_script() => None,
+        HandlerName::PerlScript | HandlerName::Modperl | HandlerName::CgiScript => Some(
+            "PerlIsolation has no effect on scripts; expected `PerlResponseHandler Mehari::Rewind` \
+             in its place",
+        ),
+        _ => Some(
+            "PerlIsolation has no effect here; expected `SetHandler psgi`, or a handler of the site \
+             with `SetHandler modperl` or `perl-script`",
+        ),
+    }
 }

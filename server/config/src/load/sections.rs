@@ -355,8 +355,12 @@ impl Reader<'_> {
                 if finish::wants_app(&section.changes) {
                     self.unchecked.without_app.push((open.file, open.at));
                 }
+                let useless = finish::isolates_nothing(&section.changes);
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
+                if let Some(message) = useless {
+                    return Err(Fault::new(open.at, message));
+                }
             }
             OpenKind::Inner(part, changes) => {
                 let changes = part.close(changes);

@@ -143,6 +143,7 @@ impl Settings {
             Change::CopyFiles(on) => self.files.copied = *on,
             Change::FallbackResource(path) => self.files.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.files.accept_path_info = *accept,
+            Change::Rewound(on) => self.programs.rewound = *on,
             Change::PassAuthorization(pass) => self.programs.pass_authorization = *pass,
             Change::PreserveHost(on) => self.proxy.preserve_host = *on,
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,

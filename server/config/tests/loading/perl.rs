@@ -156,3 +156,45 @@ fn perl_options_turn_header_parsing_on_and_off_and_cgi_rungs_always_parse() {
     assert!(!replaced.programs.parse_headers && !replaced.parses_headers(Rung::Registry));
     assert!(replaced.parses_headers(Rung::Auto) && replaced.parses_headers(Rung::Cgi));
 }
+
+#[test]
+fn perl_isolation_reaches_handlers_and_is_refused_where_it_has_no_effect() {
+    let text = site(
+        "PerlIsolation rewind\nPSGIApp /srv/app.psgi\n<Location /a>\nSetHandler psgi\n</Location>\n\
+         <Location /b>\nSetHandler modperl\nPerlResponseHandler My::App\nPerlIsolation None\n</Location>\n",
+    );
+    assert!(at(&text, "/a").programs.rewound);
+    assert!(!at(&text, "/b").programs.rewound);
+    let section = |lines: &str| {
+        format!("<Location /a>\n{lines}\nPerlIsolation rewind\n</Location>\n<Location /b>\n</Location>\n")
+    };
+    for (lines, expected) in [
+        (
+            "SetHandler cgi-script",
+            "PerlResponseHandler Mehari::Rewind",
+        ),
+        (
+            "SetHandler perl-script\nPerlResponseHandler ModPerl::Registry",
+            "PerlResponseHandler Mehari::Rewind",
+        ),
+        ("SetHandler default-handler", "expected `SetHandler psgi`"),
+        (
+            "SetHandler proxy:http://127.0.0.1:1/",
+            "expected `SetHandler psgi`",
+        ),
+    ] {
+        let found = problems(&section(lines));
+        assert_eq!(found.len(), 1, "{lines}: {found:?}");
+        assert!(
+            found[0].contains("1:1: PerlIsolation has no effect"),
+            "{found:?}"
+        );
+        assert!(found[0].contains(expected), "{found:?}");
+    }
+    let found = problems("PerlIsolation rewound\n");
+    assert_eq!(
+        found,
+        ["1:15: expected rewind or none, not `rewound`; did you mean `rewind`?"]
+    );
+    assert_eq!(problems("PerlIsolation rewind none\n").len(), 1);
+}

@@ -298,9 +298,11 @@ fn task(route: &Route) -> Task<'_> {
             name: name.as_bytes(),
             file: &route.file,
             perl_script: *perl_script,
+            rewound: route.settings.programs.rewound,
         },
         Handler::Psgi(file) => Task::Psgi {
             file: file.as_os_str().as_bytes(),
+            rewound: route.settings.programs.rewound,
         },
     }
 }

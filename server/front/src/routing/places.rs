@@ -21,6 +21,8 @@ pub struct ServedUrl {
     pub file: PathBuf,
     /// The handler, or why requests are refused.
     pub handler: Result<Handler, String>,
+    /// Whether `PerlIsolation rewind` isolates the requests of this handler.
+    pub isolated: bool,
 }
 
 /// A journal that drops everything. The result of the search contains the problems of .htaccess
@@ -62,14 +64,23 @@ pub(super) fn place(
         url_path: url_path.clone(),
         file: PathBuf::from(std::ffi::OsStr::from_bytes(file)),
         handler,
+        isolated: false,
     };
     match find(site, htaccess, Sought::path(host.number, &raw)) {
         Ok(route) => match route.outcome {
             RouteOutcome::Refused(problem) => place(&route.file, Err(problem.reason.to_string())),
-            _ => place(&route.file, Ok(route.handler)),
+            _ => ServedUrl {
+                isolated: route.settings.programs.rewound && is_of_perl(&route.handler),
+                ..place(&route.file, Ok(route.handler))
+            },
         },
         Err(problem) => place(b"", Err(problem.reason.to_string())),
     }
+}
+
+/// Whether the handler runs in a worker and is no script.
+fn is_of_perl(handler: &Handler) -> bool {
+    matches!(handler, Handler::Perl { .. } | Handler::Psgi(_))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

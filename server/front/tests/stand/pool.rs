@@ -44,7 +44,7 @@ impl mehari_front::StandIn for StandIn {
         let name = match call.task {
             Task::Script { file, .. } => file.rsplit(|&byte| byte == b'/').next().unwrap_or(b""),
             Task::Handler { name, .. } => name,
-            Task::Psgi { file } => file,
+            Task::Psgi { file, .. } => file,
             Task::Front { .. } => b"front",
             Task::Connection => b"connection",
         };
