@@ -1,5 +1,5 @@
-//! Tests `PerlIsolation rewind`: a PSGI application or a handler that leaks and forgets answers each
-//! request like its first request, whatever happens to its processes.
+//! Tests `PerlIsolation rewind`: a PSGI application or a handler that leaks and forgets answers
+//! each request like its first request, whatever happens to its processes.
 
 use mehari_harness::{eventually, processes, Builder, Request, Server, PATIENCE};
 use rustix::process::Signal;

@@ -7,6 +7,7 @@
 #include "process/process.h"
 #include "psgi/psgi.h"
 #include "response/response.h"
+#include "script/script.h"
 #include "stdio/standard.h"
 #include <errno.h>
 #include <pthread.h>
@@ -220,8 +221,10 @@ static OP *run_leaveeval(pTHX)
 {
   bool was_loaded = mehari_leaves_loaded_file(aTHX);
   OP *next = perl_leaveeval(aTHX);
-  if (was_loaded && !mehari_in_thread(aTHX))
+  if (was_loaded && !mehari_in_thread(aTHX)) {
     mehari_watch_loaded(aTHX);
+    mehari_filters_loaded(aTHX);
+  }
   return next;
 }
 

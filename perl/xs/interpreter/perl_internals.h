@@ -176,6 +176,22 @@ static inline char *mehari_parser_rest(pTHX_ char **end)
 }
 static inline void mehari_parser_skip_to(pTHX_ char *at) { PL_parser->bufptr = at; }
 
+/* Cuts the parser's text at this place, and makes the parser read on from this handle, which it
+ * closes. This is the state of a parser that reads a file: toke.c (lex_next_chunk), parser.h (rsfp,
+ * linestr, bufend). READ in 5.36.0. */
+static inline void mehari_parser_read_on(pTHX_ char *at, PerlIO *rest)
+{
+  *at = '\0';
+  SvCUR_set(PL_parser->linestr, at - SvPVX(PL_parser->linestr));
+  PL_parser->bufend = at;
+  PL_parser->rsfp = rest;
+}
+/* Returns the chain of source filters, the newest first: parser.h (rsfp_filters). READ in
+ * 5.36.0. */
+static inline AV *mehari_parser_filters(pTHX) { return PL_parser->rsfp_filters; }
+/* Returns the position in that handle. -1: the handle is closed. */
+static inline Off_t mehari_parser_position(pTHX) { return PL_parser->rsfp ? PerlIO_tell(PL_parser->rsfp) : -1; }
+
 /* Whether the parser has found errors. After an error the parser goes on to find further errors:
  * parser.h (error_count). READ. */
 static inline bool mehari_parser_has_errors(pTHX) { return PL_parser->error_count != 0; }

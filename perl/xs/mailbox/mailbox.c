@@ -71,8 +71,8 @@ _Atomic uint32_t *mehari_mailbox_child(void) { return &mehari_box->child; }
 uint32_t mehari_mailbox_offset(void) { return (uint32_t)((const char *)opened - (const char *)mehari_box); }
 bool mehari_mailbox_holds(const mehari_request *frame) { return frame == opened; }
 
-/* Returns the frame at an offset, as the request that was taken last. The offset is checked, because it came from another process, in
- * which any script may have run. */
+/* Returns the frame at an offset, as the request that was taken last. The offset is checked,
+ * because it came from another process, in which any script may have run. */
 const mehari_request *mehari_mailbox_frame(uint32_t offset)
 {
   const mehari_request *frame = (const mehari_request *)((const char *)mehari_box + offset);

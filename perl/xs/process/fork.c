@@ -228,8 +228,8 @@ static mehari_forked go_on(uint32_t ordered, const char *file, const mehari_endi
   return MEHARI_FORK_SERVED;
 }
 
-/* Reads the mark of the script's file. A handler or an application has no mark, because it is loaded
- * once per generation. Returns 0, or the status of the response. */
+/* Reads the mark of the script's file. A handler or an application has no mark, because it is
+ * loaded once per generation. Returns 0, or the status of the response. */
 static int read_mark(const char *file, int manner, uint64_t *mark)
 {
   struct stat now;

@@ -142,6 +142,7 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
     PL_endav = NULL;
   if (script->warnings && manner == MEHARI_AS_PROGRAM)
     PL_dowarn |= G_WARN_ON;
+  mehari_filters_loaded(aTHX);
   mehari_purity_begin();
   mehari_compilation_now = (mehari_compilation){.is_running = true, .name = SvPVX(line)};
   size_t printed = mehari_output_bytes();

@@ -67,6 +67,9 @@ void mehari_cgi_loaded(pTHX); /* checks whether CGI.pm was loaded, or loaded aga
 void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
+/* filters.c: called after a file was loaded, because it may define a sub that adds filters. */
+void mehari_filters_loaded(pTHX);
+
 /* purity.c: finds out whether a compilation has effects besides definitions. */
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
