@@ -288,7 +288,7 @@ fn all_phases_of_a_handler_run_in_the_process_that_is_rewound() {
     let server = site(1)
         .file("lib/Phases.pm", PHASES)
         .file("scripts/inner.pl", "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\nscript\";")
-        .file("htdocs/phases/file.txt", "a file of the front\n")
+        .file("htdocs/index.html", "front\n")
         .fill_in(&["lib/Phases.pm"], &[])
         .conf(
             "DocumentRoot @ROOT@/htdocs\n<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
