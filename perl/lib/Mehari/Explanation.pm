@@ -81,7 +81,7 @@ my ($OURS) = __FILE__ =~ m{\A(.*)/Mehari/Explanation\.pm\z};
 
 sub _is_of_the_site {
     my ($path) = @_;
-    return defined $path && $path =~ m{\A[./]} && index($path, $OURS) != 0 && !Mehari::Zygote::_is_standard($path);
+    return defined $path && $path =~ m{\A[./]} && index($path, $OURS) != 0 && !Mehari::Zygote::is_standard($path);
 }
 
 sub _sub {
