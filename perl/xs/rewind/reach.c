@@ -45,6 +45,8 @@ static const struct { const char *name; unsigned reach; } imports[] = {
   {"clone", MEHARI_REACH_ALL},
   {"unshare", MEHARI_REACH_ALL},
   {"syscall", MEHARI_REACH_ALL},
+  {"dlsym", MEHARI_REACH_ALL},
+  {"dlvsym", MEHARI_REACH_ALL},
 };
 
 /* Parts of the paths of libraries whose changes are seen or undone. libcrypto sets handlers only
