@@ -1,8 +1,9 @@
 //! The server that this process replaces in an upgrade (`upgrade.rs` has the other side).
 //!
 //! The two processes speak in lines over a socket. This process says `ready`, or `failed REASON`.
-//! The predecessor answers `go`: it accepts no connection from then on. Until it ends it says what
-//! it still has: `left CONNECTIONS REQUESTS`.
+//! The predecessor answers `go`. This process takes the control socket and says `serving`: the
+//! predecessor accepts no connection from then on. Until it ends it says what it still has: `left
+//! CONNECTIONS REQUESTS`.
 
 use std::cell::{Cell, RefCell};
 use std::io::Write;
@@ -71,6 +72,13 @@ pub struct Left {
 pub type LeftCell = Rc<Cell<Option<Left>>>;
 
 impl Leaving {
+    /// Reports that this process serves and has the control socket. Ignores errors, because a
+    /// predecessor that has ended needs no report.
+    pub async fn report_serving(&mut self) {
+        let channel = self.lines.get_mut().get_mut();
+        let _ = channel.write_all(b"serving\n").await;
+    }
+
     /// Reads the predecessor's messages until it ends.
     pub async fn follow(mut self, left: LeftCell) {
         let mut now = Left {

@@ -200,7 +200,7 @@ async fn run(start: Start<'_>) -> Result<Ended, String> {
         identity.is_some(),
     ));
     if let Some(predecessor) = predecessor {
-        let leaving = tokio::select! {
+        let mut leaving = tokio::select! {
             leaving = predecessor.take_over() => leaving?,
             signal = caught.end() => {
                 logs.error.notice(format_args!("{signal}: ended before it served"));
@@ -208,6 +208,7 @@ async fn run(start: Start<'_>) -> Result<Ended, String> {
             }
         };
         control.take_name()?;
+        leaving.report_serving().await;
         spawn_local(leaving.follow(reloader.predecessor()));
     }
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);

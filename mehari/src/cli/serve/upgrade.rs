@@ -21,13 +21,17 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::watch::Sender;
 
 /// The longest time that the new process may take to load. `mehari upgrade` waits no longer, too.
 const PATIENCE: Duration = Duration::from_secs(290);
+/// How long a process that is ready may take until it serves.
+const TAKE_OVER: Duration = Duration::from_secs(10);
+/// What the new process says when it serves.
+const SERVING: &[u8; 8] = b"serving\n";
 const STOPPING: &str = "the server is stopping";
 /// The time between two messages about what this process still has.
 const TELL: Duration = Duration::from_millis(250);
@@ -227,11 +231,12 @@ impl Upgrader {
         command
     }
 
-    /// Tells the new process to serve, and ends this one when its requests are done.
+    /// Tells the new process to serve. When it serves and answers the control socket, ends this one
+    /// as soon as its requests are done.
     async fn leave(self: &Rc<Self>, who: &str, to: Successor) -> Result<String, String> {
         let Successor { pid, mut channel } = to;
         self.notify.replaced_by(pid);
-        if let Err(error) = channel.write_all(b"go\n").await {
+        if let Err(error) = hand_over(&mut channel).await {
             return Err(format!("process {pid} has ended ({error})"));
         }
         self.reloader.retire(pid);
@@ -244,6 +249,18 @@ impl Upgrader {
         self.logs.error.notice(format_args!("{who}: {text}"));
         tokio::task::spawn_local(tell(self.reloader.clone(), channel));
         Ok(text)
+    }
+}
+
+/// Gives the new process the word to serve, and waits until it serves.
+async fn hand_over(channel: &mut UnixStream) -> io::Result<()> {
+    channel.write_all(b"go\n").await?;
+    let mut answer = [0; SERVING.len()];
+    let heard = tokio::time::timeout(TAKE_OVER, channel.read_exact(&mut answer)).await;
+    match heard.map_err(io::Error::from)? {
+        Ok(_) if &answer == SERVING => Ok(()),
+        Ok(_) => Err(io::Error::other("it speaks otherwise")),
+        Err(error) => Err(error),
     }
 }
 
