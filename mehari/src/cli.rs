@@ -27,6 +27,7 @@ mod httpd;
 mod httperf;
 mod lua_pool;
 mod manual;
+mod memory;
 mod parity;
 mod profile;
 mod record;
@@ -108,6 +109,12 @@ pub const COMMANDS: &[Command] = &[
         about: "where Perl's time goes: sample running processes",
         run: profile::run,
         grammar: profile::ProfileOptions::command,
+    },
+    Command {
+        name: "memory",
+        about: "the memory of each worker, and what a module costs",
+        run: memory::run,
+        grammar: memory::MemoryOptions::command,
     },
     Command {
         name: "drain",

@@ -1,4 +1,4 @@
-//! Tests the memory that `mehari status` shows of each worker.
+//! Tests the memory that `mehari status` and `mehari memory` show of each worker.
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, Request, Rung, Server, PATIENCE};
@@ -69,5 +69,52 @@ fn status_shows_the_memory_in_words() {
     let text = text();
     for column in ["memory", "unshared", "growth"] {
         assert!(text.contains(column), "{column}: {text}");
+    }
+}
+
+#[test]
+fn memory_of_every_perl_process_is_shown_with_the_error_of_the_formula() {
+    let server = Server::builder().conf(&workers(2)).ladder().start();
+    let output = server.control(&["memory", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let processes = report["processes"].as_array().expect("a list");
+    for pid in server.workers() {
+        let mut all = processes.iter();
+        let worker = all.find(|it| it["pid"] == pid).expect("each worker");
+        assert_eq!(worker["role"], "worker", "{worker}");
+        assert!(worker["rss"].as_u64() >= worker["pss"].as_u64(), "{worker}");
+        let parts = worker["private"].as_u64().zip(worker["shared"].as_u64());
+        let parts = parts.map(|(private, shared)| private + shared);
+        assert_eq!(worker["rss"].as_u64(), parts, "{worker}");
+    }
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let sum: f64 = processes.iter().map(|it| number(&it["pss"])).sum();
+    let told = &report["sum"];
+    assert_eq!(number(&told["pss"]), sum, "{report}");
+    let error = 100.0 * (number(&told["formula"]) / sum - 1.0);
+    assert!(
+        (number(&told["formula_error"]) - error).abs() < 0.01,
+        "{report}"
+    );
+}
+
+#[test]
+fn module_that_cannot_be_measured_is_refused_in_one_line() {
+    for (words, expected) in [
+        (&["--module", "No::Such"][..], "`use No::Such` fails: Can't locate No/Such.pm in @INC\n"),
+        (
+            &["--module", "../x.pm"],
+            "`../x.pm` names no module: expected what follows `use`, such as `POSIX` or `POSIX ()`\n",
+        ),
+        (
+            &["--perl", "/no/perl", "--module", "strict"],
+            "/no/perl cannot be run: No such file or directory (os error 2)\n",
+        ),
+    ] {
+        let mut command = std::process::Command::new(mehari_harness::binary::mehari());
+        let output = command.arg("memory").args(words).output().expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(told, format!("mehari memory: {expected}"));
+        assert_eq!(output.status.code(), Some(1), "{told}");
     }
 }

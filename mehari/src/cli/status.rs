@@ -127,7 +127,7 @@ fn tell_replaced(replaced: &Value, text: &mut String) {
 }
 
 /// Writes a number of bytes for people. A dash stands for an unknown number.
-fn size(bytes: &Value) -> String {
+pub(super) fn size(bytes: &Value) -> String {
     const KIB: f64 = 1024.0;
     match bytes.as_f64() {
         None => "-".to_owned(),
