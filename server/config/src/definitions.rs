@@ -34,6 +34,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_auth_basic.c", "auth_basic_module"),
     ("mod_auth_digest.c", "auth_digest_module"),
     ("mod_userdir.c", "userdir_module"),
+    ("mod_vhost_alias.c", "vhost_alias_module"),
     ("mod_include.c", "include_module"),
     ("mod_remoteip.c", "remoteip_module"),
     ("mod_rewrite.c", "rewrite_module"),

@@ -35,6 +35,7 @@ mod rewriting;
 mod server;
 mod tls;
 mod traffic;
+mod virtual_roots;
 mod worker_limits;
 mod workers;
 
@@ -44,6 +45,7 @@ pub const DIRECTIVES: &[Group] = &[
     traffic::GROUP,
     remote::GROUP,
     paths::GROUP,
+    virtual_roots::GROUP,
     files::GROUP,
     negotiation::GROUP,
     access::GROUP,

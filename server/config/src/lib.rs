@@ -66,6 +66,7 @@ mod tls;
 mod traffic;
 mod upstream;
 mod user_dirs;
+pub mod virtual_root;
 mod zero;
 
 pub use access::{
@@ -125,6 +126,7 @@ pub use tls::*;
 pub use traffic::*;
 pub use upstream::*;
 pub use user_dirs::{UserDirs, UserPlace};
+pub use virtual_root::{RootPiece, VirtualRoot, VirtualRoots};
 pub use zero::Error;
 
 /// Returns the edit distance between two words, for "did you mean".

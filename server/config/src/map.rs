@@ -107,6 +107,12 @@ impl UrlMapping {
         mapped(&self.document_root, url_path, false)
     }
 
+    /// Tells whether an alias maps the path.
+    pub fn has_alias(&self, url_path: &str) -> bool {
+        let mut aliases = self.aliases.iter();
+        aliases.any(|alias| alias.matched(url_path).is_some() || alias.rest(url_path).is_some())
+    }
+
     /// Returns the URL paths that [`UrlMapping::map`] may map to this file, the most likely first.
     /// The lines `AliasMatch` are left out, because a pattern cannot be reversed.
     pub fn url_paths(&self, file: &Path) -> Vec<String> {

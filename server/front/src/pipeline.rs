@@ -32,6 +32,7 @@ mod fixups;
 mod handle;
 mod headers;
 mod included;
+mod index;
 mod log;
 mod negotiate;
 mod program;

@@ -11,6 +11,7 @@ mod redirect;
 pub mod rule_state;
 pub mod trace;
 pub mod variables;
+pub mod virtual_root;
 
 use mehari_http::condition::Conditions;
 use mehari_http::host::split_port;

@@ -123,7 +123,8 @@ impl Run<'_> {
 
     /// Applies one rule. `None`: the rule does not match.
     fn apply(&mut self, rule: &RewriteRule) -> Option<Applied> {
-        if rule.flags.no_subrequest && self.rule_state.is_within {
+        let is_for_clients = rule.flags.no_subrequest || rule.flags.redirect.is_some();
+        if is_for_clients && self.rule_state.is_within {
             return None;
         }
         let subject = self.subject.clone();

@@ -20,7 +20,7 @@ pub mod table;
 pub mod variants;
 mod walk;
 
-pub use locate::{DENIED, HIDDEN};
+pub use locate::{DENIED, HIDDEN, NO_INDEX};
 
 use crate::content::{media, FileTarget};
 use file_mark::FileMark;
@@ -128,6 +128,9 @@ pub enum RouteOutcome {
         status: u16,
         keeps_query: bool,
     },
+    /// A folder. The host's rules decide which paths its indexes have, so `pipeline::index` looks
+    /// for them.
+    Indexed,
     /// A folder without an index, which will be listed.
     Listing,
     Refused(Problem),

@@ -33,6 +33,9 @@ LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so
 LoadModule dir_module /usr/lib/apache2/modules/mod_dir.so
 LoadModule env_module /usr/lib/apache2/modules/mod_env.so
 LoadModule cgi_module /usr/lib/apache2/modules/mod_cgi.so
+LoadModule vhost_alias_module /usr/lib/apache2/modules/mod_vhost_alias.so
+LoadModule substitute_module /usr/lib/apache2/modules/mod_substitute.so
+LoadModule speling_module /usr/lib/apache2/modules/mod_speling.so
 LoadModule perl_module /usr/lib/apache2/modules/mod_perl.so
 User www-data
 Group www-data

@@ -498,11 +498,6 @@ pub const REFUSED: &[Refused] = &[
         directives: &["CookieExpires", "CookieDomain", "CookieStyle", "CookieTracking", "CookieName", "CookieSameSite", "CookieSecure", "CookieHttpOnly"],
     },
     Refused {
-        module: "mod_vhost_alias.c",
-        why: "a RewriteRule with %{HTTP_HOST} maps hosts to folders",
-        directives: &["VirtualScriptAlias", "VirtualDocumentRoot", "VirtualScriptAliasIP", "VirtualDocumentRootIP"],
-    },
-    Refused {
         module: "mod_xml2enc.c",
         why: "pages are not translated between character sets",
         directives: &["xml2EncDefault", "xml2EncAlias", "xml2StartParse"],

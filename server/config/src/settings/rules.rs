@@ -18,6 +18,7 @@ pub struct HostRules {
     pub rewriting: Rewriting,
     pub maps: BTreeMap<String, RewriteMap>,
     pub redirects: Vec<Arc<RedirectRule>>,
+    pub virtual_roots: crate::VirtualRoots,
     /// `LuaAttractRawURL`.
     #[serde(skip)]
     pub lua: Option<crate::LuaScripts>,
@@ -26,7 +27,13 @@ pub struct HostRules {
 impl HostRules {
     /// Tells whether no rule applies before mapping.
     pub fn is_empty(&self) -> bool {
-        self.variables.is_empty() && !self.rewriting.is_on() && self.redirects.is_empty()
+        self.variables.is_empty() && !self.map_paths()
+    }
+
+    /// Tells whether the rules may map a path in another way than the configuration's aliases do,
+    /// or redirect it.
+    pub fn map_paths(&self) -> bool {
+        self.rewriting.is_on() || !self.redirects.is_empty() || self.virtual_roots.are_any()
     }
 
     /// Inherits the main server's rules. The main server's redirects come after the host's own. Its
@@ -35,6 +42,7 @@ impl HostRules {
         let own = std::mem::replace(&mut self.variables, main.variables.clone());
         self.variables.extend(own);
         self.redirects.extend_from_slice(&main.redirects);
+        self.virtual_roots.inherit(&main.virtual_roots);
         self.lua = self.lua.take().or_else(|| main.lua.clone());
         self.rewriting.engine = self.rewriting.engine.or(main.rewriting.engine);
         if self.rewriting.inherit {

@@ -1,6 +1,7 @@
 //! Gives requests to Perl: chooses the visible header fields and makes the call for the pool.
 
 use crate::content::media;
+use crate::request::virtual_root::document_root;
 use crate::request::{canonical, path_of, trace, Field, Request, Table};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::{PerlExchange, PerlPool};
@@ -137,7 +138,7 @@ pub fn with_call<T>(
             script_name: &route.script_name,
             path_info: &route.path_info,
             media_type: media_type(route).as_bytes(),
-            document_root: host.mapping.document_root.as_os_str().as_bytes(),
+            document_root: document_root(host, request.rule_state),
             file_mark: route.file_mark(),
         },
         connection: ConnectionFacts {

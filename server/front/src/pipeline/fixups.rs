@@ -1,11 +1,11 @@
 //! Runs the fixup stage: the rules of the request's place, after access was granted. These are
-//! `Redirect`, the `RewriteRule`s of a folder, and `RequestHeader`.
+//! `Redirect`, the `RewriteRule`s of a folder, the index, and `RequestHeader`.
 
 use super::rules::{Decision, Evaluation};
 use crate::filters::header_rules;
 use crate::request::rule_state::RuleState;
 use crate::request::{hop, Fields};
-use crate::routing::Route;
+use crate::routing::{Route, RouteOutcome};
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use std::rc::Rc;
@@ -36,6 +36,9 @@ impl Evaluation<'_> {
         } else {
             route
         };
+        if let RouteOutcome::Indexed = route.outcome {
+            return self.to_index(route, rule_state);
+        }
         self.change_fields(&route, rule_state);
         Ok(Decision::To(route))
     }

@@ -11,6 +11,7 @@ use super::rules::{Decision, Evaluation, Need, RedirectTarget};
 use crate::request::canonical::absolute;
 use crate::request::rule_state::{Destination, RuleState};
 use crate::request::variables::ExpressionVariables;
+use crate::request::virtual_root;
 use crate::request::Request;
 use crate::rewriting::{Rewritten, Run};
 use mehari_config::{Host, PassFrom, Proxied, Rewriting};
@@ -52,7 +53,14 @@ impl Evaluation<'_> {
             return Ok(None);
         }
         let rules = &host.rules.redirects;
-        Ok(self.redirect(rules, &path.merged, &settings))
+        let redirect = self.redirect(rules, &path.merged, &settings);
+        if redirect.is_none() {
+            if let Some(mapped) = virtual_root::map(host, self.request, &path.merged)? {
+                let state = rule_state.get_or_insert_with(Default::default);
+                state.mapping.take_virtual(mapped);
+            }
+        }
+        Ok(redirect)
     }
 
     /// Runs the `RewriteRule`s of the host and notes the result. `None`: the request continues.

@@ -24,7 +24,10 @@ pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> 
     let settings = &route.settings;
     let is_open = !settings.is_checked_first()
         && route.intermediate_settings.is_empty()
-        && !matches!(route.outcome, RouteOutcome::Negotiated(_))
+        && !matches!(
+            route.outcome,
+            RouteOutcome::Negotiated(_) | RouteOutcome::Indexed
+        )
         && settings.limits.traffic.is_empty()
         && settings.cache.is_off()
         && !settings.tracking.uploads;
@@ -120,7 +123,8 @@ impl Evaluation<'_> {
         let Some(mapping) = mapping(rule_state) else {
             return shared.route(sought(request, None), true);
         };
-        let route = if mapping.forced.is_empty() {
+        let is_plain = mapping.forced.is_empty() && !mapping.is_program && !mapping.lacks_index;
+        let route = if is_plain {
             shared.route(sought(request, Some(mapping)), true)
         } else {
             routing::find_for(site, &shared.routing.htaccess, request, mapping, None).map(Rc::new)

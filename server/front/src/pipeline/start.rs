@@ -126,6 +126,8 @@ pub fn start_without_perl(
         RouteOutcome::Negotiated(variants) => {
             return negotiate::respond(shared, request, route, variants)
         }
+        // Every evaluation of rules replaces the route by that of the index or of the listing.
+        RouteOutcome::Indexed => Err(routing::NO_INDEX),
         RouteOutcome::Listing => routing::listing(&route.file, &route.script_name),
         RouteOutcome::Refused(problem) => Err(*problem),
     };

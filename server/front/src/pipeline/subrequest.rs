@@ -3,11 +3,13 @@
 
 use crate::handlers::perl;
 use crate::pipeline::rules;
-use crate::request::rule_state::{Destination, RuleState};
-use crate::request::{path_of, Fields, Peer, Protocol, Request};
-use crate::routing::{self, Route, Sought};
+use crate::request::rule_state::{Destination, MappingState, RuleState};
+use crate::request::virtual_root;
+use crate::request::{Fields, Peer, Protocol, Request};
+use crate::routing::{self, Route};
 use crate::shared::Shared;
 use mehari_config::{Rung, Site};
+use mehari_http::path::Path;
 use mehari_net::address::Address;
 use mehari_pool::{Body, Call, PerlSettings, SubrequestQuestion, Task};
 use std::net::IpAddr;
@@ -18,15 +20,6 @@ use std::rc::Rc;
 /// has an access status.
 pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn FnMut(Call<'_>)) {
     let site = shared.site();
-    let sought = Sought {
-        host: question.server,
-        path: path_of(question.target),
-        file: question.file,
-    };
-    let Ok(found) = routing::find(&site, &shared.routing.htaccess, sought) else {
-        return;
-    };
-    let found = Rc::new(found);
     let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
     let server_ip = address(question.asker.server_addr);
     let peer = Peer {
@@ -60,11 +53,30 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         state.mapping.destination = Some(Destination::File(file.to_vec()));
         state
     });
+    if state.is_none() {
+        state = virtual_state(&site, &request);
+    }
+    let nothing = MappingState::default();
+    let mapping = state.as_ref().map_or(&nothing, |state| &state.mapping);
+    let found = routing::find_for(&site, &shared.routing.htaccess, &request, mapping, None);
+    let Ok(found) = found.map(Rc::new) else {
+        return;
+    };
     let looked = rules::evaluate_subrequest(shared, &request, found, &mut state);
     if let Ok((route, status)) = looked {
         request.rule_state = state.as_deref();
         give_call(&request, &route, &site, status, give);
     }
+}
+
+/// Returns what is known of a path in a folder named after the host.
+fn virtual_state(site: &Site, request: &Request<'_>) -> Option<Box<RuleState>> {
+    let path = Path::decode(request.path()).ok()?;
+    let host = site.host(request.virtual_host);
+    let mapped = virtual_root::map(host, request, &path.merged).ok()??;
+    let mut state = Box::<RuleState>::default();
+    state.mapping.take_virtual(mapped);
+    Some(state)
 }
 
 fn give_call(

@@ -1,6 +1,7 @@
 //! Gives the values of a request's variables to expressions, rewrite rules and header rules.
 
 use crate::request::rule_state::{ClientIdentity, RuleState};
+use crate::request::virtual_root::document_root;
 use crate::request::{canonical, Request};
 use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
@@ -131,12 +132,7 @@ impl<'a> ExpressionVariables<'a> {
                 return into.extend_from_slice(&self.path())
             }
             "REQUEST_FILENAME" | "SCRIPT_FILENAME" => self.file,
-            "DOCUMENT_ROOT" => self
-                .host
-                .mapping
-                .document_root
-                .as_os_str()
-                .as_encoded_bytes(),
+            "DOCUMENT_ROOT" => document_root(self.host, self.rule_state),
             "QUERY_STRING" => self.query,
             "PATH_INFO" => self.path_info,
             "REMOTE_HOST" => {

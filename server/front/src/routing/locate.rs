@@ -16,7 +16,7 @@ use mehari_http::problem::Problem;
 use search::{refused, Search, NOT_FOUND};
 use std::sync::Arc;
 
-pub use search::{DENIED, HIDDEN};
+pub use search::{DENIED, HIDDEN, NO_INDEX};
 
 /// A path for which a route is sought.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +110,8 @@ pub fn find_for(
     let mut search = Search::new(site, htaccess, request.virtual_host);
     search.variables = variables;
     search.forced = &mapping.forced;
+    search.lacks_index = mapping.lacks_index;
+    search.is_program = mapping.is_program;
     search.route(request.path(), mapping.file())
 }
 

@@ -11,6 +11,8 @@ pub struct Mapping {
     pub script: bool,
     /// Whether the mapping made `..` or a name that begins with a dot from the client's text.
     pub uncovers: bool,
+    /// Whether rules have chosen the file, so that it need not follow from the path.
+    pub by_rule: bool,
 }
 
 impl Mapping {
@@ -44,6 +46,7 @@ pub fn map(mapping: &UrlMapping, path: &[u8]) -> Mapping {
         file,
         script: mapped.script,
         uncovers: mapped.uncovers,
+        by_rule: false,
     }
 }
 

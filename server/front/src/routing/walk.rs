@@ -16,6 +16,8 @@ pub struct ExistingPath {
     pub stat: Stat,
     /// Length in bytes of the rest of the URL path (PATH_INFO).
     pub rest: usize,
+    /// What follows the existing part in the mapped path.
+    pub behind: Vec<u8>,
 }
 
 /// Whether stat(2) of a path needs no disk, because the system's cache knows every part of the path
@@ -53,12 +55,24 @@ pub fn back(
                 file: name.to_vec(),
                 name: c_name,
                 stat,
+                behind: file[name.len()..].to_vec(),
                 rest: (file.len() - name.len()).min(chosen),
             });
         }
         end = memchr::memrchr(b'/', name).filter(|&slash| slash >= fixed)?;
     }
     None
+}
+
+/// Returns the length of the SCRIPT_NAME of a path with this PATH_INFO. Rules may have made the
+/// PATH_INFO of another text. Like in Apache, SCRIPT_NAME is then the path without the segments
+/// with which both end.
+pub fn script_length(path: &[u8], info: &[u8]) -> usize {
+    let ends = path.iter().rev().zip(info.iter().rev());
+    let same = ends.take_while(|(one, other)| one == other).count();
+    let at = path.len() - same;
+    let next = path[at..].iter().position(|&byte| byte == b'/');
+    next.map_or(path.len(), |next| at + next)
 }
 
 /// Returns the length of a handler's SCRIPT_NAME in `path`. Like in Apache, SCRIPT_NAME is the

@@ -39,7 +39,10 @@ pub fn evaluate(
         Ok(route) => route,
         Err(need) => return Ok(Decision::Needs(need)),
     };
-    let is_negotiated = matches!(route.outcome, RouteOutcome::Negotiated(_));
+    let is_negotiated = matches!(
+        route.outcome,
+        RouteOutcome::Negotiated(_) | RouteOutcome::Indexed
+    );
     let is_checked = route.settings.is_checked_first() || !route.intermediate_settings.is_empty();
     if !is_checked && !is_negotiated {
         return Ok(Decision::To(route));
@@ -54,6 +57,7 @@ pub fn route_again(shared: &Shared, request: &Request<'_>) -> Result<Rc<Route>, 
     let evaluation = Evaluation::new(shared, request, &site);
     let route = evaluation.find_route(&rule_state)?;
     let route = evaluation.settle(route, &mut rule_state)?;
+    let route = evaluation.at_index(route, &mut rule_state)?;
     match evaluation.negotiate(&route, &mut rule_state) {
         Negotiated::At(target, file) => {
             evaluation.at_variant(target, file, &mut rule_state, |evaluation, rule_state| {
@@ -81,7 +85,11 @@ pub fn evaluate_subrequest(
 }
 
 impl<'a> Evaluation<'a> {
-    fn new(shared: &'a Shared, request: &'a Request<'a>, site: &'a Site) -> Evaluation<'a> {
+    pub(in crate::pipeline) fn new(
+        shared: &'a Shared,
+        request: &'a Request<'a>,
+        site: &'a Site,
+    ) -> Evaluation<'a> {
         Evaluation {
             shared,
             request,
@@ -122,6 +130,7 @@ impl Evaluation<'_> {
             Some(_) => 403,
         };
         if status == 0 {
+            let route = self.at_index(route, rule_state)?;
             let negotiated = self.negotiate(&route, rule_state);
             if let Negotiated::Nothing(status) = negotiated {
                 let is_map = route.handler == Handler::TypeMap;
@@ -136,6 +145,7 @@ impl Evaluation<'_> {
                     evaluation.evaluate_here(variant, rule_state)
                 });
             }
+            return Ok((route, 0));
         }
         Ok((route, status))
     }

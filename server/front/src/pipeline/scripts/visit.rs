@@ -1,6 +1,7 @@
 //! Shows a request to a script.
 
 use crate::handlers::perl::scheme;
+use crate::request::virtual_root::document_root;
 use crate::request::{canonical, hop, Fields, Request};
 use crate::routing::Route;
 use mehari_config::Host;
@@ -78,11 +79,7 @@ impl ScriptRequest<'_> {
     }
 
     fn root(&self) -> &[u8] {
-        self.host
-            .mapping
-            .document_root
-            .as_os_str()
-            .as_encoded_bytes()
+        document_root(self.host, self.request.rule_state)
     }
 
     fn rel_path(&self) -> Option<&[u8]> {

@@ -1,6 +1,7 @@
 //! Holds what rules and scripts have decided about the mapping of a resource to a file or a back
 //! end.
 
+use crate::request::virtual_root::VirtualFile;
 use mehari_config::{Forced, Proxied};
 use std::sync::Arc;
 
@@ -16,6 +17,12 @@ pub struct MappingState {
     pub forced: Vec<Arc<Forced>>,
     /// The names of the resource's variants that access rules refuse to the client.
     pub refused_variants: Vec<Vec<u8>>,
+    /// The folder named after the host, if it is the request's document root.
+    pub document_root: Option<Vec<u8>>,
+    /// Whether a `VirtualScriptAlias` has mapped the path.
+    pub is_program: bool,
+    /// Whether the host's rules have found no index in the folder.
+    pub lacks_index: bool,
     /// Whether a thread has read the path's metadata from the disk.
     pub fetched: bool,
 }
@@ -50,7 +57,14 @@ impl MappingState {
     /// Whether a rule has chosen the handler or the back end. A kept route of the path is then of
     /// no use.
     pub fn has_chosen_handler(&self) -> bool {
-        !self.forced.is_empty() || self.back_end().is_some()
+        !self.forced.is_empty() || self.is_program || self.lacks_index || self.back_end().is_some()
+    }
+
+    /// Notes the file of a path in a folder named after the host.
+    pub fn take_virtual(&mut self, mapped: VirtualFile) {
+        self.destination = Some(Destination::File(mapped.file));
+        self.is_program = mapped.is_program;
+        self.document_root = Some(mapped.document_root);
     }
 
     /// Drops the rules' results for the earlier resource.
@@ -59,5 +73,8 @@ impl MappingState {
         self.refused_variants.clear();
         self.rewritten_in_folder = false;
         self.forced.clear();
+        self.document_root = None;
+        self.is_program = false;
+        self.lacks_index = false;
     }
 }

@@ -7,6 +7,8 @@ mod folder;
 mod negotiated;
 mod without_file;
 
+pub use folder::NO_INDEX;
+
 use crate::content::stat::stat;
 use crate::content::FileTarget;
 use crate::routing::htaccess::HtaccessTable;
@@ -40,6 +42,10 @@ pub(super) struct Search<'s> {
     htaccess: &'s HtaccessTable,
     pub(super) variables: Option<&'s dyn VariableSource>,
     pub(super) forced: &'s [Arc<Forced>],
+    /// Whether the host's rules have found no index in the folder.
+    pub(super) lacks_index: bool,
+    /// Whether the file is a CGI program of a `VirtualScriptAlias`.
+    pub(super) is_program: bool,
     /// Records the examined files, if the route will be watched.
     pub(super) recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
@@ -58,6 +64,8 @@ impl<'s> Search<'s> {
             htaccess,
             variables: None,
             forced: &[],
+            lacks_index: false,
+            is_program: false,
             recorder: None,
             indexes: 0,
             intermediate_settings: Vec::new(),
@@ -100,7 +108,15 @@ impl<'s> Search<'s> {
         self.raw = raw;
         let mut route = match file {
             None => self.find(path)?,
-            Some(file) => self.find_mapped(path, Mapping::to(file.to_vec()))?,
+            Some(file) => {
+                let script = self.is_program;
+                let mapping = Mapping {
+                    script,
+                    by_rule: true,
+                    ..Mapping::to(file.to_vec())
+                };
+                self.find_mapped(path, mapping)?
+            }
         };
         if route.settings.runs_phases() && route.script_name.is_empty() {
             // Perl's handlers run before the refusal and need the path.
@@ -145,6 +161,7 @@ impl<'s> Search<'s> {
             file: mapped,
             script: alias_script,
             uncovers,
+            by_rule,
         } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
         if settings.denied {
@@ -185,7 +202,13 @@ impl<'s> Search<'s> {
         if self.host.mapping.refuses(path.encoded_slash) {
             return Ok(self.refused(settings, NOT_FOUND));
         }
-        let found = walk::back(&mapped, path.merged.len(), |file| self.look(file));
+        // All of a file that rules have chosen may be PATH_INFO, as in Apache.
+        let chosen = if by_rule {
+            mapped.len()
+        } else {
+            path.merged.len()
+        };
+        let found = walk::back(&mapped, chosen, |file| self.look(file));
         // Hidden names are permitted in PATH_INFO, because it names no file.
         let is_file = |found: &&ExistingPath| {
             FileType::from_raw_mode(found.stat.st_mode) == FileType::RegularFile
@@ -241,8 +264,8 @@ impl<'s> Search<'s> {
         found: ExistingPath,
         alias_script: bool,
     ) -> Result<Route, Problem> {
-        let at = path.merged.len() - found.rest.min(path.merged.len());
-        let (script_name, path_info) = path.merged.split_at(at);
+        let path_info = &found.behind;
+        let script_name = &path.merged[..walk::script_length(&path.merged, path_info)];
         // The file may match sections that the path with PATH_INFO did not match.
         let settings = self.settings(&path.merged, &found.file)?;
         if settings.denied {
@@ -298,7 +321,7 @@ impl<'s> Search<'s> {
             settings,
             handler,
             script_name: script_name.to_vec(),
-            path_info: path_info.to_vec(),
+            path_info: found.behind,
             file: found.file,
             outcome,
             intermediate_settings: Vec::new(),

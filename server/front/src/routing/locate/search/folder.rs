@@ -14,7 +14,7 @@ use rustix::fs::Stat;
 use std::ffi::CString;
 use std::sync::Arc;
 
-const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
+pub const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 impl Search<'_> {
     pub(super) fn folder(
@@ -23,9 +23,9 @@ impl Search<'_> {
         path: Path,
         found: ExistingPath,
     ) -> Result<Route, Problem> {
-        let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
+        let rest = &found.behind[..];
         if !rest.is_empty() && rest != b"/" {
-            if settings.files.multi_views {
+            if settings.files.multi_views && path.merged.ends_with(rest) {
                 if let Some(variants) = self.views(&settings, &found.file, &path.merged, rest)? {
                     let rest = rest.to_vec();
                     return Ok(self.negotiated(settings, path, found.file, rest, variants));
@@ -41,7 +41,19 @@ impl Search<'_> {
         if self.indexes > INDEXES {
             return Ok(self.refused(settings, NO_INDEX));
         }
-        for index in &settings.files.directory_index {
+        let may_have_index = !settings.files.directory_index.is_empty() && !self.lacks_index;
+        if may_have_index && self.host.rules.map_paths() {
+            let file = [&found.file[..], b"/"].concat();
+            return Ok(Route {
+                script_name: path.merged,
+                ..self.folder_with(settings, file, RouteOutcome::Indexed)
+            });
+        }
+        let indexes = match self.lacks_index {
+            true => &[][..],
+            false => &settings.files.directory_index,
+        };
+        for index in indexes {
             if let Some(candidate) = index_path(&path, index) {
                 if self.index_exists(&candidate) || self.index_is_negotiated(&candidate) {
                     if let Some(status) = settings.files.index_redirect {
@@ -64,7 +76,7 @@ impl Search<'_> {
                 ..self.refused(settings, NO_INDEX)
             });
         }
-        if settings.files.fallback.is_some() {
+        if settings.files.fallback.is_some() && !self.lacks_index {
             return self.missing(settings, path);
         }
         Ok(Route {

@@ -1,0 +1,199 @@
+//! Looks for the index of a folder where the host's rules decide which file belongs to a path. Like
+//! Apache's mod_dir, asks the rules for the path of each name in `DirectoryIndex`.
+//!
+//! The fixup stage calls [`Evaluation::to_index`]. Where no rules map paths, `routing` finds the
+//! index itself.
+
+use super::rules::{Decision, Evaluation, RedirectTarget};
+use crate::content::Answer;
+use crate::request::canonical::absolute;
+use crate::request::rule_state::{Destination, RuleState};
+use crate::request::{path_of, Request};
+use crate::routing::{Route, RouteOutcome};
+use mehari_config::Handler;
+use mehari_http::problem::Problem;
+use mehari_text::percent;
+use std::rc::Rc;
+
+/// How often the rules may map a name of an index to another path.
+const REWRITES: usize = 10;
+
+/// The result for a folder.
+enum IndexChoice {
+    /// The request continues with this path and query. The rules have decided its destination.
+    At(Vec<u8>),
+    /// The folder has no index.
+    Nothing,
+    Decided(Decision),
+}
+
+/// The result for one name.
+enum Candidate {
+    Found(Vec<u8>, Box<RuleState>),
+    Missing(u16),
+    Decided(Decision),
+}
+
+impl Evaluation<'_> {
+    /// Leads the request to the index of its folder, or returns the folder's own response.
+    pub(super) fn to_index(
+        &self,
+        route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Decision, Problem> {
+        match self.choose_index(&route, rule_state)? {
+            IndexChoice::Decided(decision) => Ok(decision),
+            IndexChoice::At(target) => Ok(Decision::Led(RedirectTarget {
+                target,
+                in_place: true,
+            })),
+            IndexChoice::Nothing => self.without_index(rule_state).map(Decision::To),
+        }
+    }
+
+    /// Returns the route of the folder's index for a worker's question. If the rules refuse the
+    /// index or redirect to another place, the folder's own response counts.
+    pub(super) fn at_index(
+        &self,
+        route: Rc<Route>,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Rc<Route>, Problem> {
+        if !matches!(route.outcome, RouteOutcome::Indexed) {
+            return Ok(route);
+        }
+        let IndexChoice::At(target) = self.choose_index(&route, rule_state)? else {
+            return self.without_index(rule_state);
+        };
+        self.at_variant(target, None, rule_state, |evaluation, rule_state| {
+            let route = evaluation.find_route(rule_state)?;
+            evaluation.settle(route, rule_state)
+        })
+    }
+
+    /// Returns the route of a folder without an index.
+    fn without_index(&self, rule_state: &mut Option<Box<RuleState>>) -> Result<Rc<Route>, Problem> {
+        let state = rule_state.get_or_insert_with(Default::default);
+        state.mapping.lacks_index = true;
+        let route = self.find_route(rule_state)?;
+        self.settle(route, rule_state)
+    }
+
+    /// Chooses the first name in `DirectoryIndex` that leads to a file or a program.
+    fn choose_index(
+        &self,
+        route: &Route,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<IndexChoice, Problem> {
+        let settings = &route.settings;
+        let folder = percent::encode_path(&route.script_name);
+        // As in Apache, a name that is refused and not missing leaves a refusal if no other name
+        // leads anywhere.
+        let mut refusal = None;
+        let mut names: Vec<&str> = settings
+            .files
+            .directory_index
+            .iter()
+            .map(|name| name.as_str())
+            .collect();
+        if !settings.files.listed {
+            names.extend(settings.files.fallback.as_deref());
+        }
+        for name in names {
+            let start = if name.starts_with('/') {
+                &b""[..]
+            } else {
+                &folder
+            };
+            let path = [start, &percent::encode_path(name.as_bytes())].concat();
+            match self.candidate(self.with_query(path), route, rule_state)? {
+                Candidate::Found(target, _) if settings.files.index_redirect.is_some() => {
+                    return Ok(IndexChoice::Decided(
+                        self.moved_to_index(route, path_of(&target).to_vec()),
+                    ));
+                }
+                Candidate::Found(target, state) => {
+                    *rule_state = Some(state);
+                    return Ok(IndexChoice::At(target));
+                }
+                Candidate::Missing(404) => {}
+                Candidate::Missing(status) => refusal = Some(status),
+                Candidate::Decided(decision) => return Ok(IndexChoice::Decided(decision)),
+            }
+        }
+        Ok(match refusal {
+            Some(status) => IndexChoice::Decided(Decision::Status(Some(settings.clone()), status)),
+            None => IndexChoice::Nothing,
+        })
+    }
+
+    /// Asks the rules of the host for the path of an index, as for a sub-request.
+    fn candidate(
+        &self,
+        mut target: Vec<u8>,
+        folder: &Route,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> Result<Candidate, Problem> {
+        let mut state = rule_state.clone().unwrap_or_default();
+        let is_within = std::mem::replace(&mut state.is_within, true);
+        state.leave_resource();
+        let mut own = Some(state);
+        for _ in 0..REWRITES {
+            let request = Request {
+                resource: &target,
+                ..*self.request
+            };
+            let evaluation = Evaluation::new(self.shared, &request, self.site);
+            match evaluation.rewrite(&mut own)? {
+                None => return evaluation.found(folder, own, is_within),
+                Some(Decision::Led(to)) => target = to.target,
+                Some(Decision::Status(_, status)) => return Ok(Candidate::Missing(status)),
+                Some(decision) => return Ok(Candidate::Decided(decision)),
+            }
+        }
+        Ok(Candidate::Missing(500))
+    }
+
+    /// Finds out whether the path of this evaluation leads to a file or a program.
+    fn found(
+        &self,
+        folder: &Route,
+        mut own: Option<Box<RuleState>>,
+        is_within: bool,
+    ) -> Result<Candidate, Problem> {
+        let route = self.find_route(&own)?;
+        if folder.settings.is_guarded_by_perl() && !folder.settings.guards_as(&route.settings) {
+            // The folder's handlers would not run for this path.
+            return Ok(Candidate::Missing(403));
+        }
+        let by_handler = matches!(route.handler, Handler::Perl { .. } | Handler::Psgi(_));
+        Ok(match &route.outcome {
+            RouteOutcome::Refused(problem) => Candidate::Missing(problem.status),
+            RouteOutcome::File(_) | RouteOutcome::Negotiated(_) | RouteOutcome::Proxied(_) => {
+                self.taken(&mut own, is_within)
+            }
+            RouteOutcome::Program if by_handler || !route.file.is_empty() => {
+                self.taken(&mut own, is_within)
+            }
+            _ => Candidate::Missing(404),
+        })
+    }
+
+    fn taken(&self, own: &mut Option<Box<RuleState>>, is_within: bool) -> Candidate {
+        let mut state = own.take().unwrap_or_default();
+        state.is_within = is_within;
+        state.mapping.destination.get_or_insert(Destination::Mapped);
+        Candidate::Found(self.request.resource.to_vec(), state)
+    }
+
+    fn with_query(&self, path: Vec<u8>) -> Vec<u8> {
+        super::rewrite::joined(&path, self.request.query())
+    }
+
+    /// Redirects to an index, without the query (`DirectoryIndexRedirect`).
+    fn moved_to_index(&self, route: &Route, path: Vec<u8>) -> Decision {
+        let location = absolute(self.request, &self.host.names, path);
+        let status = route.settings.files.index_redirect.unwrap_or(302);
+        let lines = [b"Location: ", &location[..], b"\r\n"].concat();
+        Decision::Answer(route.settings.clone(), Answer::new(status, lines))
+    }
+}
