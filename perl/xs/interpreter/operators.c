@@ -169,7 +169,8 @@ static void note_place(pTHX_ IO *io)
   CV *code;
   const COP *at = PL_curcop;
   for (int depth = 0; at && depth < PLACES; depth++) {
-    sv_catpvf(text, "%s:%lu\n", CopFILE(at) ? CopFILE(at) : "?", (unsigned long)CopLINE(at));
+    const char *file_name = CopFILE(at);
+    sv_catpvf(text, "%s:%lu\n", file_name ? file_name : "?", (unsigned long)CopLINE(at));
     if (!mehari_next_call(&calls, &code, &at))
       break;
   }
