@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual install deb packages portable clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual install deb packages clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -95,11 +95,6 @@ deb: build ## Debian packages for Debian 12 and 13, each built in a new minimal 
 
 packages: deb ## install, run, upgrade, remove and purge the packages of `make deb` in new minimal Debian roots (SUITES=...)
 	$(PERL) tests/packages $(TARGET)/packages $(or $(SUITES),bookworm trixie)
-
-portable: rust ## mehari for every Linux with glibc 2.28, in target/portable, and run it on Debian 11 and under qemu (ARCHS="x86_64 aarch64")
-	@packaging/install-needs build fresh portable
-	packaging/build-portable $(TARGET)/portable $(or $(ARCHS),x86_64 aarch64)
-	$(PERL) tests/portable $(TARGET)/portable $(or $(ARCHS),x86_64 aarch64)
 
 clean: ## remove what was built
 	$(CARGO) clean
