@@ -9,6 +9,7 @@ use HTTP::Tiny;
 use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
 use List::Util qw(sum);
 use Processes;
+use Programs;
 use Wrk;
 
 my $WARM_SECONDS = 1;
@@ -61,7 +62,9 @@ sub query {
     my ($page) = @_;
     return '?' . join '&', map { "$_=" . 'e' x 10 } 'a' .. ($1 == 25 ? 'b' : 'z') if $page =~ /-(25|337)\z/;
     return '?' . join '&', map { "$_=" . 'e' x 10 } 'a' .. 'y' if $page eq 'form';
-    return $page eq 'report' ? '?city=Tozeur' : '';
+    return '?city=Tozeur' if $page eq 'report';
+    my $program = Programs::program($page);
+    return $program ? $program->{query} : '';
 }
 
 sub check {
@@ -71,7 +74,7 @@ sub check {
     unpacked($server, $answer) if $contest->{coding};
     # nginx's `return` is compared with the file and with the script, and always answers the
     # script's text.
-    my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page};
+    my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page} // Programs::program($page)->{proof};
     return if $answer->{status} == 200 && $answer->{content} =~ $proof;
     $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
     return;

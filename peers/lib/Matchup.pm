@@ -10,6 +10,7 @@ use Peer::Mehari;
 use Peer::Nginx;
 use Peer::Starman;
 use Peer::Uwsgi;
+use Programs;
 
 my @SCRIPT_PAGES = qw(hello report);
 my @PSGI_PEERS   = map { [$_, 'psgi'] } qw(Peer::Starman Peer::Uwsgi Peer::Feersum);
@@ -24,6 +25,12 @@ my @ALL = (
     # rung with a process for each request.
     {name => 'isolated',   rung => 'auto',     pages => [qw(hello form lines connect)],
         peers => [['Peer::Mehari', 'registry'], ['Peer::Mehari', 'fork'], ['Peer::Apache', 'cgi']]},
+    # The same in a site that has preloaded 100 and 500 MB.
+    {name => 'preloaded',  rung => 'auto',     pages => ['hello'], peers => [map({ ['Peer::Mehari', $_] } qw(auto-100m auto-500m))]},
+    {name => 'isolated-psgi', rung => 'psgi-isolated', pages => \@SCRIPT_PAGES, peers => [['Peer::Mehari', 'psgi'], ['Peer::Starman', 'psgi']]},
+    # Real programs of Debian packages, on each rung, beside a process for each request.
+    {name => 'programs',   rung => 'auto',     pages => [Programs::pages()],
+        peers => [map({ ['Peer::Mehari', $_] } qw(registry fork cgi)), ['Peer::Apache', 'cgi']]},
     {name => 'handler',    rung => 'handler',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'handler']]},
     # The guide's three ways to read a form, with its two query strings. Debian has no libapreq2 for
     # Apache, so the peer of Apache2::Request is Apache's fastest way, $r->args.

@@ -13,10 +13,13 @@ sub installed       { return -x $BINARY ? $BINARY : undef }
 sub program         { return $BINARY }
 sub version_command { return ($BINARY, '--version') }
 
+# `auto-100m` is the rung `auto` in a site that preloads 100 MB.
 sub path_of {
     my ($class, $rung, $page) = @_;
+    $rung =~ s/-\d+m\z//;
     return "/$page.html"    if $rung eq 'static' || $rung eq 'gzip';
     return "/$page"         if $rung eq 'lua';
+    return "/psgi/$page"    if $rung eq 'psgi-isolated';
     return "/$rung/$page"   if $rung eq 'handler' || $rung eq 'psgi';
     return "/$rung/$page.pl";
 }
@@ -54,6 +57,7 @@ MaxConnectionsPerChild 0
 Include $self->{site}/perl.conf
 @{[$self->tls]}
 @{[$self->application]}
+@{[$self->preloaded]}
 @{[$self->{rung} eq 'lua' ? "LuaAttractRawURL $self->{site}/lua/hello.lua" : '']}
 @{[$self->{rung} eq 'gzip' ? "AddOutputFilterByType DEFLATE text/html\nDeflateCompressionLevel 6" : '']}
 Alias /cached/ $self->{site}/scripts/
@@ -96,7 +100,17 @@ sub tls {
 # not load an application beside its scripts either.
 sub application {
     my ($self) = @_;
-    return $self->{rung} eq 'psgi' ? "<Location /psgi>\n    SetHandler psgi\n    PSGIApp $self->{site}/app.psgi\n</Location>\n" : '';
+    return '' unless $self->{rung} =~ /\Apsgi(-isolated)?\z/;
+    my $isolation = $1 ? '    PerlIsolation rewind' : '';
+    return "<Location /psgi>\n    SetHandler psgi\n    PSGIApp $self->{site}/app.psgi\n$isolation\n</Location>\n";
+}
+
+# Returns configuration that fills memory before the first fork, as the modules and tables of a
+# large application do: a list of strings of a kilobyte.
+sub preloaded {
+    my ($self) = @_;
+    my ($megabytes) = $self->{rung} =~ /-(\d+)m\z/ or return '';
+    return "<Perl>\n    \@Peers::Preloaded = map { \$_ x 128 } map { sprintf '%08d', \$_ } 1 .. $megabytes * 1000;\n</Perl>\n";
 }
 
 1;
