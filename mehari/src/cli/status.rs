@@ -83,6 +83,7 @@ fn show(answer: &Value) -> String {
     tell_merged(&pool["memory"]["merged"], &mut text);
     tell_replaced(&pool["totals"]["replaced"], &mut text);
     scripts(&pool["scripts"], &mut text);
+    tell_learned(&pool["learned"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
         back_ends(group, &mut text);
     }
@@ -199,6 +200,19 @@ fn scripts(scripts: &Value, text: &mut String) {
                 let _ = writeln!(text, ": {why}");
             }
         }
+    }
+}
+
+/// Writes which modules the requests of a script load again and again.
+fn tell_learned(learned: &Value, text: &mut String) {
+    let learned: Vec<&Value> = learned.as_array().into_iter().flatten().collect();
+    if learned.is_empty() {
+        return;
+    }
+    text.push_str("\nloaded again in each request; after a reload, once for each script:\n");
+    for module in learned {
+        let field = |name: &str| module[name].as_str().unwrap_or_default();
+        let _ = writeln!(text, "  {}  {}", field("script"), field("name"));
     }
 }
 

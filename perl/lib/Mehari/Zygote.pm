@@ -11,7 +11,7 @@ use Mehari::ForkLint ();
 use Mehari::Handler ();
 use Mehari::Server  ();
 
-my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive);
+my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive, \&_learned);
 
 sub run {
     # The text comes from the server itself, so it is untainted under `PerlSwitches -T`.
@@ -82,6 +82,13 @@ sub _directive {
     require Mehari::Directives;
     Mehari::Directives::apply($text);
     Mehari::Configuration::taken();
+}
+
+# Notes a module for the template of a script.
+sub _learned {
+    my ($text) = @_;
+    require Mehari::Learned;
+    Mehari::Learned::note($text);
 }
 
 # Checks only that a script can be read. The process that runs the script compiles it.

@@ -105,3 +105,22 @@ void mehari_child_leave(pTHX_ int status)
   PerlIO_flush((PerlIO *)NULL);
   _exit(status);
 }
+
+bool mehari_ask_perl(pTHX_ const char *sub, SV *argument)
+{
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  if (argument)
+    XPUSHs(argument);
+  PUTBACK;
+  int count = call_pv(sub, G_SCALAR | G_EVAL);
+  SPAGAIN;
+  bool so = count == 1 && SvTRUE(TOPs);
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+  return so;
+}

@@ -11,6 +11,8 @@ typedef void (*mehari_body)(pTHX_ void *argument);
 /* Runs `body` under its own jump level. The result is MEHARI_DIED only if no `eval` caught the
  * error. */
 mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status);
+/* Calls a sub of Mehari's modules for a truth value. If the sub dies, the result is false. */
+bool mehari_ask_perl(pTHX_ const char *sub, SV *argument);
 mehari_outcome mehari_call_list(pTHX_ AV *subs); /* runs END blocks */
 void mehari_log_exception(pTHX_ const char *where);
 void mehari_child_leave(pTHX_ int status) __attribute__((noreturn));

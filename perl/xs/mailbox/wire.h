@@ -207,7 +207,11 @@ enum {
    * worker passes the front one end of a stream socket on the descriptor socket. The front writes
    * MEHARI_FETCH_FOLLOWS and the body to the stream socket. If the front closes it without writing,
    * the front's own response is final. Detail: MEHARI_FETCH_BODY. */
-  MEHARI_RECORD_FETCH
+  MEHARI_RECORD_FETCH,
+  /* The modules that a script on `fork`, `rewind` or `auto` has loaded while it ran, sent before
+   * DONE. The script's file, then for each module its name in %INC and its file, with NULs between
+   * them. */
+  MEHARI_RECORD_MODULES
 };
 enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the input filters */ };
 #define MEHARI_FETCH_FOLLOWS 'b'
@@ -273,7 +277,9 @@ enum {
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
        MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */
-       MEHARI_PRELOAD_DIRECTIVE /* a directive that a Perl module defined, as Mehari::Directives reads it */ };
+       MEHARI_PRELOAD_DIRECTIVE, /* a directive that a Perl module defined, as Mehari::Directives reads it */
+       /* A module that a script's requests load: the script's file, its name in %INC, its file. */
+       MEHARI_PRELOAD_LEARNED };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

@@ -70,6 +70,10 @@ void mehari_template_child_forked(void);
  * of the first effect, or 0 if the line is unknown. */
 struct mehari_script *mehari_compilation_open(pTHX_ const char *file, uint32_t *effect);
 
+/* learning.c: the modules that a script's requests load again and again. */
+void mehari_learning_open(pTHX_ const char *script); /* loads those that are known; in the template */
+void mehari_learning_report(pTHX_ const char *script); /* in its child, before a request ends */
+
 /* explanation.c, called in the zygote. A new process reports in EXPLAINED messages what a template
  * would find out about a script. After that process's end the zygote sends the last message. */
 void mehari_explanation_fork(pTHX_ const char *file, uint32_t number, const int *files, int count);

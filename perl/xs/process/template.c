@@ -356,6 +356,8 @@ void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, co
     open_for_handlers(aTHX);
   else
     script = mehari_compilation_open(aTHX_ task, NULL);
+  if (manner != MEHARI_TO_SERVE)
+    mehari_learning_open(aTHX_ task);
   if (manner != MEHARI_TO_FORK) {
     as_fork = mehari_rewind_open(aTHX_ manner == MEHARI_TO_REWIND_WHERE_ROOM);
     rewinds = !as_fork;

@@ -133,6 +133,7 @@ static int run_script(pTHX_ mehari_script *script)
     mehari_child_leave(aTHX_ status);
   if (outcome == MEHARI_EXITED && !mehari_exit_called && status)
     mehari_errors_name_script(script->file);
+  mehari_learning_report(aTHX_ script->file);
   mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
   if (mehari_in_child) {
     mehari_output_spill();

@@ -2,6 +2,7 @@
  * `use` with computed arguments) belong to each request, so the script must be compiled for
  * each. */
 #include "script/script.h"
+#include "interpreter/interpreter.h"
 #include "interpreter/perl_internals.h"
 #include <unistd.h>
 
@@ -26,33 +27,13 @@ static void lose_purity(pTHX)
   _exit(1);
 }
 
-/* Calls a sub of Mehari's modules for a truth value. If the sub dies, the result is false. */
-static bool is_so(pTHX_ const char *sub, SV *argument)
-{
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  if (argument)
-    XPUSHs(argument);
-  PUTBACK;
-  int count = call_pv(sub, G_SCALAR | G_EVAL);
-  SPAGAIN;
-  bool so = count == 1 && SvTRUE(TOPs);
-  SP -= count;
-  PUTBACK;
-  FREETMPS;
-  LEAVE;
-  return so;
-}
-
-bool mehari_purity_of_modules(pTHX) { return is_so(aTHX_ "Mehari::Zygote::only_standard_modules", NULL); }
+bool mehari_purity_of_modules(pTHX) { return mehari_ask_perl(aTHX_ "Mehari::Zygote::only_standard_modules", NULL); }
 
 /* Whether the file to be loaded is perl's own, is already loaded, or is only a version number. */
 static bool may_load(pTHX_ SV *name)
 {
   bool is_version = SvVOK(name) || (SvNIOK(name) && !SvPOK(name));
-  return is_version || is_so(aTHX_ "Mehari::Zygote::may_load_on_trial", name);
+  return is_version || mehari_ask_perl(aTHX_ "Mehari::Zygote::may_load_on_trial", name);
 }
 
 static OP *load(pTHX_ OP *(*perl)(pTHX))

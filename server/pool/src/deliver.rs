@@ -103,6 +103,9 @@ impl Inner {
         if record.kind == record::RUNG {
             return self.rewound.record_report(pid, payload);
         }
+        if record.kind == record::MODULES {
+            return self.learn_modules(payload);
+        }
         if record.kind == record::ASK {
             return self.answer_question(index, record.detail, payload);
         }
@@ -125,6 +128,16 @@ impl Inner {
         if held.owed.arrived().gone {
             let exchange = held.owed.exchange();
             self.report_outcome(&exchange, ResponseOutcome::default());
+        }
+        Ok(())
+    }
+
+    fn learn_modules(&mut self, payload: &[u8]) -> Result<(), Broken> {
+        for module in self.learned.record(payload)? {
+            self.log.info(format_args!(
+                "{}: each request loads {}; after the next reload the module is loaded once",
+                module.script, module.file
+            ));
         }
         Ok(())
     }

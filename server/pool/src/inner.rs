@@ -75,6 +75,7 @@ pub(crate) struct Inner {
     pub worker_started: Rc<Notify>,
     pub totals: Totals,
     pub rewound: crate::rewound::Rewound,
+    pub learned: crate::learned::Learned,
     pub questions: crate::explanation::Questions,
 }
 
@@ -121,6 +122,7 @@ impl Pool {
             worker_started: Rc::default(),
             totals: Totals::default(),
             rewound: Default::default(),
+            learned: Default::default(),
             questions: Default::default(),
         };
         Ok(Pool(Rc::new(Shared {

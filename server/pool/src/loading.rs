@@ -1,6 +1,7 @@
 //! Starts a zygote that loads the site's modules, either to serve or only to test that the modules
 //! load.
 
+use crate::learned::LearnedModule;
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
 use crate::team::Of;
@@ -93,6 +94,8 @@ pub(crate) struct Loading<'s> {
     pub bell: &'s Bell,
     /// Receives the zygote's standard error.
     pub log: ErrorLog,
+    /// The modules that the requests of earlier generations have loaded again and again.
+    pub learned: &'s [LearnedModule],
 }
 
 /// The reason for loading.
@@ -124,6 +127,7 @@ pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
             perl,
             bell,
             log: log.clone(),
+            learned: &[],
         };
         outcome = combine_failures(outcome, loading.try_it().await);
     }
@@ -157,58 +161,56 @@ impl Loading<'_> {
     /// Completes when everything has loaded. Returns the zygote and the files that the zygote
     /// loaded, without perl's own files.
     pub async fn load(self, occasion: Occasion) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
-        let Loading {
-            site,
-            perl,
-            bell,
-            log,
-        } = self;
+        let (site, perl) = (self.site, self.perl);
         let settings = &site.perls[perl];
         let interpreter = settings.interpreter.clone();
         let side = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
             .await
             .map_err(io::Error::other)??;
         let (zygote, stderr) =
-            Zygote::spawn(site, perl, &side, bell).map_err(|reason| LoadError::Spawn {
+            Zygote::spawn(site, perl, &side, self.bell).map_err(|reason| LoadError::Spawn {
                 interpreter: settings.interpreter.display().to_string(),
                 reason,
             })?;
         if let Some(stderr) = stderr {
-            tokio::task::spawn_local(copy_lines(stderr, log.clone(), zygote.pid()));
+            tokio::task::spawn_local(copy_lines(stderr, self.log.clone(), zygote.pid()));
         }
         // The zygote may send reports before it has read everything, so both run at once.
-        let told = send_configuration(site, perl, &zygote, occasion);
-        let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote, &log))?;
+        let told = self.send_configuration(&zygote, occasion);
+        let ((), (failures, loaded)) =
+            tokio::try_join!(told, outcome(site, perl, &zygote, &self.log))?;
         let forgiven = occasion == Occasion::Start && failures.iter().all(|it| it.is_handler);
         if !failures.is_empty() && !forgiven {
             let problems = failures.into_iter().map(|it| it.problem).collect();
             return Err(LoadError::Preload(problems));
         }
         for failure in failures {
-            log.error(format_args!(
+            self.log.error(format_args!(
                 "{}; requests for this handler answer 500",
                 failure.problem
             ));
         }
         Ok((zygote, loaded))
     }
-}
 
-/// Sends the zygote its settings and the list of what to load.
-async fn send_configuration(
-    site: &Site,
-    perl: usize,
-    zygote: &Zygote,
-    occasion: Occasion,
-) -> Result<(), LoadError> {
-    let told = async {
-        zygote.send_servers(site, perl).await?;
-        for preload in &site.perls[perl].preloads {
-            zygote.send_preload(&preload.what).await?;
-        }
-        zygote.ask_ready((occasion == Occasion::Trial).into()).await
-    };
-    told.await.map_err(|_: io::Error| LoadError::Died)
+    /// Sends the zygote its settings and the list of what to load.
+    async fn send_configuration(
+        &self,
+        zygote: &Zygote,
+        occasion: Occasion,
+    ) -> Result<(), LoadError> {
+        let told = async {
+            zygote.send_servers(self.site, self.perl).await?;
+            for preload in &self.site.perls[self.perl].preloads {
+                zygote.send_preload(&preload.what).await?;
+            }
+            for module in self.learned {
+                zygote.send_learned(module).await?;
+            }
+            zygote.ask_ready((occasion == Occasion::Trial).into()).await
+        };
+        told.await.map_err(|_: io::Error| LoadError::Died)
+    }
 }
 
 /// Adds the handlers that a Perl's start-up code pushed. `text`: the directive of the phase, then

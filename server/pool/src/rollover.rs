@@ -106,15 +106,16 @@ impl Pool {
         perl: usize,
         site: &Site,
     ) -> Result<(), LoadError> {
-        let (bell, log) = {
+        let (bell, log, learned) = {
             let inner = self.borrow();
-            (inner.bell.clone(), inner.log.clone())
+            (inner.bell.clone(), inner.log.clone(), inner.learned.all())
         };
         let loading = Loading {
             site,
             perl,
             bell: &bell,
             log,
+            learned: &learned,
         };
         let occasion = match number {
             FIRST_GENERATION => Occasion::Start,

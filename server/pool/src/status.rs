@@ -31,6 +31,8 @@ pub struct PoolStatus {
     pub memory: PoolMemory,
     /// The workers' reports about scripts on the rung `rewind`.
     pub scripts: Vec<crate::RewoundScript>,
+    /// The modules that templates of the next generation load before their scripts' requests.
+    pub learned: Vec<crate::LearnedModule>,
 }
 
 /// A team: the team of the main server, or of a virtual host with `PerlOptions +Clone` or
@@ -137,6 +139,7 @@ impl Pool {
             workers,
             memory: inner.memory,
             scripts: inner.rewound.all(),
+            learned: inner.learned.all(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Starts a zygote and sends it orders: the list of what to load, then commands to fork workers.
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
+use crate::learned::LearnedModule;
 use crate::perl_side::PerlSide;
 use crate::plan::Machine;
 use mehari_config::{PerlSettings, Preload, Preloaded, Rung, Site};
@@ -110,6 +111,12 @@ impl Zygote {
             }
         };
         self.send_long(control::PRELOAD, kind, text).await
+    }
+
+    pub async fn send_learned(&self, module: &LearnedModule) -> io::Result<()> {
+        let text = module.text();
+        self.send_long(control::PRELOAD, control::LEARNED, text.as_bytes())
+            .await
     }
 
     /// Sends the settings of the servers of this Perl, before anything loads.

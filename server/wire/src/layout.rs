@@ -282,6 +282,9 @@ pub mod record {
     /// socket holds the worker's end of a stream socket. The front writes [`FETCH_FOLLOWS`] to it,
     /// then the body. If the front closes it at once, the front's answer is final.
     pub const FETCH: u16 = 13;
+    /// The modules that a script has loaded while it ran: the script's file, then for each module
+    /// its name in `%INC` and its file, with NULs between them.
+    pub const MODULES: u16 = 14;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;
@@ -352,6 +355,9 @@ pub mod control {
     pub const SECTION: u32 = 8;
     /// A line of a directive that a Perl module defines.
     pub const DIRECTIVE: u32 = 9;
+    /// A module that the requests of a script load: the script's file, the module's name in `%INC`
+    /// and its file, with NULs between them.
+    pub const LEARNED: u32 = 10;
 }
 
 /// The header of a control message. A text of `length` bytes follows.

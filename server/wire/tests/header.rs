@@ -149,6 +149,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_TASK_AUTO", layout::TaskKind::Auto as usize),
         ("MEHARI_RECORD_RUNG", record::RUNG.into()),
         ("MEHARI_RECORD_FETCH", record::FETCH.into()),
+        ("MEHARI_RECORD_MODULES", record::MODULES.into()),
         ("MEHARI_FETCH_BODY", record::FETCH_BODY.into()),
         ("MEHARI_FETCH_FOLLOWS", record::FETCH_FOLLOWS.into()),
         ("MEHARI_BODY_FILE", layout::BodyKind::File as usize),
@@ -190,6 +191,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PRELOAD_MODULE", control::MODULE as usize),
         ("MEHARI_PRELOAD_HANDLER", control::HANDLER as usize),
         ("MEHARI_PRELOAD_SECTION", control::SECTION as usize),
+        ("MEHARI_PRELOAD_LEARNED", control::LEARNED as usize),
     ]
 }
 
