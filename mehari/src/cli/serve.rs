@@ -3,7 +3,7 @@
 
 use crate::cli::{arguments, certificate};
 use clap::Parser;
-use mehari_config::{CertificateFiles, Host, Listen, Rung, Site};
+use mehari_config::{AccessFormat, CertificateFiles, Host, Listen, Rung, Site};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,6 +21,7 @@ mod remains;
 mod run;
 mod service_manager;
 mod signals;
+mod sources;
 mod upgrade;
 mod watch;
 mod watching;
@@ -75,7 +76,8 @@ pub struct Options {
     /// A file to remove when the server ends.
     #[arg(long, value_name = "FILE", hide = true)]
     temporary: Option<PathBuf>,
-    /// Reload when the configuration or a loaded module changes.
+    /// Reload when the configuration, a loaded module, a template or a settings file changes. A
+    /// first load that fails is tried again after a change.
     #[arg(long)]
     watch: bool,
     /// Whether the service manager supplies the sockets.
@@ -117,7 +119,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             eprintln!("mehari serve: {text}");
             ExitCode::from(2)
         }
-        Err(Refusal::Site(text)) => {
+        Err(Refusal::Site(text) | Refusal::Machine(text)) => {
             eprintln!("{}", text.trim_end());
             ExitCode::from(1)
         }
@@ -128,15 +130,26 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 /// to that server.
 fn start(options: Options, inheritance: inherited::Inheritance) -> Result<run::Ended, Refusal> {
     let predecessor = inheritance.channel.map(predecessor::Predecessor::new);
-    let sockets = inheritance.sockets;
-    let ended = options.site().and_then(|site| {
-        let served = run::serve(options, site, sockets, predecessor.as_ref());
-        served.map_err(|error| Refusal::Site(format!("mehari serve: {error}")))
-    });
-    if let (Some(predecessor), Err(Refusal::Usage(text) | Refusal::Site(text))) =
-        (&predecessor, &ended)
-    {
-        predecessor.report_failure(text);
+    let mut sockets = inheritance.sockets;
+    // Inherited sockets are gone after the first try.
+    let may_wait = options.watch && predecessor.is_none() && sockets.is_empty();
+    let ended = loop {
+        let mut first = may_wait.then(|| watch::FirstLoad::of(&options, None));
+        let ended = options.site().and_then(|site| {
+            first = may_wait.then(|| watch::FirstLoad::of(&options, Some(&site)));
+            let sockets = std::mem::take(&mut sockets);
+            run::serve(options.clone(), site, sockets, predecessor.as_ref())
+        });
+        let (Err(Refusal::Site(text)), Some(first)) = (&ended, first) else {
+            break ended;
+        };
+        eprintln!("{}", text.trim_end());
+        if !first.wait().map_err(Refusal::Machine)? {
+            break Ok(run::Ended::Stopped);
+        }
+    };
+    if let (Some(predecessor), Err(refusal)) = (&predecessor, &ended) {
+        predecessor.report_failure(refusal.text());
     }
     ended
 }
@@ -144,7 +157,24 @@ fn start(options: Options, inheritance: inherited::Inheritance) -> Result<run::E
 /// Why there is nothing to serve.
 pub enum Refusal {
     Usage(String),
+    /// The configuration, or what it loads. A change of the files may mend it.
     Site(String),
+    /// The path, the machine or the user.
+    Machine(String),
+}
+
+impl Refusal {
+    fn text(&self) -> &str {
+        match self {
+            Refusal::Usage(text) | Refusal::Site(text) | Refusal::Machine(text) => text,
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Refusal {
+        Refusal::Machine(format!("mehari serve: {reason}"))
+    }
 }
 
 impl Options {
@@ -160,10 +190,14 @@ impl Options {
             .map_err(|problems| Refusal::Site(problems.to_string()))?,
             None => {
                 let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
-                Site::zero(&path, rung)
-                    .map_err(|error| Refusal::Site(format!("mehari serve: {error}\n")))?
+                Site::zero(&path, rung).map_err(|error| Refusal::from(error.to_string()))?
             }
         };
+        if self.conf.is_none() && mehari_observe::is_on_terminal() {
+            for log in &mut site.logs.access {
+                log.format = AccessFormat::Terminal;
+            }
+        }
         self.apply_perl(&mut site)?;
         self.apply_workers(&mut site)?;
         let wanted = self.addresses();
@@ -202,7 +236,7 @@ impl Options {
         self.listen.iter().chain(&port).map(every).collect()
     }
 
-    /// Applies `-I`, `--env` and `--pass-env` to every Perl of the site.
+    /// Applies `-I`, `--env`, `--pass-env` and `--watch` to every Perl of the site.
     fn apply_perl(&self, site: &mut Site) -> Result<(), Refusal> {
         let mut switches = Vec::new();
         for folder in &self.include {
@@ -216,6 +250,7 @@ impl Options {
             switches.push(format!("-I{}", path.display()));
         }
         for perl in &mut site.perls {
+            perl.is_watched = self.watch;
             perl.switches.extend(switches.iter().cloned());
             perl.pass_env.extend(self.pass_env.iter().cloned());
             let env = self.env.iter();

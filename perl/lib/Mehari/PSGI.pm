@@ -11,6 +11,7 @@ use IO::File ();
 use Scalar::Util qw(blessed openhandle);
 use overload ();
 use Mehari ();
+use Mehari::Server ();
 
 my $BLOCK = 65536;
 
@@ -25,7 +26,14 @@ sub compile {
     my ($file) = @_;
     return $given if $given;
     $ENV{PLACK_ENV} ||= 'deployment';
-    my $app = _evaluate(File::Spec->rel2abs($file));
+    my $app = _code(_evaluate(File::Spec->rel2abs($file)), $file);
+    return $app unless $Mehari::Server::fact{development};
+    require Mehari::DevelopmentPage;
+    return Mehari::DevelopmentPage::wrap($app);
+}
+
+sub _code {
+    my ($app, $file) = @_;
     return $app if ref $app eq 'CODE';
     return $app->to_app if blessed $app && $app->can('to_app');
     return sub { $app->(@_) } if blessed $app && overload::Method($app, '&{}');

@@ -24,6 +24,8 @@ pub struct LogProgram {
 pub enum AccessFormat {
     Combined,
     Json,
+    /// A short line with the duration, for a person at a terminal.
+    Terminal,
     Custom(
         #[serde(serialize_with = "crate::log_format::as_text")] std::sync::Arc<crate::LogFormat>,
     ),
@@ -36,6 +38,10 @@ impl AccessFormat {
             AccessFormat::Combined => crate::LogNeeds::default(),
             AccessFormat::Json => crate::LogNeeds {
                 more: true,
+                duration: true,
+                ..crate::LogNeeds::default()
+            },
+            AccessFormat::Terminal => crate::LogNeeds {
                 duration: true,
                 ..crate::LogNeeds::default()
             },

@@ -19,6 +19,8 @@ pub struct PerlSettings {
     /// `MergeWorkerMemory`: the kernel merges equal pages of the processes. `None`: the main
     /// server's, or no.
     pub merges_memory: Option<bool>,
+    /// Whether a developer watches the application (`--watch`): it gets the development error page.
+    pub is_watched: bool,
 }
 
 /// `PerlForkLint`: what happens when the zygote has something that its workers must not share.

@@ -133,6 +133,7 @@ impl TeamDraft {
             set_env: joined(&main.set_env, &own.set_env),
             fork_lint: own.fork_lint.or(main.fork_lint),
             merges_memory: own.merges_memory.or(main.merges_memory),
+            is_watched: main.is_watched,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::clock::{Clock, Style};
 use crate::error::{ErrorLog, Origin};
 use crate::sink::Sink;
 use crate::spool::{Complaint, Spool};
+use crate::terminal::Terminal;
 use mehari_config::{AccessFormat, AccessLogSettings, LogLevel};
 use std::cell::RefCell;
 use std::io;
@@ -17,6 +18,7 @@ use std::time::{Duration, SystemTime};
 mod combined;
 mod custom;
 mod json;
+mod short;
 
 /// How long a recorded line may wait in memory.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -118,6 +120,7 @@ pub struct AccessLog {
     spool: Option<Spool>,
     format: AccessFormat,
     condition: Option<(bool, String)>,
+    terminal: Terminal,
     clock: RefCell<Clock>,
 }
 
@@ -132,6 +135,7 @@ impl AccessLog {
         let style = match settings.format {
             AccessFormat::Combined | AccessFormat::Custom(_) => Style::Combined,
             AccessFormat::Json => Style::Rfc3339,
+            AccessFormat::Terminal => Style::Terminal,
         };
         let spool = match Sink::open(&settings.target)? {
             Some(sink) => Some(Spool::start(
@@ -147,6 +151,7 @@ impl AccessLog {
             spool,
             format: settings.format.clone(),
             condition: settings.condition.clone(),
+            terminal: Terminal::from_environment(),
             clock: RefCell::new(Clock::new(style)),
         })
     }
@@ -165,6 +170,7 @@ impl AccessLog {
         spool.append(|line| match &self.format {
             AccessFormat::Combined => combined::write(line, entry, time),
             AccessFormat::Json => json::write(line, entry, time),
+            AccessFormat::Terminal => short::write(line, entry, time, self.terminal),
             AccessFormat::Custom(format) => custom::write(line, &format.items, entry, time),
         });
     }

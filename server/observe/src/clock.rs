@@ -15,6 +15,8 @@ pub enum Style {
     Rfc3339,
     /// `Sat Nov 21 20:25:01.123456 2026`, local time.
     ErrorLog,
+    /// `20:25:01.123`, local time.
+    Terminal,
 }
 
 /// Formats times in one style.
@@ -23,8 +25,8 @@ pub struct Clock {
     /// `text` is right from the first of these times up to the second.
     second: (SystemTime, SystemTime),
     text: Vec<u8>,
-    /// The position in `text` at which the six digits of the microseconds begin. `None` for a style
-    /// without them.
+    /// The position in `text` at which the digits of the fraction begin. `None` for a style without
+    /// them.
     fraction: Option<usize>,
 }
 
@@ -53,10 +55,13 @@ impl Clock {
         }
         if let Some(at) = self.fraction {
             let since = since_1970(time);
-            let mut micros = since.subsec_micros();
-            for digit in self.text[at..at + 6].iter_mut().rev() {
-                *digit = b'0' + (micros % 10) as u8;
-                micros /= 10;
+            let (mut fraction, digits) = match self.style {
+                Style::Terminal => (since.subsec_millis(), 3),
+                _ => (since.subsec_micros(), 6),
+            };
+            for digit in self.text[at..at + digits].iter_mut().rev() {
+                *digit = b'0' + (fraction % 10) as u8;
+                fraction /= 10;
             }
         }
         &self.text
@@ -100,6 +105,11 @@ impl Clock {
                 self.fraction = Some(text.len() + 1);
                 text.extend_from_slice(b".000000 ");
                 year(text, &parts);
+            }
+            Style::Terminal => {
+                time_of_day(text, &parts);
+                self.fraction = Some(text.len() + 1);
+                text.extend_from_slice(b".000");
             }
         }
     }
@@ -200,6 +210,9 @@ mod tests {
         assert!(text.contains("/Nov/2026:"), "{text}");
         let text = utc(Style::ErrorLog, at);
         assert!(text.contains(":01.123456 2026"), "{text}");
+        let text = utc(Style::Terminal, at);
+        assert_eq!(text.len(), "20:25:01.123".len());
+        assert!(text.ends_with(":01.123"), "{text}");
     }
 
     #[test]

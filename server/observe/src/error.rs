@@ -4,7 +4,7 @@
 //! Any thread may write, and no thread waits for the disk. A message is always one line. Repeated
 //! messages are summarised. [`ErrorLog::log_at_most_every`] is for warnings that recur.
 
-use crate::clock::{Clock, Style};
+use crate::clock::Clock;
 use crate::escape;
 use crate::sink::Sink;
 use crate::spool::Spool;
@@ -15,9 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 mod flood;
+mod form;
 mod groups;
 mod lines;
 
+use form::Form;
 pub use groups::{ErrorGroup, ErrorGroups};
 pub use lines::Lines;
 
@@ -42,7 +44,7 @@ pub struct ErrorLog {
 
 struct Shared {
     level: LogLevel,
-    pid: u32,
+    form: Form,
     /// The log's spool. `None` if the log is off.
     spool: Option<Spool>,
     flood: Arc<flood::Guard>,
@@ -58,7 +60,8 @@ impl ErrorLog {
     ///
     /// The error of opening the target or of starting the thread. The message names the file.
     pub fn open(target: &LogTarget, level: LogLevel) -> io::Result<ErrorLog> {
-        let flood = Arc::new(flood::Guard::new(std::process::id()));
+        let form = Form::of(target);
+        let flood = Arc::new(flood::Guard::new(form));
         let spool = match Sink::open(target)? {
             Some(sink) => Some(flood::guarded(&flood, sink)?),
             None => None,
@@ -66,11 +69,11 @@ impl ErrorLog {
         Ok(ErrorLog {
             shared: Arc::new(Shared {
                 level,
-                pid: std::process::id(),
+                form,
                 spool,
                 flood,
                 groups: ErrorGroups::default(),
-                clock: Mutex::new(Clock::new(Style::ErrorLog)),
+                clock: Mutex::new(form.clock()),
             }),
         })
     }
@@ -178,33 +181,11 @@ impl ErrorLog {
             .unwrap_or_else(PoisonError::into_inner);
         let time = clock.text(SystemTime::now());
         spool.append(|line| {
-            prefix(line, time, level, origin, self.shared.pid);
+            self.shared.form.prefix(line, time, level, origin);
             escape::message(line, message);
             line.push(b'\n');
         });
     }
-}
-
-fn prefix(line: &mut Vec<u8>, time: &[u8], level: LogLevel, origin: Origin, own: u32) {
-    line.push(b'[');
-    line.extend_from_slice(time);
-    line.extend_from_slice(b"] [");
-    line.extend_from_slice(word(level).as_bytes());
-    line.push(b']');
-    let numbers = [
-        ("pid", Some(u64::from(origin.pid.unwrap_or(own)))),
-        ("req", origin.request),
-        ("worker", origin.worker.map(u64::from)),
-    ];
-    for (name, number) in numbers {
-        let Some(number) = number else { continue };
-        line.extend_from_slice(b" [");
-        line.extend_from_slice(name.as_bytes());
-        line.push(b' ');
-        escape::decimal(line, number);
-        line.push(b']');
-    }
-    line.push(b' ');
 }
 
 fn word(level: LogLevel) -> &'static str {

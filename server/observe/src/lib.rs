@@ -21,6 +21,7 @@ mod output;
 mod program;
 mod sink;
 mod spool;
+mod terminal;
 
 pub use access::{AccessEntry, AccessLog, Ending, Lookup, More};
 pub use clock::{formatted as local_time, formatted_universal as universal_time};
@@ -31,3 +32,4 @@ pub use journal::Journal;
 pub use latency::Latency;
 pub use mehari_config::{AccessFormat, AccessLogSettings, LogLevel, LogTarget};
 pub use program::start_programs_as;
+pub use terminal::is_used as is_on_terminal;

@@ -60,6 +60,11 @@ impl Zygote {
             } else {
                 &[]
             })
+            .args(if settings.is_watched {
+                &["development", "1"][..]
+            } else {
+                &[]
+            })
             .env_clear()
             .envs(environment(settings))
             .stdin(Stdio::null())

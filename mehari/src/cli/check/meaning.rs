@@ -313,6 +313,7 @@ fn access_logs(logs: &[AccessLogSettings]) -> String {
             AccessFormat::Custom(format) => format.text.as_str(),
             AccessFormat::Combined => "combined",
             AccessFormat::Json => "json",
+            AccessFormat::Terminal => "terminal",
         };
         format!("{}, {format}", target(&log.target))
     });

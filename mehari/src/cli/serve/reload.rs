@@ -5,7 +5,7 @@
 use super::journal::Logs;
 use super::predecessor::LeftCell;
 use super::service_manager::Notify;
-use super::{watching, Options, Refusal};
+use super::{sources, watching, Options};
 use crate::cli::control::Reply;
 use crate::cli::explain::Report;
 use mehari_config::Site;
@@ -141,9 +141,8 @@ impl Reloader {
     }
 
     async fn load(&self) -> Result<u32, String> {
-        let site = self.options.site().map_err(|refusal| match refusal {
-            Refusal::Usage(text) | Refusal::Site(text) => text,
-        })?;
+        let site = self.options.site();
+        let site = site.map_err(|refusal| refusal.text().to_owned())?;
         let site: Arc<Site> = Arc::new(site);
         let hosts = match self.front.load_tls(&site) {
             Ok(hosts) => hosts,
@@ -281,8 +280,13 @@ impl Reloader {
     }
 
     /// Returns the files whose change needs a new generation.
-    pub fn watched_files(&self) -> Vec<std::path::PathBuf> {
+    pub fn watched_files(&self) -> Vec<PathBuf> {
         self.pool.watched_files()
+    }
+
+    /// Returns the folders of the application, for `--watch`.
+    pub fn source_folders(&self) -> Vec<PathBuf> {
+        sources::folders(&self.options, Some(&self.front.site()))
     }
 
     pub fn log_notice(&self, text: std::fmt::Arguments<'_>) {

@@ -11,7 +11,7 @@ use super::reload::Reloader;
 use super::remains::{Keeper, PidFile};
 use super::service_manager::Notify;
 use super::upgrade::{Handed, Upgrader};
-use super::{certificates, listen, signals, watch, Options};
+use super::{certificates, listen, signals, watch, Options, Refusal};
 use mehari_cgi::{Cgi, Limits};
 use mehari_config::Site;
 use mehari_front::{Front, Hosts, ListenerOptions, Stop};
@@ -36,7 +36,7 @@ pub fn serve(
     site: Site,
     inherited: Vec<Inherited>,
     predecessor: Option<&Predecessor>,
-) -> Result<Ended, String> {
+) -> Result<Ended, Refusal> {
     let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
     let mut findings = Findings::default();
@@ -44,7 +44,7 @@ pub fn serve(
     let bound = bind(&site, inherited, &mut findings);
     if !findings.is_empty() {
         findings.look_at_perl(&site, identity.as_ref());
-        return Err(findings.text());
+        return Err(findings.text().into());
     }
     let secure = site.listen.iter().any(|listen| site.is_secure(listen));
     let hosts = secure.then(|| Hosts::load(&site, None)).transpose();
@@ -132,7 +132,7 @@ struct Start<'a> {
     predecessor: Option<&'a Predecessor>,
 }
 
-async fn run(start: Start<'_>) -> Result<Ended, String> {
+async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     let Start {
         options,
         site,
@@ -171,7 +171,7 @@ async fn run(start: Start<'_>) -> Result<Ended, String> {
     let cgi = Cgi::new(limits, software, logs.error.clone());
     let pool = tokio::select! {
         pool = Pool::start(site.clone(), plans, logs.error.clone()) => {
-            pool.map_err(|error| error.to_string())?
+            pool.map_err(|error| failed_load(error.to_string(), identity.is_some()))?
         }
         signal = caught.end() => {
             logs.error.notice(format_args!("{signal}: ended before it served"));
@@ -256,6 +256,14 @@ async fn run(start: Start<'_>) -> Result<Ended, String> {
         true => Ended::Replaced,
         false => Ended::Stopped,
     })
+}
+
+/// Says why Perl's part did not load. A server that has become another user cannot start again.
+fn failed_load(reason: String, left_root: bool) -> Refusal {
+    match left_root {
+        true => Refusal::from(reason),
+        false => Refusal::Site(format!("mehari serve: {reason}")),
+    }
 }
 
 /// Gives up root before Perl runs and before the first byte of a client is read. Without `User`

@@ -4,6 +4,15 @@
 use crate::content::{Answer, Content};
 use mehari_http::{accept, status};
 
+/// The colours of the demonstration's pages.
+const STYLE: &str = "\
+    html{color-scheme:light dark;background:#fbf6ee;color:#2b2118;\
+    font:17px/1.6 ui-sans-serif,system-ui,\"Segoe UI\",Roboto,sans-serif}\
+    body{max-width:36rem;margin:18vh auto;padding:0 1.25rem}\
+    h1{color:#a8481f;line-height:1.2;overflow-wrap:anywhere;\
+    font-size:clamp(2rem,1.4rem + 3vw,3.2rem);margin:.2em 0 .35em}\
+    @media(prefers-color-scheme:dark){html{background:#12151f;color:#f0e9df}h1{color:#f0a35e}}";
+
 /// Tells the client of a busy server to wait a second before the next try.
 const RETRY_AFTER: &str = "Retry-After: 1\r\n";
 
@@ -77,8 +86,7 @@ fn html_page(status: u16) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>{status} {title}</title>\n<style>body{{font:1rem/1.5 system-ui,sans-serif;\
-         max-width:32rem;margin:20vh auto;padding:0 1rem;color-scheme:light dark}}</style></head>\n\
+         <title>{status} {title}</title>\n<style>{STYLE}</style></head>\n\
          <body><h1>{heading}</h1><p>{explanation}</p></body></html>\n"
     )
 }

@@ -4,8 +4,7 @@
 //! When the second is over, the count is written as one line. The spool's thread writes this line
 //! even if no further message arrives.
 
-use super::{prefix, word, Origin};
-use crate::clock::{Clock, Style};
+use super::{word, Form, Origin};
 use crate::escape;
 use crate::sink::Sink;
 use crate::spool::{Late, Spool};
@@ -26,7 +25,7 @@ const MOST: usize = 256;
 const SHOWN: usize = 200;
 
 pub struct Guard {
-    pid: u32,
+    form: Form,
     state: Mutex<FloodState>,
 }
 
@@ -66,9 +65,9 @@ pub fn guarded(guard: &Arc<Guard>, sink: Sink) -> io::Result<Spool> {
 }
 
 impl Guard {
-    pub fn new(pid: u32) -> Guard {
+    pub fn new(form: Form) -> Guard {
         Guard {
-            pid,
+            form,
             state: Mutex::default(),
         }
     }
@@ -130,9 +129,9 @@ struct Summaries(Arc<Guard>);
 impl Late for Summaries {
     fn due(&self, now: Instant, into: &mut Vec<u8>) -> Option<Instant> {
         let mut state = self.0.lock();
-        let pid = self.0.pid;
+        let form = self.0.form;
         for note in std::mem::take(&mut state.notes) {
-            write_message(into, LogLevel::Error, pid, note.as_bytes());
+            write_message(into, LogLevel::Error, form, note.as_bytes());
         }
         let mut next: Option<Instant> = None;
         state.seen.retain(|_, seen| {
@@ -147,7 +146,7 @@ impl Late for Summaries {
                 let more = seen.count - LIMIT;
                 let mut text = format!("the same {} came {more} more times: ", word(seen.level));
                 text.push_str(&String::from_utf8_lossy(&seen.shown));
-                write_message(into, seen.level, pid, text.as_bytes());
+                write_message(into, seen.level, form, text.as_bytes());
             }
             false
         });
@@ -155,15 +154,10 @@ impl Late for Summaries {
     }
 }
 
-fn write_message(into: &mut Vec<u8>, level: LogLevel, pid: u32, message: &[u8]) {
-    let mut clock = Clock::new(Style::ErrorLog);
-    prefix(
-        into,
-        clock.text(SystemTime::now()),
-        level,
-        Origin::default(),
-        pid,
-    );
+fn write_message(into: &mut Vec<u8>, level: LogLevel, form: Form, message: &[u8]) {
+    let mut clock = form.clock();
+    let time = clock.text(SystemTime::now());
+    form.prefix(into, time, level, Origin::default());
     escape::message(into, message);
     into.push(b'\n');
 }
