@@ -154,6 +154,36 @@ fn program_that_cannot_be_started_is_logged_and_does_not_disturb_others() {
     assert_eq!(server.get("/well").expect(200), "well");
 }
 
+#[test]
+fn program_that_dies_at_every_start_is_answered_for_until_it_is_mended() {
+    let builder = Server::builder()
+        .conf("StartServers 1\nMaxRequestWorkers 1\nFastCgiServer @ROOT@/php -processes 2\n")
+        .conf("<FilesMatch \"\\.php$\">\nSetHandler \"proxy:fcgi://@ROOT@/php\"\n</FilesMatch>\n")
+        .file(
+            "php",
+            "#!/bin/sh\necho no database >&2\n[ -e \"$0.mended\" ] || exit 3\nexec php-cgi\n",
+        )
+        .file("htdocs/hello.php", "<?php echo \"123\" ?>");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(builder.folder_of("php"), mode).expect("own file");
+    let mut server = builder.start();
+    for _ in 0..3 {
+        let status = server.get("/hello.php").status;
+        assert!([502, 503].contains(&status), "{status}");
+    }
+    server.log.expect("no database");
+    server
+        .log
+        .expect("ended (exit status: 3); started again in");
+    server.site.write("php.mended", "");
+    let is_mended = || server.get("/hello.php").status == 200;
+    assert!(
+        eventually(PATIENCE, is_mended),
+        "the program has been mended"
+    );
+    server.may_keep_what_it_has();
+}
+
 /// Starts a program that answers each request with these records and then closes the connection.
 fn saying(records: Vec<u8>) -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -142,6 +142,10 @@ pub enum Change {
     LuaMemory(u64),
     /// `SSLRequireSSL`.
     RequireTls,
+    /// `SSLRequire`.
+    TlsRequirement(std::sync::Arc<crate::Expression>),
+    /// `SSLUserName`.
+    TlsUserName(String),
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.
     TlsVariables(bool),
     TlsCertificates(bool),

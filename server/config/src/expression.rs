@@ -5,6 +5,8 @@
 
 mod parse;
 
+use parse::Dialect;
+
 use crate::network::Network;
 use crate::text::{Matched, Piece, Text, VariableSource};
 use crate::{glob, Pattern};
@@ -82,7 +84,16 @@ impl Expression {
     ///
     /// The expected text, and the text that was found instead.
     pub fn parse(text: &str) -> Result<Expression, String> {
-        let (root, terms) = parse::parse(text)?;
+        Expression::parse_as(text, Dialect::Usual)
+    }
+
+    /// Parses the expression of an `SSLRequire`.
+    pub(crate) fn parse_tls(text: &str) -> Result<Expression, String> {
+        Expression::parse_as(text, Dialect::TlsRequirement)
+    }
+
+    fn parse_as(text: &str, dialect: Dialect) -> Result<Expression, String> {
+        let (root, terms) = parse::parse(text, dialect)?;
         Ok(Expression {
             written: text.to_string(),
             root,

@@ -8,14 +8,16 @@ const PHASES: [Phase; 3] = [Phase::Access, Phase::Authen, Phase::Authz];
 impl Settings {
     /// Tells whether access with these settings depends on the request.
     pub fn is_guarded(&self) -> bool {
-        self.rules.denied().is_none() || self.is_guarded_by_perl()
+        self.rules.denied().is_none()
+            || !self.rules.tls_requirements.is_empty()
+            || self.is_guarded_by_perl()
     }
 
     /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.
         let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
-        by_perl || self.rules.is_checked_first()
+        by_perl || self.tls.user_name.is_some() || self.rules.is_checked_first()
     }
 
     /// Tells whether Perl handlers decide about access.
@@ -32,6 +34,7 @@ impl Settings {
         rules.require == others.require
             && rules.allow_deny == others.allow_deny
             && rules.satisfy_any == others.satisfy_any
+            && rules.tls_requirements == others.tls_requirements
             && rules.authentication == others.authentication
             && PHASES
                 .iter()

@@ -190,6 +190,8 @@ pub struct TlsRules {
     /// `SSLRequireSSL`: requests without TLS get 403.
     #[serde(rename = "require_tls")]
     pub required: bool,
+    /// `SSLUserName`: the variable of the TLS connection that names the user.
+    pub user_name: Option<String>,
     /// The field line Strict-Transport-Security.
     pub strict_transport: Option<String>,
 }

@@ -44,6 +44,8 @@ pub enum Piece {
     Environment(String),
     /// `%{SSL:NAME}`, and `%{NAME}s` of header rules: a variable of the TLS connection.
     Tls(String),
+    /// A variable of a `Header` line, which reads `(null)` if it is not set.
+    OrNull(Box<Piece>),
     /// `%{LA-U:NAME}`, `%{LA-F:NAME}`: the value that the variable will have in a later phase.
     Ahead(String),
     /// `$N`: a group of the last match of the rule or the expression.

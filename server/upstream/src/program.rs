@@ -1,11 +1,15 @@
 //! Starts FastCGI programs and restarts them: several processes share one listening socket.
 //!
 //! The server owns the socket, which outlives every process, so connections wait while a process
-//! restarts. All processes end with the server, even if the server is killed.
+//! restarts. While every process fails at its start, the server closes the connections at once, so
+//! no request waits for the program. All processes end with the server, even if the server is
+//! killed.
 
 use crate::batch;
 use crate::report::Report;
 use mehari_config::{LogLevel, Program};
+use rustix::event::{PollFd, PollFlags};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -24,6 +28,8 @@ const SOON: Duration = Duration::from_secs(1);
 /// The pause after a failed start. Each further failure doubles the pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How often the server looks for requests that wait for a program whose starts fail.
+const TICK: Duration = Duration::from_millis(20);
 /// How long the server waits for the rest of a process's errors after the process has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The longest line of a program's errors in bytes.
@@ -31,7 +37,7 @@ const LONGEST_LINE: u64 = 8 * 1024;
 /// Makes the kernel kill a program when its parent dies (util-linux).
 const TIED: &str = "/usr/bin/setpriv";
 
-/// What the server does when a process ends right after its start.
+/// What the server does when a process ends.
 #[derive(Clone)]
 pub enum Restart {
     /// The server starts the process again, after a pause.
@@ -73,15 +79,13 @@ impl Fleet {
         rustix::fs::access(&program.file, rustix::fs::Access::EXEC_OK)?;
         let folder = tempfile::Builder::new().prefix("mehari-fcgi-").tempdir()?;
         let socket = folder.path().join("socket");
-        let listener = Rc::new(OwnedFd::from(UnixListener::bind(&socket)?));
+        let team = Rc::new(Processes {
+            listener: OwnedFd::from(UnixListener::bind(&socket)?),
+            running: Cell::new(0),
+        });
         let keep = |_| {
-            let (program, listener) = (program.clone(), listener.clone());
-            spawn_local(supervise(
-                program,
-                listener,
-                report.clone(),
-                restart.clone(),
-            ))
+            let (program, team) = (program.clone(), team.clone());
+            spawn_local(supervise(program, team, report.clone(), restart.clone()))
         };
         Ok(Fleet {
             program: program.clone(),
@@ -103,34 +107,66 @@ impl Drop for Fleet {
     }
 }
 
+/// What the processes of one program share.
+struct Processes {
+    listener: OwnedFd,
+    /// The number of running processes.
+    running: Cell<usize>,
+}
+
+impl Processes {
+    /// Waits before a process that failed is started again. While no process runs, closes the
+    /// connections that come.
+    async fn pause(&self, pause: Duration) {
+        let end = Instant::now() + pause;
+        while Instant::now() < end {
+            if self.running.get() == 0 {
+                self.refuse_waiting();
+            }
+            tokio::time::sleep(TICK.min(pause)).await;
+        }
+    }
+
+    /// Closes the connections that wait for a process. The socket is a blocking one, because the
+    /// processes share it, so the function asks before each `accept`.
+    fn refuse_waiting(&self) {
+        let mut wanted = [PollFd::new(&self.listener, PollFlags::IN)];
+        while matches!(rustix::event::poll(&mut wanted, 0), Ok(1)) {
+            if rustix::net::accept(&self.listener).is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// Keeps one process running.
-async fn supervise(program: Program, listener: Rc<OwnedFd>, report: Report, restart: Restart) {
+async fn supervise(program: Program, team: Rc<Processes>, report: Report, restart: Restart) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
-        let ended = match spawn(&program, &listener) {
+        let ended = match spawn(&program, &team.listener) {
             Ok((child, stderr)) => {
-                log_errors_until_exit(child, stderr, &program.file, &report).await
+                team.running.set(team.running.get() + 1);
+                let ended = log_errors_until_exit(child, stderr, &program.file, &report).await;
+                team.running.set(team.running.get() - 1);
+                ended
             }
             Err(error) => format!("cannot be started: {error}"),
         };
         let name = program.file.display();
-        if began.elapsed() >= SOON {
+        if !restart.is_wanted(began).await {
+            let text = format!("{name} {ended} before it answered a request; not started again");
+            (report)(LogLevel::Error, &text);
+            return;
+        }
+        if began.elapsed() >= SOON || matches!(restart, Restart::WhileItWorks(_)) {
             (report)(LogLevel::Info, &format!("{name} {ended}; started again"));
             pause = FIRST_PAUSE;
             continue;
         }
-        if !restart.is_wanted(began).await {
-            let text = format!("{name} {ended} as soon as it was started");
-            (report)(LogLevel::Error, &text);
-            return;
-        }
-        if matches!(restart, Restart::WhileItWorks(_)) {
-            continue;
-        }
         let text = format!("{name} {ended}; started again in {pause:?}");
         (report)(LogLevel::Error, &text);
-        tokio::time::sleep(pause).await;
+        team.pause(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

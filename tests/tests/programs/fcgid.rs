@@ -34,7 +34,7 @@ fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
     let status = server.get("/f/fails.fcgi").status;
     assert!([502, 503].contains(&status), "{status}");
     server.log.expect("nothing to serve");
-    server.log.expect("as soon as it was started");
+    server.log.expect("before it answered a request");
     assert_eq!(server.get("/f/plain.fcgi").status, 403);
     let working = server.site.read("cgi/echo.fcgi");
     server.site.write("cgi/fails.fcgi", &working);
@@ -45,5 +45,24 @@ fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
     for _ in 0..12 {
         server.get("/f/fails.fcgi?leave=1").expect(200);
     }
+    server.may_keep_what_it_has();
+}
+
+#[test]
+fn script_that_ends_late_without_an_answer_is_answered_for_at_once() {
+    needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
+    let late = "#!/usr/bin/perl\nsleep 2;\ndie qq{no database\\n};\n";
+    let builder = site().file("cgi/late.fcgi", late);
+    let script = builder.folder_of("cgi").join("late.fcgi");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(script, mode).expect("own file");
+    let mut server = builder.start();
+    let status = server.get("/f/late.fcgi").status;
+    assert!([502, 503].contains(&status), "{status}");
+    server.log.expect("no database");
+    server.log.expect("before it answered a request");
+    let working = server.site.read("cgi/echo.fcgi");
+    server.site.write("cgi/late.fcgi", &working);
+    server.get("/f/late.fcgi?name=z").expect(200);
     server.may_keep_what_it_has();
 }

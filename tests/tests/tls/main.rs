@@ -2,6 +2,7 @@
 //! refusals.
 
 mod client;
+mod expressions;
 mod pair;
 
 use client::Client;

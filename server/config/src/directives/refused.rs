@@ -449,11 +449,6 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_ssl.c",
-        why: "a PerlAccessHandler or PerlAuthenHandler reads SSL_CLIENT_*; the server does not yet",
-        directives: &["SSLUserName", "SSLRequire"],
-    },
-    Refused {
-        module: "mod_ssl.c",
         why: "revocation lists count for clients' certificates only",
         directives: &["SSLProxyCARevocationPath", "SSLProxyCARevocationFile", "SSLProxyCARevocationCheck"],
     },

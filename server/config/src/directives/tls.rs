@@ -173,6 +173,34 @@ pub const GROUP: Group = Group {
             },
         ).example("", "On"),
         Directive::everywhere(
+            "SSLRequire",
+            words("EXPRESSION", 1, ANY),
+            "Requests for which the expression is false get 403. `and`, `or`, `not`, `eq` and the \
+             like are written as in Apache's older expressions. All lines must hold.",
+            |target, arguments| {
+                let text = arguments.written(0);
+                let parsed = crate::Expression::parse_tls(&text);
+                let rule = parsed.map_err(|why| arguments.fault(0, why))?;
+                target.changes.push(Change::TlsRequirement(std::sync::Arc::new(rule)));
+                Ok(())
+            },
+        )
+        .htaccess(crate::overrides::AUTH)
+        .example("%{SSL_CLIENT_S_DN_O} eq \"Caravan\" and %{SSL_CIPHER_USEKEYSIZE} >= 128", "%{SSL_CIPHER} eq"),
+        Directive::everywhere(
+            "SSLUserName",
+            words("VARIABLE", 1, 1),
+            "The variable of the TLS connection, such as SSL_CLIENT_S_DN_CN, that names the user \
+             (REMOTE_USER). As in Apache, `Require` does not see this user.",
+            |target, arguments| {
+                let name = arguments.filled(0)?.to_string();
+                target.changes.push(Change::TlsUserName(name));
+                Ok(())
+            },
+        )
+        .htaccess(crate::overrides::AUTH)
+        .example("SSL_CLIENT_S_DN_CN", "\"\""),
+        Directive::everywhere(
             "StrictTransportSecurity",
             words("SECONDS [includeSubDomains] [preload] | off", 1, 3),
             "Sends Strict-Transport-Security with every response over TLS, so browsers always \

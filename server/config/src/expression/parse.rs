@@ -8,9 +8,10 @@ use crate::Pattern;
 const DEEPEST: usize = 64;
 
 /// Parses an expression. Returns its root and the number of its terms.
-pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
+pub(super) fn parse(text: &str, dialect: Dialect) -> Result<(Node, usize), String> {
     let mut parser = Parser {
         rest: text,
+        dialect,
         depth: 0,
         terms: 0,
     };
@@ -25,8 +26,18 @@ pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
     }
 }
 
+/// How an expression is written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Dialect {
+    Usual,
+    /// The older form of `SSLRequire`: it has the words `and`, `or` and `not`, and `eq` and the
+    /// like compare texts.
+    TlsRequirement,
+}
+
 struct Parser<'t> {
     rest: &'t str,
+    dialect: Dialect,
     depth: usize,
     /// The number of terms read so far.
     terms: usize,
@@ -62,6 +73,11 @@ impl<'t> Parser<'t> {
         false
     }
 
+    /// Takes a word that only the older form of expressions knows.
+    fn take_old_word(&mut self, word: &str) -> bool {
+        self.dialect == Dialect::TlsRequirement && self.take_word(word)
+    }
+
     fn go_deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -74,7 +90,7 @@ impl<'t> Parser<'t> {
     fn or(&mut self) -> Result<Node, String> {
         self.go_deeper()?;
         let mut node = self.and()?;
-        while self.take("||") {
+        while self.take("||") || self.take_old_word("or") {
             node = Node::Or(Box::new(node), Box::new(self.and()?));
         }
         self.depth -= 1;
@@ -83,7 +99,7 @@ impl<'t> Parser<'t> {
 
     fn and(&mut self) -> Result<Node, String> {
         let mut node = self.not()?;
-        while self.take("&&") {
+        while self.take("&&") || self.take_old_word("and") {
             node = Node::And(Box::new(node), Box::new(self.not()?));
         }
         Ok(node)
@@ -97,7 +113,7 @@ impl<'t> Parser<'t> {
             ));
         }
         let mut negated = false;
-        while self.next_is("!") && !self.next_is("!~") {
+        while self.take_old_word("not") || self.next_is("!") && !self.next_is("!~") {
             self.take("!");
             negated = !negated;
         }
@@ -187,7 +203,7 @@ impl<'t> Parser<'t> {
                     left,
                     operator: *operator,
                     right,
-                    numbers: true,
+                    numbers: self.dialect == Dialect::Usual,
                 });
             }
         }

@@ -84,6 +84,9 @@ pub struct Rules {
     pub expires: Expires,
     pub rewriting: Rewriting,
     pub conditionals: Vec<Arc<Conditional>>,
+    /// `SSLRequire`: all must hold.
+    #[serde(skip)]
+    pub tls_requirements: Vec<Arc<crate::Expression>>,
 }
 
 impl Rules {
@@ -107,6 +110,7 @@ impl Rules {
                 Change::ExpiresByType(media_type, expiry) => {
                     self.expires.by_type.insert(media_type.clone(), *expiry);
                 }
+                Change::TlsRequirement(rule) => self.tls_requirements.push(rule.clone()),
                 Change::If(conditional) => self.conditionals.push(conditional.clone()),
                 _ => {}
             }
@@ -176,6 +180,7 @@ impl Rules {
     /// Tells whether a request must be checked before its handler runs.
     pub fn is_checked_first(&self) -> bool {
         self.denied().is_none()
+            || !self.tls_requirements.is_empty()
             || self.lookups != NameLookups::Off
             || !self.variables.is_empty()
             || !self.redirects.is_empty()

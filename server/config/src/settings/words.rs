@@ -169,6 +169,7 @@ impl Settings {
             Change::TrackUploads(on) => self.tracking.uploads = *on,
             Change::TraceParents(on) => self.tracking.trace_parents = *on,
             Change::RequireTls => self.tls.required = true,
+            Change::TlsUserName(name) => self.tls.user_name = Some(name.clone()),
             Change::TlsVariables(on) => self.programs.tls_variables = *on,
             Change::TlsCertificates(on) => self.programs.tls_certificates = *on,
             Change::StrictTransport(value) => self.tls.strict_transport.clone_from(value),

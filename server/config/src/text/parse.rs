@@ -126,8 +126,8 @@ impl<'t> Parser<'t> {
                 let kind = self.rest.chars().next();
                 self.rest = self.rest.get(1..).unwrap_or_default();
                 match kind {
-                    Some('e') => Ok(Piece::Environment(name)),
-                    Some('s') => Ok(Piece::Tls(name)),
+                    Some('e') => Ok(Piece::OrNull(Box::new(Piece::Environment(name)))),
+                    Some('s') => Ok(Piece::OrNull(Box::new(Piece::Tls(name)))),
                     _ => Err(wrong.to_string()),
                 }
             }
@@ -140,6 +140,9 @@ impl<'t> Parser<'t> {
 pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     let Some((kind, name)) = inner.split_once(':') else {
         let upper = inner.to_ascii_uppercase();
+        if upper.starts_with("SSL_") {
+            return Ok(Piece::Tls(upper));
+        }
         return if is_variable(&upper) {
             Ok(Piece::Variable(upper))
         } else {

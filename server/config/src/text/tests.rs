@@ -33,7 +33,7 @@ fn each_dialect_parses_its_own_texts() {
     );
     assert_eq!(
         of(Text::header("%% %t %{X}e")),
-        "% <Time> <Environment(\"X\")>"
+        "% <Time> <OrNull(Environment(\"X\"))>"
     );
     assert_eq!(of(Text::expression("100%")), "100%");
     assert!(Text::rewriting("%{HTTP_HOST").is_err());

@@ -52,6 +52,18 @@ impl Evaluation<'_> {
         declined.err()
     }
 
+    /// Evaluates `SSLRequire`, which counts like `Deny`.
+    fn meets_tls_requirements(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        rule_state: &Option<Box<RuleState>>,
+    ) -> bool {
+        let variables = self.variables(route, settings, rule_state.as_deref());
+        let mut requirements = settings.rules.tls_requirements.iter();
+        requirements.all(|rule| rule.holds(&variables))
+    }
+
     /// Notes the front's results for a worker whose Perl handlers decide about access. `Err`:
     /// something must be found out first.
     fn prepare_worker_results(
@@ -149,13 +161,16 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates `Allow` and `Deny`. Returns whether they admit the request.
+    /// Evaluates `Allow`, `Deny` and `SSLRequire`. Returns whether they admit the request.
     fn allows(
         &self,
         route: &Route,
         settings: &Settings,
         rule_state: &mut Option<Box<RuleState>>,
     ) -> Result<bool, Decision> {
+        if !self.meets_tls_requirements(route, settings, rule_state) {
+            return Ok(false);
+        }
         let Some(rules) = &settings.rules.allow_deny else {
             return Ok(true);
         };

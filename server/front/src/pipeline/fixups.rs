@@ -3,12 +3,16 @@
 
 use super::rules::{Decision, Evaluation};
 use crate::filters::header_rules;
-use crate::request::rule_state::RuleState;
+use crate::request::rule_state::{RuleState, User};
 use crate::request::{hop, Fields};
 use crate::routing::{Route, RouteOutcome};
+use mehari_config::Settings;
 use mehari_http::path::Path;
 use mehari_http::problem::Problem;
+use mehari_observe::Lookup;
+use mehari_pool::Named;
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl Evaluation<'_> {
     pub(super) fn fix_up(
@@ -39,8 +43,25 @@ impl Evaluation<'_> {
         if let RouteOutcome::Indexed = route.outcome {
             return self.to_index(route, rule_state);
         }
+        self.name_tls_user(&settings, rule_state);
         self.change_fields(&route, rule_state);
         Ok(Decision::To(route))
+    }
+
+    /// Notes the user whom `SSLUserName` takes from the TLS connection. Apache does so in this
+    /// phase, after `Require`.
+    fn name_tls_user(&self, settings: &Arc<Settings>, rule_state: &mut Option<Box<RuleState>>) {
+        let (Some(name), Some(session)) = (&settings.tls.user_name, &self.request.peer.tls) else {
+            return;
+        };
+        if let Some(user) = session.value(name).filter(|user| !user.is_empty()) {
+            let state = rule_state.get_or_insert_with(Default::default);
+            let named = Named {
+                name: user.as_bytes().to_vec(),
+                kind: b"ClientCert".to_vec(),
+            };
+            state.identity.user = Some(User::named(named, settings));
+        }
     }
 
     /// Applies `RequestHeader` to the request's fields.

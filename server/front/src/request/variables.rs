@@ -5,6 +5,7 @@ use crate::request::virtual_root::document_root;
 use crate::request::{canonical, Request};
 use mehari_config::{Escape, Groups, Host, Piece, RewriteMap, VariableSource};
 use mehari_http::path::Path;
+use mehari_observe::Lookup;
 use mehari_resolve::maps::MapTable;
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -231,6 +232,20 @@ impl<'a> ExpressionVariables<'a> {
         }
     }
 
+    /// Appends the value of a piece of a `Header` line. Like Apache, writes `(null)` for a variable
+    /// that is not set.
+    fn put_or_null(&self, piece: &Piece, into: &mut Vec<u8>) {
+        let before = into.len();
+        self.put(piece, into);
+        let is_set = match piece {
+            Piece::Environment(name) => self.environment(name).is_some(),
+            _ => into.len() > before,
+        };
+        if !is_set {
+            into.extend_from_slice(b"(null)");
+        }
+    }
+
     fn group(&self, of: Option<Match<'_>>, number: usize, into: &mut Vec<u8>) {
         let Some(bytes) = of.and_then(|of| of.groups.get(of.text, number)) else {
             return;
@@ -255,7 +270,12 @@ impl VariableSource for ExpressionVariables<'_> {
             Piece::Condition(number) => self.group(self.condition, *number, into),
             Piece::Call(function, text) => into.extend(function.apply(&text.of(self))),
             Piece::Tls(name) if name == "HTTPS" => self.variable(name, into),
-            Piece::Tls(_) => {}
+            Piece::Tls(name) => {
+                let session = self.request.peer.tls.as_ref();
+                let value = session.and_then(|session| session.value(name));
+                into.extend_from_slice(value.unwrap_or_default().as_bytes());
+            }
+            Piece::OrNull(piece) => self.put_or_null(piece, into),
             Piece::Map { name, key, default } => {
                 let key = key.of(self);
                 let found = match self.host.rules.maps.get(name) {
