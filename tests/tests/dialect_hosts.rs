@@ -109,3 +109,55 @@ fn address_chooses_the_host_before_the_name() {
         assert_eq!(server.send(&asking(host, "/")).expect(200), "one", "{host}");
     }
 }
+
+/// A script that says where it runs, in each way that reaches the error log.
+const SAYS: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
+                    warn \"warned $ENV{SERVER_NAME}\\n\";\n\
+                    print STDERR \"printed $ENV{SERVER_NAME}\\n\";\nprint 'said';\n";
+
+const HOSTS_WITH_LOGS: &str = "\
+    ServerName main.example\n\
+    <Directory @ROOT@/scripts>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\n\
+    PerlOptions +ParseHeaders\nOptions +ExecCGI\n</Directory>\n\
+    Alias /scripts @ROOT@/scripts\n\
+    <Directory @ROOT@/cgi>\nSetHandler cgi-script\nOptions +ExecCGI\n</Directory>\n\
+    Alias /cgi @ROOT@/cgi\n\
+    <VirtualHost *:80>\nServerName main.example\n</VirtualHost>\n\
+    <VirtualHost *:80>\nServerName shared.example\nErrorLog logs/shared\n</VirtualHost>\n\
+    <VirtualHost *:80>\nServerName own.example\nErrorLog logs/own\nPerlOptions +Parent\n\
+    PerlPostConfigRequire @ROOT@/own.pl\n</VirtualHost>\n\
+    <VirtualHost *:80>\nServerName quiet.example\nErrorLog logs/quiet\nLogLevel crit\n\
+    </VirtualHost>\n";
+
+#[test]
+fn lines_of_perl_and_of_programs_go_to_the_error_log_of_their_host() {
+    let mut server = Server::builder()
+        .file("scripts/says.pl", SAYS)
+        .file("cgi/says.pl", SAYS)
+        .file("own.pl", "print STDERR qq{own starts\\n};\n1;\n")
+        .folder("logs")
+        .conf(HOSTS_WITH_LOGS)
+        .start();
+    for host in ["main", "shared", "own", "quiet"] {
+        for path in ["/scripts/says.pl?a=1", "/cgi/says.pl"] {
+            let answer = server.send(&asking(&format!("{host}.example"), path));
+            assert_eq!(answer.expect(200), "said", "{host} {path}");
+        }
+    }
+    server.signal(rustix::process::Signal::Term);
+    assert!(server.wait().is_some());
+    let main = server.log.text();
+    for host in ["shared", "own"] {
+        let log = server.site.read(&format!("logs/{host}"));
+        for word in ["warned", "printed"] {
+            let line = format!("{word} {host}.example");
+            assert_eq!(log.matches(&line).count(), 2, "{line}:\n{log}");
+            assert!(!main.contains(&line), "{line}:\n{main}");
+        }
+        let asked = format!("[client 127.0.0.1] [GET /scripts/says.pl?a=1] warned {host}");
+        assert!(log.contains(&asked), "{log}");
+    }
+    assert_eq!(main.matches("warned main.example").count(), 2, "{main}");
+    assert!(server.site.read("logs/own").contains("own starts"));
+    assert_eq!(server.site.read("logs/quiet"), "");
+}

@@ -23,6 +23,8 @@ pub struct ProgramOutput {
     pub log: ErrorLog,
     pub file: PathBuf,
     pub request: u64,
+    /// The number of the virtual host.
+    pub host: u32,
     pub form: Form,
 }
 
@@ -285,6 +287,7 @@ impl CgiExchange {
             pid: self.pid,
             request: Some(self.about.request),
             worker: None,
+            host: self.about.host,
         };
         self.about.log.log(level, origin, message);
     }

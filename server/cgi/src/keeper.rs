@@ -25,6 +25,8 @@ pub struct Work {
     pub command: Command,
     pub file: PathBuf,
     pub request: u64,
+    /// The number of the virtual host.
+    pub host: u32,
     /// The time limit of a program that continues after its response.
     pub timeout: Duration,
     pub turn: Turn,
@@ -82,6 +84,7 @@ impl Keeper {
             shared: self.shared,
             file: self.work.file,
             request: self.work.request,
+            host: self.work.host,
             timeout: self.work.timeout,
         };
         // Spawning waits for exec, which may read a slow disk, so another thread does it.
@@ -115,6 +118,7 @@ pub struct RunningProgram {
     shared: Arc<Shared>,
     file: PathBuf,
     request: u64,
+    host: u32,
     timeout: Duration,
 }
 
@@ -124,6 +128,7 @@ impl RunningProgram {
             pid,
             request: Some(self.request),
             worker: None,
+            host: self.host,
         }
     }
 

@@ -137,6 +137,7 @@ impl Cgi {
     /// [`StartError`] if the program cannot be started or too many requests wait.
     pub fn start(&self, program: Program<'_>) -> Result<CgiExchange, StartError> {
         let request = program.call.request_id;
+        let host = u32::from(program.call.server);
         let timeout = program.call.timeout.hard;
         let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
         let command = self.command(program)?;
@@ -147,6 +148,7 @@ impl Cgi {
             command,
             file: file.clone(),
             request,
+            host,
             timeout,
             turn,
         };
@@ -160,6 +162,7 @@ impl Cgi {
             log: self.shared.log.clone(),
             file,
             request,
+            host,
             form,
         };
         Ok(CgiExchange::new(about, started, verdict, timeout))

@@ -11,7 +11,7 @@ use crate::spool::Spool;
 use mehari_config::{LogLevel, LogTarget};
 use std::fmt::{self, Write};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 mod flood;
@@ -34,6 +34,8 @@ pub struct Origin {
     pub request: Option<u64>,
     /// The worker that ran the request.
     pub worker: Option<u32>,
+    /// The number of the virtual host whose log gets the message. 0: the main server.
+    pub host: u32,
 }
 
 /// A handle on the error log. Clones write to the same target.
@@ -49,6 +51,8 @@ struct Shared {
     spool: Option<Spool>,
     flood: Arc<flood::Guard>,
     groups: ErrorGroups,
+    /// The logs of the virtual hosts, by their numbers less 1. `None`: the host uses this log.
+    hosts: RwLock<Vec<Option<ErrorLog>>>,
     clock: Mutex<Clock>,
 }
 
@@ -73,6 +77,7 @@ impl ErrorLog {
                 spool,
                 flood,
                 groups: ErrorGroups::default(),
+                hosts: RwLock::default(),
                 clock: Mutex::new(form.clock()),
             }),
         })
@@ -84,8 +89,24 @@ impl ErrorLog {
         self.shared.spool.is_some() && level <= self.shared.level
     }
 
+    /// Sets the logs of the virtual hosts. The groups of messages stay those of this log.
+    pub fn replace_hosts(&self, logs: Vec<Option<ErrorLog>>) {
+        let mut hosts = self.shared.hosts.write();
+        let hosts = hosts.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
+        **hosts = logs;
+    }
+
+    /// Returns the log of a virtual host. `None`: the host uses this log.
+    fn of_host(&self, number: u32) -> Option<ErrorLog> {
+        let index = (number as usize).checked_sub(1)?;
+        let hosts = self.shared.hosts.read();
+        let hosts = hosts.unwrap_or_else(PoisonError::into_inner);
+        hosts.get(index)?.clone()
+    }
+
     pub fn log(&self, level: LogLevel, origin: Origin, message: impl fmt::Display) {
-        if !self.takes(level) {
+        let own = self.of_host(origin.host);
+        if !own.as_ref().unwrap_or(self).takes(level) {
             return;
         }
         let mut text = Text(Vec::with_capacity(160));
@@ -96,16 +117,26 @@ impl ErrorLog {
 
     /// Logs a message that consists of bytes, such as a program's stderr.
     pub fn log_bytes(&self, level: LogLevel, origin: Origin, message: &[u8]) {
-        if !self.takes(level) {
+        self.log_of_request(level, origin, "", message);
+    }
+
+    /// Logs a message about a request. `asked` says who asked for what. The text stands before the
+    /// message and does not count when messages are compared.
+    pub fn log_of_request(&self, level: LogLevel, origin: Origin, asked: &str, message: &[u8]) {
+        let own = self.of_host(origin.host);
+        let log = own.as_ref().unwrap_or(self);
+        if !log.takes(level) {
             return;
         }
         let message = trimmed(&message[..message.len().min(LONGEST)]);
         self.shared.groups.add(level, origin, message);
-        let now = Instant::now();
-        if !self.shared.flood.admits(level, message, now) {
-            return;
+        if log.shared.flood.admits(level, message, Instant::now()) {
+            log.append(level, origin, asked, message);
         }
-        self.write(level, origin, message);
+    }
+
+    fn append(&self, level: LogLevel, origin: Origin, asked: &str, message: &[u8]) {
+        self.write(level, origin, asked, message);
         if level <= LogLevel::Crit {
             // The process may end right after a message of this level, so the message is written at
             // once.
@@ -170,7 +201,7 @@ impl ErrorLog {
         spool.is_none_or(|spool| spool.flush(limit))
     }
 
-    fn write(&self, level: LogLevel, origin: Origin, message: &[u8]) {
+    fn write(&self, level: LogLevel, origin: Origin, asked: &str, message: &[u8]) {
         let Some(spool) = &self.shared.spool else {
             return;
         };
@@ -181,7 +212,9 @@ impl ErrorLog {
             .unwrap_or_else(PoisonError::into_inner);
         let time = clock.text(SystemTime::now());
         spool.append(|line| {
-            self.shared.form.prefix(line, time, level, origin);
+            let form = self.shared.form;
+            form.prefix(line, time, level, origin);
+            form.asked(line, asked);
             escape::message(line, message);
             line.push(b'\n');
         });

@@ -92,12 +92,19 @@ impl Inner {
         if record.kind == record::LOG {
             let origin = origin(held, pid);
             let level = level(record.detail);
-            self.log.log_bytes(level, origin, payload);
-            if let Some(request) = worker.running_request().filter(|_| level <= LogLevel::Warn) {
-                let named = format!("{} {}", request.method, request.target);
-                let number = origin.request.unwrap_or_default();
-                self.log.groups().name_request(number, &named);
-            }
+            let request = match level <= LogLevel::Warn {
+                true => worker.running_request(),
+                false => None,
+            };
+            let Some(request) = request else {
+                self.log.log_bytes(level, origin, payload);
+                return Ok(());
+            };
+            let named = format!("{} {}", request.method, request.target);
+            let asked = format!("client {}] [{named}", request.client);
+            self.log.log_of_request(level, origin, &asked, payload);
+            let number = origin.request.unwrap_or_default();
+            self.log.groups().name_request(number, &named);
             return Ok(());
         }
         if record.kind == record::RUNG {

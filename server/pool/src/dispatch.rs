@@ -71,6 +71,7 @@ impl Inner {
         self.teams[team].queue.push_back(Queued {
             owed,
             request_id: call.request_id,
+            host: call.server.into(),
             script: Script::of(&call.task),
             frame,
             body_file: take_file(&mut call),
@@ -90,6 +91,7 @@ impl Inner {
         let held = HeldRequest {
             owed,
             request_id: call.request_id,
+            host: call.server.into(),
             script: Script::of(&call.task),
             frame_length,
             body_file: take_file(&mut call),
@@ -235,6 +237,7 @@ impl Inner {
         let held = HeldRequest {
             owed: queued.owed,
             request_id: queued.request_id,
+            host: queued.host,
             script: queued.script,
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
@@ -341,6 +344,7 @@ impl Inner {
         self.teams[team].queue.push_front(Queued {
             owed: held.owed,
             request_id: held.request_id,
+            host: held.host,
             script: held.script,
             frame,
             body_file: held.body_file,

@@ -7,7 +7,7 @@ use crate::reports::copy_lines;
 use crate::team::Of;
 use crate::zygote::{environment, next_message, Zygote};
 use mehari_config::{PerlSettings, Phase, Preload, Problem, Site};
-use mehari_observe::ErrorLog;
+use mehari_observe::{ErrorLog, Origin};
 use mehari_wire::layout::control;
 use mehari_wire::Bell;
 use std::ffi::OsString;
@@ -173,7 +173,12 @@ impl Loading<'_> {
                 reason,
             })?;
         if let Some(stderr) = stderr {
-            tokio::task::spawn_local(copy_lines(stderr, self.log.clone(), zygote.pid()));
+            let origin = Origin {
+                pid: zygote.pid(),
+                host: site.host_of_perl(perl),
+                ..Origin::default()
+            };
+            tokio::task::spawn_local(copy_lines(stderr, self.log.clone(), origin));
         }
         // The zygote may send reports before it has read everything, so both run at once.
         let told = self.send_configuration(&zygote, occasion);

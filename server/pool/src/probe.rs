@@ -27,6 +27,7 @@ pub fn records<'a>(
     let mut held = HeldRequest {
         owed: Owed::of(&arrived),
         request_id: 1,
+        host: 0,
         frame_length: 0,
         body_file: None,
         timeout: TimeLimits::default(),

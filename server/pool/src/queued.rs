@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Queued {
     pub owed: Owed,
     pub request_id: u64,
+    /// The number of the virtual host, whose log gets the messages about the request.
+    pub host: u32,
     pub script: Option<Script>,
     pub frame: Vec<u8>,
     pub body_file: Option<OwnedFd>,

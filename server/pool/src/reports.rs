@@ -147,13 +147,9 @@ pub async fn watch_bell(pool: Pool) {
 }
 
 /// Copies the standard error of the zygote and its workers to the error log.
-pub async fn copy_lines(stderr: tokio::process::ChildStderr, log: ErrorLog, pid: Option<u32>) {
+pub async fn copy_lines(stderr: tokio::process::ChildStderr, log: ErrorLog, origin: Origin) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
-    let origin = Origin {
-        pid,
-        ..Origin::default()
-    };
     while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
         log.log_bytes(LogLevel::Error, origin, line.trim_ascii_end());
         line.clear();

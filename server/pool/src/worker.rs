@@ -28,6 +28,8 @@ pub struct Tries {
 pub struct HeldRequest {
     pub owed: Owed,
     pub request_id: u64,
+    /// The number of the virtual host, whose log gets the messages about the request.
+    pub host: u32,
     pub script: Option<Script>,
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
@@ -55,6 +57,7 @@ pub fn origin(held: &HeldRequest, pid: u32) -> Origin {
     Origin {
         request: Some(held.request_id),
         worker: Some(pid),
+        host: held.host,
         ..Origin::default()
     }
 }

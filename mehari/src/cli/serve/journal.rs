@@ -60,6 +60,8 @@ impl Logs {
             hosts.push(HostLogs { access, error });
         }
         drop(before);
+        let own = |logs: &HostLogs| Some(logs.error.as_ref()?.log.clone());
+        self.error.replace_hosts(hosts.iter().map(own).collect());
         self.access.replace(main);
         self.hosts.replace(hosts);
         Ok(())
@@ -147,10 +149,7 @@ impl Journal for Logs {
     }
 
     fn error(&self, host: u32, level: LogLevel, request: Origin, text: &str) {
-        let hosts = self.hosts.borrow();
-        let own = own(&hosts, host).and_then(|logs| logs.error.as_ref());
-        own.map_or(&self.error, |shared| &shared.log)
-            .log(level, request, text);
+        self.error.log(level, Origin { host, ..request }, text);
     }
 }
 

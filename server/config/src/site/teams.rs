@@ -24,6 +24,17 @@ impl Site {
         team.workers.over(self.workers())
     }
 
+    /// Returns the number of the host that owns the Perl with this number. 0: the main server.
+    pub fn host_of_perl(&self, perl: usize) -> u32 {
+        let mut teams = self
+            .teams
+            .iter()
+            .filter(|team| perl > 0 && team.perl == perl);
+        let owner = teams.next().map(|team| team.mark);
+        let index = owner.and_then(|mark| self.hosts.iter().position(|host| host.team == mark));
+        index.map_or(0, |index| index as u32 + 1)
+    }
+
     /// Returns the name of the host that owns the Perl with this number. `None`: the main server
     /// owns the Perl.
     pub fn owner_of(&self, perl: usize) -> Option<&str> {

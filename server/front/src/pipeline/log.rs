@@ -68,6 +68,7 @@ impl RequestContext {
             pid: None,
             request: Some(self.id),
             worker: self.record.worker,
+            ..Origin::default()
         };
         shared.journal.error(self.host, level, origin, &text);
     }

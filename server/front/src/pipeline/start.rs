@@ -184,6 +184,7 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
         pid: None,
         request: Some(request.id),
         worker: None,
+        ..Origin::default()
     };
     let text = format!("{words}: {}", place.escape_ascii());
     shared.journal.error(route.host, level, origin, &text);

@@ -34,6 +34,15 @@ impl Form {
         })
     }
 
+    /// Appends who asked for what. On a terminal the access line says that.
+    pub fn asked(self, line: &mut Vec<u8>, asked: &str) {
+        if let (Form::File { .. }, false) = (self, asked.is_empty()) {
+            line.push(b'[');
+            escape::message(line, asked.as_bytes());
+            line.extend_from_slice(b"] ");
+        }
+    }
+
     /// Appends all that stands before the message.
     pub fn prefix(self, line: &mut Vec<u8>, time: &[u8], level: LogLevel, origin: Origin) {
         match self {

@@ -25,6 +25,7 @@ fn a_message_is_one_line_with_its_origin() {
         pid: Some(123),
         request: Some(4711),
         worker: Some(124),
+        host: 0,
     };
     log.log(
         LogLevel::Error,
@@ -131,6 +132,7 @@ fn program_output_becomes_whole_lines_however_it_is_split() {
         pid: Some(77),
         request: Some(5),
         worker: None,
+        ..Origin::default()
     };
     let mut lines = Lines::new(log.clone(), LogLevel::Error, origin);
     lines.feed(b"one\ntw");

@@ -69,6 +69,7 @@ impl RequestSummary {
             pid: None,
             request: Some(self.id),
             worker: None,
+            ..Origin::default()
         };
         self.journal.error(self.host, level, origin, &text);
     }

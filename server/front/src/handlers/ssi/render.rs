@@ -261,6 +261,7 @@ impl Render {
             pid: None,
             request: Some(request.id),
             worker: None,
+            ..Origin::default()
         };
         let text = format!("{}: {text}", document.path.escape_ascii());
         let journal = &self.shared.journal;

@@ -92,6 +92,7 @@ impl Evaluation<'_> {
             pid: None,
             request: Some(self.request.id),
             worker: None,
+            ..Origin::default()
         };
         let host = self.request.virtual_host;
         self.shared

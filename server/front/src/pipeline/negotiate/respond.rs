@@ -64,6 +64,7 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {
         pid: None,
         request: Some(request.id),
         worker: None,
+        ..Origin::default()
     };
     let text = format!("no acceptable variant: {}", route.file.escape_ascii());
     shared
