@@ -41,9 +41,10 @@ struct Case {
 
 /// A server with one worker, whose templates were forked in the order of `SCRIPTS`.
 fn server(rung: Rung) -> Server {
-    let mut builder = Server::builder()
-        .ladder()
-        .conf(&format!("{}WorkerQueueTimeout 60\n", workers(1)));
+    let mut builder = Server::builder().ladder().conf(&format!(
+        "{}WorkerQueueTimeout 60\nWorkerQueueTarget Off\n",
+        workers(1)
+    ));
     for (name, body) in SCRIPTS {
         builder = builder.file(&format!("scripts/{name}"), &plain(body));
     }

@@ -81,7 +81,9 @@ fn show(answer: &Value) -> String {
     }
     tell_memory(&pool["memory"], &mut text);
     tell_merged(&pool["memory"]["merged"], &mut text);
-    tell_replaced(&pool["totals"]["replaced"], &mut text);
+    let totals = &pool["totals"];
+    tell_counts("workers replaced", &totals["replaced"], &mut text);
+    tell_counts("requests refused", &totals["refusals"], &mut text);
     scripts(&pool["scripts"], &mut text);
     tell_learned(&pool["learned"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
@@ -115,15 +117,15 @@ fn tell_merged(merged: &Value, text: &mut String) {
     }
 }
 
-/// Writes how many workers ended because of a limit, by the limit.
-fn tell_replaced(replaced: &Value, text: &mut String) {
-    let all = replaced.as_object().into_iter().flatten();
+/// Writes counts by their reason, such as how many workers ended because of each limit.
+fn tell_counts(what: &str, by_reason: &Value, text: &mut String) {
+    let all = by_reason.as_object().into_iter().flatten();
     let counts = all.filter(|(_, count)| count.as_u64() > Some(0));
     let told: Vec<String> = counts
-        .map(|(reason, count)| format!("{reason} {count}"))
+        .map(|(reason, count)| format!("{} {count}", reason.replace('_', " ")))
         .collect();
     if !told.is_empty() {
-        let _ = writeln!(text, "workers replaced: {}", told.join(", "));
+        let _ = writeln!(text, "{what}: {}", told.join(", "));
     }
 }
 
@@ -160,6 +162,14 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     }
     let reasoning = team["plan"]["reasoning"].as_str().unwrap_or_default();
     let _ = writeln!(text, "{reasoning}");
+    if team["load"]["overloaded"] == true {
+        let _ = writeln!(
+            text,
+            "overloaded: requests wait for longer than {} ms (WorkerQueueTarget); those without \
+             room get 503",
+            team["load"]["target_ms"]
+        );
+    }
     if let Some(count @ 3..) = team["false_starts"].as_u64() {
         let _ = writeln!(
             text,

@@ -120,7 +120,7 @@ pub use settings::{
     Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
-pub use team::{Team, TeamMark, WorkerLimits, WorkerPolicy};
+pub use team::{QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy};
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
 pub use traffic::*;

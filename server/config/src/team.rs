@@ -54,11 +54,24 @@ pub struct WorkerPolicy {
     pub queue: u32,
     /// `WorkerQueueTimeout`: how long a request may wait.
     pub queue_timeout: Duration,
+    /// `WorkerQueueTarget`. `None`: the default.
+    pub queue_target: Option<QueueTarget>,
     /// `WorkerDepth`: the number of requests, 1 to 4, that may lie in a worker's mailbox without
     /// being started.
     pub depth: u32,
     /// `GracefulShutdownTimeout`: how long the server waits for running requests when it stops.
     pub stop_timeout: Duration,
+}
+
+/// The wait in the queue above which a team counts as overloaded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub enum QueueTarget {
+    /// The pool derives the target from the measured time that a request takes.
+    #[default]
+    Auto,
+    /// No wait counts as overload.
+    Off,
+    Time(Duration),
 }
 
 /// The limits at which a worker is replaced. `None`: no limit.
@@ -92,6 +105,7 @@ impl WorkerPolicy {
             max_spare: self.max_spare.or(main.max_spare),
             max: self.max.or(main.max),
             max_requests: self.max_requests.or(main.max_requests),
+            queue_target: self.queue_target.or(main.queue_target),
             limits: WorkerLimits {
                 memory: self.limits.memory.or(main.limits.memory),
                 unshared: self.limits.unshared.or(main.limits.unshared),

@@ -6,9 +6,10 @@
 use crate::inner::Inner;
 use crate::queued::Queued;
 use crate::script::Script;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The number of requests at the front of a queue among which a request of the worker's script is
+/// The number of requests at an end of a queue among which a request of the worker's script is
 /// searched.
 const SEARCHED: usize = 16;
 /// A request that has waited this long comes next, even if another script is wanted.
@@ -60,18 +61,26 @@ impl Inner {
         worker.in_idle = false;
         worker.is_serving().then_some(index)
     }
+}
 
-    /// Takes the next request of the team's queue for a worker. A request of the worker's own
-    /// script comes first, unless the first request of the queue has waited too long.
-    pub fn next_queued(&mut self, index: usize, team: usize, now: Instant) -> Option<Queued> {
-        let script = self.worker(index).and_then(|worker| worker.script);
-        let queue = &mut self.teams[team].queue;
-        let is_patient = queue.front()?.waited(now) < PATIENCE;
-        let mut first = queue.iter().take(SEARCHED);
-        let place = match script {
-            Some(_) if is_patient => first.position(|queued| queued.script == script),
-            _ => None,
-        };
-        queue.remove(place.unwrap_or(0))
+/// Returns the place of the request that comes next: the first one of the script near the front of
+/// the queue, unless the oldest request has waited too long.
+pub fn oldest_with(queue: &VecDeque<Queued>, script: Option<Script>, now: Instant) -> usize {
+    let is_patient = |oldest: &Queued| oldest.waited(now) < PATIENCE;
+    match script {
+        Some(_) if queue.front().is_some_and(is_patient) => {
+            let mut first = queue.iter().take(SEARCHED);
+            let place = first.position(|queued| queued.script == script);
+            place.unwrap_or(0)
+        }
+        _ => 0,
     }
+}
+
+/// Returns the place of the newest request of the script among the newest requests.
+pub fn newest_with(queue: &VecDeque<Queued>, script: Option<Script>) -> Option<usize> {
+    let script = script?;
+    let newest = queue.iter().enumerate().rev().take(SEARCHED);
+    let mut of_script = newest.filter(|(_, queued)| queued.script == Some(script));
+    of_script.next().map(|(place, _)| place)
 }

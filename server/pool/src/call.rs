@@ -359,6 +359,9 @@ pub enum Fault {
     QueueFull,
     #[error("no worker became free in time")]
     QueueTimedOut,
+    /// With the seconds after which the client may try again.
+    #[error("the workers are overloaded")]
+    Overloaded(u16),
     #[error("the worker wrote an invalid response")]
     BadResponse,
     #[error("the script gave no valid response header")]
@@ -382,7 +385,8 @@ impl Fault {
             Fault::Status(status) => status,
             Fault::BadHeader | Fault::CannotRun => 500,
             Fault::TimedOut => 504,
-            Fault::QueueFull | Fault::QueueTimedOut | Fault::NotReady | Fault::Stopping => 503,
+            Fault::QueueFull | Fault::QueueTimedOut | Fault::Overloaded(_) => 503,
+            Fault::NotReady | Fault::Stopping => 503,
             Fault::TooLarge => 431,
         }
     }

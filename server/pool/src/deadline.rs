@@ -82,10 +82,10 @@ impl Pool {
             let may_rest = {
                 let now = Instant::now();
                 let mut inner = self.borrow();
-                inner.expire_queue(now);
+                inner.expire_queues(now);
                 inner.enforce_timeouts(now);
                 inner.replace_overdue(now);
-                inner.adjust_workers(now) && !inner.has_requests()
+                inner.adjust_workers(now) && !inner.has_requests() && !inner.is_overloaded()
             };
             if may_rest {
                 self.borrow().is_resting = true;

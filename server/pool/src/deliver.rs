@@ -299,6 +299,9 @@ impl Inner {
         }
         let now = Instant::now();
         worker.last_took = now.saturating_duration_since(worker.head_since);
+        if let Some(team) = self.teams.get_mut(place) {
+            team.overload.note_service(worker.last_took);
+        }
         worker.head_since = now;
         worker.warned = None;
         worker.told_slow = false;

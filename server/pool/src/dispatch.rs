@@ -12,7 +12,6 @@ use crate::script::Script;
 use crate::worker::{HeldRequest, Tries, Worker};
 use mehari_wire::layout::SLOT_SIZE;
 use rustix::fd::OwnedFd;
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// A worker whose request runs longer than this is slow: it gets no further request, and gives back
@@ -45,16 +44,11 @@ impl Inner {
         };
         match target {
             Some(index) => self.place_call(index, owed, call, now),
-            None if waiting >= self.teams[team].policy.queue as usize => {
-                self.refuse(owed, Fault::QueueFull);
-            }
-            None => self.enqueue(team, owed, call),
+            None => match self.queue_fault(team, now) {
+                Some(fault) => self.refuse(owed, fault),
+                None => self.enqueue(team, owed, call),
+            },
         }
-    }
-
-    fn refuse(&mut self, owed: Owed, fault: Fault) {
-        self.totals.refused += 1;
-        owed.fail(fault);
     }
 
     fn enqueue(&mut self, team: usize, owed: Owed, mut call: Call<'_>) {
@@ -181,8 +175,7 @@ impl Inner {
         now: Instant,
         test: impl Fn(&Worker) -> bool,
     ) -> Option<usize> {
-        let depth = self.teams[team].policy.depth;
-        let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
+        let depth = self.teams[team].depth();
         let current = self.current;
         self.holding()
             .filter(|(_, worker)| {
@@ -212,17 +205,18 @@ impl Inner {
         }
     }
 
-    /// Gives the oldest waiting request to a worker that has room again. Without such a request the
+    /// Gives the next waiting request to a worker that has room again. Without such a request the
     /// worker becomes idle.
     pub fn worker_is_free(&mut self, index: usize) {
         let now = Instant::now();
         let current = self.current;
         let takes = |worker: &&Worker| worker.is_serving() && worker.generation == current;
         let worker = self.workers.get(index).and_then(Option::as_ref);
-        let Some(team) = worker.filter(takes).map(|worker| worker.team) else {
+        let Some(worker) = worker.filter(takes) else {
             return;
         };
-        if let Some(queued) = self.next_queued(index, team, now) {
+        let (team, script) = (worker.team, worker.script);
+        if let Some(queued) = self.next_queued(team, script, now) {
             self.place_queued(index, queued, now);
         } else {
             self.return_to_idle(index);
@@ -258,13 +252,13 @@ impl Inner {
     pub fn feed(&mut self) {
         let now = Instant::now();
         for team in 0..self.teams.len() {
-            while let Some(first) = self.teams[team].queue.front() {
-                let script = first.script;
+            while let Some(script) = self.next_script(team, now) {
                 let Some(index) = self.pick(team, script, now) else {
                     break;
                 };
-                if let Some(queued) = self.teams[team].queue.pop_front() {
-                    self.place_queued(index, queued, now);
+                match self.next_queued(team, None, now) {
+                    Some(queued) => self.place_queued(index, queued, now),
+                    None => self.return_to_idle(index),
                 }
             }
         }
@@ -377,26 +371,6 @@ impl Inner {
                 worker.mailbox.wake();
             }
         });
-    }
-
-    /// Refuses requests that have waited too long, before they cost a worker.
-    pub fn expire_queue(&mut self, now: Instant) {
-        for team in 0..self.teams.len() {
-            let limit = self.teams[team].policy.queue_timeout;
-            let late = |queued: &Queued| queued.waited(now) > limit;
-            while let Some(queued) = pop_if(&mut self.teams[team].queue, late) {
-                self.totals.refused += 1;
-                queued.owed.fail(Fault::QueueTimedOut);
-            }
-        }
-    }
-}
-
-fn pop_if(queue: &mut VecDeque<Queued>, may: impl Fn(&Queued) -> bool) -> Option<Queued> {
-    if queue.front().is_some_and(may) {
-        queue.pop_front()
-    } else {
-        None
     }
 }
 

@@ -85,7 +85,9 @@ pub struct Totals {
     pub requests: u64,
     pub queued: u64,
     pub taken_back: u64,
+    /// All of `refusals`.
     pub refused: u64,
+    pub refusals: crate::refusals::Refusals,
     pub timed_out: u64,
     pub workers_started: u64,
     pub workers_died: u64,
@@ -164,11 +166,7 @@ impl Pool {
                 // The ring may be full of records that have no reader any more.
                 inner.drain_worker(index);
             }
-            None => {
-                for team in &mut inner.teams {
-                    team.queue.retain(|queued| !queued.owed.is_to(exchange));
-                }
-            }
+            None => inner.forget_queued(exchange),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::call::RunningRequest;
 use crate::inner::{Pool, Totals};
 use crate::memory::{PoolMemory, WorkerMemory};
 use crate::plan::Plan;
+use crate::shedding::LoadStatus;
 use crate::worker::WorkerState;
 use std::time::Instant;
 
@@ -46,6 +47,7 @@ pub struct TeamStatus {
     pub busy: usize,
     pub idle: usize,
     pub false_starts: u32,
+    pub load: LoadStatus,
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
@@ -121,6 +123,7 @@ impl Pool {
                     busy: count("busy"),
                     idle: count("idle"),
                     false_starts: team.false_starts.in_a_row,
+                    load: team.load(),
                 }
             })
             .collect();

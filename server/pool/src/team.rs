@@ -5,6 +5,7 @@
 //! +Clone` or `+Parent` has its own team, so its slow requests do not delay other hosts.
 
 use crate::false_starts::FalseStarts;
+use crate::overload::Overload;
 use crate::packing::Packing;
 use crate::plan::Plan;
 use crate::queued::Queued;
@@ -23,6 +24,7 @@ pub(crate) struct Team {
     pub idle: Vec<usize>,
     pub queue: VecDeque<Queued>,
     pub packing: Packing,
+    pub overload: Overload,
     pub false_starts: FalseStarts,
 }
 
@@ -61,6 +63,7 @@ impl Team {
                 idle: Vec::new(),
                 queue: VecDeque::new(),
                 packing: Packing::default(),
+                overload: Overload::default(),
                 false_starts: FalseStarts::default(),
             })
             .collect()

@@ -2,7 +2,9 @@
 //! Apache's prefork module.
 
 use super::row::*;
-use crate::WorkerPolicy;
+use crate::arguments::duration;
+use crate::{QueueTarget, WorkerPolicy};
+use std::time::Duration;
 
 const COUNT: Shape = Shape::Number {
     least: 1,
@@ -120,6 +122,24 @@ pub const GROUP: Group = Group {
         .unit("seconds")
         .tune(1, 60),
         Directive::server(
+            "WorkerQueueTarget",
+            Shape::Words {
+                usage: "Auto|Off|SECONDS (1ms to 3600)",
+                least: 1,
+                most: 1,
+            },
+            "The wait for a worker above which the workers are overloaded: then the newest requests \
+             are served first, and those that cannot be served in time get 503 at once. Auto: ten \
+             times the measured time of a request, at least 1 s.",
+            |target, arguments| {
+                target.team.workers.queue_target = Some(queue_target(arguments)?);
+                Ok(())
+            },
+        )
+        .default("Auto")
+        .example("200ms", "many")
+        .of_team(),
+        Directive::server(
             "WorkerDepth",
             Shape::Number { least: 1, most: 4 },
             "Requests that a worker may hold without having started them. They are taken back \
@@ -209,6 +229,23 @@ pub const GROUP: Group = Group {
         .tune(64, 65_535),
     ],
 };
+
+/// Parses `Auto`, `Off` or a time.
+fn queue_target(arguments: &Arguments) -> Result<QueueTarget, Fault> {
+    let text = arguments.text(0)?;
+    if text.eq_ignore_ascii_case("auto") {
+        return Ok(QueueTarget::Auto);
+    }
+    if text.eq_ignore_ascii_case("off") {
+        return Ok(QueueTarget::Off);
+    }
+    let bounds = Duration::from_millis(1)..=Duration::from_secs(3600);
+    let time = duration(text).filter(|time| bounds.contains(time));
+    time.map(QueueTarget::Time).ok_or_else(|| {
+        let expected = format!("expected Auto, Off or a time from 1ms to 3600, not `{text}`");
+        arguments.fault(0, expected)
+    })
+}
 
 /// Returns a row about mod_perl's pool of interpreters, for a virtual host.
 const fn interpreters(

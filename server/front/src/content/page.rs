@@ -29,6 +29,17 @@ pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
     answer
 }
 
+/// Tells the client to wait for so many seconds before the next try.
+pub fn set_retry_after(answer: &mut Answer, seconds: u64) {
+    if answer.lines.ends_with(RETRY_AFTER.as_bytes()) {
+        answer
+            .lines
+            .truncate(answer.lines.len() - RETRY_AFTER.len());
+    }
+    let line = format!("Retry-After: {seconds}\r\n");
+    answer.lines.extend_from_slice(line.as_bytes());
+}
+
 /// Returns a page with a text of the configuration (`ErrorDocument 404 "text"`).
 pub fn configured(status: u16, text: &str) -> Answer {
     let looks_html = text.trim_start().starts_with('<');

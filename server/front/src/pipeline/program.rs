@@ -5,7 +5,8 @@ use super::client::{ClientStream, Gone};
 use super::handle::page;
 use super::respond;
 use crate::handlers::{printed, send_file, Backend, BackendHead, Fault, HandlerOutcome};
-use crate::pipeline::{declined, RequestContext, RequestSource};
+use crate::pipeline::{declined, status_page, RequestContext, RequestSource};
+use crate::shared::traffic::Refusal;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_pool::Head;
 use std::future::poll_fn;
@@ -48,8 +49,7 @@ pub async fn answer<C: ClientStream>(
         }
         Err(fault) => {
             context.note_backend(backend);
-            client.log(context, &fault.to_string());
-            return Ok(Some(page(client, context, fault.status())));
+            return Ok(Some(page_of_fault(client, context, fault)));
         }
     };
     head.status = context.status_for(head.status);
@@ -86,6 +86,24 @@ pub async fn answer<C: ClientStream>(
     }
     respond::program(client, context, backend, head, lines).await?;
     Ok(None)
+}
+
+/// Returns the page for a missing response. The pool logs an overload, once for all its requests.
+fn page_of_fault<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    fault: Fault,
+) -> HandlerOutcome {
+    let Fault::Program(mehari_pool::Fault::Overloaded(after)) = fault else {
+        client.log(context, &fault.to_string());
+        return page(client, context, fault.status());
+    };
+    let refusal = Refusal {
+        status: fault.status(),
+        retry_after: after.into(),
+    };
+    let (request, settings) = (client.request(context), context.settings.as_deref());
+    status_page::retry_later(client.shared(), &request, settings, refusal)
 }
 
 /// Returns the answer that replaces a program's response: the file that the head names, or the

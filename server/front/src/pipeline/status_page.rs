@@ -144,10 +144,8 @@ pub fn retry_later(
         retry_after,
     } = refusal;
     match self::refusal(shared, request, settings, status) {
-        // The page of a 503 has the field Retry-After already.
-        HandlerOutcome::Answer(mut answer) if status != 503 => {
-            let line = format!("Retry-After: {retry_after}\r\n");
-            answer.lines.extend_from_slice(line.as_bytes());
+        HandlerOutcome::Answer(mut answer) => {
+            page::set_retry_after(&mut answer, retry_after);
             HandlerOutcome::Answer(answer)
         }
         other => other,

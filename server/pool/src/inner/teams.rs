@@ -24,6 +24,9 @@ impl Inner {
             }
         }
         for (old, place) in before.into_iter().zip(places) {
+            if old.mark == self.teams[place].mark {
+                self.teams[place].overload = old.overload;
+            }
             let queue = &mut self.teams[place].queue;
             let merges = !queue.is_empty() && !old.queue.is_empty();
             queue.extend(old.queue);

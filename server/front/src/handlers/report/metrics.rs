@@ -151,6 +151,23 @@ fn write(shared: &Shared, page: &mut Page) {
         "Requests that wait for a worker.",
         pool.queue,
     );
+    let refusals = &pool.totals.refusals;
+    let name = "mehari_requests_refused";
+    page.counters(name, "Requests that got no worker, by the reason.");
+    for (reason, count) in [
+        ("overload", refusals.overload),
+        ("queue_full", refusals.queue_full),
+        ("queue_timeout", refusals.queue_timeout),
+        ("other", refusals.other),
+    ] {
+        let _ = writeln!(page.text, "{name}_total{{reason=\"{reason}\"}} {count}");
+    }
+    let overloaded = pool.teams.iter().filter(|team| team.load.overloaded);
+    page.gauge(
+        "mehari_overloaded",
+        "Teams of workers that are overloaded.",
+        overloaded.count(),
+    );
     page.gauge(
         "mehari_generation",
         "The generation that serves.",
