@@ -112,7 +112,7 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "memory",
-        about: "the memory of each worker, and what a module costs",
+        about: "the memory of each worker, variables that grow, what a module costs",
         run: memory::run,
         grammar: memory::MemoryOptions::command,
     },

@@ -1,8 +1,10 @@
 //! Tests the memory that `mehari status` and `mehari memory` show of each worker.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{eventually, Request, Rung, Server, PATIENCE};
+use mehari_harness::{binary, eventually, needs, Request, Rung, Server, PATIENCE};
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
 
 /// A list that the zygote makes. Its numbers become strings when a request prints them, so that
 /// perl writes to memory which the worker shared with the zygote.
@@ -112,10 +114,125 @@ fn module_that_cannot_be_measured_is_refused_in_one_line() {
             "/no/perl cannot be run: No such file or directory (os error 2)\n",
         ),
     ] {
-        let mut command = std::process::Command::new(mehari_harness::binary::mehari());
+        let mut command = Command::new(binary::mehari());
         let output = command.arg("memory").args(words).output().expect("it runs");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(told, format!("mehari memory: {expected}"));
         assert_eq!(output.status.code(), Some(1), "{told}");
     }
+}
+
+/// A module with ten leaks. A mark says what a line makes grow.
+const SHOP: &str = include_str!("../../bench/memory/tests/perl/Shop.pm");
+
+/// Has `mehari memory --leaks` compare a worker before and after many requests.
+fn leaks_of(server: &Server, url: &str) -> Value {
+    let mut connection = server.connect();
+    let request = Request::get(url);
+    let mut ask = |times: usize| {
+        for _ in 0..times {
+            connection.send(&request).expect("an answer").expect(200);
+        }
+    };
+    ask(50);
+    let mut command = Command::new(binary::mehari());
+    command.args(["memory", "--leaks", "--json", "-d", "5m", "--control"]);
+    command.arg(server.site.path("control"));
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("mehari can be run");
+    let mut errors = BufReader::new(child.stderr.take().expect("it was piped"));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("a line");
+    assert!(line.contains("the second look follows"), "{line}");
+    ask(200);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::Int).expect("it runs");
+    let mut report = String::new();
+    let mut out = child.stdout.take().expect("it was piped");
+    out.read_to_string(&mut report).expect("text");
+    assert!(child.wait().expect("its end").success(), "{report}");
+    serde_json::from_str(&report).expect("JSON")
+}
+
+/// Whether a leak with this in its name has the place among its places.
+fn is_told(report: &Value, name: &str, (file, line): (&str, usize)) -> bool {
+    let leaks = report["leaks"].as_array().into_iter().flatten();
+    let mut named = leaks.filter(|leak| leak["name"].as_str().is_some_and(|it| it.contains(name)));
+    named.any(|leak| {
+        let mut sites = leak["sites"].as_array().into_iter().flatten();
+        sites.any(|site| {
+            site["line"] == line && site["file"].as_str().is_some_and(|it| it.ends_with(file))
+        })
+    })
+}
+
+#[test]
+fn each_planted_leak_of_a_worker_is_named_with_its_variable_file_and_line() {
+    let server = Server::builder()
+        .file("Shop.pm", SHOP)
+        .file(
+            "scripts/leak.pl",
+            &plain("Shop::handle($main::number++); print 'x';"),
+        )
+        .conf("PerlRequire @ROOT@/Shop.pm\n")
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let report = leaks_of(&server, &Rung::Registry.url("leak.pl"));
+    assert_eq!(report["requests"], 200, "{report:#}");
+    let marks = SHOP.lines().zip(1..);
+    let marks = marks.filter_map(|(text, line)| Some((text.split_once("# grows: ")?.1, line)));
+    let mut count = 0;
+    for (name, line) in marks {
+        assert!(
+            is_told(&report, name, ("Shop.pm", line)),
+            "{name}: {report:#}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 10);
+}
+
+#[test]
+fn cached_statement_handles_are_named_with_the_handle_and_the_line() {
+    if !needs::packages(&["libdbd-sqlite3-perl"]) {
+        return;
+    }
+    let script = "use DBI; our $dbh ||= DBI->connect('dbi:SQLite::memory:', '', '');
+my $number = $main::number++;
+my $statement = $dbh->prepare_cached(\"select $number\");
+$statement->execute; $statement->finish; print 'x';";
+    let script = plain(script);
+    let line = 1 + script
+        .lines()
+        .position(|line| line.contains("prepare_cached"))
+        .expect("a line");
+    let server = Server::builder()
+        .file("scripts/handles.pl", &script)
+        .conf(&workers(1))
+        .ladder()
+        .start();
+    let report = leaks_of(&server, &Rung::Registry.url("handles.pl"));
+    assert!(
+        is_told(&report, "::dbh->{CachedKids}", ("handles.pl", line)),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn growing_variables_of_what_is_no_worker_or_no_perl_are_refused_in_one_line() {
+    let server = Server::builder().conf(&workers(1)).ladder().start();
+    let own = std::process::id().to_string();
+    let output = server.control(&["memory", "--leaks", "--worker", "1"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(told, "mehari memory: the server has no worker 1\n");
+    let mut command = Command::new(binary::mehari());
+    let command = command.args(["memory", "--leaks", "--pid", &own]);
+    let output = command.output().expect("mehari can be run");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("is not a perl: it has no perl interpreter"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
 }

@@ -11,4 +11,12 @@ pub enum MemoryError {
     NotLoaded { module: String, reason: String },
     #[error("{perl} ends without a figure for `use {module}`")]
     NoFigure { perl: String, module: String },
+    #[error("process {0} has ended")]
+    Gone(u32),
+    #[error("process {0} belongs to another user or is protected: run this command as its user or as root")]
+    Forbidden(u32),
+    #[error("process {pid} has {} MiB of writable memory, too much to copy", bytes >> 20)]
+    TooLarge { pid: u32, bytes: u64 },
+    #[error("process {0}: its perl does not tell where its values are")]
+    NoHeap(u32),
 }

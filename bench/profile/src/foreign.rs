@@ -12,6 +12,7 @@ use std::hash::{Hash, Hasher};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Prints the compiler, its flags and the folder of the headers.
 const ASK: &str = r#"print join "\0", $Config{cc}, $Config{ccflags}, "$Config{archlibexp}/CORE", $Config{version}, $Config{archname}"#;
@@ -125,7 +126,10 @@ fn compile(settings: &PerlSettings, object: &Path) -> Result<(), String> {
             settings.version, settings.headers
         ));
     }
-    let made = object.with_extension(format!("{}.tmp", std::process::id()));
+    // Two threads of this process may compile at the same time, too.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let made = object.with_extension(format!("{}-{count}.tmp", std::process::id()));
     let source = made.with_extension("c");
     fs::write(&source, layout::SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
     let mut words = settings.compiler.split_ascii_whitespace();

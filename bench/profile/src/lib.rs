@@ -18,7 +18,7 @@ mod filter;
 mod foreign;
 mod image;
 pub mod layout;
-mod memory;
+pub mod memory;
 mod names;
 pub mod output;
 mod process;
@@ -29,6 +29,6 @@ mod tree;
 
 pub use error::ProfileError;
 pub use filter::RequestFilter;
-pub use process::PerlProcess;
+pub use process::{HeapVariables, InterpreterVariables, PerlProcess};
 pub use profile::{FrameKind, FrameLabel, Observation, Profile, SamplingFacts};
 pub use sampler::{Sampler, SamplingPlan};

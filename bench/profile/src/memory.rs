@@ -22,12 +22,18 @@ impl ProcessMemory {
     }
 
     /// Fills `into` from `address`.
+    ///
+    /// # Errors
+    /// The kernel's error: the process has gone or is another user's, or the address is wrong.
     pub fn read(&self, address: u64, into: &mut [u8]) -> io::Result<()> {
         let length = into.len();
         self.read_parts(&[(address, length)], into)
     }
 
     /// Fills `into` from the parts (address and length), one after the other in this order.
+    ///
+    /// # Errors
+    /// The kernel's error: the process has gone or is another user's, or the address is wrong.
     pub fn read_parts(&self, parts: &[(u64, usize)], into: &mut [u8]) -> io::Result<()> {
         let mut done = 0;
         for some in parts.chunks(MOST_PARTS) {
@@ -40,6 +46,10 @@ impl ProcessMemory {
         Ok(())
     }
 
+    /// Reads eight bytes as a number.
+    ///
+    /// # Errors
+    /// The kernel's error: the process has gone or is another user's, or the address is wrong.
     pub fn number(&self, address: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes)?;
@@ -47,6 +57,9 @@ impl ProcessMemory {
     }
 
     /// Reads a text that a zero byte ends, at most `most` bytes of it.
+    ///
+    /// # Errors
+    /// The kernel's error: the process has gone or is another user's, or the address is wrong.
     pub fn text(&self, address: u64, most: usize) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         while text.len() < most {

@@ -15,6 +15,21 @@ pub struct InterpreterVariables {
     pub statement: u64,
     pub stack_info: u64,
     pub stack: u64,
+    /// `None`: a perl without several interpreters does not export these variables.
+    pub heap: Option<HeapVariables>,
+}
+
+/// The addresses of the variables from which all values of an interpreter are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeapVariables {
+    /// The list of arenas, which hold the heads of all values.
+    pub arenas: u64,
+    /// The hash of the package `main`, which holds all packages.
+    pub packages: u64,
+    /// The main program's code.
+    pub main: u64,
+    /// The table of the keys that hashes share.
+    pub keys: u64,
 }
 
 /// A process whose interpreter was found.
@@ -31,8 +46,8 @@ pub struct PerlProcess {
     perl_file: Option<(u64, u64)>,
     /// Identifies the program and its addresses: the first line of the process's maps.
     first_mapping: String,
-    pub(crate) variables: InterpreterVariables,
-    pub(crate) memory: ProcessMemory,
+    pub variables: InterpreterVariables,
+    pub memory: ProcessMemory,
 }
 
 /// A request's target is not longer than the frame that holds it.
@@ -276,6 +291,7 @@ fn variables(
             statement: address("PL_curcop")?,
             stack_info: address("PL_curstackinfo")?,
             stack: address("PL_stack_sp")?,
+            heap: exported_heap(images),
         });
     }
     let at = memory
@@ -289,6 +305,22 @@ fn variables(
         statement: at + layout.interpreter_statement as u64,
         stack_info: at + layout.interpreter_stack_info as u64,
         stack: at + layout.interpreter_stack as u64,
+        heap: Some(HeapVariables {
+            arenas: at + layout.interpreter_arenas as u64,
+            packages: at + layout.interpreter_packages as u64,
+            main: at + layout.interpreter_main as u64,
+            keys: at + layout.interpreter_keys as u64,
+        }),
+    })
+}
+
+fn exported_heap(images: &PerlImages) -> Option<HeapVariables> {
+    let address = |symbol| images.perl.address(&images.perl_file, symbol);
+    Some(HeapVariables {
+        arenas: address("PL_sv_arenaroot")?,
+        packages: address("PL_defstash")?,
+        main: address("PL_main_cv")?,
+        keys: address("PL_strtab")?,
     })
 }
 

@@ -88,7 +88,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-text", &[]),
     ("mehari-record", &[]),
     ("mehari-profile", &[]),
-    ("mehari-memory", &[]),
+    ("mehari-memory", &["mehari-profile"]),
     ("mehari-console", &["mehari-profile"]),
     ("mehari-harness", &[]),
     ("mehari-tests", &["mehari-harness"]),
