@@ -167,7 +167,7 @@ fn headers_and_conditions_change_what_is_sent() {
         .file("scripts/in.pl", "print qq{Content-Type: text/plain\nX-Own: 1\n\n$ENV{HTTP_X_ADDED} $ENV{WHICH}};")
         .ladder()
         .conf(
-            "Header set X-Set \"one %D\"\nHeader always append X-Always yes\nHeader unset X-Own\n\
+            "Header set X-Set \"one %D\"\nHeader always append X-Always yes\nHeader always unset X-Own\n\
              Header edit Content-Type ^text/ten text/x\nRequestHeader set X-Added there\n\
              ExpiresActive On\nExpiresByType text/html A60\n\
              ErrorDocument 404 \"not here\"\n\

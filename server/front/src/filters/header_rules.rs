@@ -10,6 +10,21 @@ use std::time::{Duration, SystemTime};
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
+/// The tables of a response's fields, as Apache has them. Rules with `always` change the fields
+/// that survive an error, and other rules change those of the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tables {
+    /// The server's own error page or redirect: rules without `always` do not count, and rules with
+    /// `always` only add fields.
+    OfServer,
+    /// A file: cookies of rules survive an error.
+    OfFile,
+    /// What a script prints: all fields but those of its content survive an error.
+    OfScript,
+    /// It is not known which fields survive an error: all rules change all fields.
+    One,
+}
+
 /// Applies the rules to the fields of a request.
 pub fn change_request(
     rules: &[Arc<HeaderRule>],
@@ -27,7 +42,7 @@ pub fn change_request(
 /// describes. `set`: fields that replace fields of the same name.
 pub fn change_response(
     rules: &Rules,
-    is_of_server: bool,
+    tables: Tables,
     variables: &ExpressionVariables,
     set: &[(Vec<u8>, Vec<u8>)],
 ) -> Vec<u8> {
@@ -41,15 +56,7 @@ pub fn change_response(
     if variables.status < 400 && rules.expires.active {
         add_expiry(&rules.expires, &mut fields);
     }
-    for rule in rules
-        .headers
-        .iter()
-        .filter(|rule| rule.always || !is_of_server)
-    {
-        if holds(&rule.condition, variables) {
-            change(rule, &mut fields, variables);
-        }
-    }
+    let fields = change_tables(rules, tables, fields, variables);
     let mut lines = Vec::with_capacity(variables.lines.len() + 64);
     for (name, value) in fields {
         lines.extend_from_slice(&name);
@@ -58,6 +65,48 @@ pub fn change_response(
         lines.extend_from_slice(b"\r\n");
     }
     lines
+}
+
+/// Whether the field is one of those that survive an error.
+fn survives(name: &[u8], tables: Tables) -> bool {
+    const OF_CONTENT: [&str; 7] = [
+        "content-type",
+        "content-length",
+        "content-range",
+        "transfer-encoding",
+        "last-modified",
+        "etag",
+        "location",
+    ];
+    let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+    match tables {
+        Tables::OfScript => !OF_CONTENT.iter().any(|known| is(known)),
+        _ => is("set-cookie"),
+    }
+}
+
+/// Applies the rules of `Header` to the tables, and returns the fields of both.
+fn change_tables(
+    rules: &Rules,
+    tables: Tables,
+    mut fields: Fields,
+    variables: &ExpressionVariables,
+) -> Fields {
+    let mut surviving = Fields::new();
+    if matches!(tables, Tables::OfFile | Tables::OfScript) {
+        let survives = |field: &(Vec<u8>, Vec<u8>)| survives(&field.0, tables);
+        (surviving, fields) = fields.into_iter().partition(survives);
+    }
+    let holding = |rule: &&Arc<HeaderRule>| holds(&rule.condition, variables);
+    for rule in rules.headers.iter().filter(holding) {
+        match (rule.always, tables) {
+            (false, Tables::OfServer) => {}
+            (false, _) | (true, Tables::One) => change(rule, &mut fields, variables),
+            (true, _) => change(rule, &mut surviving, variables),
+        }
+    }
+    surviving.append(&mut fields);
+    surviving
 }
 
 fn parse(lines: &[u8]) -> Fields {

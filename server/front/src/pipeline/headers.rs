@@ -1,7 +1,7 @@
 //! Applies the header rules of a place to the head of a response.
 
 use super::RequestContext;
-use crate::filters::header_rules;
+use crate::filters::header_rules::{self, Tables};
 use crate::request::variables::ExpressionVariables;
 use crate::request::Request;
 use crate::shared::Shared;
@@ -10,10 +10,7 @@ use crate::shared::Shared;
 pub struct Unruled<'a> {
     pub status: u16,
     pub lines: [&'a [u8]; 2],
-    /// Whether the response is the server's own error page or redirect. Like in Apache, `Header`
-    /// without `always` does not change these responses. A handler's own response is changed,
-    /// whatever the status.
-    pub is_of_server: bool,
+    pub tables: Tables,
 }
 
 /// Applies the configuration's rules to the header lines of a response, each `Name: value\r\n`.
@@ -25,7 +22,7 @@ pub fn of_response<'r>(
     Unruled {
         status,
         lines,
-        is_of_server,
+        tables,
     }: Unruled<'_>,
 ) -> Option<Vec<u8>> {
     let site = shared.site();
@@ -54,9 +51,6 @@ pub fn of_response<'r>(
     variables.lasted = context.time.elapsed().unwrap_or_default();
     variables.set_env = &settings.programs.set_env;
     Some(header_rules::change_response(
-        rules,
-        is_of_server,
-        &variables,
-        set,
+        rules, tables, &variables, set,
     ))
 }

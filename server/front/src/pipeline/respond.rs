@@ -5,10 +5,12 @@ use super::filter;
 use super::handle::page;
 use super::response_body::{self, ResponseBody};
 use crate::content::{Answer, Content};
+use crate::filters::header_rules::Tables;
 use crate::handlers::{Backend, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
 use crate::pipeline::scripts::{self, OriginalHead, Response as Scripted};
 use crate::pipeline::{RequestContext, RequestSource};
+use mehari_config::Handler;
 use mehari_http::header_block::{self, HeaderBlock};
 use mehari_http::status;
 use mehari_pool::Head;
@@ -55,7 +57,11 @@ pub fn start_answer<C: ClientStream>(
     let unruled = Unruled {
         status: answer.status,
         lines: answer.lines(),
-        is_of_server: answer.is_of_server(),
+        tables: if answer.is_of_server() {
+            Tables::OfServer
+        } else {
+            Tables::OfFile
+        },
     };
     let changed = changed_lines(client, context, unruled);
     let resource = match &answer.content {
@@ -117,6 +123,7 @@ pub async fn program<C: ClientStream>(
 ) -> Result<(), Gone> {
     context.status = head.status;
     context.note_reason(head.reason.take());
+    let tables = tables(context, backend);
     filter::apply(client, context, &mut head, &mut lines, backend).await;
     let length = match lines.content_length.or(head.content_length) {
         _ if status::has_no_body(head.status) => BodyLength::Bodiless,
@@ -135,7 +142,11 @@ pub async fn program<C: ClientStream>(
     let unruled = Unruled {
         status: head.status,
         lines: kept,
-        is_of_server: head.is_redirect,
+        tables: if head.is_redirect {
+            Tables::OfServer
+        } else {
+            tables
+        },
     };
     let changed = changed_lines(client, context, unruled);
     let response = ResponseHead {
@@ -167,6 +178,22 @@ pub async fn program<C: ClientStream>(
     }
     result?;
     client.end_response(body.is_cut_off(), body.framing).await
+}
+
+/// Returns the tables of a program's fields. What a script prints is known. A Perl handler may put
+/// a field into either table.
+fn tables(context: &RequestContext, backend: &Backend) -> Tables {
+    let set = context
+        .settings
+        .as_ref()
+        .and_then(|settings| settings.handlers.set.as_ref());
+    let by_handler = matches!(set, Some(Handler::Perl { .. } | Handler::Psgi(_)));
+    match backend {
+        Backend::Cgi(_) => Tables::OfScript,
+        Backend::Perl(..) if !by_handler => Tables::OfScript,
+        Backend::Captured(captured) => tables(context, captured.inner()),
+        _ => Tables::One,
+    }
 }
 
 /// Returns the head as edge scripts have changed it. `None`: unchanged.

@@ -4,6 +4,7 @@
 use super::answer;
 use crate::cache::fill_lock::{FillLock, FillPurpose, UNKEPT};
 use crate::cache::{key, CacheStatus};
+use crate::filters::header_rules::Tables;
 use crate::handlers::{Backend, Captured, HandlerOutcome};
 use crate::pipeline::headers::{self, Unruled};
 use crate::pipeline::RequestContext;
@@ -64,7 +65,11 @@ pub fn receive(
     let unruled = Unruled {
         status,
         lines: [&head.lines[..], &[]],
-        is_of_server: head.is_redirect,
+        tables: if head.is_redirect {
+            Tables::OfServer
+        } else {
+            Tables::One
+        },
     };
     let ruled = headers::of_response(shared, context, || *request, unruled);
     let said = ruled.as_deref().unwrap_or(&head.lines);
