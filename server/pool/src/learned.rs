@@ -44,7 +44,7 @@ impl Learned {
         let mut parts = text.unwrap_or_default().split('\0');
         let script = parts.next().unwrap_or_default();
         let names: Vec<&str> = parts.collect();
-        if text.is_some() && names.len() % 2 != 0 {
+        if text.is_some() && !names.len().is_multiple_of(2) {
             return Err(Broken("a list of modules without an end"));
         }
         let mut learned = Vec::new();
