@@ -17,7 +17,7 @@ fn server() -> Server {
         .file("scripts/hello.pl", "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\nHello\";\n")
         .file("scripts/echo.pl", "#!/usr/bin/perl\nlocal $/; my $b = <STDIN>; print \"Content-type: text/plain\\n\\n\", length $b;\n")
         .ladder()
-        .conf("StartServers 4\nMinSpareServers 4\nMaxSpareServers 4\nMaxRequestWorkers 4\nMaxConnections 4096\nWorkerQueue 4096\nWorkerQueueTimeout 120\n")
+        .conf("StartServers 4\nMinSpareServers 4\nMaxSpareServers 4\nMaxRequestWorkers 4\nMaxConnections 4096\nWorkerQueue 4096\nWorkerQueueTimeout 120\nWorkerQueueTarget Off\n")
         .start()
 }
 
