@@ -43,15 +43,10 @@ impl Expiry {
         let all = words.join(" ");
         let mut words = all.split_whitespace().peekable();
         let first = words.next()?.to_ascii_lowercase();
-        if let (Some(letter @ ('a' | 'm')), Ok(seconds)) =
-            (first.chars().next(), first[1..].parse::<u64>())
-        {
-            let from = if letter == 'a' {
-                Base::Access
-            } else {
-                Base::Modification
-            };
-            let after = Duration::from_secs(seconds);
+        let short = |letter, from| Some((from, first.strip_prefix(letter)?.parse().ok()?));
+        let short = short('a', Base::Access).or_else(|| short('m', Base::Modification));
+        if let Some((from, seconds)) = short {
+            let after = at_most_a_century(seconds);
             return words.next().is_none().then_some(Expiry { from, after });
         }
         let from = match first.as_str() {
@@ -78,9 +73,14 @@ impl Expiry {
             };
             seconds = seconds.checked_add(number.checked_mul(length)?)?;
         }
-        let after = Duration::from_secs(seconds.min(100 * 31_536_000));
+        let after = at_most_a_century(seconds);
         Some(Expiry { from, after })
     }
+}
+
+/// Returns a time that can be added to any date.
+fn at_most_a_century(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.min(100 * 31_536_000))
 }
 
 #[cfg(test)]
@@ -98,6 +98,10 @@ mod tests {
             of("access plus 1 month 2 days"),
             Some((Base::Access, 2_764_800))
         );
+        assert_eq!(
+            of("m18446744073709551615").map(|it| it.1),
+            Some(3_153_600_000)
+        );
         assert_eq!(of("modification 1 hour"), Some((Base::Modification, 3600)));
         for wrong in [
             "",
@@ -106,6 +110,10 @@ mod tests {
             "access plus 1",
             "access plus 1 fortnight",
             "A1 x",
+            "é",
+            "é1",
+            "A",
+            "aé",
         ] {
             assert!(of(wrong).is_none() || wrong == "access plus", "{wrong}");
         }
