@@ -123,6 +123,7 @@ pub enum Change {
     ProxyAddHeaders(bool),
     ProxyAddForwarded(bool),
     ProxyForwarded(Forwarded),
+    ProxyVia(crate::Via),
     ErrorOverride(Option<Vec<u16>>),
     ProxyTimeout(Duration),
     TunnelTimeout(Duration),

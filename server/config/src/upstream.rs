@@ -339,6 +339,8 @@ pub struct ProxySettings {
     pub add_forwarded: bool,
     /// `ProxyForwarded`
     pub forwarded: Forwarded,
+    /// `ProxyVia`
+    pub via: Via,
     /// `ProxyErrorOverride`: the statuses for which the server sends its own page. Empty: all
     /// statuses from 400 on.
     pub error_override: Option<Vec<u16>>,
@@ -354,6 +356,20 @@ pub struct ProxySettings {
     /// `XSendFile On`, and the allowed folders.
     pub send_file: bool,
     pub send_file_roots: Vec<PathBuf>,
+}
+
+/// The treatment of the field Via (RFC 9110 section 7.6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// The field is passed on unchanged.
+    Off,
+    /// This server adds itself.
+    On,
+    /// This server adds itself with its version.
+    Full,
+    /// Requests to back ends have no Via.
+    Block,
 }
 
 /// The treatment of the fields in which a client names earlier clients.
@@ -374,6 +390,7 @@ impl Default for ProxySettings {
             add_headers: true,
             add_forwarded: false,
             forwarded: Forwarded::Append,
+            via: Via::Off,
             error_override: None,
             timeout: None,
             tunnel_timeout: None,

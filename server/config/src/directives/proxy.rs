@@ -9,7 +9,7 @@ pub(super) mod url;
 pub use members::chosen as chosen_back_end;
 
 use super::row::*;
-use crate::Forwarded;
+use crate::{Forwarded, Via};
 
 pub const GROUP: Group = Group {
     title: "Back ends",
@@ -112,6 +112,24 @@ pub const GROUP: Group = Group {
             },
         )
         .default("append"),
+        Directive::host(
+            "ProxyVia",
+            Shape::Choice(&["Off", "On", "Full", "Block"]),
+            "The field Via of requests to HTTP back ends and of their responses: passed on (Off), \
+             extended by this server (On), with its version (Full). Block removes the field from \
+             requests.",
+            |target, arguments| {
+                let via = match arguments.choice()? {
+                    "On" => Via::On,
+                    "Full" => Via::Full,
+                    "Block" => Via::Block,
+                    _ => Via::Off,
+                };
+                target.changes.push(Change::ProxyVia(via));
+                Ok(())
+            },
+        )
+        .default("Off"),
         Directive::everywhere(
             "ProxyErrorOverride",
             words("On|Off [STATUS...]", 1, ANY),

@@ -319,8 +319,8 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_proxy.c",
-        why: "Forwarded and X-Forwarded-* name the proxies; Via and Max-Forwards are not written yet",
-        directives: &["ProxyVia", "ProxyMaxForwards"],
+        why: "Max-Forwards is not counted: TRACE, for which the field is, is not served",
+        directives: &["ProxyMaxForwards"],
     },
     Refused {
         module: "mod_proxy.c",

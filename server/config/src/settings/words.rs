@@ -149,6 +149,7 @@ impl Settings {
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
             Change::ProxyAddForwarded(on) => self.proxy.add_forwarded = *on,
             Change::ProxyForwarded(rule) => self.proxy.forwarded = *rule,
+            Change::ProxyVia(via) => self.proxy.via = *via,
             Change::ErrorOverride(statuses) => self.proxy.error_override = statuses.clone(),
             Change::ProxyTimeout(time) => self.proxy.timeout = Some(*time),
             Change::TunnelTimeout(time) => self.proxy.tunnel_timeout = Some(*time),

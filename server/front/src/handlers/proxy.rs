@@ -16,6 +16,7 @@ mod reverse;
 mod sticky;
 pub mod tunnel;
 mod upstream_session;
+mod via;
 
 pub use exchange::ProxyExchange;
 pub use reader::{Reader, Step};
@@ -81,7 +82,7 @@ pub fn start(
     let speech = group.settings().speech();
     let (outgoing, reader) = match speech {
         Speech::Http => {
-            let (opening, lines) = request::head(request, route, path, &body, asked.upgrade);
+            let (opening, lines) = request::head(request, route, path, &body, &asked);
             let outgoing = Outgoing::http(opening, lines, body);
             (outgoing, Reader::Http(Http::new(&asked)))
         }

@@ -5,6 +5,7 @@ mod head;
 
 use super::reader::Step;
 use super::request_summary::RequestSummary;
+use super::via;
 use crate::handlers::BackendHead;
 use head::Parsed;
 use mehari_config::BackEnd;
@@ -80,11 +81,12 @@ impl Http {
             } else {
                 None
             };
-            let Some((parsed, end)) = parsed else {
+            let Some((mut parsed, end)) = parsed else {
                 return self.unfinished(bytes).map(|()| None);
             };
             input.consume(end);
             self.searched = 0;
+            via::push_response(asked.via.as_deref(), &mut parsed.head.lines);
             if parsed.head.status >= 200 {
                 return self.begin(parsed).map(Some);
             }

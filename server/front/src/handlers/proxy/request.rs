@@ -3,6 +3,7 @@
 
 use super::forwarded;
 use super::opening::{Opening, Parts};
+use super::{via, RequestSummary};
 use crate::handlers::perl::visible_fields;
 use crate::handlers::upgrade;
 use crate::request::{Field, Request};
@@ -17,8 +18,9 @@ pub fn head(
     route: &Route,
     path: &[u8],
     body: &Body<'_>,
-    upgrades: bool,
+    asked: &RequestSummary,
 ) -> (Opening, Buffer) {
+    let upgrades = asked.upgrade;
     let settings = &route.settings.proxy;
     let mut lines = Buffer::with_room();
     let opening = Opening::begin(
@@ -37,12 +39,16 @@ pub fn head(
             said = true;
             continue;
         }
+        if via::is_ours(name, settings.via) {
+            continue;
+        }
         lines.extend_from_slice(name);
         lines.extend_from_slice(b": ");
         lines.extend_from_slice(value);
         lines.extend_from_slice(b"\r\n");
     }
     forwarded::push(request, settings, said, &mut lines);
+    via::push_request(request, asked.via.as_deref(), &mut lines);
     if let (true, Some(protocols)) = (upgrades, upgrade::wanted(request)) {
         lines.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: ");
         lines.extend_from_slice(protocols);

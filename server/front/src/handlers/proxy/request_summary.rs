@@ -1,5 +1,6 @@
 //! The properties of a request that an exchange copies, because the exchange outlives the request.
 
+use super::via;
 use crate::handlers::upgrade;
 use crate::request::Request;
 use crate::routing::Route;
@@ -22,6 +23,8 @@ pub struct RequestSummary {
     pub idempotent: bool,
     /// Whether the client requests an upgrade.
     pub upgrade: bool,
+    /// This server's element of the field Via, if `ProxyVia` adds the element.
+    pub via: Option<Box<[u8]>>,
     /// How long the back end may send nothing.
     pub timeout: Duration,
 }
@@ -35,6 +38,7 @@ impl RequestSummary {
         );
         RequestSummary {
             timeout: settings.proxy.timeout.unwrap_or(settings.limits.timeout),
+            via: via::element(shared, request, &settings),
             journal: shared.journal.clone(),
             host: route.host,
             id: request.id,
@@ -52,6 +56,7 @@ impl RequestSummary {
         RequestSummary {
             timeout: settings.limits.timeout,
             settings,
+            via: None,
             journal,
             host: 0,
             id: 0,
