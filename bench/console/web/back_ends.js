@@ -11,7 +11,7 @@ export class BackEndsPage {
       { key: "group", title: "Group", text: row => row.group },
       { key: "name", title: "Back end", text: row => row.name },
       { key: "state", title: "State", text: row => row.state },
-      { key: "in_flight", title: "In flight", number: true, sort: row => row.in_flight, text: row => number(row.in_flight) },
+      { key: "active_requests", title: "Active requests", number: true, sort: row => row.active_requests, text: row => number(row.active_requests) },
       { key: "idle", title: "Idle connections", number: true, sort: row => row.idle, text: row => number(row.idle) },
       { key: "waiting", title: "Waiting (group)", number: true, sort: row => row.waiting, text: row => number(row.waiting) },
       { key: "requests", title: "Requests", number: true, sort: row => row.requests, text: row => number(row.requests) },

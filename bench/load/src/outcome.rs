@@ -44,7 +44,7 @@ pub struct Totals {
     /// The most connections open at once.
     pub most_connections: u64,
     /// The most requests under way at once.
-    pub most_under_way: u64,
+    pub most_in_flight: u64,
     pub sent_bytes: u64,
     pub received_bytes: u64,
     /// How often the driver changed to a further source address because the ports ran out.
@@ -58,7 +58,7 @@ impl Totals {
         self.failed += other.failed;
         self.connections += other.connections;
         self.most_connections += other.most_connections;
-        self.most_under_way += other.most_under_way;
+        self.most_in_flight += other.most_in_flight;
         self.sent_bytes += other.sent_bytes;
         self.received_bytes += other.received_bytes;
         self.source_changes += other.source_changes;

@@ -13,20 +13,20 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 fn show(answer: &Value) -> String {
     let (front, pool) = (&answer["front"], &answer["pool"]);
     let mut text = format!(
-        "pid {}, generation {}: {} connections open, {} requests so far, {} under way, {} \
+        "pid {}, generation {}: {} connections open, {} requests so far, {} active, {} \
          waiting for a worker\n",
         answer["pid"],
         pool["generation"],
         front["open_connections"],
         front["requests"],
-        pool["under_way"],
+        pool["active_requests"],
         pool["queue"],
     );
     let before = &answer["predecessor"];
     if before.is_object() {
         let _ = writeln!(
             text,
-            "pid {}, replaced by pid {}: {} connections open, {} requests under way",
+            "pid {}, replaced by pid {}: {} connections open, {} active requests",
             before["pid"], answer["pid"], before["open_connections"], before["active_requests"],
         );
     }
@@ -247,7 +247,7 @@ fn back_ends(group: &Value, text: &mut String) {
             "{:<40} {:<9} {:>9} {:>5} {:>10} {:>7} {:>6} us",
             member["name"].as_str().unwrap_or_default(),
             member["state"].as_str().unwrap_or_default(),
-            member["in_flight"].to_string(),
+            member["active_requests"].to_string(),
             member["idle"].to_string(),
             member["requests"].to_string(),
             member["failed"].to_string(),

@@ -19,7 +19,7 @@ impl Pool {
         let prints_head = call.environment.parse_headers;
         let shared = Rc::new(RefCell::new(Arrived::new(Instant::now())));
         inner.totals.requests += 1;
-        inner.under_way += 1;
+        inner.active_requests += 1;
         inner.admit(Owed::of(&shared), call);
         drop(inner);
         WorkerExchange {

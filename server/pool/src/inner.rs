@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub resolver: Option<SubrequestResolver>,
     pub bell: Rc<Bell>,
     /// Requests with a waiting client, including queued requests.
-    pub under_way: usize,
+    pub active_requests: usize,
     /// The workers by index. A place is used again after its worker has ended.
     pub workers: Vec<Option<Worker>>,
     pub holding: Holding,
@@ -102,7 +102,7 @@ impl Pool {
             log,
             resolver: None,
             bell: Rc::new(Bell::create()?),
-            under_way: 0,
+            active_requests: 0,
             workers: Vec::new(),
             holding: Holding::default(),
             generations: Vec::new(),
@@ -151,7 +151,7 @@ impl Pool {
     /// later records are dropped.
     pub(crate) fn abandon(&self, exchange: &arrived::Shared) {
         let mut inner = self.borrow();
-        inner.under_way -= 1;
+        inner.active_requests -= 1;
         inner.report_outcome(exchange, ResponseOutcome::default());
         let (is_complete, worker) = {
             let mut arrived = exchange.borrow_mut();
@@ -171,8 +171,8 @@ impl Pool {
     }
 
     /// Returns the number of requests under way, including queued requests.
-    pub fn in_flight(&self) -> usize {
-        self.borrow().under_way
+    pub fn active_requests(&self) -> usize {
+        self.borrow().active_requests
     }
 
     /// Returns the files whose change needs a new generation: the files of the configuration, and

@@ -58,8 +58,8 @@ impl Inner {
         let workers = || self.workers.iter().flatten().filter(of_team);
         let serving = workers().filter(|worker| worker.is_serving()).count();
         let asked = |worker: &&Worker| worker.replacement_asked && worker.is_serving();
-        let under_way = workers().filter(asked).count();
-        let mut room = (serving / PART).max(1).saturating_sub(under_way);
+        let replacing = workers().filter(asked).count();
+        let mut room = (serving / PART).max(1).saturating_sub(replacing);
         for index in 0..self.workers.len() {
             if room == 0 {
                 return;

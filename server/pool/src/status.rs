@@ -20,7 +20,7 @@ pub struct PoolStatus {
     /// Requests waiting for a worker.
     pub queue: usize,
     /// Requests under way, including queued requests.
-    pub under_way: usize,
+    pub active_requests: usize,
     pub busy: usize,
     pub idle: usize,
     /// The number of workers in a row that ended before they served a request. If the number is
@@ -133,7 +133,7 @@ impl Pool {
             plan: inner.teams[0].plan.clone(),
             limit: teams.iter().map(|team| team.plan.max).sum(),
             queue: sum(|team| team.queue),
-            under_way: inner.under_way,
+            active_requests: inner.active_requests,
             busy: sum(|team| team.busy),
             idle: sum(|team| team.idle),
             false_starts: teams.iter().map(|it| it.false_starts).max().unwrap_or(0),

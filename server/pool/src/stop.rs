@@ -10,7 +10,7 @@ impl Pool {
     /// have finished.
     pub async fn drained(&self, deadline: Duration) -> bool {
         let until = Instant::now() + deadline;
-        while self.in_flight() > 0 {
+        while self.active_requests() > 0 {
             if Instant::now() >= until {
                 return false;
             }

@@ -31,7 +31,7 @@ pub fn choose(
 /// Returns the number of running requests if the member got this request, relative to the load
 /// factor.
 fn queue(member: &Member, now: Instant) -> f64 {
-    (member.in_flight.get() + 1) as f64 / member.weight(now)
+    (member.active_requests.get() + 1) as f64 / member.weight(now)
 }
 
 /// Returns the expected time of a member's response. A member that has never answered is preferred,

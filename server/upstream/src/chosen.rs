@@ -77,5 +77,8 @@ impl Chosen {
 
 fn is_busy(group: &Rc<Group>) -> bool {
     let members = group.members.borrow();
-    group.queue.length() > 0 || members.iter().any(|member| member.in_flight.get() > 0)
+    group.queue.length() > 0
+        || members
+            .iter()
+            .any(|member| member.active_requests.get() > 0)
 }

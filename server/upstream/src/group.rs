@@ -165,7 +165,7 @@ impl Group {
             .filter(|one| one.standing() != Standing::Disabled);
         // No request waits if all members have been down for long.
         let recently = now - self.answered.get() < settings.queue_timeout;
-        let alive = usable.any(|one| recently || one.is_up(now) || one.in_flight.get() > 0);
+        let alive = usable.any(|one| recently || one.is_up(now) || one.active_requests.get() > 0);
         if !alive {
             Err(Fault::NoBackEnd)
         } else if self.queue.length() >= settings.queue {

@@ -26,7 +26,7 @@ pub struct Member {
     pub(crate) address: RefCell<BackEndAddress>,
     /// The TLS settings for connections to this member.
     tls: RefCell<Option<BackEndTls>>,
-    pub(crate) in_flight: Cell<usize>,
+    pub(crate) active_requests: Cell<usize>,
     idle: RefCell<Vec<Connection>>,
     /// The number of failures since the last response.
     failures: Cell<u32>,
@@ -58,7 +58,7 @@ impl Member {
             address: RefCell::new(settings.address.clone()),
             settings: RefCell::new(Rc::new(settings)),
             tls: RefCell::default(),
-            in_flight: Cell::new(0),
+            active_requests: Cell::new(0),
             idle: RefCell::default(),
             failures: Cell::new(0),
             down_until: Cell::new(Instant::now()),
@@ -115,7 +115,7 @@ impl Member {
 
     pub(crate) fn has_room(&self) -> bool {
         let max = self.settings.borrow().max;
-        max == 0 || self.in_flight.get() < max
+        max == 0 || self.active_requests.get() < max
     }
 
     pub(crate) fn is_failing(&self) -> bool {

@@ -83,7 +83,10 @@ impl Running {
 
     fn is_busy(&self) -> bool {
         let members = self.group.members.borrow();
-        self.group.queue.length() > 0 || members.iter().any(|member| member.in_flight.get() > 0)
+        self.group.queue.length() > 0
+            || members
+                .iter()
+                .any(|member| member.active_requests.get() > 0)
     }
 }
 

@@ -20,7 +20,7 @@ pub struct MemberStatus {
     pub name: String,
     /// The state: `up`, `down`, `unwell`, `disabled`, `draining` or `spare`.
     pub state: &'static str,
-    pub in_flight: usize,
+    pub active_requests: usize,
     pub idle: usize,
     pub requests: u64,
     pub failed: u64,
@@ -58,7 +58,7 @@ impl Member {
         MemberStatus {
             name: self.name.clone(),
             state,
-            in_flight: self.in_flight.get(),
+            active_requests: self.active_requests.get(),
             idle: self.idle(),
             requests: self.requests.get(),
             failed: self.failed.get(),

@@ -177,7 +177,7 @@ impl Upstreams {
         if groups.is_empty() {
             return;
         }
-        let busy = |member: &Rc<Member>| member.in_flight.get() > 0;
+        let busy = |member: &Rc<Member>| member.active_requests.get() > 0;
         let mut retired = self.retired.borrow_mut();
         retired.retain(|(_, members)| members.iter().any(busy));
         for group in groups.values() {

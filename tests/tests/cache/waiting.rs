@@ -103,8 +103,8 @@ fn who_waits_for_a_program_that_fails_gets_its_error() {
     let mut clients: Vec<_> = (0..5).map(|_| ask(&server, &page)).collect();
     holds(&server, 1);
     // A request waits as soon as it is read.
-    let counted = || server.status()["front"]["requests_under_way"].as_u64();
-    assert!(counted().is_none() || eventually(PATIENCE, || counted() == Some(5)));
+    let counted = || server.status()["front"]["active_requests"].as_u64();
+    assert!(eventually(PATIENCE, || counted() == Some(5)));
     touch(&server, "held.fail");
     touch(&server, "held.go");
     for client in &mut clients {

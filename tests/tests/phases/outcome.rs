@@ -158,7 +158,7 @@ fn worker_learns_that_its_client_has_left_and_goes_on() {
     assert!(eventually(PATIENCE, || begun.exists()));
     client.kill().expect("it is killed");
     client.wait().expect("it ends");
-    let is_noticed = || server.status()["pool"]["under_way"] == 0;
+    let is_noticed = || server.status()["pool"]["active_requests"] == 0;
     assert!(eventually(PATIENCE, is_noticed), "{}", server.status());
     server.site.write("htdocs/go", "");
     assert_eq!(server.get("/page.txt").expect(200), "page");

@@ -63,7 +63,7 @@ pub struct Worker<'p, O> {
     permits: usize,
     /// When a permit last became free while no permit was free.
     starved_until: Moment,
-    under_way: u64,
+    requests_in_flight: u64,
     serial: u64,
     /// The HTTP/2 link whose bytes are being read. The link sends nothing until its bytes are read.
     reading: Option<usize>,
@@ -138,7 +138,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             tls,
             permits,
             starved_until: Moment::ZERO,
-            under_way: 0,
+            requests_in_flight: 0,
             serial: 0,
             reading: None,
             next_deadline: Moment::NEVER,
@@ -162,7 +162,7 @@ impl<'p, O: Observer> Worker<'p, O> {
                 // this request may wait as long as all other requests.
                 let since = *planning_ended.get_or_insert_with(|| self.clock.now());
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
-                let quiet = self.under_way == 0 && self.visits.active == 0;
+                let quiet = self.requests_in_flight == 0 && self.visits.active == 0;
                 if (quiet && self.supply.is_empty()) || now > since.after(drain) {
                     break;
                 }
@@ -196,7 +196,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             return now;
         }
         let completed = self.totals.completed;
-        let sleep = self.gathering.turn(now, completed, self.under_way);
+        let sleep = self.gathering.turn(now, completed, self.requests_in_flight);
         if sleep == 0 || until.since(now) <= sleep {
             return now;
         }
@@ -287,9 +287,9 @@ impl<'p, O: Observer> Worker<'p, O> {
             intended,
             permitted,
         } = self.next_arrival(now)?;
-        self.under_way += 1;
+        self.requests_in_flight += 1;
         self.totals.planned += 1;
-        self.totals.most_under_way = self.totals.most_under_way.max(self.under_way);
+        self.totals.most_in_flight = self.totals.most_in_flight.max(self.requests_in_flight);
         Some(Job {
             request: self.supply.pick(),
             visit: None,

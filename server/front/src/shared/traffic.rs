@@ -32,7 +32,7 @@ pub fn counted(address: &str, bits: u8) -> Cow<'_, str> {
 
 #[derive(Default)]
 pub struct Traffic {
-    under_way: RefCell<HashMap<RuleNumber, Rc<Cell<u32>>>>,
+    active_requests: RefCell<HashMap<RuleNumber, Rc<Cell<u32>>>>,
     /// The time at which a client will have its full allowance again.
     rates: RefCell<HashMap<(RuleNumber, Box<str>), Duration>>,
     connections: RefCell<HashMap<Box<str>, u32>>,
@@ -129,8 +129,8 @@ impl Traffic {
     }
 
     fn enter(&self, number: RuleNumber, limit: u32) -> Option<CountGuard> {
-        let mut under_way = self.under_way.borrow_mut();
-        let count = under_way.entry(number).or_default();
+        let mut active_requests = self.active_requests.borrow_mut();
+        let count = active_requests.entry(number).or_default();
         if count.get() >= limit {
             return None;
         }

@@ -67,15 +67,15 @@ fn removing_a_member_moves_only_its_own_keys() {
 #[test]
 fn the_shortest_queue_is_relative_to_the_load_factor() {
     let all = members(&[1.0, 2.0, 1.0]);
-    for (in_flight, expected) in [([3, 3, 2], 1), ([0, 2, 1], 0), ([4, 9, 3], 2)] {
-        for (member, count) in all.iter().zip(in_flight) {
-            member.in_flight.set(count);
+    for (active_requests, expected) in [([3, 3, 2], 1), ([0, 2, 1], 0), ([4, 9, 3], 2)] {
+        for (member, count) in all.iter().zip(active_requests) {
+            member.active_requests.set(count);
         }
         let fit: Vec<&Rc<Member>> = all.iter().collect();
         let chosen = choose(Method::Sqf, &fit, 0, Instant::now(), &Dice::new(1));
         assert!(
             Rc::ptr_eq(&chosen, &all[expected]),
-            "{in_flight:?}: {}",
+            "{active_requests:?}: {}",
             chosen.name
         );
     }
@@ -96,10 +96,10 @@ fn least_time_multiplies_running_requests_by_response_time() {
     all[0].answered(Duration::from_millis(10));
     all[1].answered(Duration::from_millis(23));
     let fit: Vec<&Rc<Member>> = all.iter().collect();
-    for (in_flight, expected) in [([0, 0], 0), ([1, 0], 0), ([2, 0], 1), ([2, 1], 0)] {
-        all[0].in_flight.set(in_flight[0]);
-        all[1].in_flight.set(in_flight[1]);
+    for (active_requests, expected) in [([0, 0], 0), ([1, 0], 0), ([2, 0], 1), ([2, 1], 0)] {
+        all[0].active_requests.set(active_requests[0]);
+        all[1].active_requests.set(active_requests[1]);
         let chosen = choose(Method::LeastTime, &fit, 0, Instant::now(), &Dice::new(1));
-        assert!(Rc::ptr_eq(&chosen, &all[expected]), "{in_flight:?}");
+        assert!(Rc::ptr_eq(&chosen, &all[expected]), "{active_requests:?}");
     }
 }

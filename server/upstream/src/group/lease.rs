@@ -20,7 +20,7 @@ pub struct Lease {
 
 impl Lease {
     pub(crate) fn new(group: Rc<Group>, member: Rc<Member>, now: Instant) -> Lease {
-        member.in_flight.set(member.in_flight.get() + 1);
+        member.active_requests.set(member.active_requests.get() + 1);
         member.requests.set(member.requests.get() + 1);
         let probe = member.is_failing() && !member.probing.replace(true);
         Lease {
@@ -85,7 +85,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.member.in_flight.set(self.member.in_flight.get() - 1);
+        self.member
+            .active_requests
+            .set(self.member.active_requests.get() - 1);
         self.end_probe();
         self.group.serve_next();
     }

@@ -186,7 +186,7 @@ impl<O: Observer> Worker<'_, O> {
         self.observer.completed(&sample);
         self.totals.completed += 1;
         self.untold.completed += 1;
-        self.under_way -= 1;
+        self.requests_in_flight -= 1;
     }
 
     /// Uses the connection and the freed permit for the next arrival.

@@ -102,7 +102,7 @@ impl<O: Observer> Worker<'_, O> {
         });
         self.totals.failed += 1;
         self.untold.failed += 1;
-        self.under_way -= 1;
+        self.requests_in_flight -= 1;
         let refused = matches!(
             at.kind,
             FailureKind::Connect | FailureKind::NoPort | FailureKind::NoDescriptor
@@ -158,7 +158,7 @@ impl<O: Observer> Worker<'_, O> {
                 intended,
                 permitted: Moment::NEVER,
             };
-            self.under_way += 1;
+            self.requests_in_flight += 1;
             self.totals.planned += 1;
             let flight = Flight::new(job, Moment::NEVER, false, 0);
             let at = Broken {

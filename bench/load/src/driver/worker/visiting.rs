@@ -40,9 +40,9 @@ impl<O: Observer> Worker<'_, O> {
             0 => visit.permitted.max(intended),
             _ => intended,
         };
-        self.under_way += calls.len() as u64;
+        self.requests_in_flight += calls.len() as u64;
         self.totals.planned += calls.len() as u64;
-        self.totals.most_under_way = self.totals.most_under_way.max(self.under_way);
+        self.totals.most_in_flight = self.totals.most_in_flight.max(self.requests_in_flight);
         for call in calls {
             let job = Job {
                 request: *call,

@@ -28,11 +28,11 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
     });
     let mut last_end = Instant::now();
     let mut ended: Vec<Option<Instant>> = vec![None; script.steps.len()];
-    let mut under_way: JoinSet<Played> = JoinSet::new();
+    let mut requests_in_flight: JoinSet<Played> = JoinSet::new();
     for (place, step) in script.steps.iter().enumerate() {
         while step.after.iter().any(|earlier| ended[*earlier].is_none()) {
             // All steps of `after` have started before, so a request is under way.
-            let Some(Ok(result)) = under_way.join_next().await else {
+            let Some(Ok(result)) = requests_in_flight.join_next().await else {
                 return;
             };
             ended[result.place] = Some(result.ended);
@@ -43,9 +43,9 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
         let intended = last_end + Duration::from_micros(step.pause_us).div_f64(settings.speed);
         tokio::time::sleep_until(intended).await;
         let user = user.clone();
-        under_way.spawn(async move { user.request(place, intended).await });
+        requests_in_flight.spawn(async move { user.request(place, intended).await });
     }
-    while let Some(Ok(result)) = under_way.join_next().await {
+    while let Some(Ok(result)) = requests_in_flight.join_next().await {
         let _ = played.send(result);
     }
 }

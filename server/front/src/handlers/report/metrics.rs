@@ -65,7 +65,7 @@ fn write(shared: &Shared, page: &mut Page) {
     }
     page.gauge(
         "http_server_active_requests",
-        "Requests under way.",
+        "Requests whose response has not ended.",
         counts.active.get(),
     );
     page.counter(
