@@ -67,6 +67,10 @@ pub enum Change {
         off: u8,
     },
     CopyFiles(bool),
+    CheckSpelling(bool),
+    CheckCaseOnly(bool),
+    /// `CheckBasenameMatch`.
+    CheckBasenames(bool),
     FallbackResource(Option<String>),
     /// `AcceptPathInfo`. `None`: Default.
     AcceptPathInfo(Option<bool>),

@@ -48,6 +48,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_expires.c", "expires_module"),
     ("mod_setenvif.c", "setenvif_module"),
     ("mod_actions.c", "actions_module"),
+    ("mod_speling.c", "speling_module"),
     ("mod_autoindex.c", "autoindex_module"),
     ("mod_negotiation.c", "negotiation_module"),
     ("mod_access_compat.c", "access_compat_module"),

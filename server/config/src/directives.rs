@@ -33,6 +33,7 @@ pub(crate) mod refused;
 mod remote;
 mod rewriting;
 mod server;
+mod spelling;
 mod tls;
 mod traffic;
 mod virtual_roots;
@@ -48,6 +49,7 @@ pub const DIRECTIVES: &[Group] = &[
     virtual_roots::GROUP,
     files::GROUP,
     negotiation::GROUP,
+    spelling::GROUP,
     access::GROUP,
     digest::GROUP,
     rewriting::GROUP,

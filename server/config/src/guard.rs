@@ -17,7 +17,10 @@ impl Settings {
     pub fn is_checked_first(&self) -> bool {
         // With `Satisfy Any` Perl may refuse a request that the rules alone would admit.
         let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
-        by_perl || self.tls.user_name.is_some() || self.rules.is_checked_first()
+        by_perl
+            || self.tls.user_name.is_some()
+            || self.files.spelling.checked
+            || self.rules.is_checked_first()
     }
 
     /// Tells whether Perl handlers decide about access.

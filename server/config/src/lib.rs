@@ -61,6 +61,7 @@ mod scope;
 mod section;
 mod settings;
 mod site;
+mod spelling;
 mod text;
 mod tls;
 mod traffic;
@@ -120,6 +121,7 @@ pub use settings::{
     Rewriting, Rules, Settings, TlsRules, Tracking,
 };
 pub use site::*;
+pub use spelling::Spelling;
 pub use team::{QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy};
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;

@@ -104,6 +104,9 @@ pub struct FileSettings {
     pub fallback: Option<String>,
     /// `AcceptPathInfo`. `None`: scripts take the rest of the path, and other files do not.
     pub accept_path_info: Option<bool>,
+    /// `CheckSpelling` and its kin.
+    #[serde(skip_serializing_if = "crate::Spelling::is_default")]
+    pub spelling: crate::Spelling,
 }
 
 impl Default for FileSettings {
@@ -120,6 +123,7 @@ impl Default for FileSettings {
             copied: false,
             fallback: None,
             accept_path_info: None,
+            spelling: crate::Spelling::default(),
         }
     }
 }

@@ -42,6 +42,7 @@ mod rewrite;
 mod route;
 mod rules;
 mod scripts;
+mod spelling;
 mod start;
 mod status_page;
 pub mod subrequest;

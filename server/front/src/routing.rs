@@ -15,6 +15,7 @@ mod mapping;
 mod places;
 mod program;
 mod proxied;
+pub mod similar;
 mod survey;
 pub mod table;
 pub mod variants;

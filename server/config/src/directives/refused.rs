@@ -433,11 +433,6 @@ pub const REFUSED: &[Refused] = &[
         directives: &["RedisConnPoolTTL", "RedisTimeout"],
     },
     Refused {
-        module: "mod_speling.c",
-        why: "a misspelt URL is answered 404",
-        directives: &["CheckSpelling", "CheckCaseOnly", "CheckBasenameMatch"],
-    },
-    Refused {
         module: "mod_ssl.c",
         why: "the TLS library has no such choice",
         directives: &["SSLVHostSNIPolicy", "SSLFIPS", "SSLSRPVerifierFile", "SSLSRPUnknownUserSeed"],

@@ -140,6 +140,9 @@ impl Settings {
                 limits.retain(|(known, _)| known != resource);
                 limits.push((*resource, *limit));
             }
+            Change::CheckSpelling(on) => self.files.spelling.checked = *on,
+            Change::CheckCaseOnly(on) => self.files.spelling.case_only = *on,
+            Change::CheckBasenames(on) => self.files.spelling.basenames = *on,
             Change::CopyFiles(on) => self.files.copied = *on,
             Change::FallbackResource(path) => self.files.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.files.accept_path_info = *accept,

@@ -96,6 +96,14 @@ impl Readers {
         let _ = looked.await;
     }
 
+    /// Runs other work that reads from a disk. `None`: the runtime ends.
+    pub async fn find<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Option<R> {
+        self.0.run(move || Ok(work())).await.ok()
+    }
+
     /// Prepares watches on the folder of a file.
     pub async fn warm(&self, warmer: Arc<WatchWarmer>, file: Vec<u8>) {
         let went = self.0.run(move || {

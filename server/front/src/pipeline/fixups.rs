@@ -43,6 +43,9 @@ impl Evaluation<'_> {
         if let RouteOutcome::Indexed = route.outcome {
             return self.to_index(route, rule_state);
         }
+        if let Some(decision) = self.correct_spelling(&route, &path, rule_state) {
+            return Ok(decision);
+        }
         self.name_tls_user(&settings, rule_state);
         self.change_fields(&route, rule_state);
         Ok(Decision::To(route))

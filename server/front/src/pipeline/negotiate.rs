@@ -17,7 +17,7 @@ use crate::routing::{Route, RouteOutcome};
 use mehari_http::negotiation::{fields, Variant};
 use mehari_text::percent;
 use offer::Offer;
-pub use respond::respond;
+pub use respond::{choices_page, respond};
 use std::time::SystemTime;
 
 /// Where the request continues after the negotiation.

@@ -21,7 +21,7 @@ use mehari_text::percent;
 use std::sync::Arc;
 
 pub use redirects::joined;
-use redirects::redirected;
+pub(super) use redirects::redirected;
 
 impl Evaluation<'_> {
     /// Evaluates the rules of the host. `SetEnvIf` and `RewriteRule` count once per resource.

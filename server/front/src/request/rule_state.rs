@@ -7,7 +7,7 @@ mod identity;
 mod mapping;
 
 pub use identity::{Checked, ClientIdentity, User};
-pub use mapping::{Destination, MappingState};
+pub use mapping::{Destination, Likeness, MappingState, SimilarName, SimilarNames};
 
 use crate::request::Redirect;
 use mehari_pool::{Declined, Login};

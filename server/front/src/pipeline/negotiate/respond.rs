@@ -74,7 +74,6 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route) {
 
 /// Returns the page of a 300 or 406, as Apache sends it.
 fn list_page(code: u16, variants: &[Variant]) -> Answer {
-    let phrase = status::phrase(code);
     let why = match code {
         406 => {
             "<p>An appropriate representation of the requested resource could not be found on \
@@ -82,16 +81,21 @@ fn list_page(code: u16, variants: &[Variant]) -> Answer {
         }
         _ => "",
     };
-    let page = format!(
+    choices_page(code, format!("{why}{}", list(variants)).as_bytes())
+}
+
+/// Returns a page in the form of Apache's, with the list from which the client may choose.
+pub fn choices_page(code: u16, list: &[u8]) -> Answer {
+    let phrase = status::phrase(code);
+    let head = format!(
         "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
          \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n\
-         <title>{code} {phrase}</title>\n</head><body>\n<h1>{phrase}</h1>\n{why}{}\
-         </body></html>\n",
-        list(variants)
+         <title>{code} {phrase}</title>\n</head><body>\n<h1>{phrase}</h1>\n"
     );
+    let page = [head.as_bytes(), list, b"</body></html>\n"].concat();
     Answer {
         status: code,
         lines: b"Content-Type: text/html; charset=iso-8859-1\r\n".to_vec(),
-        content: Content::Bytes(page.into_bytes()),
+        content: Content::Bytes(page),
     }
 }

@@ -63,7 +63,11 @@ fn escaped_but_query(target: &[u8]) -> Vec<u8> {
     }
 }
 
-pub(super) fn redirected(settings: Arc<Settings>, status: u16, location: Vec<u8>) -> Decision {
+pub(in crate::pipeline) fn redirected(
+    settings: Arc<Settings>,
+    status: u16,
+    location: Vec<u8>,
+) -> Decision {
     let mut location = location;
     location.retain(|byte| *byte > b' ' && *byte != 0x7f);
     let lines = [b"Location: ", &location[..], b"\r\n"].concat();

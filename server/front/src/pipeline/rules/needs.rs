@@ -6,7 +6,7 @@
 
 use crate::pipeline::RequestContext;
 use crate::request::rule_state::{Checked, LookedUp};
-use crate::routing;
+use crate::routing::{self, similar::MissingFile};
 use crate::shared::Shared;
 use mehari_auth::passwords::{Credentials, PasswordCheck};
 use mehari_config::{LogLevel, Phase, RewriteMap, Settings};
@@ -29,6 +29,8 @@ pub enum Need {
     Fetch(Vec<u8>),
     /// A watch on the folder of this file, which a thread prepares.
     WarmWatches(Vec<u8>),
+    /// The names that are similar to a missing name, which a thread reads from the folder.
+    FindSimilar(MissingFile),
     /// Whether this password is correct.
     Check(UncheckedPassword),
 }
@@ -74,6 +76,12 @@ pub async fn meet(
             let (watcher, readers) = (&shared.routing.watcher, &shared.content.files.readers);
             readers.warm(watcher.warmer.clone(), file.clone()).await;
             watcher.note_warmed(&file);
+        }
+        Need::FindSimilar(missing) => {
+            let readers = &shared.content.files.readers;
+            let found = readers.find(move || missing.similar_names()).await;
+            let state = context.rule_state.get_or_insert_with(Default::default);
+            state.mapping.similar = Some(Arc::new(found.unwrap_or_default()));
         }
         Need::Check(check) => return check_password(shared, context, asked, check).await,
     }

@@ -25,6 +25,38 @@ pub struct MappingState {
     pub lacks_index: bool,
     /// Whether a thread has read the path's metadata from the disk.
     pub fetched: bool,
+    /// The names that are similar to the missing name of the resource. `None`: no thread has read
+    /// the folder.
+    pub similar: Option<Arc<SimilarNames>>,
+}
+
+/// The names in a folder that are similar to a missing name.
+#[derive(Debug, Default)]
+pub struct SimilarNames {
+    /// The length in bytes of the decoded path before the missing name.
+    pub before: usize,
+    /// The length in bytes of the decoded path behind the missing name.
+    pub behind: usize,
+    /// The names, the most similar ones first.
+    pub names: Vec<SimilarName>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SimilarName {
+    pub likeness: Likeness,
+    pub name: Vec<u8>,
+}
+
+/// How a name differs from the requested name, the smallest difference first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    OtherCase,
+    Transposed,
+    Missing,
+    Extra,
+    Mistyped,
+    /// Only the part before the first dot is the same.
+    Basename,
 }
 
 /// The mapping of a resource.
@@ -76,5 +108,6 @@ impl MappingState {
         self.document_root = None;
         self.is_program = false;
         self.lacks_index = false;
+        self.similar = None;
     }
 }
