@@ -10,7 +10,7 @@ mod sample;
 mod signed_rank;
 mod trend;
 
-pub use comparison::{Better, Comparison, Conclusion, Interval, LEAST_BLOCKS};
+pub use comparison::{Better, Comparison, Conclusion, Interval, LARGE, LEAST_BLOCKS};
 pub use holm::holm;
 pub use sample::{batch_correlation, drift, mean_and_deviation, t_quantile, t_two_sided};
 pub use signed_rank::{hodges_lehmann, signed_rank_p};

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub use self::records::{versus_many, versus_records};
 pub use self::run::{Metric, Run};
 use crate::statistics::{
-    drift, holm, mean_and_deviation, Better, Comparison, Conclusion, LEAST_BLOCKS,
+    drift, holm, mean_and_deviation, Better, Comparison, Conclusion, LARGE, LEAST_BLOCKS,
 };
 use crate::Error;
 
@@ -187,7 +187,8 @@ fn cautions(blocks: &[Block], findings: &[Finding]) -> Vec<String> {
     let mut cautions = Vec::new();
     if blocks.len() < LEAST_BLOCKS {
         cautions.push(format!(
-            "{} blocks decide nothing; at least {LEAST_BLOCKS} are needed",
+            "{} blocks decide only about a factor of {LARGE} or more; at least {LEAST_BLOCKS} decide \
+             about less",
             blocks.len()
         ));
     }

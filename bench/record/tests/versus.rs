@@ -78,9 +78,27 @@ fn noise_floor_is_the_difference_between_runs_of_one_variant() {
 
 #[test]
 fn five_blocks_are_undecided_with_a_caution() {
-    let result = concluded(&blocks(0.5, 0.01)[..5]);
+    let result = concluded(&blocks(0.6, 0.01)[..5]);
     assert_eq!(result.conclusion, Conclusion::Undecided);
-    assert!(result.cautions[0].contains("5 blocks decide nothing; at least 6"));
+    let caution = "5 blocks decide only about a factor of 2 or more; at least 6 decide about less";
+    assert_eq!(result.cautions[0], caution);
+}
+
+#[test]
+fn large_difference_is_decided_by_two_blocks() {
+    for (speed, conclusion) in [(1.0 / 17.0, Conclusion::Slower), (17.0, Conclusion::Faster)] {
+        let result = concluded(&blocks(speed, 0.01)[..2]);
+        assert_eq!(result.conclusion, conclusion);
+        let factor = result.findings[0].comparison.large_factor().unwrap();
+        assert!((15.0..=17.0).contains(&factor), "{factor}");
+    }
+}
+
+#[test]
+fn two_blocks_that_differ_much_from_one_another_decide_nothing() {
+    let mut unsteady = blocks(4.0, 0.01);
+    unsteady[1].b = [run(1000.0), run(1000.0)];
+    assert_eq!(concluded(&unsteady[..2]).conclusion, Conclusion::Undecided);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! B is equivalent if the whole interval lies within the threshold (two one-sided tests). B is
 //! faster or slower if the interval does not contain 1, the probability is below 5 %, and the ratio
-//! lies beyond the threshold. Otherwise the comparison is undecided.
+//! lies beyond the threshold. A difference is large if the whole interval lies beyond a factor of
+//! [`LARGE`]; few samples are enough for it. Otherwise the comparison is undecided.
 
 use serde::Serialize;
 
@@ -15,6 +16,9 @@ pub const LEAST_BLOCKS: usize = 6;
 /// The least number of values on each side. With fewer values the rank-sum test cannot reach 5 %.
 const LEAST_UNPAIRED: usize = 4;
 const LEVEL: f64 = 0.05;
+/// A difference whose whole interval lies beyond this factor is large. Student's interval is wide
+/// for few samples (12.7 standard errors for two pairs), so chance does not reach the factor.
+pub const LARGE: f64 = 2.0;
 
 /// Whether higher or lower values of a metric are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -118,17 +122,22 @@ impl Comparison {
         let Interval { low, high } = self.interval;
         let differs = probability < LEVEL && (low > 1.0 || high < 1.0);
         let matters = self.ratio > inside || self.ratio < 1.0 / inside;
-        match self.sufficient {
-            true if low > 1.0 / inside && high < inside => Conclusion::Equivalent,
-            true if differs && matters => {
-                if (self.ratio > 1.0) == (better == Better::Higher) {
-                    Conclusion::Faster
-                } else {
-                    Conclusion::Slower
-                }
-            }
-            _ => Conclusion::Undecided,
+        if self.sufficient && low > 1.0 / inside && high < inside {
+            Conclusion::Equivalent
+        } else if !(self.large_factor().is_some() || self.sufficient && differs && matters) {
+            Conclusion::Undecided
+        } else if (self.ratio > 1.0) == (better == Better::Higher) {
+            Conclusion::Faster
+        } else {
+            Conclusion::Slower
         }
+    }
+
+    /// Returns the least factor, 2 or more, that the interval leaves between A and B, whichever
+    /// is larger. `None`: the difference is not large.
+    pub fn large_factor(&self) -> Option<f64> {
+        let factor = self.interval.low.max(1.0 / self.interval.high);
+        (factor >= LARGE).then_some(factor)
     }
 }
 

@@ -151,7 +151,8 @@ pub fn conclusion(result: &Versus, threshold: f64) -> String {
     };
     match result.conclusion {
         Conclusion::Faster | Conclusion::Slower => format!(
-            "\nB is {}: {}\n",
+            "\nB is {}{}: {}\n",
+            at_least(&finding.comparison),
             word(result.conclusion),
             in_words(finding)
         ),
@@ -176,6 +177,17 @@ pub fn conclusion(result: &Versus, threshold: f64) -> String {
                 finding.metric.name()
             )
         }
+    }
+}
+
+/// Returns the least factor of a large difference, rounded down. Other differences have none.
+fn at_least(comparison: &Comparison) -> String {
+    match comparison.large_factor() {
+        Some(factor) if factor < 10.0 => {
+            format!("at least {:.1} x ", (factor * 10.0).floor() / 10.0)
+        }
+        Some(factor) => format!("at least {:.0} x ", factor.floor()),
+        None => String::new(),
     }
 }
 
