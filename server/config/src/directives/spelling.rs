@@ -11,7 +11,8 @@ pub const GROUP: Group = Group {
             Shape::Flag,
             "Whether a GET or HEAD for a file that is missing is redirected to the file with a \
              similar name: another case, or one character missing, added, mistyped or swapped with \
-             its neighbour. If no name fits best, a list of the similar names is sent (300).",
+             its neighbour. If no name fits best, a list of the similar names is sent (300). Hidden \
+             names are not suggested, nor any name where Perl handlers decide about access.",
             |target, arguments| {
                 let on = arguments.flag()?;
                 target.changes.push(Change::CheckSpelling(on));
