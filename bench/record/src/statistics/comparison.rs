@@ -16,8 +16,9 @@ pub const LEAST_BLOCKS: usize = 6;
 /// The least number of values on each side. With fewer values the rank-sum test cannot reach 5 %.
 const LEAST_UNPAIRED: usize = 4;
 const LEVEL: f64 = 0.05;
-/// A difference whose whole interval lies beyond this factor is large. Student's interval is wide
-/// for few samples (12.7 standard errors for two pairs), so chance does not reach the factor.
+/// A difference whose whole interval lies beyond this factor is large. The t-test decides about a
+/// large difference alone: the rank tests need more samples, and a departure from the normal
+/// distribution changes little so far from 1.
 pub const LARGE: f64 = 2.0;
 
 /// Whether higher or lower values of a metric are better.
@@ -124,7 +125,7 @@ impl Comparison {
         let matters = self.ratio > inside || self.ratio < 1.0 / inside;
         if self.sufficient && low > 1.0 / inside && high < inside {
             Conclusion::Equivalent
-        } else if !(self.large_factor().is_some() || self.sufficient && differs && matters) {
+        } else if !(differs && (self.large_factor().is_some() || self.sufficient && matters)) {
             Conclusion::Undecided
         } else if (self.ratio > 1.0) == (better == Better::Higher) {
             Conclusion::Faster
