@@ -1,6 +1,6 @@
 //! FastCGI scripts under `SetHandler fcgid-script`, beside Apache's mod_fcgid.
 
-use mehari_harness::{needs, Builder, Pair, Request, Server};
+use mehari_harness::{eventually, needs, processes, Builder, Pair, Request, Server, PATIENCE};
 
 fn site() -> Builder {
     Server::builder().program_site("fcgid").folder("run")
@@ -41,10 +41,18 @@ fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
     let answer = server.get("/f/fails.fcgi?name=z&warn=1");
     assert!(answer.expect(200).contains("name=z"));
     server.log.expect("asked to warn");
+    let running = || {
+        let all = processes::descendants(server.pid());
+        all.iter()
+            .filter(|process| process.command == "fails.fcgi")
+            .count()
+    };
+    let wanted = running();
     // A program that exits after a request is started again, and no request fails.
     for _ in 0..12 {
         server.get("/f/fails.fcgi?leave=1").expect(200);
     }
+    assert!(eventually(PATIENCE, || running() == wanted));
     server.may_keep_what_it_has();
 }
 
