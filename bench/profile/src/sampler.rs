@@ -10,6 +10,7 @@ use crate::process::PerlProcess;
 use crate::profile::{FrameKind, FrameLabel, Observation, Profile};
 use crate::stack::{look, CallStack, LookFailure};
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long and how often processes are sampled.
@@ -38,8 +39,8 @@ struct Subject {
 
 pub struct Sampler {
     subjects: HashMap<u32, Subject>,
-    /// The processes that run no perl.
-    strangers: HashSet<u32>,
+    /// The processes that run no perl, with the program that each of them ran then.
+    strangers: HashMap<u32, PathBuf>,
     profile: Profile,
     perls: HashSet<String>,
     manner: LookManner,
@@ -69,7 +70,7 @@ impl Sampler {
     pub fn new(pids: &[u32]) -> Result<Sampler, ProfileError> {
         let mut sampler = Sampler {
             subjects: HashMap::new(),
-            strangers: HashSet::new(),
+            strangers: HashMap::new(),
             profile: Profile::default(),
             perls: HashSet::new(),
             manner: LookManner::default(),
@@ -83,7 +84,8 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Samples until the time is over, `stop` ends the sampling, or every process has ended.
+    /// Samples until the time is over, `stop` ends the sampling, or every process has ended and
+    /// `find` returns none.
     pub fn run(
         mut self,
         plan: &SamplingPlan,
@@ -98,7 +100,18 @@ impl Sampler {
             is_alone: aside.is_impossible(),
             only: plan.only.clone(),
         };
-        while let Some((due, pid)) = self.next_due() {
+        loop {
+            let Some((due, pid)) = self.next_due() else {
+                let pids = find();
+                if pids.is_empty() || start.elapsed() >= plan.duration || stop() {
+                    break;
+                }
+                self.follow(pids, start.elapsed());
+                if self.subjects.is_empty() {
+                    std::thread::sleep(SEARCH_INTERVAL);
+                }
+                continue;
+            };
             if due >= plan.duration || stop() {
                 break;
             }
@@ -158,22 +171,33 @@ impl Sampler {
         self.subjects.values().map(|it| &it.process).collect()
     }
 
-    /// Returns the process `pid` if a known process has forked it. The addresses are then the same,
-    /// so no search is needed.
+    /// Returns the process `pid` if a known process with the server's modules has forked it. The
+    /// addresses are then the same, so no search is needed. A zygote that is still loading has no
+    /// such modules yet, and its workers have them.
     fn fork_of(&self, pid: u32) -> Option<PerlProcess> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
         let parent = self.subjects.get(&parent.parse().ok()?)?;
-        parent.process.forked(pid)
+        let parent = Some(&parent.process).filter(|it| it.is_ours)?;
+        parent.forked(pid)
     }
 
     /// Begins to sample new processes. Processes without a perl are left out, such as a shell that
-    /// a script has started.
+    /// a script has started. They are looked at again when they run another program: a process may
+    /// have been seen between its fork and its exec.
     fn follow(&mut self, pids: Vec<u32>, now: Duration) {
+        self.strangers.retain(|pid, _| pids.contains(pid));
         for pid in pids {
-            let is_new = !self.subjects.contains_key(&pid) && !self.strangers.contains(&pid);
-            if is_new && self.add(pid, now).is_err() {
-                self.strangers.insert(pid);
+            if self.subjects.contains_key(&pid) {
+                continue;
+            }
+            let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            if self.strangers.get(&pid) == Some(&program) {
+                continue;
+            }
+            match self.add(pid, now) {
+                Ok(()) | Err(ProfileError::NoInterpreter { .. } | ProfileError::NoProcess(_)) => {}
+                Err(_) => drop(self.strangers.insert(pid, program)),
             }
         }
     }
