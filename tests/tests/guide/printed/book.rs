@@ -1,8 +1,8 @@
 //! Lists the programs of Practical mod_perl, chapter 9.
 
-use super::How::{Lacks, NotServed, StopsTheStart};
+use super::How::{NotServed, StopsTheStart};
 use super::Says::{Exactly, InOrder};
-use super::{calls_api, line, runs, test, Line};
+use super::{calls_api, line, runs, script, test, Line, World};
 
 const PROFILERS: &str = "tests/guide/profilers.rs";
 const TABLE: &str = "<table>\n<tr><td>a</td> <td>b</td> <td>c</td> <td>d</td></tr>\n \
@@ -21,7 +21,7 @@ pub const LINES: &[Line] = &[
     runs("9-5", "hires_benchmark.pl", "hires_benchmark.pl", InOrder(&[
         "Testing 10*10", "decrement:", "obvious:", "Testing 100*10", "decrement:", "obvious:",
     ])),
-    line("line 514", "size and shared size of a process", Lacks("gtop.pl", "Can't locate GTop.pm in @INC")),
+    script("line 514", "size and shared size of a process", "gtop.pl", World::Api, InOrder(&[" size => ", "vsize => ", "share => ", "  rss => "]), super::guide::NO_LIBGTOP),
     runs("line 547", "memory by BSD::Resource", "rusage.pl", InOrder(&["used memory = "])),
     test("line 563", "perl-status and its options", "tests/guide/status_pages.rs", "status_pages_show_what_a_worker_has_compiled"),
     test("9-6", "Book::DumpEnv and its location", "tests/modperl1.rs", "handlers_of_the_books_answer"),

@@ -1,7 +1,7 @@
 //! Lists the programs of the performance chapter of the mod_perl guide. A place is a line number of
 //! the stored text.
 
-use super::How::{Lacks, NotServed, StopsTheStart};
+use super::How::{NotServed, StopsTheStart};
 use super::Says::{Exactly, Fails, InOrder};
 use super::{line, runs, script, test, Line, World};
 
@@ -13,7 +13,7 @@ const COMPILED: &str = "start_up_code_of_the_guide_compiles_scripts_and_translat
 const LIMITS: &str = "tests/guide/limits.rs";
 const OLD: &str = "tests/modperl1.rs";
 const DATABASES: &str = "tests/guide/databases.rs";
-const NO_GTOP: &str = "Can't locate GTop.pm in @INC";
+pub const NO_LIBGTOP: Option<&str> = Some("Debian has no package of GTop");
 const TABLE_OF_DIRECTIVES: &str = "pools of a fixed size: every test of this program sets them";
 
 #[rustfmt::skip]
@@ -27,8 +27,8 @@ pub const LINES: &[Line] = &[
     test("180", "what diagnostics explains", "tests/guide/profilers.rs", "comparison_of_the_wrong_kind_is_explained_in_the_log"),
     line("207", "Devel::DProf from the environment", NotServed("perl has none since 5.18; mehari profile looks from outside")),
     line("225", "Apache::DProf", StopsTheStart("PerlModule Apache::DProf\n", "Can't locate Apache/DProf.pm")),
-    line("282", "sizes of a process", Lacks("gtop.pl", NO_GTOP)),
-    line("286", "growth of a process", Lacks("gtop.pl", NO_GTOP)),
+    script("282", "sizes of a process", "gtop.pl", World::Api, InOrder(&[" size => ", "vsize => ", "share => ", "  rss => "]), NO_LIBGTOP),
+    script("286", "growth of a process", "gtop_growth.pl", World::Api, Exactly("as large as the string\n"), NO_LIBGTOP),
     runs("306", "memory by BSD::Resource", "rusage.pl", InOrder(&["used memory = "])),
     test("314", "perl-status", "tests/guide/status_pages.rs", "status_pages_show_what_a_worker_has_compiled"),
     test("316", "options of perl-status", "tests/guide/status_pages.rs", "status_pages_show_what_a_worker_has_compiled"),
@@ -37,9 +37,9 @@ pub const LINES: &[Line] = &[
     test("330", "cgi_mtd.pl", SCRIPTS, SAME),
     runs("343", "imports of CGI.pm by tag", "imports.pl", Exactly("POSIX none 0 all over a hundred\nCGI none 0 all over a hundred\n")),
     line("353", "an empty list assigned, by B::Terse", NotServed("perl's own compiler on a command line")),
-    line("395", "shared memory of a process", Lacks("gtop.pl", NO_GTOP)),
-    line("414", "sum over all processes", Lacks("gtop.pl", NO_GTOP)),
-    line("432", "MyShared.pm and share_test.pl", Lacks("share_test.pl", "Can't locate Apache/Peek.pm")),
+    script("395", "shared memory of a process", "gtop_shared.pl", World::Api, InOrder(&["process: ", "\nTotal shared memory: ", "memory of its own\n"]), NO_LIBGTOP),
+    script("414", "sum over all processes", "gtop_sum.pl", World::Api, Exactly("this process is one of them\nthe sum is not below its size\n"), NO_LIBGTOP),
+    script("432", "MyShared.pm and share_test.pl", "share_test.pl", World::Api, InOrder(&["pos: ", "SV = PVMG(0x", "PV = 0x", "\"Chris\"", "MG_LEN = "]), Some("Debian has no package of Apache::Peek")),
     test("495", "MyShared2.pm and share_test2.pl", MEMORY, "variable_meant_to_be_read_only_goes_on_changing"),
     runs("529", "MyConstant.pm", "constant_changed.pl", Fails("Can't modify constant item in match position")),
     runs("533", "MyConstant1.pm", "constant.pl", Exactly("matched\n")),
@@ -80,7 +80,7 @@ pub const LINES: &[Line] = &[
     test("1649", "Benchmark::Handler and its location", "tests/guide/handlers.rs", "handler_of_the_benchmark_answers_as_under_mod_perl"),
     test("1658", "Alias and Location of Apache::Registry", OLD, "three_ways_to_read_a_form_answer_the_same"),
     runs("1666", "the heavy script", "heavy.pl", Exactly("Hello")),
-    line("1722", "perlbloat.pl", Lacks("gtop.pl", NO_GTOP)),
+    script("1722", "perlbloat.pl", "gtop_modules.pl", World::Api, InOrder(&["CGI added ", "\n"]), NO_LIBGTOP),
     test("1768", "processing_with_apache_args.pl", OLD, "three_ways_to_read_a_form_answer_the_same"),
     test("1769", "processing_with_apache_request.pl", OLD, "three_ways_to_read_a_form_answer_the_same"),
     test("1770", "processing_with_cgi_pm.pl", OLD, "three_ways_to_read_a_form_answer_the_same"),
@@ -97,7 +97,7 @@ pub const LINES: &[Line] = &[
     runs("1893", "bench_call2.pl", "bench_call2.pl", InOrder(&["timing 500 iterations of", "function:", "method:"])),
     test("1914", "param as method and as function", SCRIPTS, SAME),
     runs("1918", "bench_call3.pl", "bench_call3.pl", InOrder(&["timing 20 iterations of", "function:", "method:"])),
-    line("1943", "CGI.pm's size by its imports", Lacks("gtop.pl", NO_GTOP)),
+    script("1943", "CGI.pm's size by its imports", "gtop_modules.pl", World::Api, InOrder(&["CGI added ", "\n"]), NO_LIBGTOP),
     runs("1968", "strings printed in three ways", "bench_strings.pl", InOrder(&["conc:", "interp:", "list:", "conc:", "interp:", "list:"])),
     runs("1975", "a line of a page in three ways", "interpolation.pl", InOrder(&["<h1>", "<h1>", "<h1>"])),
     runs("2003", "three questions about a file", "file_tests.pl", Exactly("OK\nthe same\n")),

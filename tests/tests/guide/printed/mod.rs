@@ -23,8 +23,6 @@ enum How {
     Runs(Script),
     /// A separate test: its file below `tests/`, and its function.
     Test(&'static str, &'static str),
-    /// A script that needs a module without a Debian package: the words of the expected log line.
-    Lacks(&'static str, &'static str),
     /// Configuration that needs a module without a Debian package: the server does not start and
     /// prints these words.
     StopsTheStart(&'static str, &'static str),
@@ -205,19 +203,6 @@ fn printed_scripts_run_in_a_process_of_their_own_on_isolated_rungs() {
 }
 
 #[test]
-fn module_that_no_package_has_is_named_in_the_log() {
-    let server = site().start();
-    for line in lines() {
-        if let How::Lacks(fixture, words) = line.how {
-            for rung in [Rung::Cgi, Rung::PerlRun, Rung::Registry] {
-                server.get(&rung.url(fixture)).expect(500);
-            }
-            server.log.expect(words);
-        }
-    }
-}
-
-#[test]
 fn configuration_of_a_module_that_no_package_has_stops_the_start() {
     for line in lines() {
         if let How::StopsTheStart(conf, words) = line.how {
@@ -241,7 +226,7 @@ fn list_is_whole() {
                 let is_there = text.contains(&format!("fn {function}("));
                 assert!(is_there, "{}: no {function} in {file}", line.place);
             }
-            How::Runs(Script { fixture, .. }) | How::Lacks(fixture, _) => {
+            How::Runs(Script { fixture, .. }) => {
                 named.insert((*fixture).to_owned());
             }
             How::NotServed(what) => assert!(!what.is_empty(), "{}: no reason", line.place),
