@@ -162,6 +162,9 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     }
     let reasoning = team["plan"]["reasoning"].as_str().unwrap_or_default();
     let _ = writeln!(text, "{reasoning}");
+    if team["rests"] == true {
+        text.push_str("no worker: the next request forks one (WorkerIdleTimeout)\n");
+    }
     if team["load"]["overloaded"] == true {
         let _ = writeln!(
             text,

@@ -61,6 +61,18 @@ static mehari_text variable(const mehari_rec *rec, const char *name)
   return (mehari_text){"", 0};
 }
 
+/* Appends a decoded path to a target. */
+static void append_path(pTHX_ SV *target, mehari_text path)
+{
+  for (size_t i = 0; i < path.length; i++) {
+    unsigned char byte = (unsigned char)path.at[i];
+    if (byte <= ' ' || byte >= 0x7f || byte == '%' || byte == '?' || byte == '#')
+      sv_catpvf(target, "%%%02X", byte);
+    else
+      sv_catpvn(target, path.at + i, 1);
+  }
+}
+
 /* Returns the previous request. Another worker may have served it, so its record is rebuilt from
  * the REDIRECT_ variables. */
 mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec)
@@ -68,7 +80,8 @@ mehari_rec *mehari_rec_previous(pTHX_ mehari_rec *rec)
   mehari_text query, path = variable(rec, "REDIRECT_URL");
   if (rec->prev || rec->recalled || !path.length || !rec->job.frame->redirect_status)
     return rec->prev ? rec->prev : rec->recalled;
-  SV *target = newSVpvn_flags(path.at, path.length, SVs_TEMP);
+  SV *target = newSVpvn_flags("", 0, SVs_TEMP);
+  append_path(aTHX_ target, path);
   query = variable(rec, "REDIRECT_QUERY_STRING");
   if (query.length)
     sv_catpvf(target, "?%.*s", (int)query.length, query.at);

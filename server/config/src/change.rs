@@ -79,6 +79,8 @@ pub enum Change {
     Rewound(bool),
     /// The media type or handler name, and the URL path of the program.
     Action(String, String),
+    /// The method, and the URL path of the program.
+    Script(String, String),
     ParseHeaders(bool),
     SetEnv(String, String),
     /// `PerlSetEnv` and `PerlPassEnv`.

@@ -20,6 +20,7 @@ impl Settings {
         by_perl
             || self.tls.user_name.is_some()
             || self.files.spelling.checked
+            || !self.media.scripts.is_empty()
             || self.rules.is_checked_first()
     }
 

@@ -122,7 +122,7 @@ pub use settings::{
 };
 pub use site::*;
 pub use spelling::Spelling;
-pub use team::{QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy};
+pub use team::{IdleLimit, QueueTarget, Team, TeamMark, WorkerLimits, WorkerPolicy};
 pub use text::{Function, Matched, Nothing, Piece, Text, VariableSource};
 pub use tls::*;
 pub use traffic::*;

@@ -85,8 +85,15 @@ pub struct WorkerLimits {
     pub shared: Option<u64>,
     /// `MaxWorkerLifetime`
     pub lifetime: Option<Duration>,
-    /// `WorkerIdleTimeout`: a spare worker that waited so long for a request ends.
-    pub idle: Option<Duration>,
+    pub idle: Option<IdleLimit>,
+}
+
+/// `WorkerIdleTimeout`: a worker that waited so long for a request ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct IdleLimit {
+    pub time: Duration,
+    /// Whether the spare workers end too, so that none is left while no request comes.
+    pub ends_all: bool,
 }
 
 impl WorkerLimits {
@@ -97,6 +104,17 @@ impl WorkerLimits {
 }
 
 impl WorkerPolicy {
+    /// Whether the team may start without a worker. The limits of memory are compared with a first
+    /// worker.
+    pub fn may_start_empty(&self) -> bool {
+        self.may_be_empty() && !self.limits.need_memory()
+    }
+
+    /// Whether the team may have no worker while no request comes.
+    pub fn may_be_empty(&self) -> bool {
+        self.limits.idle.is_some_and(|idle| idle.ends_all)
+    }
+
     /// Returns these settings. A setting that is not made here is that of `main`.
     pub fn over(&self, main: &WorkerPolicy) -> WorkerPolicy {
         WorkerPolicy {

@@ -17,7 +17,7 @@ const ROUND: Duration = Duration::from_millis(50);
 const RESTING_ROUND: Duration = Duration::from_secs(4);
 /// The interval at which the workers' private memory is measured.
 const MEASURE: Duration = Duration::from_secs(60);
-/// The time from the start of a worker to the first look at its memory.
+/// The time from the start of a worker, or from the end of the last one, to the look at the memory.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 impl Pool {
@@ -51,24 +51,24 @@ impl Pool {
         Some(SLOW.saturating_sub(oldest).max(SLOW / 4))
     }
 
-    /// Measures the workers' memory regularly, and soon after a worker has started. Runs as a task
-    /// of the front.
+    /// Measures the workers' memory regularly, soon after a worker has started, and after the last
+    /// one has ended. Runs as a task of the front.
     pub async fn measure_memory(self) {
-        let worker_started = self.borrow().worker_started.clone();
+        let workers_changed = self.borrow().workers_changed.clone();
         let mut measured = Instant::now();
         loop {
             let pause = match self.borrow().limits_memory() {
                 true => PAUSE,
                 false => MEASURE,
             };
-            let started = tokio::time::timeout(pause, worker_started.notified()).await;
-            if started.is_ok() {
+            let changed = tokio::time::timeout(pause, workers_changed.notified()).await;
+            if changed.is_ok() {
                 tokio::time::sleep(FIRST_LOOK).await;
             }
             if measured.elapsed() >= MEASURE {
                 measured = Instant::now();
                 self.measure().await;
-            } else if started.is_ok() || self.borrow().has_served_since_look() {
+            } else if changed.is_ok() || self.borrow().has_served_since_look() {
                 self.look_at_memory().await;
             }
         }
@@ -90,7 +90,8 @@ impl Pool {
             if may_rest {
                 self.borrow().is_resting = true;
                 let arrival = request_arrived.notified();
-                let is_over = tokio::time::timeout(RESTING_ROUND, arrival).await.is_err();
+                let round = self.borrow().resting_round();
+                let is_over = tokio::time::timeout(round, arrival).await.is_err();
                 self.borrow().is_resting = false;
                 if is_over {
                     continue;
@@ -102,6 +103,15 @@ impl Pool {
 }
 
 impl Inner {
+    /// Returns the time to the next round while the pool rests. A worker that waits for a request
+    /// ends soon after its `WorkerIdleTimeout`.
+    fn resting_round(&self) -> Duration {
+        let teams = self.teams.iter().filter(|team| !team.idle.is_empty());
+        let limits = teams.filter_map(|team| team.policy.limits.idle);
+        let shortest = limits.map(|limit| limit.time).min();
+        shortest.map_or(RESTING_ROUND, |time| time.min(RESTING_ROUND))
+    }
+
     /// Ends the rest of [`Pool::enforce_limits`] if a request has arrived. Called before the
     /// runtime parks.
     pub fn end_rest(&mut self) {

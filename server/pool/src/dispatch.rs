@@ -72,6 +72,7 @@ impl Inner {
             timeout: call.timeout,
             tries: Tries::default(),
         });
+        self.end_rest_of_team(team);
     }
 
     fn place_call(&mut self, index: usize, owed: Owed, mut call: Call<'_>, now: Instant) {

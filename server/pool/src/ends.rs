@@ -46,6 +46,9 @@ impl Inner {
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
             return false;
         };
+        if self.workers.iter().all(Option::is_none) {
+            self.workers_changed.notify_one();
+        }
         self.holding.remove(index);
         self.rewound.forget(worker.pid);
         self.remove_from_idle(worker.team, index);

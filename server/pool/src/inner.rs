@@ -71,8 +71,9 @@ pub(crate) struct Inner {
     pub memory_looked_at: Option<Instant>,
     /// [`Totals::requests`] at that look.
     pub served_at_look: u64,
-    /// Notified when a worker begins to serve. The first look at its memory waits for it.
-    pub worker_started: Rc<Notify>,
+    /// Notified when a worker begins to serve, and when the last one has ended. Then the memory of
+    /// all processes is looked at.
+    pub workers_changed: Rc<Notify>,
     pub totals: Totals,
     pub rewound: crate::rewound::Rewound,
     pub learned: crate::learned::Learned,
@@ -121,7 +122,7 @@ impl Pool {
             merges_memory: false,
             memory_looked_at: None,
             served_at_look: 0,
-            worker_started: Rc::default(),
+            workers_changed: Rc::default(),
             totals: Totals::default(),
             rewound: Default::default(),
             learned: Default::default(),

@@ -43,7 +43,8 @@ impl Plan {
         let by_cores = machine.cores * 8;
         let max = policy.max.unwrap_or_else(|| by_cores.min(by_memory)).max(1);
         let at_start = (machine.cores * 2 / shared_by).max(1);
-        let start = policy.start.unwrap_or(at_start).clamp(1, max);
+        let least = u32::from(!policy.may_start_empty());
+        let start = policy.start.unwrap_or(at_start).clamp(least, max);
         let min_spare = policy.min_spare.unwrap_or(1).min(max);
         let max_spare = policy
             .max_spare

@@ -3,7 +3,7 @@
 use crate::inner::{Inner, Pool};
 use crate::plan::{Machine, Plan};
 use crate::team::{Of, Team};
-use crate::worker::WorkerState;
+use crate::worker::{Worker, WorkerState};
 use crate::worn::Worn;
 use mehari_wire::layout::record;
 use std::time::{Duration, Instant};
@@ -136,16 +136,25 @@ impl Inner {
         // other. There are never more workers than twice the maximum.
         let beyond = waiting.saturating_sub(plan.max);
         let total = total + beyond;
-        if ready < plan.min_spare || total == 0 {
-            let missing = plan.min_spare.saturating_sub(ready);
-            let missing = missing.max(u32::from(total == 0));
+        let may_be_empty = team.policy.may_be_empty();
+        let rests = may_be_empty && !is_queued && spare == total && waiting == 0;
+        let least = if rests { 0 } else { plan.min_spare };
+        // While all workers are taken, each queued request may need one.
+        let wanted = match spare {
+            0 => u32::try_from(team.queue.len()).unwrap_or(u32::MAX),
+            _ => 0,
+        };
+        let wanted = wanted.saturating_sub(starting);
+        if ready < least || wanted > 0 {
+            let missing = least.saturating_sub(ready);
             let room = plan.max.saturating_sub(total);
             // As in Apache, the number doubles each round (1, 2, 4, ...), so a burst does not start
             // all workers at once.
             let many = if team.false_starts.is_cautious() {
                 1
             } else {
-                missing.max(starting * 2)
+                let doubled = if missing > 0 { starting * 2 } else { 0 };
+                missing.max(doubled).max(wanted.min(total.max(1)))
             };
             for _ in 0..many.min(room) {
                 self.fork_worker(current, index);
@@ -156,15 +165,29 @@ impl Inner {
             return false;
         }
         let too_many = spare > plan.max_spare || total > plan.max;
-        let idle_limit = team.policy.limits.idle.filter(|_| spare > plan.min_spare);
+        let idle_limit = team.policy.limits.idle.filter(|_| spare > least);
         if starting == 0 && !is_queued {
             if too_many {
                 self.retire_coldest(index, now, Duration::from_secs(1));
-            } else if idle_limit.is_some_and(|limit| self.retire_coldest(index, now, limit)) {
+            } else if idle_limit.is_some_and(|it| self.retire_coldest(index, now, it.time)) {
                 self.totals.replaced.idle += 1;
+                return false;
             }
         }
         !too_many && starting == 0
+    }
+
+    /// Forks a worker at once for the first queued request of a team that has none.
+    pub fn end_rest_of_team(&mut self, team: usize) {
+        let current = self.current;
+        let serves = |worker: &Worker| {
+            (worker.generation, worker.team) == (current, team)
+                && worker.state != WorkerState::Retiring
+        };
+        let is_first = self.teams[team].queue.len() == 1;
+        if is_first && !self.workers.iter().flatten().any(serves) {
+            self.adjust_team(team, Instant::now());
+        }
     }
 
     fn warn_of_max(&self, team: usize) {
@@ -182,7 +205,7 @@ impl Inner {
     }
 
     /// Retires the worker at the bottom of the idle list, which has waited longest, if this worker
-    /// has waited for longer than `least`. Only one worker per second retires, because load may
+    /// has waited for longer than `least`. Only one worker per round retires, because load may
     /// return.
     fn retire_coldest(&mut self, team: usize, now: Instant, least: Duration) -> bool {
         let Some(&index) = self.teams[team].idle.first() else {

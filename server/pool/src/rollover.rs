@@ -1,12 +1,13 @@
 //! Loads a generation and switches to it after everything has loaded.
 
 use crate::generation::{Generation, Loaded, FIRST_GENERATION};
-use crate::inner::Pool;
+use crate::inner::{Inner, Pool};
 use crate::loading::{combine_failures, LoadError, Loading, Occasion};
 use crate::plan::Plan;
 use crate::reports::{listen, watch_bell};
 use crate::team::Team;
 use crate::timer::Timer;
+use crate::worker::Worker;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
 use std::rc::Rc;
@@ -134,13 +135,7 @@ impl Pool {
     async fn start_workers(&self, number: u32) -> Result<(), LoadError> {
         let wanted = {
             let mut inner = self.borrow();
-            let teams = inner.generation(number).map(|it| it.teams.as_slice());
-            let starts: Vec<u32> = teams
-                .iter()
-                .copied()
-                .flatten()
-                .map(|it| it.plan.start)
-                .collect();
+            let starts = inner.starts_of(number);
             for (team, start) in starts.iter().enumerate() {
                 for _ in 0..*start {
                     inner.fork_worker(number, team);
@@ -207,5 +202,23 @@ impl Pool {
         inner
             .generations
             .retain(|generation| generation.number != number);
+    }
+}
+
+impl Inner {
+    /// Returns how many workers each team of a loading generation starts with. A team that rests
+    /// without a worker goes on resting.
+    fn starts_of(&self, number: u32) -> Vec<u32> {
+        let rests = |team: &Team| {
+            let known = self.teams.iter().position(|it| it.mark == team.mark);
+            let of_team = |place| move |worker: &Worker| worker.team == place;
+            let has_none = |place| self.count(self.current, of_team(place)) == 0;
+            self.current > 0 && team.policy.may_start_empty() && known.is_some_and(has_none)
+        };
+        let start = |team: &Team| if rests(team) { 0 } else { team.plan.start };
+        let mut generations = self.generations.iter();
+        let loading = generations.find(|it| it.number == number);
+        let teams = loading.map(|it| it.teams.as_slice()).unwrap_or_default();
+        teams.iter().map(start).collect()
     }
 }

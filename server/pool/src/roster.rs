@@ -153,7 +153,7 @@ impl Inner {
         }
         worker.state = WorkerState::Serving;
         let of = (worker.generation, worker.team);
-        self.worker_started.notify_one();
+        self.workers_changed.notify_one();
         self.retire_replaced(of, index);
         self.worker_is_free(index);
         self.feed();
@@ -171,6 +171,11 @@ impl Inner {
                 })
         });
         if let Some(index) = replaced {
+            let idle_since = self.worker(index).filter(|old| old.held.is_empty());
+            let idle_since = idle_since.map(|old| old.head_since);
+            if let (Some(since), Some(new)) = (idle_since, self.worker(new)) {
+                new.head_since = since;
+            }
             self.retire(index);
             self.replace_worn(of.1);
         }

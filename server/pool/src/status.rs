@@ -47,6 +47,8 @@ pub struct TeamStatus {
     pub busy: usize,
     pub idle: usize,
     pub false_starts: u32,
+    /// Whether the team has no worker because no request needs one (`WorkerIdleTimeout ... All`).
+    pub rests: bool,
     pub load: LoadStatus,
 }
 
@@ -123,6 +125,7 @@ impl Pool {
                     busy: count("busy"),
                     idle: count("idle"),
                     false_starts: team.false_starts.in_a_row,
+                    rests: mine.clone().next().is_none() && team.may_rest(now),
                     load: team.load(),
                 }
             })

@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::queued::Queued;
 use mehari_config::{Site, TeamMark, WorkerPolicy};
 use std::collections::VecDeque;
+use std::time::Instant;
 
 pub(crate) struct Team {
     pub mark: TeamMark,
@@ -42,6 +43,11 @@ impl std::fmt::Display for Of<'_> {
 }
 
 impl Team {
+    /// Whether the team needs no worker now. A team whose workers do not start needs one.
+    pub fn may_rest(&self, now: Instant) -> bool {
+        self.policy.may_be_empty() && self.queue.is_empty() && !self.false_starts.hold_back(now)
+    }
+
     /// Returns a plan as a log line.
     pub fn describe(&self, plan: &Plan) -> String {
         match self.name.as_str() {

@@ -253,7 +253,15 @@ fn all_kinds() -> Vec<&'static str> {
 #[test]
 fn error_page_equals_apaches_with_a_handler_in_any_phase() {
     let phases: Vec<_> = PHASES.iter().map(|(phase, _)| *phase).collect();
-    compare(|| site(""), &cases(&phases, &all_kinds()));
+    let mut all = cases(&phases, &all_kinds());
+    // The page and its handlers see the decoded path of the request before.
+    for phase in ["log", "access"] {
+        let name = format!("{}", all.len());
+        let target = format!("/{phase}/for/perl/mis%20sing%253f%3F?a=b");
+        let request = Request::get(&target).field("X-Case", &name);
+        all.push(Case { name, request });
+    }
+    compare(|| site(""), &all);
 }
 
 #[test]

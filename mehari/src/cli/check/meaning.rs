@@ -302,8 +302,14 @@ fn workers(page: &mut Page, workers: &WorkerPolicy) {
         let text = format!("{} s, give or take 20 %", time.as_secs_f64());
         page.line("replaced after", text);
     }
-    if let Some(time) = limits.idle {
-        page.line("ends when idle for", format!("{} s", time.as_secs_f64()));
+    if let Some(idle) = limits.idle {
+        let last = if idle.ends_all {
+            ", the last one too"
+        } else {
+            ""
+        };
+        let text = format!("{} s{last}", idle.time.as_secs_f64());
+        page.line("ends when idle for", text);
     }
 }
 

@@ -171,6 +171,25 @@ pub const GROUP: Group = Group {
             "text/x-template cgi",
         ),
         Directive::everywhere(
+            "Script",
+            words("METHOD /URL-PATH", 2, 2),
+            "The program for requests of a method that no other program answers: files, folders \
+             with an index, and missing files. For GET and HEAD only if the URL has a question \
+             mark. PATH_INFO is the path of the request.",
+            |target, arguments| {
+                let method = token(arguments, 0, "a method")?;
+                if method == "TRACE" {
+                    return Err(arguments.fault(0, "expected a method other than TRACE"));
+                }
+                let path = url_path(arguments, 1)?;
+                target
+                    .changes
+                    .push(Change::Script(method.to_string(), path));
+                Ok(())
+            },
+        )
+        .example("PUT /cgi-bin/put.cgi", "TRACE /cgi-bin/trace.cgi"),
+        Directive::everywhere(
             "AddType",
             words("MEDIA/TYPE SUFFIX...", 2, ANY),
             "The Content-Type of files with these suffixes.",

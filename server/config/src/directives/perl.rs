@@ -128,7 +128,7 @@ pub const GROUP: Group = Group {
              GlobalRequest: `Apache2::RequestUtil->request` returns the request. MergeHandlers: \
              handlers follow those of outer sections instead of replacing them. Outside of \
              sections also -Enable or a phase such as -Authen: no Perl there. In a \
-             <VirtualHost>, +Clone: its own workers; +Parent: also its own Perl, which loads \
+             `<VirtualHost>`, +Clone: its own workers; +Parent: also its own Perl, which loads \
              only what stands in this host (+InheritSwitches: with the main server's \
              PerlSwitches).",
             options,

@@ -58,18 +58,13 @@ pub const REFUSED: &[Refused] = &[
         directives: &["StrictHostCheck"],
     },
     Refused {
-        module: "mod_actions.c",
-        why: "Action gives a handler's name to a program; a program for a whole method is not built yet",
-        directives: &["Script"],
-    },
-    Refused {
         module: "mod_alias.c",
         why: "redirects are sent with absolute URLs",
         directives: &["RedirectRelative", "AliasPreservePath"],
     },
     Refused {
         module: "mod_allowmethods.c",
-        why: "<Limit> and `Require method` say which methods may be used",
+        why: "`<Limit>` and `Require method` say which methods may be used",
         directives: &["AllowMethods"],
     },
     Refused {
@@ -259,7 +254,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_include.c",
-        why: "elements begin with <!--# and end with -->",
+        why: "elements begin with `<!--#` and end with `-->`",
         directives: &["SSIStartTag", "SSIEndTag"],
     },
     Refused {

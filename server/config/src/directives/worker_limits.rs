@@ -1,15 +1,20 @@
 //! The directives for the limits at which a worker is replaced by a new one.
 
 use super::row::*;
+use crate::arguments::duration;
+use crate::IdleLimit;
+use std::time::Duration;
 
 /// A size in bytes. A process of perl takes more than a mebibyte.
 const SIZE: Shape = Shape::Number {
     least: 1 << 20,
     most: 1 << 50,
 };
+/// The longest time in seconds.
+const LONGEST: u64 = 30 * 86_400;
 const TIME: Shape = Shape::Time {
     least: 1,
-    most: 30 * 86_400,
+    most: LONGEST,
 };
 
 pub const GROUP: Group = Group {
@@ -71,16 +76,38 @@ pub const GROUP: Group = Group {
         .of_team(),
         Directive::server(
             "WorkerIdleTimeout",
-            TIME,
+            Shape::Words {
+                usage: "SECONDS (1 to 2592000) [All]",
+                least: 1,
+                most: 2,
+            },
             "How long a worker may wait for a request before it ends. MinSpareServers workers \
-             stay.",
+             stay. With All they end too, and the next request forks a worker.",
             |target, arguments| {
-                target.team.workers.limits.idle = Some(arguments.time()?);
+                target.team.workers.limits.idle = Some(idle_limit(arguments)?);
                 Ok(())
             },
         )
         .otherwise("no limit")
-        .unit("seconds")
+        .example("300 All", "All")
         .of_team(),
     ],
 };
+
+fn idle_limit(arguments: &Arguments) -> Result<IdleLimit, Fault> {
+    let text = arguments.text(0)?;
+    let bounds = Duration::from_secs(1)..=Duration::from_secs(LONGEST);
+    let Some(time) = duration(text).filter(|time| bounds.contains(time)) else {
+        let expected = format!("expected seconds, 1 to {LONGEST} (or 90s, 2min), not `{text}`");
+        return Err(arguments.fault(0, expected));
+    };
+    let ends_all = match arguments.words.get(1) {
+        None => false,
+        Some(word) if word.text.eq_ignore_ascii_case("all") => true,
+        Some(word) => {
+            let expected = format!("expected All or nothing, not `{}`", word.text);
+            return Err(arguments.fault(1, expected));
+        }
+    };
+    Ok(IdleLimit { time, ends_all })
+}

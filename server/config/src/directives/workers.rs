@@ -10,7 +10,7 @@ const COUNT: Shape = Shape::Number {
     least: 1,
     most: 100_000,
 };
-/// The number of spare workers. 0 is allowed for a host with its own workers.
+/// A number of workers that may be 0.
 const SPARE: Shape = Shape::Number {
     least: 0,
     most: 100_000,
@@ -26,8 +26,8 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::server(
             "StartServers",
-            COUNT,
-            "Workers forked at start.",
+            SPARE,
+            "Workers forked at start. 0 counts as 1, except beside `WorkerIdleTimeout ... All`.",
             |target, arguments| {
                 target.team.workers.start = Some(arguments.number_u32()?);
                 Ok(())
@@ -39,10 +39,17 @@ pub const GROUP: Group = Group {
         .of_team(),
         Directive::server(
             "MinSpareServers",
-            COUNT,
-            "Minimum of idle workers.",
+            SPARE,
+            "Minimum of idle workers. 0 counts as 1, as in Apache.",
             |target, arguments| {
-                target.team.workers.min_spare = Some(arguments.number_u32()?);
+                let number = arguments.number_u32()?;
+                if number == 0 {
+                    target.environment.remark(
+                        "MinSpareServers 0 counts as 1, as in Apache; `WorkerIdleTimeout 300 All` \
+                         ends the last worker too",
+                    );
+                }
+                target.team.workers.min_spare = Some(number.max(1));
                 Ok(())
             },
         )

@@ -24,6 +24,7 @@ impl Reader<'_> {
                     spare(own, &whole),
                     unshared(own, &whole),
                     shared(own, &whole),
+                    queue(own, &whole),
                 ]
             })
             .flatten()
@@ -79,5 +80,14 @@ fn shared(own: &WorkerPolicy, whole: &WorkerPolicy) -> Option<Contradiction> {
             "expected MinSharedMemory to be less than MaxWorkerMemory, which is {all}, not \
              {part}: every worker would be beyond one of the two"
         ),
+    })
+}
+
+fn queue(own: &WorkerPolicy, whole: &WorkerPolicy) -> Option<Contradiction> {
+    (own.may_be_empty() && whole.queue == 0).then(|| Contradiction {
+        directives: ["WorkerQueue", "WorkerIdleTimeout"],
+        message: "expected a WorkerQueue of at least 1 beside `WorkerIdleTimeout ... All`: a \
+                  request waits in the queue while its worker is forked"
+            .to_owned(),
     })
 }

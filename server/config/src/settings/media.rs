@@ -20,6 +20,9 @@ pub struct Media {
     pub removed_types: Vec<String>,
     /// `Action`: the media type or handler name, and the URL path of the program.
     pub actions: Vec<(String, String)>,
+    /// `Script`: the method, and the URL path of the program.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<(String, String)>,
 }
 
 impl Media {
@@ -40,6 +43,7 @@ impl Media {
             Change::TypesConfig(types) => self.types = Some(types.clone()),
             Change::RemoveType(suffix) => self.removed_types.push(suffix.clone()),
             Change::Action(name, path) => put(&mut self.actions, name, path.clone()),
+            Change::Script(method, path) => put(&mut self.scripts, method, path.clone()),
             _ => {}
         }
     }

@@ -130,13 +130,34 @@ fn limits_of_workers_that_contradict_one_another_are_refused() {
             "4:1: expected MinSharedMemory to be less than MaxWorkerMemory, which is 20000000, \
              not 30000000: every worker would be beyond one of the two",
         ),
+        (
+            "WorkerIdleTimeout 300 All\nWorkerQueue 0\n",
+            "2:1: expected a WorkerQueue of at least 1 beside `WorkerIdleTimeout ... All`: a \
+             request waits in the queue while its worker is forked",
+        ),
+        (
+            "WorkerIdleTimeout 300 Al\n",
+            "1:23: expected All or nothing, not `Al`",
+        ),
+        (
+            "WorkerIdleTimeout 0\n",
+            "1:19: expected seconds, 1 to 2592000 (or 90s, 2min), not `0`",
+        ),
     ] {
         assert_eq!(problems(lines), [told], "{lines}");
     }
+    let limits = site("WorkerIdleTimeout 2min all\n").workers().limits;
+    assert_eq!(
+        limits.idle.map(|idle| (idle.time.as_secs(), idle.ends_all)),
+        Some((120, true))
+    );
     let lines = "MinSharedMemory 2000000\nMaxUnsharedMemory 10000000\nMaxWorkerMemory 20000000\n\
          MaxWorkerLifetime 1h\nWorkerIdleTimeout 90\n";
     let limits = site(lines).workers().limits;
     assert_eq!(limits.memory, Some(20_000_000));
     assert_eq!(limits.lifetime.map(|time| time.as_secs()), Some(3600));
-    assert_eq!(limits.idle.map(|time| time.as_secs()), Some(90));
+    assert_eq!(
+        limits.idle.map(|idle| (idle.time.as_secs(), idle.ends_all)),
+        Some((90, false))
+    );
 }

@@ -6,6 +6,7 @@ use crate::request::{canonical, path_of, trace, Field, Request, Table};
 use crate::routing::{Route, RouteOutcome};
 use crate::shared::{PerlExchange, PerlPool};
 use mehari_config::{Handler, Host, Rung, Settings, Site};
+use mehari_http::path::Path;
 use mehari_pool::{
     AccessResult, Body, Call, ConnectionFacts, InternalRedirect, Login, MappedPath, PerlSettings,
     RequestLine, ScriptEnvironment, Task, TimeLimits,
@@ -47,7 +48,7 @@ pub fn with_call<T>(
     give: impl FnOnce(Call<'_>) -> T,
 ) -> T {
     // These values must outlive the variables that borrow them.
-    let (certificates, status);
+    let (certificates, status, redirect_url);
     let fields = visible_fields(request);
     let settings = &route.settings;
     let host = site.host(route.host);
@@ -117,7 +118,10 @@ pub fn with_call<T>(
     } else if let Some((redirect, from)) = request.redirected_from() {
         status = redirect.status.to_string();
         variables.push((b"REDIRECT_STATUS", status.as_bytes()));
-        variables.push((b"REDIRECT_URL", path_of(from)));
+        // As in Apache, this is the decoded path.
+        let path = Path::decode_as(path_of(from), host.mapping.encoded_slashes());
+        redirect_url = path.map_or_else(|_| path_of(from).to_vec(), |path| path.merged);
+        variables.push((b"REDIRECT_URL", &redirect_url));
         if redirect.status >= 400 {
             variables.push((b"REDIRECT_REQUEST_METHOD", request.asked_method));
         }

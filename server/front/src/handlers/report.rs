@@ -27,12 +27,13 @@ pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer 
 }
 
 /// Tells a load balancer whether to send requests. The server is ready if it is not stopping and
-/// each team that may have workers has one.
+/// each team that may have workers has one, or rests until a request comes.
 fn ready(shared: &Shared) -> Answer {
     let has_workers = match shared.backends.pool.status() {
         Some(pool) => {
-            let has_any = |team: &TeamStatus| team.busy + team.idle > 0 || team.plan.max == 0;
-            pool.teams.iter().all(has_any)
+            let serves =
+                |team: &TeamStatus| team.busy + team.idle > 0 || team.rests || team.plan.max == 0;
+            pool.teams.iter().all(serves)
         }
         None => true,
     };

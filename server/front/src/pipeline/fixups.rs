@@ -1,7 +1,8 @@
 //! Runs the fixup stage: the rules of the request's place, after access was granted. These are
-//! `Redirect`, the `RewriteRule`s of a folder, the index, and `RequestHeader`.
+//! `Redirect`, the `RewriteRule`s of a folder, the index, `Script`, and `RequestHeader`.
 
-use super::rules::{Decision, Evaluation};
+use super::rewrite::joined;
+use super::rules::{Decision, Evaluation, RedirectTarget};
 use crate::filters::header_rules;
 use crate::request::rule_state::{RuleState, User};
 use crate::request::{hop, Fields};
@@ -11,6 +12,7 @@ use mehari_http::path::Path;
 use mehari_http::problem::Problem;
 use mehari_observe::Lookup;
 use mehari_pool::Named;
+use mehari_text::percent;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -46,9 +48,73 @@ impl Evaluation<'_> {
         if let Some(decision) = self.correct_spelling(&route, &path, rule_state) {
             return Ok(decision);
         }
+        if let Some(decision) = self.to_method_program(&route, &path, rule_state)? {
+            return Ok(decision);
+        }
         self.name_tls_user(&settings, rule_state);
         self.change_fields(&route, rule_state);
         Ok(Decision::To(route))
+    }
+
+    /// Leads the request to the program that `Script` names for its method, if no other program
+    /// answers at its place (Apache's mod_actions). `None`: the request continues.
+    fn to_method_program(
+        &self,
+        route: &Route,
+        path: &Path,
+        rule_state: &mut Option<Box<RuleState>>,
+    ) -> Result<Option<Decision>, Problem> {
+        let Some(program) = self.method_program(route) else {
+            return Ok(None);
+        };
+        let resource = match &route.script_name[..] {
+            b"" => path.merged.clone(),
+            script_name => [script_name, &route.path_info].concat(),
+        };
+        if resource.starts_with(program.as_bytes()) {
+            return Ok(None);
+        }
+        let acting = [program.as_bytes(), &resource].concat();
+        let mut target = joined(&percent::encode_path(&acting), self.request.query());
+        if self.request.query().is_empty() && self.request.resource.contains(&b'?') {
+            target.push(b'?');
+        }
+        let settings = &route.settings;
+        if settings.is_guarded_by_perl() {
+            let acts_as_guarded = |evaluation: &Evaluation<'_>, state: &mut _| {
+                let acting = evaluation.find_route(state)?;
+                Ok(settings.guards_as(&acting.settings))
+            };
+            // Perl's handlers of this place would not run for the program.
+            if !self.at_variant(target.clone(), None, rule_state, acts_as_guarded)? {
+                return Ok(Some(Decision::Status(Some(settings.clone()), 403)));
+            }
+        }
+        Ok(Some(Decision::Led(RedirectTarget {
+            target,
+            in_place: false,
+            left: Some(percent::encode_path(&resource)),
+        })))
+    }
+
+    /// Returns the URL path of the program for the request's method at the place of `route`.
+    fn method_program<'r>(&self, route: &'r Route) -> Option<&'r str> {
+        let is_left = match &route.outcome {
+            RouteOutcome::File(_) => true,
+            RouteOutcome::Refused(problem) => problem.status == 404,
+            _ => false,
+        };
+        if !is_left || self.request.error().is_some() {
+            return None;
+        }
+        let method = match self.request.method {
+            b"HEAD" => b"GET",
+            method => method,
+        };
+        let asks = || self.request.resource.contains(&b'?') || !self.request.query().is_empty();
+        let mut scripts = route.settings.media.scripts.iter();
+        let (_, program) = scripts.find(|(known, _)| known.as_bytes() == method)?;
+        (method != b"GET" || asks()).then_some(program)
     }
 
     /// Notes the user whom `SSLUserName` takes from the TLS connection. Apache does so in this

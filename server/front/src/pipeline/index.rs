@@ -46,6 +46,7 @@ impl Evaluation<'_> {
             IndexChoice::At(target) => Ok(Decision::Led(RedirectTarget {
                 target,
                 in_place: true,
+                ..Default::default()
             })),
             IndexChoice::Nothing => self.without_index(rule_state).map(Decision::To),
         }

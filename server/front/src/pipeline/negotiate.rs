@@ -86,6 +86,7 @@ impl Evaluation<'_> {
                     return Negotiated::To(RedirectTarget {
                         target: target.clone(),
                         in_place: false,
+                        ..Default::default()
                     })
                 }
                 Err(need) => return Negotiated::Waits(need),
@@ -111,6 +112,7 @@ impl Evaluation<'_> {
         Negotiated::To(RedirectTarget {
             target,
             in_place: false,
+            ..Default::default()
         })
     }
 

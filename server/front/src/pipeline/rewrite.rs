@@ -182,6 +182,7 @@ fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Decisi
     has_changed.then_some(Decision::Led(RedirectTarget {
         target,
         in_place: true,
+        ..Default::default()
     }))
 }
 

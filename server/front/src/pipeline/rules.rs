@@ -11,9 +11,8 @@ mod variables;
 
 use crate::content::Answer;
 use crate::pipeline::access::challenge;
-use crate::pipeline::rewrite::joined;
 use crate::pipeline::{RequestContext, RequestSource};
-use crate::request::{path_of, query_of, Redirect, REDIRECTS};
+use crate::request::{path_of, Redirect, REDIRECTS};
 use crate::routing::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -38,11 +37,15 @@ pub enum Decision {
 }
 
 /// The target of an internal redirect.
+#[derive(Default)]
 pub struct RedirectTarget {
     pub target: Vec<u8>,
     /// Whether the request stays the same and only its target changes, as rules of the host do.
     /// Otherwise the target is that of an internal redirect.
     pub in_place: bool,
+    /// The undecoded path that the request leaves, if the path is not that of the request's target:
+    /// the path of a folder's index.
+    pub left: Option<Vec<u8>>,
 }
 
 /// The result of all evaluations.
@@ -157,7 +160,9 @@ pub fn redirect_to(redirect: Option<Redirect>, to: RedirectTarget, asked: &[u8])
     let before = std::mem::replace(&mut redirect.target, to.target);
     if !to.in_place {
         // Like in Apache, the earlier path has the query of the new target.
-        redirect.from = Some(joined(path_of(&before), query_of(&redirect.target)));
+        let query = &redirect.target[path_of(&redirect.target).len()..];
+        let left = to.left.as_deref().unwrap_or(path_of(&before));
+        redirect.from = Some([left, query].concat());
     }
     redirect.count += 1;
     redirect

@@ -78,6 +78,7 @@ impl Evaluation<'_> {
                     Some(Decision::Led(RedirectTarget {
                         target,
                         in_place: true,
+                        ..Default::default()
                     }))
                 })
             }
@@ -96,6 +97,7 @@ impl Evaluation<'_> {
                 Some(Decision::Led(RedirectTarget {
                     target: joined(&percent::encode_path(&new), &query),
                     in_place: false,
+                    ..Default::default()
                 }))
             }
         }

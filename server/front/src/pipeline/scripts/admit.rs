@@ -197,6 +197,7 @@ impl<C: ClientStream> ScriptPhase<'_, C> {
         let to = RedirectTarget {
             target,
             in_place: false,
+            ..Default::default()
         };
         let redirect = rules::redirect_to(context.redirect.take(), to, self.client.target());
         if redirect.count > REDIRECTS {
