@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual install deb packages clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -71,6 +71,10 @@ soak: build ## load a server for long: watch its memory, then reload, kill and u
 
 manual: build ## write the manual pages and the completions of bash, zsh and fish to target/manual
 	$(RELEASE) manual $(TARGET)/manual
+
+docs: build ## write the documents as a site to target/site; open index.html there, or run mehari docs
+	rm -rf $(TARGET)/site
+	$(RELEASE) docs -o $(TARGET)/site
 
 # The Perl modules go into $(PERL)'s own folders (INSTALLDIRS=site, or vendor for a package). Their
 # sources stand below SHARE, for other perls.

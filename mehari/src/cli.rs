@@ -12,6 +12,7 @@ use std::process::ExitCode;
 mod ab;
 mod arguments;
 mod bench;
+mod browser;
 mod cache;
 mod certificate;
 mod check;
@@ -20,6 +21,7 @@ mod console;
 mod control;
 mod crashme;
 mod directives;
+mod docs;
 mod drain;
 mod explain;
 mod http_load;
@@ -37,6 +39,7 @@ mod replay;
 mod serve;
 mod status;
 mod stop;
+mod time;
 mod top;
 mod upgrade;
 
@@ -117,6 +120,12 @@ pub const COMMANDS: &[Command] = &[
         grammar: memory::MemoryOptions::command,
     },
     Command {
+        name: "time",
+        about: "which of some Perl subs is faster, and whether the difference is proven",
+        run: time::run,
+        grammar: time::TimeOptions::command,
+    },
+    Command {
         name: "drain",
         about: "stop new requests to a back end",
         run: drain::drain,
@@ -139,6 +148,12 @@ pub const COMMANDS: &[Command] = &[
         about: "the configuration directives and their defaults",
         run: directives::run,
         grammar: directives::Options::command,
+    },
+    Command {
+        name: "docs",
+        about: "the documents in a browser: search, reference, guides",
+        run: docs::run,
+        grammar: docs::Options::command,
     },
     Command {
         name: "manual",

@@ -9,13 +9,14 @@ mod assets;
 mod filesystems;
 mod machine;
 mod memory;
+mod paths;
 mod processes;
-mod service;
+
 mod stack;
-mod token;
+
 pub mod top;
 mod watched_server;
 
+pub use paths::Console;
 pub use processes::processes_below;
-pub use service::Console;
 pub use watched_server::{Question, WatchedServer};

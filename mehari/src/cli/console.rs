@@ -2,13 +2,14 @@
 //!
 //! The command is the web server. The running server is only asked on its control socket.
 
+use super::browser::{self, Opening};
 use super::{arguments, control};
 use clap::Parser;
 use mehari_console::{Console, WatchedServer};
+use mehari_loopback::Service;
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(
@@ -53,58 +54,12 @@ pub fn watched(named: Option<PathBuf>) -> Result<WatchedServer, String> {
 }
 
 fn serve(options: ConsoleOptions) -> Result<(), String> {
-    let console = Console::new(watched(options.control)?)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
-    runtime.block_on(async {
-        let asked = ("127.0.0.1", options.port);
-        let listener = tokio::net::TcpListener::bind(asked).await;
-        let listener =
-            listener.map_err(|error| format!("port {} of 127.0.0.1: {error}", options.port))?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let url = console.url(address);
-        sayln!("mehari console: {url}");
-        if !options.no_browser {
-            open_browser(&url);
-        }
-        console.serve(listener, ended()).await;
-        Ok(())
-    })
-}
-
-/// Returns when Ctrl-C or TERM ends the command.
-async fn ended() {
-    use tokio::signal::unix::{signal, SignalKind};
-    match signal(SignalKind::terminate()) {
-        Ok(mut term) => tokio::select! {
-            _ = term.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        },
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
-        }
-    }
-}
-
-/// Opens the address in the user's browser, if the user sits at a screen of this machine. A failure
-/// is no error, because the address is printed.
-fn open_browser(url: &str) {
-    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if has_screen && std::io::stdout().is_terminal() {
-        let quiet = || Stdio::null();
-        let mut command = Command::new("xdg-open");
-        let command = command
-            .arg(url)
-            .stdin(quiet())
-            .stdout(quiet())
-            .stderr(quiet());
-        if let Ok(mut child) = command.spawn() {
-            // Waits for the child, so that the child does not stay as a zombie.
-            std::thread::spawn(move || child.wait());
-        }
-    }
+    let console = Console::new(watched(options.control)?);
+    let opening = Opening {
+        command: "mehari console",
+        port: options.port,
+        is_shown: !options.no_browser,
+        page: "",
+    };
+    browser::serve(Service::secret("mehari console", console)?, &opening)
 }

@@ -28,7 +28,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-record",
             "mehari-profile",
             "mehari-memory",
+            "mehari-time",
             "mehari-console",
+            "mehari-loopback",
+            "mehari-documents",
         ],
     ),
     (
@@ -89,7 +92,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-record", &[]),
     ("mehari-profile", &[]),
     ("mehari-memory", &["mehari-profile"]),
-    ("mehari-console", &["mehari-profile"]),
+    ("mehari-time", &["mehari-record"]),
+    ("mehari-console", &["mehari-profile", "mehari-loopback"]),
+    ("mehari-loopback", &[]),
+    ("mehari-documents", &["mehari-loopback"]),
     ("mehari-harness", &[]),
     ("mehari-tests", &["mehari-harness"]),
     (

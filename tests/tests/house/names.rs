@@ -18,13 +18,21 @@ const BARE: &[&str] = &[
 const TYPES: &[&str] = &["struct", "enum", "trait", "type", "union"];
 
 /// Folders whose files ARCHITECTURE.md names by their last part, such as `framing.rs`.
-const ROOTS: &[&str] = &["server", "mehari", "bench", "perl", "tests", "packaging"];
+const ROOTS: &[&str] = &[
+    "server",
+    "mehari",
+    "bench",
+    "pages",
+    "perl",
+    "tests",
+    "packaging",
+];
 
 #[test]
 fn bare_word_names_one_type_at_most() {
     let mut found = BTreeMap::new();
     let mut read = 0;
-    for root in ["bench", "fuzz", "mehari", "server", "tests"] {
+    for root in ["bench", "fuzz", "mehari", "pages", "server", "tests"] {
         for file in files(&top().join(root)) {
             if file.extension().is_some_and(|end| end == "rs") {
                 read += 1;

@@ -39,7 +39,7 @@ pub enum Conclusion {
     Undecided,
 }
 
-/// A 95 % confidence interval.
+/// A confidence interval, of 95 % unless another level was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     pub low: f64,
@@ -71,6 +71,16 @@ impl Comparison {
     ///
     /// The values are too few or impossible.
     pub fn paired(pairs: &[(f64, f64)]) -> Result<Comparison, Error> {
+        Comparison::paired_at(pairs, LEVEL)
+    }
+
+    /// As [`Comparison::paired`], with an interval that misses the true ratio with the probability
+    /// `level`: 0.01 gives a 99 % confidence interval.
+    ///
+    /// # Errors
+    ///
+    /// The values are too few or impossible.
+    pub fn paired_at(pairs: &[(f64, f64)], level: f64) -> Result<Comparison, Error> {
         let differences = pairs
             .iter()
             .map(|(a, b)| Ok(logarithm(*b)? - logarithm(*a)?))
@@ -78,7 +88,7 @@ impl Comparison {
         at_least_two(differences.len())?;
         let (mean, deviation) = mean_and_deviation(&differences);
         let n = differences.len() as f64;
-        let mut comparison = from_t(mean, deviation / n.sqrt(), n - 1.0);
+        let mut comparison = from_t(mean, deviation / n.sqrt(), n - 1.0, level);
         comparison.signed_rank_probability = Some(signed_rank_p(&differences));
         comparison.robust_ratio = Some(hodges_lehmann(&differences).exp());
         comparison.samples = differences.len();
@@ -110,7 +120,7 @@ impl Comparison {
         } else {
             n + m - 2.0
         };
-        let mut comparison = from_t(mean_b - mean_a, variance.sqrt(), degrees);
+        let mut comparison = from_t(mean_b - mean_a, variance.sqrt(), degrees, LEVEL);
         comparison.samples = a.len().min(b.len());
         comparison.sufficient = comparison.samples >= LEAST_UNPAIRED;
         Ok(comparison)
@@ -142,8 +152,8 @@ impl Comparison {
     }
 }
 
-fn from_t(mean: f64, error: f64, degrees: f64) -> Comparison {
-    let reach = t_quantile(1.0 - LEVEL / 2.0, degrees) * error;
+fn from_t(mean: f64, error: f64, degrees: f64, level: f64) -> Comparison {
+    let reach = t_quantile(1.0 - level / 2.0, degrees) * error;
     let probability = match (error > 0.0, mean == 0.0) {
         (true, _) => t_two_sided(mean / error, degrees),
         (false, true) => 1.0,

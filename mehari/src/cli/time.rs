@@ -1,0 +1,97 @@
+//! `mehari time`: which of some Perl subs is faster, and whether the difference is proven.
+
+mod files;
+mod table;
+
+use super::arguments;
+use super::bench::parse::time;
+use clap::Parser;
+use mehari_time::{Clock, Effort, Job, Timing};
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[derive(Parser)]
+#[command(
+    name = "mehari time",
+    about = "Compares the speed of the subs of a Perl file, with an interval for each ratio",
+    after_help = "Examples:\n  mehari time loops.pl\n  mehari time --wall --limit 1m queries.pl\n  mehari time --json examples/time/\n\n\
+                  Each sub of the package main is a candidate; the names of helpers begin with `_`. What else\n\
+                  the file does, it does once when it is loaded. The subs take turns, each in a forked process,\n\
+                  over many blocks; each block has a perl of its own. The cost of calling an empty sub is\n\
+                  subtracted. All intervals are 99 % confidence intervals.\n\n\
+                  A line `# published: NAME 3.44` in the file shows a figure beside the measured one."
+)]
+pub struct TimeOptions {
+    /// Perl files, or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The perl that runs the files: a name on PATH or a file.
+    #[arg(long, value_name = "PROGRAM", default_value = "perl")]
+    perl: PathBuf,
+    /// The number of blocks: more of them make the intervals narrower.
+    #[arg(long, value_name = "COUNT", default_value_t = 20,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(6..=10_000))]
+    blocks: usize,
+    /// The time for which a sub is called before the next has its turn.
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = time)]
+    slice: Duration,
+    /// Compare the time on the wall in place of the processor time, for subs that wait.
+    #[arg(long)]
+    wall: bool,
+    /// The longest time until a file is loaded, and until the calls of a slice return.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    limit: Duration,
+    /// Print the figures as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options: TimeOptions = match arguments::parse("mehari time", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    match shown(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("mehari time: {reason}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Measures file by file. Each table is printed as soon as its file is measured.
+fn shown(options: &TimeOptions) -> Result<(), String> {
+    let effort = Effort {
+        blocks: options.blocks,
+        slice: options.slice,
+        clock: if options.wall {
+            Clock::Wall
+        } else {
+            Clock::Cpu
+        },
+    };
+    let mut reports = Vec::new();
+    for (count, file) in files::found(&options.files)?.into_iter().enumerate() {
+        let head = files::Head::read(&file)?;
+        let job = Job {
+            perl: options.perl.clone(),
+            file,
+            limit: options.limit,
+        };
+        let measured =
+            Timing::measure(&job, &effort).and_then(|timing| table::Report::of(timing, head));
+        let report = measured.map_err(|error| error.to_string())?;
+        if !options.json {
+            say!("{}{}", if count > 0 { "\n" } else { "" }, report.text());
+        }
+        reports.push(report);
+    }
+    if options.json {
+        say!("{:#}\n", json!({ "files": reports }));
+    }
+    Ok(())
+}
