@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages portable install-program clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -82,7 +82,11 @@ INSTALLDIRS ?= site
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari
 UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
 DOCS  = $(DESTDIR)$(PREFIX)/share/doc/mehari
-install: ## copy the program, its Perl side, manual, units and documents below PREFIX (/usr/local; DESTDIR for a package)
+install: install-program ## copy the program, its Perl side, manual, units and documents below PREFIX (/usr/local; DESTDIR for a package)
+	$(PERL) perl/build.pl --install INSTALLDIRS=$(INSTALLDIRS) $(if $(DESTDIR),DESTDIR="$(abspath $(DESTDIR))")
+
+# Everything but the modules in the folders of a perl.
+install-program:
 	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
 	install -d $(UNITS) $(DOCS) $(SHARE)/perl
@@ -91,7 +95,6 @@ install: ## copy the program, its Perl side, manual, units and documents below P
 	find docs -type f -exec install -D -m 644 {} $(DOCS)/{} \;
 	$(RELEASE) manual $(DESTDIR)$(PREFIX)/share
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
-	$(PERL) perl/build.pl --install INSTALLDIRS=$(INSTALLDIRS) $(if $(DESTDIR),DESTDIR="$(abspath $(DESTDIR))")
 
 deb: build ## Debian packages for Debian 12 and 13, each built in a new minimal root, in target/packages (SUITES="bookworm trixie")
 	@packaging/install-needs fresh packages
@@ -99,6 +102,11 @@ deb: build ## Debian packages for Debian 12 and 13, each built in a new minimal 
 
 packages: deb ## install, run, upgrade, remove and purge the packages of `make deb` in new minimal Debian roots (SUITES=...)
 	$(PERL) tests/packages $(TARGET)/packages $(or $(SUITES),bookworm trixie)
+
+portable: rust ## a program for glibc 2.28 or newer (Debian 10, RHEL 8) with the sources of its Perl side, in target/packages; runs it in a root of bullseye (SUITES=...)
+	@packaging/install-needs build fresh portable
+	packaging/build-portable "$(CARGO)" $(TARGET)
+	$(PERL) tests/portable $(TARGET)/packages/mehari-*-linux-x86_64.tar.gz $(or $(SUITES),bullseye)
 
 clean: ## remove what was built
 	$(CARGO) clean
