@@ -265,7 +265,10 @@ impl Options {
             return Ok(());
         }
         let refused = |why: String| Refusal::Usage(format!("--domain: {why}"));
-        let names = self.domain.iter().map(|name| Site::managed_name(name));
+        let names = self
+            .domain
+            .iter()
+            .map(|name| mehari_config::managed_name(name));
         let mut names = names.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let mut known = std::collections::HashSet::new();
         names.retain(|name| known.insert(name.clone()));
@@ -273,7 +276,7 @@ impl Options {
         authority.is_agreed = true;
         if let Some(url) = &self.authority {
             let expected = || Refusal::Usage(format!("--authority {url}: expected https://..."));
-            authority.directory = Site::authority_url(url).ok_or_else(expected)?;
+            authority.directory = mehari_config::authority_url(url).ok_or_else(expected)?;
         }
         if let Some(file) = &self.authority_roots {
             let absolute = std::path::absolute(file);

@@ -6,7 +6,7 @@ use crate::certificate::Facts;
 use crate::message::{self, DomainStatus, Level, Order, Proof, Report};
 use crate::store::{self, Store};
 use crate::{schedule, Error};
-use mehari_config::{ChallengeKind, ManagedCertificates, ManagedDomain, RenewWindow, Site};
+use mehari_config::{ChallengeKind, ManagedCertificates, ManagedDomain, RenewWindow};
 use std::io;
 use std::os::unix::net::UnixStream as StdStream;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -174,7 +174,7 @@ impl Keeper {
     async fn take(&mut self, domains: Vec<ManagedDomain>, store: &Store) -> io::Result<()> {
         let mut before = std::mem::take(&mut self.domains);
         // The front speaks to clients, so this process checks the names, which become files' names.
-        let is_safe = |name: &String| Site::managed_name(name).as_ref() == Ok(name);
+        let is_safe = |name: &String| mehari_config::managed_name(name).as_ref() == Ok(name);
         let is_named = |domain: &ManagedDomain| !domain.names.is_empty();
         let safe = |domain: &ManagedDomain| is_named(domain) && domain.names.iter().all(is_safe);
         for domain in domains.into_iter().filter(safe) {

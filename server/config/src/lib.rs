@@ -94,8 +94,8 @@ pub use log_format::*;
 pub use log_settings::*;
 pub use lua::{LuaHook, LuaScripts};
 pub use managed::{
-    Authority, ChallengeKind, DomainSettings, KeyKind, ManagedCertificates, ManagedDomain,
-    RenewMode, RenewWindow, RequireHttps, LETS_ENCRYPT,
+    authority_url, managed_name, Authority, ChallengeKind, DomainSettings, KeyKind,
+    ManagedCertificates, ManagedDomain, RenewMode, RenewWindow, RequireHttps, LETS_ENCRYPT,
 };
 pub use map::{Alias, EncodedSlashes, Mapped, UrlMapping};
 pub use media_types::MediaTypes;

@@ -1,14 +1,15 @@
 //! The certificates that the server requests from an authority by itself (ACME, RFC 8555), as
 //! mod_md's directives describe them.
 //!
-//! `directives/managed.rs` fills these settings, and [`hosts`] finds the hosts of each domain. The
+//! `directives/managed.rs` fills these settings, and `site` finds the hosts of each domain. The
 //! crate `mehari-acme` requests the certificates.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) mod hosts;
-pub(crate) mod names;
+mod names;
+
+pub use names::host_name as managed_name;
 
 /// The directories of Let's Encrypt: for real certificates, and for trials.
 pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
@@ -140,20 +141,18 @@ impl Default for ManagedCertificates {
     }
 }
 
-impl crate::Site {
-    /// Returns the URL of an authority's directory: `https://` and printable characters, or a name
-    /// of Let's Encrypt. `None`: the text is neither.
-    pub fn authority_url(text: &str) -> Option<String> {
-        let url = match text.to_ascii_lowercase().as_str() {
-            "letsencrypt" => LETS_ENCRYPT,
-            "letsencrypt-test" => LETS_ENCRYPT_TRIAL,
-            _ => text,
-        };
-        let host = url.strip_prefix("https://")?;
-        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}@".contains(&byte);
-        let is_url = !host.is_empty() && !host.starts_with('/') && url.bytes().all(is_plain);
-        is_url.then(|| url.to_owned())
-    }
+/// Returns the URL of an authority's directory: `https://` and printable characters, or a name
+/// of Let's Encrypt. `None`: the text is neither.
+pub fn authority_url(text: &str) -> Option<String> {
+    let url = match text.to_ascii_lowercase().as_str() {
+        "letsencrypt" => LETS_ENCRYPT,
+        "letsencrypt-test" => LETS_ENCRYPT_TRIAL,
+        _ => text,
+    };
+    let host = url.strip_prefix("https://")?;
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}@".contains(&byte);
+    let is_url = !host.is_empty() && !host.starts_with('/') && url.bytes().all(is_plain);
+    is_url.then(|| url.to_owned())
 }
 
 impl ManagedDomain {
@@ -188,7 +187,7 @@ impl ManagedDomain {
 }
 
 impl DomainSettings {
-    fn inherit(&mut self, defaults: &DomainSettings) {
+    pub(crate) fn inherit(&mut self, defaults: &DomainSettings) {
         let defaults = defaults.clone();
         self.challenges = self.challenges.take().or(defaults.challenges);
         self.key = self.key.or(defaults.key);

@@ -10,6 +10,7 @@ use crate::{ConnectionLimits, LogSettings, PerlSettings, Rung, Team, Upstream};
 mod hosts;
 mod logs;
 mod lua;
+pub(crate) mod managed_hosts;
 mod pushed;
 mod teams;
 mod tls;

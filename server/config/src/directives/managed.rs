@@ -1,9 +1,8 @@
 //! The directives of managed certificates, which are mod_md's.
 
 use super::row::*;
-use crate::managed::names::host_name;
+use crate::{authority_url, managed_name, RenewMode, RenewWindow, RequireHttps};
 use crate::{ChallengeKind, DomainSettings, KeyKind, ManagedDomain};
-use crate::{RenewMode, RenewWindow, RequireHttps, Site};
 use std::time::Duration;
 
 /// The directives that may stand in `<MDomainSet>`.
@@ -225,7 +224,7 @@ fn add_members(
             }
             continue;
         }
-        let name = host_name(&word.text).map_err(|why| arguments.fault(index, why))?;
+        let name = managed_name(&word.text).map_err(|why| arguments.fault(index, why))?;
         let Some(domain) = domain else {
             let message = "expected auto or manual: names stand in <MDomainSet>";
             return Err(arguments.fault(index, message));
@@ -251,7 +250,7 @@ pub(crate) fn open_set(target: &mut Target, arguments: &Arguments) -> Applied {
 
 fn authority(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    let Some(directory) = Site::authority_url(text) else {
+    let Some(directory) = authority_url(text) else {
         let message = format!("expected letsencrypt or the URL https://..., not `{text}`");
         let known = ["letsencrypt", "letsencrypt-test"].into_iter();
         return Err(arguments.fault(0, message).or_nearest(text, known));

@@ -47,7 +47,7 @@ impl HostNames {
             .next()
             .unwrap_or_default()
             .to_ascii_lowercase();
-        match crate::Site::managed_name(&asked) {
+        match crate::managed_name(&asked) {
             Ok(asked) if self.has(&asked) => Some(asked),
             _ => self.server_name.clone(),
         }

@@ -53,7 +53,7 @@ impl Reader<'_> {
         *store = site.server_root.join(&*store);
         let drafts = std::iter::once(&mut main).chain(&mut hosts);
         let mut all: Vec<&mut Host> = drafts.map(|draft| &mut draft.host).collect();
-        crate::managed::hosts::assign(&mut site.managed, &mut all);
+        crate::site::managed_hosts::assign(&mut site.managed, &mut all);
         for draft in std::iter::once(&mut main).chain(&mut hosts) {
             if draft.host.tls.require_https == Some(crate::RequireHttps::Permanent) {
                 let line = "Strict-Transport-Security: max-age=15768000\r\n".to_owned();

@@ -2,8 +2,12 @@
 //! the authority, so the syntax is strict.
 
 /// Returns the name in lower case if an authority can certify it: labels of letters, digits and
-/// hyphens with a dot between them (RFC 1123). The error says what is wrong.
-pub(crate) fn host_name(text: &str) -> Result<String, String> {
+/// hyphens with a dot between them (RFC 1123).
+///
+/// # Errors
+///
+/// A line that says what is wrong with the name.
+pub fn host_name(text: &str) -> Result<String, String> {
     let expected = |why: &str| {
         Err(format!(
             "expected a host name such as www.example.org, not `{text}`{why}"
@@ -24,7 +28,7 @@ pub(crate) fn host_name(text: &str) -> Result<String, String> {
             && !label.ends_with('-')
     };
     let is_number = |label: &&str| label.bytes().all(|byte| byte.is_ascii_digit());
-    if text.len() > 253 || !labels.iter().all(|label| is_label(label)) {
+    if text.len() > 253 || !labels.iter().all(is_label) {
         return expected("");
     }
     if labels.len() < 2 {

@@ -1,7 +1,7 @@
 //! Finds the hosts of each managed domain, before hosts inherit settings.
 
-use super::{names, ManagedCertificates, RequireHttps};
-use crate::{Host, Site};
+use super::Site;
+use crate::{managed_name, Host, ManagedCertificates, ManagedDomain, RequireHttps};
 
 /// Gives each host with a name of a domain the domain's certificate, unless the host has a
 /// certificate of its own. Adds the hosts' other names to domains with `MDMembers auto`.
@@ -22,7 +22,7 @@ fn assign_host(managed: &mut ManagedCertificates, host: &mut Host) {
         return;
     };
     let own = host.names.server_name.iter().chain(&host.names.aliases);
-    let own = own.filter_map(|name| names::host_name(name).ok());
+    let own = own.filter_map(|name| managed_name(name).ok());
     let own: Vec<String> = own
         .filter(|name| !domains.iter().any(|domain| domain.names.contains(name)))
         .collect();
@@ -51,18 +51,9 @@ impl Site {
             self.main.names.server_name = Some(first.clone());
             self.main.names.aliases.extend_from_slice(others);
         }
-        let domain = super::ManagedDomain::of(names);
+        let domain = ManagedDomain::of(names);
         self.managed.domains.push(domain);
         assign(&mut self.managed, &mut [&mut self.main]);
-    }
-
-    /// Returns the name in lower case if a certificate can be requested for it.
-    ///
-    /// # Errors
-    ///
-    /// A line that says what is wrong with the name.
-    pub fn managed_name(text: &str) -> Result<String, String> {
-        names::host_name(text)
     }
 
     /// Returns what may be wrong with the managed domains, although the server can start.
