@@ -15,6 +15,7 @@ mod bench;
 mod browser;
 mod cache;
 mod certificate;
+mod certificate_process;
 mod check;
 mod compare;
 mod console;
@@ -249,7 +250,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             sayln!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        // Only the server itself runs this command.
+        // Only the server itself runs these commands.
+        Some("certificate-process") => certificate_process::run(arguments.collect()),
         Some("lua-pool") => lua_pool::run(arguments.collect()),
         Some(name) => match named(name) {
             Some(command) => (command.run)(arguments.collect()),

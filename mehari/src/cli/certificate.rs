@@ -49,14 +49,18 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Returns the file of the user's certificate for localhost. Makes a certificate if there is none.
-pub fn local() -> Result<PathBuf, String> {
+/// Returns the folder of this user's certificates.
+pub fn folder() -> Result<PathBuf, String> {
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
     let folder = data.filter(|path| path.is_absolute()).or_else(home);
-    let folder =
-        folder.ok_or("there is no HOME to keep a certificate in: expected --certificate FILE")?;
-    let folder = folder.join("mehari");
+    let folder = folder.ok_or("there is no HOME to keep certificates in: expected HOME")?;
+    Ok(folder.join("mehari"))
+}
+
+/// Returns the file of the user's certificate for localhost. Makes a certificate if there is none.
+pub fn local() -> Result<PathBuf, String> {
+    let folder = folder()?;
     let file = folder.join("localhost.pem");
     if is_fresh(&file) {
         return Ok(file);

@@ -15,6 +15,7 @@ mod identity;
 mod inherited;
 mod journal;
 mod listen;
+mod managed;
 mod predecessor;
 mod reload;
 mod remains;
@@ -63,6 +64,20 @@ pub struct Options {
     /// Certificate and key in one PEM file [default: one for localhost, made at the first https://]
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
+    /// Serve this host name over HTTPS with a certificate that the authority signs and the server
+    /// renews; may be repeated. Accepts the authority's terms of service. Listens on the ports 80
+    /// and 443.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["conf", "certificate"])]
+    domain: Vec<String>,
+    /// The directory URL of the authority [default: Let's Encrypt's]
+    #[arg(long, value_name = "URL", requires = "domain")]
+    authority: Option<String>,
+    /// The roots that the authority's own server is verified with, in PEM.
+    #[arg(long, value_name = "FILE", requires = "domain")]
+    authority_roots: Option<PathBuf>,
+    /// Become this user after the start by root, as with `User`.
+    #[arg(long, value_name = "NAME", conflicts_with = "conf")]
+    user: Option<String>,
     /// Workers: a number, or `auto`
     /// [default: the configuration's number, else $WEB_CONCURRENCY, else auto]
     #[arg(long, value_name = "N|auto")]
@@ -200,6 +215,7 @@ impl Options {
         }
         self.apply_perl(&mut site)?;
         self.apply_workers(&mut site)?;
+        self.apply_domains(&mut site)?;
         let wanted = self.addresses();
         site.any_port = !wanted.is_empty() || site.listen.is_empty();
         if !wanted.is_empty() {
@@ -214,9 +230,13 @@ impl Options {
                         )))
                     }
                 },
+                Err(_) if !self.domain.is_empty() => "http://*:80".to_owned(),
                 Err(_) => "127.0.0.1:8080".to_owned(),
             };
             site.listen.push(Listen::parse(&address));
+            if !self.domain.is_empty() {
+                site.listen.push(Listen::parse("https://*:443"));
+            }
         }
         self.apply_certificate(&mut site)?;
         Ok(site)
@@ -234,6 +254,37 @@ impl Options {
             }
         };
         self.listen.iter().chain(&port).map(every).collect()
+    }
+
+    /// Applies `--domain` and what belongs to it, and `--user`.
+    fn apply_domains(&self, site: &mut Site) -> Result<(), Refusal> {
+        if self.user.is_some() {
+            site.process.user.clone_from(&self.user);
+        }
+        if self.domain.is_empty() {
+            return Ok(());
+        }
+        let refused = |why: String| Refusal::Usage(format!("--domain: {why}"));
+        let names = self
+            .domain
+            .iter()
+            .map(|name| mehari_config::managed_name(name));
+        let mut names = names.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let mut known = std::collections::HashSet::new();
+        names.retain(|name| known.insert(name.clone()));
+        let authority = &mut site.managed.authority;
+        authority.is_agreed = true;
+        if let Some(url) = &self.authority {
+            let expected = || Refusal::Usage(format!("--authority {url}: expected https://..."));
+            authority.directory = mehari_config::authority_url(url).ok_or_else(expected)?;
+        }
+        if let Some(file) = &self.authority_roots {
+            let absolute = std::path::absolute(file);
+            authority.roots = Some(absolute.unwrap_or_else(|_| file.clone()));
+        }
+        site.managed.store = certificate::folder().map_err(Refusal::Usage)?.join("md");
+        site.manage_main(names);
+        Ok(())
     }
 
     /// Applies `-I`, `--env`, `--pass-env` and `--watch` to every Perl of the site.
@@ -270,7 +321,7 @@ impl Options {
         if let Some(file) = &self.certificate {
             site.main.tls.certificates = vec![own(file.clone())];
         }
-        let has_one = |host: &Host| !host.tls.certificates.is_empty();
+        let has_one = |host: &Host| host.tls.has_certificate();
         let asked = |text: &String| text.starts_with("https://");
         if !site.all_hosts().any(has_one) && self.listen.iter().any(asked) {
             let file = certificate::local().map_err(Refusal::Usage)?;

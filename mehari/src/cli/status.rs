@@ -89,7 +89,38 @@ fn show(answer: &Value) -> String {
     for group in answer["back_ends"].as_array().into_iter().flatten() {
         back_ends(group, &mut text);
     }
+    tell_managed(&answer["managed"], &mut text);
     text
+}
+
+/// Writes the names, the end and the next renewal of each managed certificate, and the last error.
+fn tell_managed(managed: &Value, text: &mut String) {
+    let domains: Vec<&Value> = managed.as_array().into_iter().flatten().collect();
+    if domains.is_empty() {
+        return;
+    }
+    text.push_str("\nmanaged certificates:\n");
+    for domain in domains {
+        let names = domain["names"].as_array().into_iter().flatten();
+        let names: Vec<&str> = names.filter_map(Value::as_str).collect();
+        let expires = date(&domain["expires"])
+            .map_or("no certificate yet".into(), |date| format!("ends {date}"));
+        let next = match date(&domain["renews"]) {
+            None => String::new(),
+            Some(date) => format!(", next request {date}"),
+        };
+        let _ = writeln!(text, "  {}: {expires}{next}", names.join(" "));
+        if let Some(error) = domain["error"].as_str() {
+            let _ = writeln!(text, "    failed {} times: {error}", domain["failures"]);
+        }
+    }
+}
+
+/// Returns seconds since 1970 as a date.
+fn date(seconds: &Value) -> Option<String> {
+    let time = time::OffsetDateTime::from_unix_timestamp(seconds.as_i64()?).ok()?;
+    let (date, hour, minute) = (time.date(), time.hour(), time.minute());
+    Some(format!("{date} {hour:02}:{minute:02} UTC"))
 }
 
 /// Writes the memory of all processes of Perl, and what the mod_perl guide's formula says of it.

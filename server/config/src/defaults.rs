@@ -101,6 +101,7 @@ fn empty() -> Site {
             proxy_protocol: false,
             backlog: 0,
         },
+        managed: crate::ManagedCertificates::default(),
         remote_address: None,
         logs: LogSettings {
             access: Vec::new(),

@@ -68,6 +68,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_lbmethod_bybusyness.c", "lbmethod_bybusyness_module"),
     ("mod_slotmem_shm.c", "slotmem_shm_module"),
     ("mod_ssl.c", "ssl_module"),
+    ("mod_md.c", "md_module"),
     ("mod_http2.c", "http2_module"),
     ("mod_socache_shmcb.c", "socache_shmcb_module"),
     ("prefork.c", "mpm_prefork_module"),

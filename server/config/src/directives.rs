@@ -22,6 +22,7 @@ mod includes;
 mod limits;
 mod logs;
 mod lua;
+pub(crate) mod managed;
 mod negotiation;
 mod paths;
 mod perl;
@@ -43,6 +44,7 @@ mod workers;
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     tls::GROUP,
+    managed::GROUP,
     traffic::GROUP,
     remote::GROUP,
     paths::GROUP,

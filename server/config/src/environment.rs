@@ -65,6 +65,8 @@ pub(crate) struct Environment {
     pub wants_action: Vec<(String, Fault)>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,
+    /// The index of the managed domain whose `<MDomainSet>` is open.
+    pub managed_set: Option<usize>,
     /// The upstreams that the current directive named.
     pub named: Vec<(String, At)>,
     /// The note about the current directive.

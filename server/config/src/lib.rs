@@ -39,6 +39,7 @@ mod load;
 mod log_format;
 mod log_settings;
 mod lua;
+mod managed;
 mod map;
 mod media_types;
 mod negotiation;
@@ -92,6 +93,10 @@ pub use interpreter::{Errand, ErrandResult, Ground, Interpreter, Unasked};
 pub use log_format::*;
 pub use log_settings::*;
 pub use lua::{LuaHook, LuaScripts};
+pub use managed::{
+    authority_url, managed_name, Authority, ChallengeKind, DomainSettings, KeyKind,
+    ManagedCertificates, ManagedDomain, RenewMode, RenewWindow, RequireHttps, LETS_ENCRYPT,
+};
 pub use map::{Alias, EncodedSlashes, Mapped, UrlMapping};
 pub use media_types::MediaTypes;
 pub use negotiation::{ForcedLanguages, SkippedSuffixes};

@@ -22,6 +22,7 @@ mod directive_line;
 mod finish;
 mod htaccess;
 mod macros;
+mod managed;
 mod part;
 mod perl;
 mod proxied;
@@ -105,6 +106,8 @@ struct Unchecked {
     without_app: Vec<(PathBuf, At)>,
     /// The uses of upstream names.
     named: Vec<(String, PathBuf, At)>,
+    /// The first line with a managed domain, which needs MDCertificateAgreement.
+    managed: Option<(PathBuf, At)>,
     /// Handler names that need an `Action`.
     wants_action: Vec<(String, PathBuf, Fault)>,
 }

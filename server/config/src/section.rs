@@ -112,6 +112,16 @@ pub const SECTIONS: &[SectionKind] = &[
          server's settings.",
     ),
     kind(
+        "MDomainSet",
+        "<MDomainSet NAME...>",
+        "A managed domain with its own settings.",
+    ),
+    kind(
+        "MDomain",
+        "<MDomain NAME...>",
+        "The same as `<MDomainSet>`.",
+    ),
+    kind(
         "Macro",
         "<Macro NAME [PARAMETER]...>",
         "Lines for `Use`, which replaces the parameters by values.",

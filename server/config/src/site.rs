@@ -10,6 +10,7 @@ use crate::{ConnectionLimits, LogSettings, PerlSettings, Rung, Team, Upstream};
 mod hosts;
 mod logs;
 mod lua;
+pub(crate) mod managed_hosts;
 mod pushed;
 mod teams;
 mod tls;
@@ -50,6 +51,8 @@ pub struct Site {
     pub perls: Vec<PerlSettings>,
     /// The main server's team, then the teams of the hosts with `PerlOptions +Clone` or `+Parent`.
     pub teams: Vec<Team>,
+    /// The certificates that the server requests by itself.
+    pub managed: crate::ManagedCertificates,
     pub limits: ConnectionLimits,
     /// The proxies that are trusted to name their clients.
     pub remote_address: Option<crate::RemoteAddress>,

@@ -73,6 +73,10 @@ pub struct TlsSettings {
     /// `SSLEngine On`: addresses without their own setting use TLS.
     pub engine: Option<bool>,
     pub certificates: Vec<CertificateFiles>,
+    /// The managed domain whose certificate the host uses.
+    pub managed: Option<String>,
+    /// Whether and how requests without TLS are redirected (`MDRequireHttps`).
+    pub require_https: Option<crate::RequireHttps>,
     /// `SSLCertificateChainFile`: the certificates between each certificate and its root.
     pub chain: Option<PathBuf>,
     pub versions: Vec<TlsVersion>,
@@ -100,8 +104,9 @@ impl TlsSettings {
     pub(crate) fn inherit(&mut self, main: &TlsSettings) {
         let main = main.clone();
         self.engine = self.engine.or(main.engine);
-        if self.certificates.is_empty() {
+        if !self.has_certificate() {
             self.certificates = main.certificates;
+            self.managed = main.managed;
             self.chain = self.chain.take().or(main.chain);
             self.staple = self.staple.take().or(main.staple);
         }
@@ -118,6 +123,11 @@ impl TlsSettings {
         self.client_roots = self.client_roots.take().or(main.client_roots);
         self.client_root_folder = self.client_root_folder.take().or(main.client_root_folder);
         self.client_revocations = self.client_revocations.take().or(main.client_revocations);
+    }
+
+    /// Tells whether the host has a certificate, from files or managed.
+    pub fn has_certificate(&self) -> bool {
+        !self.certificates.is_empty() || self.managed.is_some()
     }
 
     /// Returns whether and how the server requests certificates from clients.

@@ -34,6 +34,7 @@ mod headers;
 mod included;
 mod index;
 mod log;
+mod managed;
 mod negotiate;
 mod program;
 mod respond;

@@ -21,6 +21,7 @@ use mehari_net::tls::{Hosts, Trouble};
 use mehari_observe::Journal;
 use mehari_pool::SubrequestResolver;
 use mehari_upstream::GroupStatus;
+use std::collections::HashMap;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -87,6 +88,41 @@ impl Handle {
     /// Installs new certificates for the next handshakes.
     pub fn replace_tls(&self, hosts: Hosts) {
         self.0.connections.replace_tls(hosts);
+    }
+
+    /// Puts the proofs of managed domains in place of all former proofs: tokens with their texts,
+    /// and names with key and certificate in PEM.
+    ///
+    /// # Errors
+    ///
+    /// A certificate cannot be used.
+    pub fn prove(
+        &self,
+        tokens: HashMap<String, String>,
+        certificates: &[(String, String)],
+    ) -> Result<(), String> {
+        self.0.managed.replace_tokens(tokens);
+        match self.0.connections.tls() {
+            Some(hosts) => hosts.managed().answer_challenges(certificates),
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces the certificate of a managed domain for the next handshakes.
+    ///
+    /// # Errors
+    ///
+    /// The certificate cannot be used. The old certificate stays.
+    pub fn replace_managed(&self, domain: &str, pem: &str) -> Result<(), String> {
+        match self.0.connections.tls() {
+            Some(hosts) => hosts.managed().replace(domain, pem),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes when the certificates of managed domains end, in seconds since 1970, for the metrics.
+    pub fn note_expiries(&self, expiries: Vec<(String, u64)>) {
+        self.0.managed.expiries.replace(expiries);
     }
 
     /// Loads the TLS settings of a new site. `None`: no listener uses TLS.

@@ -3,6 +3,7 @@
 
 mod connections;
 pub mod history;
+pub mod managed;
 pub mod meters;
 mod perl_pool;
 pub mod places;
@@ -24,6 +25,7 @@ use crate::content::includes::Pages;
 use crate::content::variants::Variants;
 use crate::content::Files;
 use crate::request::Peer;
+use crate::shared::managed::Managed;
 use crate::shared::scripts::Lua;
 use crate::shared::traffic::Traffic;
 use crate::shared::uploads::Uploads;
@@ -61,6 +63,7 @@ pub struct Shared {
     pub lua: Lua,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub managed: Managed,
     pub stats: Statistics,
     /// A buffer for bytes that are counted or dropped at once.
     pub scratch: RefCell<Vec<u8>>,
@@ -128,6 +131,7 @@ impl Shared {
             lua: Lua::new(&site, &routing.watcher, &content.files),
             stats: Statistics::new(&site),
             connections: Connections::new(&site),
+            managed: Managed::new(&site),
             site: RefCell::new(Rc::new(site)),
             clock: Clock::new(),
             journal,
@@ -172,6 +176,7 @@ impl Shared {
         self.stats.configure(&site);
         self.lua.reconfigure(&site);
         self.connections.configure(&site);
+        self.managed.configure(&site);
         self.site.replace(Rc::new(site));
         self.routing.clear();
         self.lookups.maps.clear();

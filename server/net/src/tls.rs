@@ -9,11 +9,13 @@ mod certificate;
 mod client;
 mod config;
 mod hosts;
+mod managed;
 mod session;
 mod validity;
 mod variables;
 
 pub use accept::{accept, Refusal};
 pub use hosts::{Hosts, Trouble};
+pub use managed::Managed;
 pub use session::Session;
 pub use validity::warnings;

@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "mehari",
         &[
             "mehari-config",
+            "mehari-acme",
             "mehari-cgi",
             "mehari-pool",
             "mehari-front",
@@ -80,6 +81,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["mehari-text", "mehari-config", "mehari-observe"],
     ),
     ("mehari-upstream", &["mehari-config"]),
+    ("mehari-acme", &["mehari-config"]),
     ("mehari-observe", &["mehari-text", "mehari-config"]),
     ("mehari-wire", &[]),
     ("mehari-cache", &["mehari-config"]),

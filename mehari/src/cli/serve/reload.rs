@@ -3,6 +3,7 @@
 //! generation.
 
 use super::journal::Logs;
+use super::managed::Managed;
 use super::predecessor::LeftCell;
 use super::service_manager::Notify;
 use super::{sources, watching, Options};
@@ -11,7 +12,7 @@ use crate::cli::explain::Report;
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats, WatchReport};
 use mehari_pool::{Plan, Pool, PoolStatus};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct Reloader {
     /// Notified when a reload has replaced `watched_certificates`.
     certificates_replaced: tokio::sync::Notify,
     notify: Rc<Notify>,
+    /// The process that requests certificates.
+    managed: OnceCell<Rc<Managed>>,
     /// Whether root started the server and the server then became another user.
     left_root: bool,
 }
@@ -64,6 +67,7 @@ impl Reloader {
             watched_certificates,
             certificates_replaced: tokio::sync::Notify::new(),
             notify,
+            managed: OnceCell::new(),
             left_root,
             options,
             pool,
@@ -74,6 +78,17 @@ impl Reloader {
             successor: Cell::new(None),
             predecessor: LeftCell::default(),
         }
+    }
+
+    /// Tells the certificate process of later reloads. Called once.
+    pub fn manage(&self, managed: Rc<Managed>) {
+        let _ = self.managed.set(managed);
+    }
+
+    /// Returns the state of the managed domains.
+    pub fn managed(&self) -> Vec<mehari_acme::message::DomainStatus> {
+        let managed = self.managed.get();
+        managed.map(|managed| managed.status()).unwrap_or_default()
     }
 
     /// Starts a reload and returns at once. If a reload is already waiting to start, no further
@@ -185,9 +200,17 @@ impl Reloader {
                 .iter()
                 .for_each(|remark| self.logs.error.warn(remark));
         }
-        self.front.replace_site(site);
+        self.front.replace_site(site.clone());
         if let Some(hosts) = hosts {
             self.front.replace_tls(hosts);
+        }
+        match self.managed.get() {
+            Some(managed) => managed.reload(&site).await,
+            None if site.managed.domains.is_empty() => {}
+            None => self
+                .logs
+                .error
+                .warn("the first managed domain takes effect with a restart"),
         }
         Ok(number)
     }

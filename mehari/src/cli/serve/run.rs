@@ -6,6 +6,7 @@ use super::control::{Control, Naming};
 use super::identity::Identity;
 use super::inherited::{Inherited, Opener};
 use super::journal::Logs;
+use super::managed::Managed;
 use super::predecessor::Predecessor;
 use super::reload::Reloader;
 use super::remains::{Keeper, PidFile};
@@ -160,6 +161,7 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     let remains = pid_file.as_ref().map(PidFile::path);
     let remains = remains.into_iter().chain(options.temporary.as_deref());
     let remains: Vec<&Path> = remains.chain([control.path()]).collect();
+    let managed = Managed::start(&site, hosts.as_ref(), &logs).await?;
     let _keeper = drop_privileges(identity.as_ref(), &site, &logs, &remains)?;
     let plans = Plan::all(&site);
     let limits = Limits {
@@ -199,6 +201,10 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
         notify.clone(),
         identity.is_some(),
     ));
+    if let Some(managed) = &managed {
+        reloader.manage(managed.clone());
+        spawn_local(managed.clone().follow(front.handle()));
+    }
     if let Some(predecessor) = predecessor {
         let mut leaving = tokio::select! {
             leaving = predecessor.take_over() => leaving?,
@@ -249,6 +255,9 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     });
     let served = front.run(stopped).await.map_err(|error| error.to_string());
     pool.end().await;
+    if let Some(managed) = managed {
+        managed.end().await;
+    }
     drop(pid_file);
     logs.error.notice("stopped");
     served?;

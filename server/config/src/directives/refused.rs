@@ -289,8 +289,38 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_md.c",
-        why: "certificates are not fetched by the server yet: another ACME client writes the files, which are read again by themselves",
-        directives: &["MDCertificateAuthority", "MDCertificateAgreement", "MDCAChallenges", "MDCertificateProtocol", "MDContactEmail", "MDDriveMode", "MDRenewMode", "MDomain", "MDomainSet", "MDMember", "MDMembers", "MDMustStaple", "MDPortMap", "MDPrivateKeys", "MDHttpProxy", "MDStoreDir", "MDRenewWindow", "MDRequireHttps", "MDNotifyCmd", "MDBaseServer", "MDChallengeDns01", "MDChallengeDns01Version", "MDCertificateFile", "MDCertificateKeyFile", "MDServerStatus", "MDCertificateStatus", "MDWarnWindow", "MDMessageCmd", "MDStapling", "MDStapleOthers", "MDStaplingKeepResponse", "MDStaplingRenewWindow", "MDCertificateCheck", "MDActivationDelay", "MDCACertificateFile", "MDHttpProxyCACertificateFile", "MDExternalAccountBinding", "MDRetryDelay", "MDRetryFailover", "MDStoreLocks", "MDMatchNames", "MDInitialDelay", "MDCheckInterval", "MDProfile", "MDProfileMandatory", "MDRenewViaARI"],
+        why: "the authority is asked directly",
+        directives: &["MDHttpProxy", "MDHttpProxyCACertificateFile"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "the challenge dns-01 is not done: MDCAChallenges has http-01 and tls-alpn-01",
+        directives: &["MDChallengeDns01", "MDChallengeDns01Version"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "SSLCertificateFile and SSLCertificateKeyFile name the files of other certificates",
+        directives: &["MDCertificateFile", "MDCertificateKeyFile"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "the public authorities have ended OCSP, which such a certificate needs",
+        directives: &["MDMustStaple"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "the error log and the metrics tell of each certificate; no program is run",
+        directives: &["MDNotifyCmd", "MDMessageCmd"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "each name of a host counts",
+        directives: &["MDMatchNames"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "the server speaks to authorities that need neither, such as Let's Encrypt",
+        directives: &["MDExternalAccountBinding", "MDProfile", "MDProfileMandatory"],
     },
     Refused {
         module: "mod_mime.c",

@@ -38,6 +38,21 @@ impl HostNames {
             || aliases.any(|alias| glob::matches(alias.as_bytes(), name.as_bytes()))
     }
 
+    /// Returns a name of the host for a link: the name of a request's Host field if the host has
+    /// this name, else `ServerName`. `None`: the host has no name.
+    pub fn certain(&self, asked: &[u8]) -> Option<String> {
+        let asked = std::str::from_utf8(asked).ok().unwrap_or_default();
+        let asked = asked
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        match crate::managed_name(&asked) {
+            Ok(asked) if self.has(&asked) => Some(asked),
+            _ => self.server_name.clone(),
+        }
+    }
+
     /// Inherits the main server's settings about names, but not its names.
     pub(super) fn inherit(&mut self, main: &HostNames) {
         self.canonical = self.canonical.or(main.canonical);

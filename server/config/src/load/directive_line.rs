@@ -3,6 +3,7 @@
 use super::{htaccess, unknown, OpenKind, Reader};
 use crate::arguments::Arguments;
 use crate::directive::{Directive, DirectivePlace, Target};
+use crate::directives::managed;
 use crate::line::{self, Character};
 use crate::problem::{At, Fault};
 use crate::{Note, NoteKind};
@@ -71,6 +72,9 @@ impl Reader<'_> {
         let preloads = self.environment.preloads.len();
         let own = self.host.as_ref().map(|host| host.team.own);
         self.apply(row, &arguments).map_err(told)?;
+        if row.name == "MDomain" {
+            self.note_managed(name.at);
+        }
         self.check_own_perl(own.unwrap_or_default(), name.at)?;
         self.note_own_line(row, name.at);
         self.note(row, name.at);
@@ -108,6 +112,7 @@ impl Reader<'_> {
                 row.place != DirectivePlace::Everywhere
             }
             OpenKind::Host => row.place == DirectivePlace::Server,
+            OpenKind::ManagedSet => !managed::IN_SET.contains(&row.name),
             OpenKind::Read | OpenKind::Skip => false,
         });
         section.map(|open| open.name.as_str())

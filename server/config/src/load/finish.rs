@@ -29,6 +29,7 @@ impl Reader<'_> {
         self.check_workers();
         self.check_upstreams();
         self.check_handler_names();
+        self.check_agreement();
         let Reader {
             mut site,
             mut main,
@@ -47,6 +48,17 @@ impl Reader<'_> {
         }
         for draft in hosts.iter_mut().chain([&mut main]) {
             proxied::apply(draft, &environment.proxied);
+        }
+        let store = &mut site.managed.store;
+        *store = site.server_root.join(&*store);
+        let drafts = std::iter::once(&mut main).chain(&mut hosts);
+        let mut all: Vec<&mut Host> = drafts.map(|draft| &mut draft.host).collect();
+        crate::site::managed_hosts::assign(&mut site.managed, &mut all);
+        for draft in std::iter::once(&mut main).chain(&mut hosts) {
+            if draft.host.tls.require_https == Some(crate::RequireHttps::Permanent) {
+                let line = "Strict-Transport-Security: max-age=15768000\r\n".to_owned();
+                draft.base.insert(0, Change::StrictTransport(Some(line)));
+            }
         }
         (site.perls, site.teams) = teams::make_teams(&mut main, &mut hosts, environment.preloads);
         site.main = main.finish(None);

@@ -33,6 +33,8 @@ pub(super) enum OpenKind {
     Scoped(Section),
     /// The lines change the enclosing section as [`InnerSection`] says.
     Inner(InnerSection, Vec<crate::Change>),
+    /// `<MDomainSet>`: the lines concern one managed domain.
+    ManagedSet,
     /// `<Proxy>`: the lines concern a balancer, or access to back ends.
     Proxy(Vec<Change>),
 }
@@ -126,6 +128,10 @@ impl Reader<'_> {
                 }
             }
             "virtualhost" => self.virtual_host(name, words),
+            "mdomainset" | "mdomain" => {
+                let fault = self.managed_set(name, words).err();
+                (OpenKind::ManagedSet, fault)
+            }
             "proxy" => (OpenKind::Proxy(Vec::new()), self.proxy(name, words).err()),
             "proxymatch" => {
                 let fault = self.proxy_match(name, words).err();
@@ -160,9 +166,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn is_outermost(&self, name: &Word) -> Result<(), Fault> {
+    pub(super) fn is_outermost(&self, name: &Word) -> Result<(), Fault> {
         let mut around = self.open.iter();
-        if around.any(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_))) {
+        if around.any(|open| {
+            matches!(
+                open.kind,
+                OpenKind::Scoped(_) | OpenKind::Proxy(_) | OpenKind::ManagedSet
+            )
+        }) {
             let message = format!("<{}> cannot stand in another section", name.text);
             return Err(Fault::new(name.at, message));
         }
@@ -367,6 +378,7 @@ impl Reader<'_> {
                 self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
+            OpenKind::ManagedSet => self.environment.managed_set = None,
             OpenKind::Proxy(changes) => return self.close_proxy(changes, open.at),
             OpenKind::Read | OpenKind::Skip => {}
         }

@@ -66,6 +66,7 @@ impl Site {
                     host.mapping.document_root.display()
                 )
             })
+            .chain(self.managed_doubts())
             .collect()
     }
 }

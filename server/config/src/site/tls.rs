@@ -19,7 +19,7 @@ impl Site {
             hosts.filter_map(|host| host.tls.engine).max()
         };
         let mut all = self.all_hosts();
-        let by_port = port == Some(443) && all.any(|host| !host.tls.certificates.is_empty());
+        let by_port = port == Some(443) && all.any(|host| host.tls.has_certificate());
         let engine = of_port().or(self.main.tls.engine).unwrap_or(by_port);
         listen.secure.unwrap_or(engine) && !listen.address.starts_with("unix:")
     }

@@ -3,7 +3,7 @@
 use super::client::ClientStream;
 use crate::handlers::HandlerOutcome;
 use crate::pipeline::route::open_route;
-use crate::pipeline::{start, RequestContext, RequestSource};
+use crate::pipeline::{managed, start, RequestContext, RequestSource};
 use crate::request::{path_of, Peer};
 use crate::shared::traffic::{counted, Verdict};
 use crate::shared::Shared;
@@ -39,6 +39,9 @@ pub fn at_once<C: ClientStream>(
     client: &C,
     context: &mut RequestContext,
 ) -> Option<HandlerOutcome> {
+    if let Some(answer) = managed::answer(client, context) {
+        return Some(HandlerOutcome::Answer(answer));
+    }
     if !client.is_bodiless() {
         return None;
     }

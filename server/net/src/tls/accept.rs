@@ -1,6 +1,7 @@
 //! Turns a new connection into an encrypted connection within a time limit: reads the ClientHello,
 //! chooses the certificate, makes the handshake.
 
+use super::hosts::Hosts;
 use super::session::Session;
 use crate::deadline::ConnectionGuard;
 use mehari_config::TlsSettings;
@@ -11,6 +12,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::LazyConfigAcceptor;
@@ -33,6 +35,7 @@ pub enum Refusal {
 ///
 /// [`Refusal`] if there is no TLS session.
 pub async fn accept(
+    hosts: &Hosts,
     settings_of: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
     socket: TcpStream,
     guard: &ConnectionGuard,
@@ -45,6 +48,14 @@ pub async fn accept(
     }
     let hello = LazyConfigAcceptor::new(Acceptor::default(), socket);
     let hello = before_deadline(guard, hello).await?.map_err(refusal_of)?;
+    if let Some(config) = hosts.managed().challenge(&hello.client_hello()) {
+        // The handshake is the whole answer (RFC 8737).
+        let mut stream = before_deadline(guard, hello.into_stream(config)).await?;
+        if let Ok(stream) = &mut stream {
+            let _ = before_deadline(guard, stream.shutdown()).await?;
+        }
+        return Err(Refusal::Failed(None));
+    }
     let (config, settings) = settings_of(hello.client_hello().server_name());
     let stream = before_deadline(guard, hello.into_stream(config)).await?;
     let stream = stream.map_err(refusal_of)?;

@@ -4,9 +4,10 @@
 use super::certificate::{self, Certificates};
 use super::client;
 use super::hosts::Trouble;
+use super::managed::Managed;
 use mehari_config::{TlsSettings, TlsVersion};
 use rustls::crypto::{aws_lc_rs, CryptoProvider};
-use rustls::server::ProducesTickets;
+use rustls::server::{ProducesTickets, ResolvesServerCert};
 use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 use std::sync::Arc;
 
@@ -29,11 +30,15 @@ pub fn tickets(settings: &TlsSettings) -> Result<Option<Arc<dyn ProducesTickets>
 pub fn build(
     settings: &TlsSettings,
     tickets: Option<Arc<dyn ProducesTickets>>,
+    managed: &Managed,
 ) -> Result<Arc<ServerConfig>, Trouble> {
     let mut provider = provider();
     provider.cipher_suites = ciphers(&provider.cipher_suites, &settings.ciphers);
     let provider = Arc::new(provider);
-    let certificates = Certificates::load(settings, &provider)?;
+    let certificates: Arc<dyn ResolvesServerCert> = match &settings.managed {
+        Some(domain) => managed.slot(domain)?,
+        None => Arc::new(Certificates::load(settings, &provider)?),
+    };
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&versions(&settings.versions))
         .map_err(|error| Trouble::Settings(format!("SSLProtocol and SSLCipherSuite: {error}")))?;
@@ -41,7 +46,7 @@ pub fn build(
         Some(verifier) => builder.with_client_cert_verifier(verifier),
         None => builder.with_no_client_auth(),
     };
-    let mut config = builder.with_cert_resolver(Arc::new(certificates));
+    let mut config = builder.with_cert_resolver(certificates);
     config.ignore_client_order = settings.own_order == Some(true);
     config.alpn_protocols = match settings.http2 {
         Some(false) => vec![b"http/1.1".to_vec()],

@@ -2,10 +2,12 @@
 //! client names.
 
 use super::config;
+use super::managed::Managed;
 use mehari_config::{ClientCertificates, Site, TlsSettings};
 use rustls::server::ProducesTickets;
 use rustls::ServerConfig;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Why the site's TLS configuration is unusable. Each error names the file.
@@ -54,6 +56,7 @@ pub struct Hosts {
     shared: Vec<SharedTls>,
     /// The index into `shared` for each host number.
     places: Vec<usize>,
+    managed: Rc<Managed>,
 }
 
 impl Hosts {
@@ -67,9 +70,12 @@ impl Hosts {
         let mut hosts = Hosts {
             shared: Vec::new(),
             places: Vec::new(),
+            managed: before
+                .map(|before| before.managed.clone())
+                .unwrap_or_default(),
         };
         for host in site.all_hosts() {
-            let place = if host.tls.certificates.is_empty() {
+            let place = if !host.tls.has_certificate() {
                 // A host without a certificate uses the first host's settings.
                 0
             } else {
@@ -89,11 +95,10 @@ impl Hosts {
         let mut hosts = Hosts {
             shared: Vec::new(),
             places: Vec::new(),
+            managed: Rc::default(),
         };
         let with_own = site.all_hosts().map(|host| &host.tls);
-        let mut with_own = with_own
-            .filter(|tls| !tls.certificates.is_empty())
-            .peekable();
+        let mut with_own = with_own.filter(|tls| tls.has_certificate()).peekable();
         if with_own.peek().is_none() {
             return vec![Trouble::NoCertificate];
         }
@@ -116,7 +121,7 @@ impl Hosts {
             None => config::tickets(settings)?,
         };
         self.shared.push(SharedTls {
-            config: config::build(settings, tickets.clone())?,
+            config: config::build(settings, tickets.clone(), &self.managed)?,
             settings: Arc::new(settings.clone()),
             tickets,
         });
@@ -129,6 +134,7 @@ impl Hosts {
     fn tickets(&self, settings: &TlsSettings) -> Option<Arc<dyn ProducesTickets>> {
         let is_same = |shared: &&SharedTls| {
             shared.settings.certificates == settings.certificates
+                && shared.settings.managed == settings.managed
                 && shared.settings.tickets == settings.tickets
         };
         let asks_nobody = |settings: &TlsSettings| settings.clients() == ClientCertificates::None;
@@ -138,6 +144,11 @@ impl Hosts {
         } else {
             None
         }
+    }
+
+    /// Returns the managed certificates, which all later settings share.
+    pub fn managed(&self) -> &Managed {
+        &self.managed
     }
 
     /// Returns the settings of the host with this number.

@@ -119,6 +119,15 @@ fn write(shared: &Shared, page: &mut Page) {
         "When the server began, since 1970.",
         started.as_secs_f64(),
     );
+    let name = "mehari_certificate_expiry_seconds";
+    page.family(
+        name,
+        "gauge",
+        "When a managed certificate ends, since 1970.",
+    );
+    for (domain, seconds) in shared.managed.expiries.borrow().iter() {
+        let _ = writeln!(page.text, "{name}{{domain=\"{domain}\"}} {seconds}");
+    }
     let Some(pool) = shared.backends.pool.status() else {
         return;
     };
