@@ -1,7 +1,8 @@
 //! Tests `ZygoteWarmup`: requests that run before the first worker is forked.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{Builder, Rung, Server};
+use mehari_harness::{processes, Builder, Rung, Server};
+use rustix::process::Signal;
 
 /// Counts its requests in a package variable, and tells the number and the variables of the
 /// request.
@@ -202,4 +203,24 @@ fn script_is_explained_as_before_the_warm_up() {
     let output = server.control(&["explain", "--json", file]);
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(answer["explanation"]["findings"].is_array(), "{answer}");
+}
+
+#[test]
+fn zygote_without_its_stem_is_replaced_by_a_warm_one() {
+    let conf = format!("ZygoteWarmup {}\n", url("counter.pl"));
+    let server = site(&conf).start();
+    let zygote = server.zygotes()[0];
+    let children = std::fs::read_to_string(format!("/proc/{zygote}/task/{zygote}/children"));
+    let children = children.expect("the zygote lives");
+    let is_stem = |pid: &&str| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name.trim() == "mehari-stem")
+    };
+    let stem = children.split_whitespace().find(is_stem).expect("a stem");
+    let stem = stem.parse().expect("a number");
+    processes::signal(stem, Signal::Kill);
+    server.log.expect("the zygote of generation 1 is back");
+    assert_eq!(server.log.count("requests ran before the first fork"), 2);
+    let body = server.get(&Rung::Fork.url("counter.pl")).expect(200);
+    assert_eq!(body, "count 1, query , clean");
 }
