@@ -193,6 +193,7 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
     }
     let reasoning = team["plan"]["reasoning"].as_str().unwrap_or_default();
     let _ = writeln!(text, "{reasoning}");
+    tell_warmup(&team["warmup"], text);
     if team["rests"] == true {
         text.push_str("no worker: the next request forks one (WorkerIdleTimeout)\n");
     }
@@ -211,6 +212,23 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
              pauses; the error log has the reasons"
         );
     }
+}
+
+/// Writes what the requests before the first fork have brought.
+fn tell_warmup(warmup: &Value, text: &mut String) {
+    let Some(requests) = warmup["requests"].as_u64() else {
+        return;
+    };
+    let ms = |name: &str| warmup[name].as_f64().unwrap_or_default() / 1000.0;
+    let _ = writeln!(
+        text,
+        "warm-up: {requests} requests, {} failed; the first round took {:.1} ms, the last one \
+         {:.1} ms; workers share the {} that they have added",
+        warmup["failed"],
+        ms("first_us"),
+        ms("last_us"),
+        size(&warmup["memory"])
+    );
 }
 
 /// Adds a line for each script on the rung `rewind` in each worker.

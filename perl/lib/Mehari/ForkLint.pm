@@ -114,6 +114,7 @@ sub _children {
     for my $child ((<$in> // '') =~ /(\d+)/g) {
         my $name = do { open my $file, '<', "/proc/$child/comm" or next; <$file> } // '';
         chomp $name;
+        next if $name eq 'mehari-stem';    # the server's own
         push @found, "the child process $child ($name)";
     }
     return @found;

@@ -157,12 +157,12 @@ static OP *run_system(pTHX) { return spawn(aTHX_ perl_system); }
 static OP *run_backtick(pTHX) { return spawn_for_reading(aTHX_ perl_backtick); }
 static OP *run_fork(pTHX) { return spawn(aTHX_ perl_fork); }
 
-/* Notes for fork-lint where a socket is opened while the zygote loads: the statement, then the
- * calls around it. */
+/* Notes for fork-lint where a socket is opened while the zygote loads or is warmed up: the
+ * statement, then the calls around it. */
 static void note_place(pTHX_ IO *io)
 {
   int file = io && IoIFP(io) ? PerlIO_fileno(IoIFP(io)) : -1;
-  if (file < 0 || mehari_serving)
+  if (file < 0 || (mehari_serving && !mehari_is_warming))
     return;
   SV *text = newSVpvs("");
   mehari_calls calls = mehari_calls_now(aTHX);

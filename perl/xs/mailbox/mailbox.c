@@ -65,6 +65,22 @@ void mehari_mailbox_leave(void)
   box_file = bell_file = mehari_mailbox_memory.bell_event = -1;
 }
 
+/* The bell's descriptors stay open for the workers. */
+void mehari_mailbox_detach(void)
+{
+  munmap(mehari_box, MEHARI_MAILBOX_SIZE);
+  munmap(mehari_mailbox_memory.bell, 4096);
+  mehari_mailbox_memory = (mehari_attached){.bell_event = -1};
+  const int files[] = {box_file, mehari_front_socket};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(files); i++) {
+    mehari_descriptor_release(files[i]);
+    close(files[i]);
+  }
+  box_file = bell_file = mehari_front_socket = -1;
+  opened = returned = NULL;
+  own_taken = (mehari_taken){0};
+}
+
 int mehari_mailbox_file(void) { return box_file; }
 _Atomic uint32_t *mehari_mailbox_child(void) { return &mehari_box->child; }
 

@@ -24,6 +24,9 @@ void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_even
 /* Gives the mailbox up in a child process of a script: the child keeps a copy of its request, and
  * neither the shared memory nor a descriptor of the server. */
 void mehari_mailbox_leave(void);
+/* Ends the use of the mailbox in the zygote after its warm-up. Workers attach mailboxes of their
+ * own. */
+void mehari_mailbox_detach(void);
 /* The socket on which descriptors go to the front. A worker shares this socket with its
  * templates. */
 extern int mehari_front_socket;

@@ -248,8 +248,8 @@ enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_
  * all but the last datagram. */
 enum {
   MEHARI_CONTROL_PRELOAD = 1, /* from the front: kind in `slot`, name in the text */
-  /* From the front: the list of preloads is complete (`slot` 1: a trial). From the zygote:
-   * everything is loaded. */
+  /* From the front: the list of preloads is complete. `slot` has MEHARI_READY_*. From the zygote:
+   * everything is loaded, and after a warm-up: workers can be forked. */
   MEHARI_CONTROL_READY,
   /* From the zygote: the preload with the number `slot`, counted from 1, failed. `slot` 0: the
    * start as a whole failed. The text is the reason. */
@@ -273,7 +273,13 @@ enum {
    * complete, and `status` is the wait status of the process that answered. */
   MEHARI_CONTROL_EXPLAINED,
   /* From the zygote: what fork-lint has found. */
-  MEHARI_CONTROL_LINTED
+  MEHARI_CONTROL_LINTED,
+  /* From the front: serve requests now; descriptors: mailbox, descriptor socket. */
+  MEHARI_CONTROL_WARM
+};
+enum {
+  MEHARI_READY_TRIAL = 1,
+  MEHARI_READY_WARMS = 2 /* MEHARI_CONTROL_WARM follows */
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
        MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */

@@ -1,6 +1,7 @@
 /* Keeps the list of the workers that the zygote has forked. The zygote reports their ends, and
  * kills them when the front ends. */
 #include "process/zygote.h"
+#include "process/warmup.h"
 #include "rewind/rewind.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -67,6 +68,7 @@ void mehari_children_reap(void)
   pid_t worker;
   while ((worker = waitpid(-1, &status, WNOHANG)) > 0)
     if (!forget_worker(worker)) {
+      mehari_stem_ended(worker);
       mehari_pictures_release(worker);
       mehari_explanation_ended(worker, status);
     } else

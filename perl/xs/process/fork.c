@@ -47,18 +47,22 @@ static void drop_template(template *this)
   this->alive = false;
 }
 
+bool mehari_stem_send(mehari_wanted wanted, const char *file, const int files[MEHARI_TEMPLATE_FILES])
+{
+  const size_t size = MEHARI_TEMPLATE_FILES * sizeof *files;
+  struct iovec parts[] = {{&wanted, sizeof wanted}, {(void *)file, strlen(file)}};
+  union { struct cmsghdr header; char space[CMSG_SPACE(MEHARI_TEMPLATE_FILES * sizeof(int))]; } control;
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)};
+  memcpy(CMSG_DATA(&control.header), files, size);
+  return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
+}
+
 /* Asks the zygote to fork a template. The template gets the worker's mailbox and one end of a
  * socket. */
 static bool ask_zygote(const char *file, uint64_t mark, int manner, int socket)
 {
-  mehari_wanted wanted = {getpid(), manner, mark};
-  int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
-  struct iovec parts[] = {{&wanted, sizeof wanted}, {(void *)file, strlen(file)}};
-  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
-  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
-  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof files)};
-  memcpy(CMSG_DATA(&control.header), files, sizeof files);
-  return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
+  return mehari_stem_send((mehari_wanted){getpid(), manner, mark}, file, (int[]){mehari_mailbox_file(), socket, mehari_front_socket});
 }
 
 static bool start_template(template *this, const char *file, uint64_t mark, int manner)

@@ -153,11 +153,15 @@ static void report_lint(pTHX_ void *argument)
   LEAVE;
 }
 
-void mehari_loading_finish(pTHX_ bool may_refuse, const mehari_own_files *own)
+void mehari_loading_finish(pTHX_ bool may_refuse)
 {
   if (may_refuse)
     run_last_phases(aTHX);
   report_pushed(aTHX);
-  mehari_guard(aTHX_ report_lint, (void *)own, NULL);
   mehari_guard(aTHX_ report_loaded, NULL, NULL);
+}
+
+void mehari_loading_lint(pTHX_ const mehari_own_files *own)
+{
+  mehari_guard(aTHX_ report_lint, (void *)own, NULL);
 }

@@ -10,8 +10,12 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute_
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event) __attribute__((noreturn));
 extern bool mehari_retire; /* whether the worker wants to end after this request */
 extern bool mehari_replace; /* whether the worker wants to end when its successor is ready */
-/* Prepares a process that serves whole requests, and runs PerlChildInitHandler in it. */
+/* Prepares a process that serves whole requests. A second call has no effect. */
+void mehari_worker_prepare(pTHX);
+/* Does the same, and runs PerlChildInitHandler. */
 void mehari_worker_open(pTHX);
+/* Serves requests until the front says that the process must end. */
+void mehari_worker_serve(pTHX);
 /* Serves the current request in a template's child, which restores nothing itself. */
 void mehari_worker_serve_once(pTHX) __attribute__((noreturn));
 /* Ends such a process: runs PerlChildExitHandler, then the END blocks of modules. */
@@ -46,7 +50,8 @@ enum {
   MEHARI_TO_FORK,
   MEHARI_TO_REWIND, /* its child serves one request after another, if possible */
   MEHARI_TO_REWIND_WHERE_ROOM, /* the rung `auto`: only while there is room for its picture */
-  MEHARI_TO_SERVE /* the child serves whole requests of a handler or an application, and is rewound */
+  MEHARI_TO_SERVE, /* the child serves whole requests of a handler or an application, and is rewound */
+  MEHARI_TO_EXPLAIN /* no template: the zygote asks the stem to explain the script; `mark`: the question */
 };
 typedef struct {
   pid_t worker;
@@ -58,6 +63,8 @@ extern int mehari_stem_socket; /* the socket to the zygote */
 /* A template's descriptors: the mailbox, the socket for orders, the worker's socket to the
  * front. */
 #define MEHARI_TEMPLATE_FILES 3
+/* Sends a wish to the process that forks templates. */
+bool mehari_stem_send(mehari_wanted wanted, const char *file, const int files[MEHARI_TEMPLATE_FILES]);
 void mehari_template_run(pTHX_ const char *what, const mehari_wanted *wanted, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
 extern bool mehari_is_template_child; /* from its first request on */
 /* Called in the child after the response: ends the child, or rewinds it. `detail`: that of DONE. */
@@ -78,6 +85,7 @@ void mehari_learning_report(pTHX_ const char *script); /* in its child, before a
  * would find out about a script. After that process's end the zygote sends the last message. */
 void mehari_explanation_fork(pTHX_ const char *file, uint32_t number, const int *files, int count);
 void mehari_explanation_ended(pid_t process, int status);
+extern bool mehari_is_warming; /* warmup.c: whether the zygote itself serves requests */
 /* control.c */
 void mehari_zygote_report(const mehari_control *head, const char *text);
 

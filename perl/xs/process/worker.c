@@ -256,15 +256,21 @@ void mehari_worker_serve_once(pTHX)
 
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event)
 {
+  static bool is_open; /* the zygote has opened its layers and %ENV for its warm-up */
   prctl(PR_SET_NAME, name);
   mehari_forget_random_seed(aTHX);
   mehari_in_child = false;
   mehari_mailbox_attach(mailbox, descriptors, bell, bell_event);
-  mehari_errors_open(aTHX);
-  mehari_input_open(aTHX);
-  mehari_output_open(aTHX);
-  mehari_environment_open(aTHX);
-  mehari_stack_watch(aTHX);
+  if (is_open)
+    mehari_output_fresh_descriptor();
+  else {
+    mehari_errors_open(aTHX);
+    mehari_input_open(aTHX);
+    mehari_output_open(aTHX);
+    mehari_environment_open(aTHX);
+    mehari_stack_watch(aTHX);
+  }
+  is_open = true;
   mehari_may_have_spawned = false;
   mehari_touched = 0;
 }
@@ -281,16 +287,36 @@ void mehari_worker_leave(pTHX)
   _exit(0);
 }
 
-void mehari_worker_open(pTHX)
+void mehari_worker_prepare(pTHX)
 {
+  static bool is_prepared;
+  if (is_prepared)
+    return;
+  is_prepared = true;
   mehari_psgi_open(aTHX);
   remember_state(aTHX);
   mehari_watch_open();
   mehari_watch_loaded(aTHX);
   mehari_descriptor_claim(mehari_stem_socket);
+}
+
+void mehari_worker_open(pTHX)
+{
+  mehari_worker_prepare(aTHX);
   const char *refusal = mehari_run_server_phase(aTHX_ MEHARI_PHASE_CHILD_INIT);
   if (refusal)
     mehari_logf(MEHARI_LOG_ERROR, "%s", refusal);
+}
+
+void mehari_worker_serve(pTHX)
+{
+  for (;;) {
+    mehari_mailbox_state(MEHARI_STATE_IDLE);
+    if (mehari_mailbox_take())
+      serve(aTHX);
+    else if (!mehari_mailbox_wait())
+      return;
+  }
 }
 
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
@@ -298,11 +324,6 @@ void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_ev
   setpgid(0, 0);
   mehari_process_open(aTHX_ "mehari-worker", mailbox, descriptors, bell, bell_event);
   mehari_worker_open(aTHX);
-  for (;;) {
-    mehari_mailbox_state(MEHARI_STATE_IDLE);
-    if (mehari_mailbox_take())
-      serve(aTHX);
-    else if (!mehari_mailbox_wait())
-      mehari_worker_leave(aTHX);
-  }
+  mehari_worker_serve(aTHX);
+  mehari_worker_leave(aTHX);
 }

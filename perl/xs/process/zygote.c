@@ -4,6 +4,7 @@
  * Commands are datagrams on the control socket (mailbox/wire.h). The zygote reports the ends of
  * workers. When the front ends, the socket closes and the zygote ends. */
 #include "process/zygote.h"
+#include "process/warmup.h"
 #include "rewind/rewind.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -31,6 +32,14 @@ static void become_serving_process(void)
   close(ends);
 }
 
+/* Forks the process that explains a script. It keeps the control socket for its answer. */
+static void fork_explainer(pTHX_ const char *file, uint32_t question, int bell, int bell_event)
+{
+  PerlIO_flush((PerlIO *)NULL);
+  mehari_explanation_fork(aTHX_ file, question, (int[]){mehari_control_socket, stem, ends, mehari_stem_socket, bell, bell_event}, 6);
+  mehari_in_child = false;
+}
+
 /* Forks the template that a worker asks for. The worker sends the template's descriptors. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
@@ -47,7 +56,9 @@ static void fork_template(pTHX_ int bell, int bell_event)
   memcpy(files, CMSG_DATA(header), sizeof files);
   request.file[got - head] = '\0';
   PerlIO_flush((PerlIO *)NULL);
-  if (!mehari_fork_own()) {
+  if (request.wanted.manner == MEHARI_TO_EXPLAIN)
+    fork_explainer(aTHX_ request.file, (uint32_t)request.wanted.mark, bell, bell_event);
+  else if (!mehari_fork_own()) {
     become_serving_process();
     if (request.wanted.manner != MEHARI_TO_SERVE) /* a handler may lead to a script */
       close(mehari_stem_socket);
@@ -78,15 +89,16 @@ static void fork_worker(pTHX_ mehari_message *in, int bell, int bell_event)
   mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_FORKED, in->head.slot, worker, 0, strlen(reason)}, reason);
 }
 
-/* Forks the process that explains a script. It keeps the control socket for its answer. */
-static void fork_explainer(pTHX_ mehari_message *in, int bell, int bell_event)
+/* Takes a question about a script. After a warm-up the stem gets the question. */
+static void take_question(pTHX_ mehari_message *in, int bell, int bell_event)
 {
   SV *file = mehari_message_gather(aTHX_ in);
   if (!file)
     return;
-  PerlIO_flush((PerlIO *)NULL);
-  mehari_explanation_fork(aTHX_ SvPV_nolen(file), in->head.slot, (int[]){mehari_control_socket, stem, ends, mehari_stem_socket, bell, bell_event}, 6);
-  mehari_in_child = false;
+  if (mehari_stem_exists())
+    mehari_stem_ask(SvPV_nolen(file), in->head.slot);
+  else
+    fork_explainer(aTHX_ SvPV_nolen(file), in->head.slot, bell, bell_event);
   SvREFCNT_dec(file);
 }
 
@@ -128,6 +140,70 @@ static void merge_memory(pTHX)
   mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_LINTED, 0, 0, 0, SvCUR(line)}, SvPVX(line));
 }
 
+/* From now on the ends of child processes are read from a descriptor. */
+static void watch_children(void)
+{
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &children, NULL);
+  ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void reap(void)
+{
+  struct signalfd_siginfo seen;
+  (void)!read(ends, &seen, sizeof seen);
+  mehari_children_reap();
+}
+
+/* The stem's loop. */
+static void run_stem(pTHX_ int bell, int bell_event) __attribute__((noreturn));
+static void run_stem(pTHX_ int bell, int bell_event)
+{
+  watch_children();
+  mehari_pages_enlarge();
+  for (;;) {
+    struct pollfd waits[] = {{.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
+    if (poll(waits, 2, -1) < 0 && errno != EINTR)
+      _exit(1);
+    if (waits[1].revents)
+      fork_template(aTHX_ bell, bell_event);
+    if (waits[0].revents)
+      reap();
+  }
+}
+
+static void warm_up(pTHX_ mehari_message *in, int bell, int bell_event)
+{
+  if (in->file_count != 2)
+    return;
+  PerlIO_flush((PerlIO *)NULL);
+  if (mehari_stem_fork()) {
+    close(in->files[0]);
+    close(in->files[1]);
+    run_stem(aTHX_ bell, bell_event);
+  }
+  close(stem);
+  stem = -1;
+  mehari_warmup_run(aTHX_ in->files[0], in->files[1], bell, bell_event);
+}
+
+/* Does what comes after the last code of the site and before the first worker. */
+static void get_ready(pTHX_ int bell, int bell_event)
+{
+  if (ends < 0) {
+    watch_children();
+    mehari_pages_enlarge();
+  }
+  mehari_loading_lint(aTHX_ &(mehari_own_files){(int[]){mehari_control_socket, bell, bell_event, stem, mehari_stem_socket, ends}, 6});
+}
+
+static void report_ready(void)
+{
+  mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_READY, 0, getpid(), 0, 0}, "");
+}
+
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
 {
   heed_signals();
@@ -139,9 +215,6 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   /* Leaves the frames of the calling Perl code, as exit does. From here on perl's stack is
    * empty. */
   mehari_guard(aTHX_ unwind, NULL, NULL);
-  sigset_t children;
-  sigemptyset(&children);
-  sigaddset(&children, SIGCHLD);
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     _exit(1);
@@ -157,11 +230,8 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       _exit(1);
     if (waits[2].revents)
       fork_template(aTHX_ bell, bell_event);
-    if (waits[1].revents) {
-      struct signalfd_siginfo seen;
-      (void)!read(ends, &seen, sizeof seen);
-      mehari_children_reap();
-    }
+    if (waits[1].revents)
+      reap();
     if (!waits[0].revents)
       continue;
     if (!mehari_message_receive(&in))
@@ -177,16 +247,18 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       mehari_loading_tree(aTHX_ &in);
       break;
     case MEHARI_CONTROL_READY:
-      if (ends < 0) {
-        sigprocmask(SIG_BLOCK, &children, NULL);
-        ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-        mehari_pages_enlarge();
-      }
-      mehari_loading_finish(aTHX_ !in.head.slot, &(mehari_own_files){(int[]){control, bell, bell_event, stem, mehari_stem_socket, ends}, 6});
-      mehari_zygote_report(&(mehari_control){MEHARI_CONTROL_READY, 0, getpid(), 0, 0}, "");
+      mehari_loading_finish(aTHX_ !(in.head.slot & MEHARI_READY_TRIAL));
+      if (!(in.head.slot & MEHARI_READY_WARMS))
+        get_ready(aTHX_ bell, bell_event);
+      report_ready();
+      break;
+    case MEHARI_CONTROL_WARM:
+      warm_up(aTHX_ &in, bell, bell_event);
+      get_ready(aTHX_ bell, bell_event);
+      report_ready();
       break;
     case MEHARI_CONTROL_EXPLAIN:
-      fork_explainer(aTHX_ &in, bell, bell_event);
+      take_question(aTHX_ &in, bell, bell_event);
       break;
     case MEHARI_CONTROL_FORK:
       fork_worker(aTHX_ &in, bell, bell_event);

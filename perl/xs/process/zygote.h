@@ -24,8 +24,10 @@ void mehari_loading_server(pTHX_ mehari_message *in);
 void mehari_loading_tree(pTHX_ mehari_message *in);
 /* Called after everything has loaded. `may_refuse`: the last handlers of the start run and may
  * still refuse. */
+void mehari_loading_finish(pTHX_ bool may_refuse);
+/* Reports what the zygote should not have when it forks. */
 typedef struct { const int *files; int count; } mehari_own_files; /* descriptors of the server */
-void mehari_loading_finish(pTHX_ bool may_refuse, const mehari_own_files *own);
+void mehari_loading_lint(pTHX_ const mehari_own_files *own);
 
 /* children.c: the workers that the zygote has forked. */
 void mehari_children_remember(pid_t worker);

@@ -69,6 +69,7 @@ mod traffic;
 mod upstream;
 mod user_dirs;
 pub mod virtual_root;
+mod warmup;
 mod zero;
 
 pub use access::{
@@ -134,6 +135,7 @@ pub use traffic::*;
 pub use upstream::*;
 pub use user_dirs::{UserDirs, UserPlace};
 pub use virtual_root::{RootPiece, VirtualRoot, VirtualRoots};
+pub use warmup::{Warmup, WarmupUrl};
 pub use zero::Error;
 
 /// Returns the edit distance between two words, for "did you mean".

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Preloaded;
+use crate::{Preloaded, Warmup};
 
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct PerlSettings {
@@ -14,6 +14,7 @@ pub struct PerlSettings {
     /// The names of the server's `PerlPassEnv`. (`set_env` has the server's `PerlSetEnv`.)
     pub pass_env: Vec<String>,
     pub set_env: Vec<(String, String)>,
+    pub warmup: Warmup,
     /// `None`: the main server's, or [`ForkLint::Warn`].
     pub fork_lint: Option<ForkLint>,
     /// `MergeWorkerMemory`: the kernel merges equal pages of the processes. `None`: the main
@@ -21,6 +22,13 @@ pub struct PerlSettings {
     pub merges_memory: Option<bool>,
     /// Whether a developer watches the application (`--watch`): it gets the development error page.
     pub is_watched: bool,
+}
+
+impl PerlSettings {
+    /// Whether requests run before the first worker is forked.
+    pub fn warms_up(&self) -> bool {
+        !self.warmup.urls.is_empty()
+    }
 }
 
 /// `PerlForkLint`: what happens when the zygote has something that its workers must not share.

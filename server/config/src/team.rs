@@ -163,6 +163,7 @@ impl TeamDraft {
             preloads,
             pass_env: joined(&main.pass_env, &own.pass_env),
             set_env: joined(&main.set_env, &own.set_env),
+            warmup: own.warmup.beside(&main.warmup),
             fork_lint: own.fork_lint.or(main.fork_lint),
             merges_memory: own.merges_memory.or(main.merges_memory),
             is_watched: main.is_watched,

@@ -48,7 +48,7 @@ pub use mehari_net::tls::{warnings as certificate_warnings, Hosts, Trouble};
 pub use mehari_observe::{AccessEntry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use routing::{places_of, survey, ServedUrl, Survey, SurveyedPlace};
-pub use server::{probe, Front, Handle, Stats, Stop};
+pub use server::{probe, warmup_resolver, Front, Handle, Stats, Stop};
 pub use shared::history::HistoryPoint;
 pub use shared::places::PlaceReport;
 pub use shared::watched::WatchReport;

@@ -4,6 +4,9 @@
 mod accept;
 pub mod probe;
 mod socket_handoff;
+mod warmup;
+
+pub use warmup::warmup_resolver;
 
 use crate::cache::{CacheStats, Purge};
 use crate::handlers::cgi::Cgi;

@@ -277,6 +277,12 @@ pub struct Asker<'a> {
 /// never waits.
 pub type SubrequestResolver = std::rc::Rc<dyn Fn(SubrequestQuestion<'_>, &mut dyn FnMut(Call<'_>))>;
 
+/// A function that passes the call for a request of a warm-up to its third argument. The second
+/// argument is the number of the host. The function does nothing if the request has no route.
+pub type WarmupResolver = std::rc::Rc<
+    dyn Fn(&Arc<mehari_config::Site>, u32, &mehari_config::WarmupUrl, &mut dyn FnMut(Call<'_>)),
+>;
+
 /// The decision of Perl's handlers that the front responds, and how.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Declined {

@@ -75,7 +75,7 @@ impl Inner {
         self.end_rest_of_team(team);
     }
 
-    fn place_call(&mut self, index: usize, owed: Owed, mut call: Call<'_>, now: Instant) {
+    pub fn place_call(&mut self, index: usize, owed: Owed, mut call: Call<'_>, now: Instant) {
         let Some(worker) = self.worker(index) else {
             return self.refuse(owed, Fault::NotReady);
         };
@@ -335,8 +335,12 @@ impl Inner {
         if held.owed.arrived().gone {
             return;
         }
+        // A warming zygote belongs to no team.
+        let Some(team) = self.teams.get_mut(team) else {
+            return held.owed.fail(Fault::WorkerDied);
+        };
         held.owed.arrived().worker = None;
-        self.teams[team].queue.push_front(Queued {
+        team.queue.push_front(Queued {
             owed: held.owed,
             request_id: held.request_id,
             host: held.host,

@@ -50,6 +50,7 @@ pub async fn explain_unserved(site: &Site, perl: usize, file: &Path, log: ErrorL
         bell: &Bell::create().map_err(unloaded)?,
         log,
         learned: &[],
+        warms: false,
     };
     let (mut zygote, _) = loading.load(Occasion::Trial).await.map_err(unloaded)?;
     let mut questions = Questions::default();

@@ -1,6 +1,7 @@
 //! A generation: the zygotes of a site's Perls, and the teams that the generation will use.
 
 use crate::team::Team;
+use crate::warmup_report::WarmupReport;
 use crate::zygote::Zygote;
 use mehari_config::Site;
 use std::path::PathBuf;
@@ -10,6 +11,9 @@ use std::sync::Arc;
 /// The number of the generation that a server begins with.
 pub(crate) const FIRST_GENERATION: u32 = 1;
 
+/// The generation of a warming zygote's place among the workers. No such generation exists, so the
+/// place never gets a client's request.
+pub(crate) const NO_GENERATION: u32 = u32::MAX;
 pub(crate) struct Generation {
     pub number: u32,
     pub site: Arc<Site>,
@@ -24,6 +28,8 @@ pub(crate) struct Generation {
 pub(crate) struct Loaded {
     pub zygote: Option<Rc<Zygote>>,
     pub failed_forks: u32,
+    /// `None`: no request has run before the first fork.
+    pub warmup: Option<WarmupReport>,
     /// The files that the zygote loaded, without perl's own.
     pub files: Vec<PathBuf>,
 }

@@ -6,7 +6,7 @@ mod report_false_starts;
 mod teams;
 
 use crate::arrived;
-use crate::call::{ResponseOutcome, SubrequestResolver};
+use crate::call::{ResponseOutcome, SubrequestResolver, WarmupResolver};
 use crate::generation::{Generation, FIRST_GENERATION};
 use crate::holding::Holding;
 use crate::plan::Plan;
@@ -41,6 +41,8 @@ pub(crate) struct Inner {
     pub log: ErrorLog,
     /// Answers the workers' questions about paths. `None`: no answers.
     pub resolver: Option<SubrequestResolver>,
+    /// Finds the calls for requests of warm-ups.
+    pub warmup_resolver: WarmupResolver,
     pub bell: Rc<Bell>,
     /// Requests with a waiting client, including queued requests.
     pub active_requests: usize,
@@ -96,12 +98,18 @@ pub struct Totals {
 }
 
 impl Pool {
-    pub(crate) fn new(site: Arc<Site>, plans: Vec<Plan>, log: ErrorLog) -> io::Result<Pool> {
+    pub(crate) fn new(
+        site: Arc<Site>,
+        plans: Vec<Plan>,
+        log: ErrorLog,
+        warmup_resolver: WarmupResolver,
+    ) -> io::Result<Pool> {
         let inner = Inner {
             teams: Team::all(&site, plans),
             site,
             log,
             resolver: None,
+            warmup_resolver,
             bell: Rc::new(Bell::create()?),
             active_requests: 0,
             workers: Vec::new(),

@@ -57,6 +57,8 @@ mod tap;
 mod team;
 mod timer;
 pub mod variables;
+mod warmup;
+mod warmup_report;
 mod worker;
 mod worn;
 mod zygote;
@@ -65,6 +67,7 @@ pub use call::{
     AccessResult, Asker, Body, Call, ConnectionFacts, Declined, Fault, Fetch, Head,
     InternalRedirect, Login, MappedPath, Named, PerlSettings, Reason, RequestLine, ResponseOutcome,
     RunningRequest, ScriptEnvironment, SubrequestQuestion, SubrequestResolver, Task, TimeLimits,
+    WarmupResolver,
 };
 pub use configurator::Configurator;
 pub use exchange::WorkerExchange;
@@ -83,4 +86,5 @@ pub use rewound::RewoundScript;
 pub use shedding::LoadStatus;
 pub use status::{PoolStatus, TeamStatus, WorkerStatus};
 pub use tap::held_open;
+pub use warmup_report::WarmupReport;
 pub use worn::Replacements;

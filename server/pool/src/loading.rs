@@ -29,6 +29,8 @@ pub enum LoadError {
     Preload(Vec<Problem>),
     #[error("the zygote ended while it was loading; its last messages are in the error log")]
     Died,
+    #[error("ZygoteWarmup{of}: {reason} (ZygoteWarmupFailure Refuse)")]
+    Warmup { of: String, reason: String },
     #[error("no worker could be started: {0}")]
     Fork(String),
     #[error("a reload is already under way")]
@@ -86,6 +88,25 @@ struct Failure {
     is_handler: bool,
 }
 
+fn refuse(failures: &[Failure]) -> Result<(), LoadError> {
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let problems = failures.iter().map(|it| it.problem.clone()).collect();
+    Err(LoadError::Preload(problems))
+}
+
+/// Completes when a zygote has ended its warm-up and can fork workers.
+pub(crate) async fn warmed(
+    site: &Site,
+    perl: usize,
+    zygote: &Zygote,
+    log: &ErrorLog,
+) -> Result<(), LoadError> {
+    let (failures, _) = outcome(site, perl, zygote, log).await?;
+    refuse(&failures)
+}
+
 /// The inputs of a zygote's start.
 pub(crate) struct Loading<'s> {
     pub site: &'s Site,
@@ -96,6 +117,8 @@ pub(crate) struct Loading<'s> {
     pub log: ErrorLog,
     /// The modules that the requests of earlier generations have loaded again and again.
     pub learned: &'s [LearnedModule],
+    /// Whether requests will run in the zygote before it forks ([`crate::warmup`]).
+    pub warms: bool,
 }
 
 /// The reason for loading.
@@ -128,6 +151,7 @@ pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
             bell,
             log: log.clone(),
             learned: &[],
+            warms: false,
         };
         outcome = combine_failures(outcome, loading.try_it().await);
     }
@@ -185,9 +209,8 @@ impl Loading<'_> {
         let ((), (failures, loaded)) =
             tokio::try_join!(told, outcome(site, perl, &zygote, &self.log))?;
         let forgiven = occasion == Occasion::Start && failures.iter().all(|it| it.is_handler);
-        if !failures.is_empty() && !forgiven {
-            let problems = failures.into_iter().map(|it| it.problem).collect();
-            return Err(LoadError::Preload(problems));
+        if !forgiven {
+            refuse(&failures)?;
         }
         for failure in failures {
             self.log.error(format_args!(
@@ -212,7 +235,9 @@ impl Loading<'_> {
             for module in self.learned {
                 zygote.send_learned(module).await?;
             }
-            zygote.ask_ready((occasion == Occasion::Trial).into()).await
+            let trial = u32::from(occasion == Occasion::Trial) * control::READY_TRIAL;
+            let warms = u32::from(self.warms) * control::READY_WARMS;
+            zygote.ask_ready(trial | warms).await
         };
         told.await.map_err(|_: io::Error| LoadError::Died)
     }

@@ -34,6 +34,11 @@ impl ProcessMemory {
         ProcessMemory::parse(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
     }
 
+    /// Returns by how much the pages of no file have grown.
+    pub fn grown_since(&self, before: &ProcessMemory) -> u64 {
+        self.anonymous.saturating_sub(before.anonymous)
+    }
+
     fn parse(rollup: &str) -> Option<ProcessMemory> {
         let bytes = |name: &str| {
             let after = |line: &str| {

@@ -1,18 +1,28 @@
 //! Loads a generation and switches to it after everything has loaded.
 
+use crate::call::WarmupResolver;
 use crate::generation::{Generation, Loaded, FIRST_GENERATION};
 use crate::inner::{Inner, Pool};
-use crate::loading::{combine_failures, LoadError, Loading, Occasion};
+use crate::loading::{combine_failures, warmed, LoadError, Loading, Occasion};
 use crate::plan::Plan;
 use crate::reports::{listen, watch_bell};
-use crate::team::Team;
+use crate::team::{Of, Team};
 use crate::timer::Timer;
+use crate::warmup::{Warming, WarmupError};
+use crate::warmup_report::WarmupReport;
 use crate::worker::Worker;
+use crate::zygote::Zygote;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::spawn_local;
+
+/// A zygote, the files that it has loaded, and what its warm-up has brought.
+type LoadOutcome = Result<(Zygote, Vec<PathBuf>, Option<WarmupReport>), LoadError>;
 
 impl Pool {
     /// Builds the pool and its first generation. Completes when the workers are ready.
@@ -25,17 +35,18 @@ impl Pool {
         site: Arc<Site>,
         plans: Vec<Plan>,
         log: ErrorLog,
+        warmup_resolver: WarmupResolver,
     ) -> Result<Pool, LoadError> {
-        let pool = Pool::new(site.clone(), plans.clone(), log)?;
+        let pool = Pool::new(site.clone(), plans.clone(), log, warmup_resolver)?;
         let timer = Timer::create()?;
         pool.attach();
+        spawn_local(watch_bell(pool.clone()));
         let number = pool.load(site, plans).await?;
         pool.take_over(number);
         spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
         spawn_local(pool.clone().enforce_limits());
         spawn_local(pool.clone().measure_memory());
-        spawn_local(watch_bell(pool.clone()));
         Ok(pool)
     }
 
@@ -105,8 +116,91 @@ impl Pool {
         &self,
         number: u32,
         perl: usize,
-        site: &Site,
+        site: &Arc<Site>,
     ) -> Result<(), LoadError> {
+        let occasion = match number {
+            FIRST_GENERATION => Occasion::Start,
+            _ => Occasion::Reload,
+        };
+        let (zygote, files, warmup) = match site.perls[perl].warms_up() {
+            true => self.load_warm(perl, site, occasion).await?,
+            false => self.load_cold(perl, site, occasion).await?,
+        };
+        let zygote = Rc::new(zygote);
+        if let Some(loaded) = self.borrow().loaded(number, perl) {
+            loaded.zygote = Some(zygote.clone());
+            loaded.files = files;
+            loaded.warmup = warmup;
+        }
+        spawn_local(listen(self.clone(), number, perl, zygote));
+        Ok(())
+    }
+
+    async fn load_cold(&self, perl: usize, site: &Site, occasion: Occasion) -> LoadOutcome {
+        let (zygote, files) = self.load_zygote(perl, site, occasion, false).await?;
+        Ok((zygote, files, None))
+    }
+
+    /// Loads a zygote and runs requests in it. A zygote whose requests have failed is thrown away,
+    /// and another one is loaded.
+    async fn load_warm(&self, perl: usize, site: &Arc<Site>, occasion: Occasion) -> LoadOutcome {
+        let (zygote, files) = self.load_zygote(perl, site, occasion, true).await?;
+        let of = Of(site.owner_of(perl).unwrap_or_default()).to_string();
+        let log = self.borrow().log.clone();
+        match self.warm_up(perl, site, &zygote, &log).await? {
+            Ok(report) => {
+                log.notice(format_args!("ZygoteWarmup{of}: {report}"));
+                Ok((zygote, files, Some(report)))
+            }
+            Err(error) if site.perls[perl].warmup.refuses() => Err(LoadError::Warmup {
+                of,
+                reason: error.to_string(),
+            }),
+            Err(error) => {
+                log.error(format_args!(
+                    "ZygoteWarmup{of}: {error}: the workers start without a warm-up"
+                ));
+                drop(zygote);
+                self.load_cold(perl, site, occasion).await
+            }
+        }
+    }
+
+    /// Runs the requests of the warm-up. The inner error says why the zygote cannot be used.
+    async fn warm_up(
+        &self,
+        perl: usize,
+        site: &Arc<Site>,
+        zygote: &Zygote,
+        log: &ErrorLog,
+    ) -> Result<Result<WarmupReport, WarmupError>, LoadError> {
+        let warming = Warming {
+            pool: self,
+            site,
+            perl,
+            zygote,
+            resolver: self.borrow().warmup_resolver.clone(),
+            now: RefCell::default(),
+        };
+        let mut ready = pin!(warmed(site, perl, zygote, log));
+        let report = tokio::select! {
+            report = warming.run() => report,
+            // Before it is told to go on, the zygote reports nothing but its end.
+            _ = &mut ready => Err(WarmupError::Died(warming.now.borrow().clone())),
+        };
+        match report {
+            Ok(report) => ready.await.map(|()| Ok(report)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    async fn load_zygote(
+        &self,
+        perl: usize,
+        site: &Site,
+        occasion: Occasion,
+        warms: bool,
+    ) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
         let (bell, log, learned) = {
             let inner = self.borrow();
             (inner.bell.clone(), inner.log.clone(), inner.learned.all())
@@ -117,19 +211,9 @@ impl Pool {
             bell: &bell,
             log,
             learned: &learned,
+            warms,
         };
-        let occasion = match number {
-            FIRST_GENERATION => Occasion::Start,
-            _ => Occasion::Reload,
-        };
-        let (zygote, files) = loading.load(occasion).await?;
-        let zygote = Rc::new(zygote);
-        if let Some(loaded) = self.borrow().loaded(number, perl) {
-            loaded.zygote = Some(zygote.clone());
-            loaded.files = files;
-        }
-        spawn_local(listen(self.clone(), number, perl, zygote));
-        Ok(())
+        loading.load(occasion).await
     }
 
     async fn start_workers(&self, number: u32) -> Result<(), LoadError> {

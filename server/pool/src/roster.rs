@@ -1,14 +1,12 @@
 //! Starts, replaces and retires workers, and takes the reports about them.
 
+use crate::generation::NO_GENERATION;
 use crate::inner::Inner;
 use crate::worker::{Worker, WorkerState};
 use crate::zygote::Zygote;
 use mehari_config::WorkerPolicy;
-use mehari_wire::{Mailbox, Message};
-use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
-use std::collections::VecDeque;
+use mehari_wire::Message;
 use std::io;
-use std::time::{Duration, Instant};
 
 impl Inner {
     pub fn count(&self, number: u32, which: impl Fn(&Worker) -> bool) -> usize {
@@ -63,53 +61,38 @@ impl Inner {
         policy: &WorkerPolicy,
         zygote: &Zygote,
     ) -> io::Result<()> {
-        let mailbox = Mailbox::create()?;
-        let (ours, theirs) = socketpair(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
-        let index = self
-            .workers
-            .iter()
-            .position(Option::is_none)
-            .unwrap_or(self.workers.len());
-        zygote.ask_worker(index as u32, mailbox.file(), &theirs)?;
-        let limit = self.request_limit(policy.max_requests);
-        let lifetime = self.lifetime(policy.limits.lifetime);
-        let worker = Worker {
-            mailbox,
-            socket: Some(ours),
-            pid: 0,
-            generation: number,
-            team,
-            state: WorkerState::Starting,
-            held: VecDeque::new(),
-            script: None,
-            head_since: Instant::now(),
-            last_took: Duration::ZERO,
-            waited: Duration::ZERO,
-            needs_wake: false,
-            in_idle: false,
-            warned: None,
-            told_slow: false,
-            killed: false,
-            served: 0,
-            limit,
-            lifetime,
-            worn: None,
-            replacement_asked: false,
-            started: Instant::now(),
-            memory: Default::default(),
-        };
+        let (mut worker, theirs) = Worker::new(number, team)?;
+        let index = self.free_place();
+        zygote.ask_worker(index as u32, worker.mailbox.file(), &theirs)?;
+        worker.limit = self.request_limit(policy.max_requests);
+        worker.lifetime = self.lifetime(policy.limits.lifetime);
+        self.put_worker(index, worker);
+        self.totals.workers_started += 1;
+        Ok(())
+    }
+
+    /// Lets a zygote serve requests itself. Returns its place among the workers.
+    pub fn open_warming(&mut self, zygote: &Zygote) -> io::Result<usize> {
+        let (mut worker, theirs) = Worker::new(NO_GENERATION, usize::MAX)?;
+        let index = self.free_place();
+        zygote.ask_warmup(worker.mailbox.file(), &theirs)?;
+        worker.pid = zygote.pid().unwrap_or_default();
+        worker.state = WorkerState::Serving;
+        self.put_worker(index, worker);
+        Ok(index)
+    }
+
+    fn free_place(&self) -> usize {
+        let free = self.workers.iter().position(Option::is_none);
+        free.unwrap_or(self.workers.len())
+    }
+
+    fn put_worker(&mut self, index: usize, worker: Worker) {
         if index == self.workers.len() {
             self.workers.push(Some(worker));
         } else {
             self.workers[index] = Some(worker);
         }
-        self.totals.workers_started += 1;
-        Ok(())
     }
 
     /// Gives the worker no further requests. The worker ends after its current ones.

@@ -5,6 +5,7 @@ use crate::inner::{Pool, Totals};
 use crate::memory::{PoolMemory, WorkerMemory};
 use crate::plan::Plan;
 use crate::shedding::LoadStatus;
+use crate::warmup_report::WarmupReport;
 use crate::worker::WorkerState;
 use std::time::Instant;
 
@@ -50,6 +51,8 @@ pub struct TeamStatus {
     /// Whether the team has no worker because no request needs one (`WorkerIdleTimeout ... All`).
     pub rests: bool,
     pub load: LoadStatus,
+    /// What the warm-up of the team's zygote has brought. `None`: there was none.
+    pub warmup: Option<WarmupReport>,
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
@@ -127,6 +130,7 @@ impl Pool {
                     false_starts: team.false_starts.in_a_row,
                     rests: mine.clone().next().is_none() && team.may_rest(now),
                     load: team.load(),
+                    warmup: inner.warmup_of(team.perl),
                 }
             })
             .collect();

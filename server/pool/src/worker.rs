@@ -10,6 +10,7 @@ use crate::zygote::kill_group;
 use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
@@ -112,6 +113,43 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Makes a worker that a zygote will fork. Also returns the worker's end of the descriptor
+    /// socket.
+    pub fn new(generation: u32, team: usize) -> io::Result<(Worker, OwnedFd)> {
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        let worker = Worker {
+            mailbox: Mailbox::create()?,
+            socket: Some(ours),
+            pid: 0,
+            generation,
+            team,
+            state: WorkerState::Starting,
+            held: VecDeque::new(),
+            script: None,
+            head_since: Instant::now(),
+            last_took: Duration::ZERO,
+            waited: Duration::ZERO,
+            needs_wake: false,
+            in_idle: false,
+            warned: None,
+            told_slow: false,
+            killed: false,
+            served: 0,
+            limit: None,
+            lifetime: None,
+            worn: None,
+            replacement_asked: false,
+            started: Instant::now(),
+            memory: Default::default(),
+        };
+        Ok((worker, theirs))
+    }
+
     pub fn depth(&self) -> usize {
         self.held.len()
     }

@@ -146,10 +146,17 @@ impl Zygote {
         Ok(())
     }
 
-    /// Asks the zygote to report when it is ready. `occasion`: 1 for
-    /// [`crate::loading::Occasion::Trial`], else 0.
-    pub async fn ask_ready(&self, occasion: u32) -> io::Result<()> {
-        self.send_long(control::READY, occasion, b"").await
+    /// Asks the zygote to report when it is ready. `bits`: `control::READY_*`.
+    pub async fn ask_ready(&self, bits: u32) -> io::Result<()> {
+        self.send_long(control::READY, bits, b"").await
+    }
+
+    /// Asks the zygote to serve the requests of a mailbox itself.
+    pub fn ask_warmup(&self, mailbox: BorrowedFd<'_>, socket: &OwnedFd) -> io::Result<()> {
+        use rustix::fd::AsFd;
+        self.control
+            .get_ref()
+            .send(control::WARM, 0, b"", &[mailbox, socket.as_fd()])
     }
 
     /// Asks the zygote to explain a script's file. `number`: the number of the question.

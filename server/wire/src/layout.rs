@@ -344,6 +344,12 @@ pub mod control {
     pub const EXPLAINED: u32 = 12;
     /// Something that the zygote should not have when it forks.
     pub const LINTED: u32 = 13;
+    /// Asks the zygote to serve requests itself, before it forks. The zygote then reports `READY`
+    /// again.
+    pub const WARM: u32 = 14;
+    /// Bits of the `slot` of `READY`: the load is a trial; `WARM` follows.
+    pub const READY_TRIAL: u32 = 1;
+    pub const READY_WARMS: u32 = 2;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;

@@ -180,14 +180,14 @@ impl Server {
             .collect()
     }
 
-    /// Returns the workers: the children of a zygote except the templates. The names do not
-    /// identify workers, because a script may rename its worker.
+    /// Returns the workers: the children of a zygote except the templates and the stem. The names
+    /// do not identify workers, because a script may rename its worker.
     pub fn workers(&self) -> Vec<Pid> {
         let zygotes = self.zygotes();
         self.family()
             .iter()
             .filter(|process| zygotes.contains(&process.parent))
-            .filter(|process| process.command != "mehari-template")
+            .filter(|process| !matches!(&*process.command, "mehari-template" | "mehari-stem"))
             .map(|process| process.pid)
             .collect()
     }

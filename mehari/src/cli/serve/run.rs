@@ -171,8 +171,9 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     };
     let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let cgi = Cgi::new(limits, software, logs.error.clone());
+    let resolver = mehari_front::warmup_resolver(logs.error.clone());
     let pool = tokio::select! {
-        pool = Pool::start(site.clone(), plans, logs.error.clone()) => {
+        pool = Pool::start(site.clone(), plans, logs.error.clone(), resolver) => {
             pool.map_err(|error| failed_load(error.to_string(), identity.is_some()))?
         }
         signal = caught.end() => {

@@ -6,7 +6,7 @@ use super::row::*;
 use crate::environment::required_file;
 use crate::preload::PreloadStage;
 use crate::team::Own;
-use crate::{perl_option, ForkLint, Phase, Preload, Rung};
+use crate::{perl_option, ForkLint, Phase, Preload, Rung, WarmupUrl};
 
 pub const GROUP: Group = Group {
     title: "Perl",
@@ -70,6 +70,59 @@ pub const GROUP: Group = Group {
             },
         )
         .default("Off")
+        .of_perl(),
+        Directive::server(
+            "ZygoteWarmup",
+            words("URL...", 1, ANY),
+            "Requests that run before the first worker is forked, so that all workers share what \
+             they load, compile and cache: URL paths, or URLs with the name of a host. No \
+             client's request sees their data.",
+            warm_up,
+        )
+        .example("/ /search?q=a http://shop.example/", "search")
+        .of_perl(),
+        Directive::server(
+            "ZygoteWarmupRounds",
+            Shape::Number {
+                least: 1,
+                most: 1000,
+            },
+            "How often the requests of ZygoteWarmup run. The log compares the first and the last \
+             round.",
+            |target, arguments| {
+                target.team.perl.warmup.rounds = Some(arguments.number_u32()?);
+                Ok(())
+            },
+        )
+        .default("2")
+        .of_perl(),
+        Directive::server(
+            "ZygoteWarmupTimeout",
+            Shape::Time {
+                least: 1,
+                most: 3600,
+            },
+            "How long all requests of ZygoteWarmup together may take.",
+            |target, arguments| {
+                target.team.perl.warmup.timeout = Some(arguments.time()?);
+                Ok(())
+            },
+        )
+        .default("60")
+        .unit("seconds")
+        .of_perl(),
+        Directive::server(
+            "ZygoteWarmupFailure",
+            Shape::Choice(&["Warn", "Refuse"]),
+            "What happens if a request of ZygoteWarmup gets a status from 500 on, ends the process \
+             or takes too long: a line in the log, or no start. After an end or a timeout, the \
+             workers start without a warm-up.",
+            |target, arguments| {
+                target.team.perl.warmup.refuses = Some(arguments.choice()? == "Refuse");
+                Ok(())
+            },
+        )
+        .default("Warn")
         .of_perl(),
         Directive::host(
             "PerlModule",
@@ -217,6 +270,18 @@ fn modules(target: &mut Target, arguments: &Arguments) -> Applied {
         }
         let preload = Preload::Module(name.to_string());
         target.environment.preload(PreloadStage::Module, preload);
+    }
+    Ok(())
+}
+
+fn warm_up(target: &mut Target, arguments: &Arguments) -> Applied {
+    for index in 0..arguments.words.len() {
+        let text = arguments.filled(index)?;
+        let url = WarmupUrl::parse(text).ok_or_else(|| {
+            let expected = "expected a URL path such as /search?q=a, or http://HOST/PATH, not";
+            arguments.fault(index, format!("{expected} `{text}`"))
+        })?;
+        target.team.perl.warmup.urls.push(url);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The Perls and the workers of a site.
 
 use super::Site;
-use crate::{PerlSettings, Team, WorkerPolicy};
+use crate::{PerlSettings, Team, WarmupUrl, WorkerPolicy};
 
 impl Site {
     /// Returns the main server's Perl.
@@ -41,5 +41,16 @@ impl Site {
         let mut teams = self.teams.iter();
         let owner = teams.find(|team| perl > 0 && team.perl == perl);
         owner.map(|team| team.name.as_str())
+    }
+
+    /// Returns the number of the host that a request of a Perl's warm-up is for. `None`: no host of
+    /// this Perl has the name.
+    pub fn warmup_host(&self, perl: usize, url: &WarmupUrl) -> Option<u32> {
+        let Some(name) = &url.host else {
+            return Some(self.host_of_perl(perl));
+        };
+        let mut hosts = self.all_hosts();
+        let host = hosts.find(|host| host.perl == perl && host.names.has(name))?;
+        Some(host.number)
     }
 }

@@ -27,7 +27,7 @@ pub struct ServedUrl {
 
 /// A journal that drops everything. The result of the search contains the problems of .htaccess
 /// files.
-pub(super) struct Silent;
+pub struct Silent;
 
 impl Journal for Silent {
     fn access(&self, _: u32, _: &AccessEntry<'_>) {}

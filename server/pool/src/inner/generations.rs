@@ -2,6 +2,7 @@
 
 use super::Inner;
 use crate::generation::{Generation, Loaded};
+use crate::warmup_report::WarmupReport;
 
 impl Inner {
     pub fn generation(&mut self, number: u32) -> Option<&mut Generation> {
@@ -12,6 +13,13 @@ impl Inner {
 
     pub fn loaded(&mut self, number: u32, perl: usize) -> Option<&mut Loaded> {
         self.generation(number)?.zygotes.get_mut(perl)
+    }
+
+    /// Returns what the warm-up of a Perl of the current generation has brought.
+    pub fn warmup_of(&self, perl: usize) -> Option<WarmupReport> {
+        let mut generations = self.generations.iter();
+        let generation = generations.find(|it| it.number == self.current)?;
+        generation.zygotes.get(perl)?.warmup.clone()
     }
 
     /// Drops the zygotes of generations that no longer serve and have no workers left.
