@@ -141,8 +141,8 @@ sub process {
 }
 
 # Moves the memory of the file's code by a random distance: where code and data lie changes their
-# speed, and each driver is to be a fair sample of the places.
-our @padding = map { 'x' x int rand 1024 } 1 .. rand 64;
+# speed, and each driver is to be a fair sample of the places. Counts need no such sample.
+our @padding = @counted ? () : map { 'x' x int rand 1024 } 1 .. rand 64;
 
 $0 = $file;
 $@ = '';
