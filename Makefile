@@ -92,7 +92,7 @@ install-program:
 	install -d $(UNITS) $(DOCS) $(SHARE)/perl
 	for unit in mehari.service mehari.socket; do sed 's|/usr/local/|$(PREFIX)/|g' packaging/systemd/$$unit >$(UNITS)/$$unit && chmod 644 $(UNITS)/$$unit || exit 1; done
 	install -m 644 README.md ARCHITECTURE.md CHANGELOG.md LICENSE packaging/INSTALL.md $(DOCS)
-	find docs -type f -exec install -D -m 644 {} $(DOCS)/{} \;
+	find docs examples -type f -exec install -D -m 644 {} $(DOCS)/{} \;
 	$(RELEASE) manual $(DESTDIR)$(PREFIX)/share
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
 

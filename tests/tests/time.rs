@@ -169,3 +169,154 @@ fn json_has_the_figures_of_the_table() {
         );
     }
 }
+
+/// The code that a file gives to Benchmark is timed in place of being run.
+#[test]
+fn file_that_uses_benchmark_is_timed_as_it_stands() {
+    let text = "use Benchmark qw(:all);\n\
+                sub helper { 'x' x $_[0] }\n\
+                cmpthese(1_000_000_000, { long => sub { helper(9_000) }, short => q{ helper(90) } });\n\
+                my $times = timethese(-10, { one => sub { helper(10) } });\n\
+                print timestr(timediff(Benchmark->new, Benchmark->new));\n\
+                cmpthese($times);\n";
+    let folder = Folder::with(&[("bench.pl", text)]);
+    let shown = folder.text(&[SHORT, &["--json", "bench.pl"]].concat());
+    let report: Value = serde_json::from_str(&shown).expect("JSON");
+    let names = candidates(&report["files"][0]);
+    assert_eq!(names.len(), 3, "{names:?}");
+    for name in ["long", "short", "2. one"] {
+        assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+}
+
+#[test]
+fn subs_with_different_results_are_refused_where_the_file_wants_equal_ones() {
+    for (text, expected) in [
+        (
+            "sub one { (1, 'x') }\nsub two { (1, 'y') }\n",
+            "two gives {\"prints\" => \"\",\"returns\" => [1,\"y\"]}, \
+             but one gives {\"prints\" => \"\",\"returns\" => [1,\"x\"]} (`# results: equal`)",
+        ),
+        (
+            "sub one { print 'x'; 1 }\nsub two { print 'y'; 1 }\n",
+            "two gives {\"prints\" => \"y\"",
+        ),
+        ("sub one { die \"no\\n\" }\n", "one dies: no"),
+        ("sub one { exit 3 }\n", "one ends its process (exit 3)"),
+    ] {
+        let folder = Folder::with(&[("r.pl", &format!("# results: equal\n{text}"))]);
+        let output = folder.time(&[SHORT, &["r.pl"]].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            told.starts_with(&format!("mehari time: r.pl: {expected}")),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert_eq!(output.status.code(), Some(1), "{told}");
+    }
+    let equal =
+        "# results: equal\nsub one { print 5; 'x' x 3 }\nsub two { print '5'; 'xxx' . '' }\n";
+    let folder = Folder::with(&[("r.pl", equal)]);
+    assert!(folder.text(&[SHORT, &["r.pl"]].concat()).contains("two"));
+}
+
+/// Ten times the loop takes ten times the instructions; a string that lasts is an allocation.
+#[test]
+fn instructions_and_allocations_are_counted() {
+    mehari_harness::needs!("valgrind");
+    let text = "sub ten { my $x = 0; $x += $_ for 1 .. 100; push @main::kept, 'x' x 99 }\n\
+                sub all { my $x = 0; $x += $_ for 1 .. 1000; push @main::kept, 'x' x 99 }\n";
+    let folder = Folder::with(&[("count.pl", text)]);
+    let words = [SHORT, &["--instructions", "--json", "count.pl"]].concat();
+    let report: Value = serde_json::from_str(&folder.text(&words)).expect("JSON");
+    let counted = |at: usize, what: &str| {
+        let candidate = &report["files"][0]["candidates"][at]["counted"];
+        candidate[what].as_f64().expect(what)
+    };
+    let ratio = counted(1, "instructions") / counted(0, "instructions");
+    assert!((7.0..10.5).contains(&ratio), "{report}");
+    for at in [0, 1] {
+        let allocations = counted(at, "allocations");
+        assert!((1.0..1.5).contains(&allocations), "{report}");
+    }
+}
+
+fn candidates(file: &Value) -> Vec<String> {
+    let all = file["candidates"].as_array().expect("a list");
+    let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
+    all.iter().map(name).collect()
+}
+
+fn examples() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples/time")
+}
+
+/// Each comparison of the documents runs, and its subs compute the same.
+#[test]
+fn examples_run_and_their_tables_name_all_subs() {
+    mehari_harness::needs!("libcgi-pm-perl", "libdbd-sqlite3-perl");
+    let folder = Folder::with(&[]);
+    let path = examples().canonicalize().expect("examples/time");
+    let words = [SHORT, &["--limit", "1m", "--json"]].concat();
+    let shown = folder.text(&[words, vec![path.to_str().expect("a path")]].concat());
+    let report: Value = serde_json::from_str(&shown).expect("JSON");
+    let files = report["files"].as_array().expect("a list");
+    let count = std::fs::read_dir(&path).expect("a folder").count();
+    assert_eq!(files.len(), count);
+    for file in files {
+        let name = file["file"].as_str().expect("a file");
+        let text = std::fs::read_to_string(name).expect("an example");
+        let mut named = candidates(file);
+        named.sort();
+        let subs = text.lines().filter_map(|line| line.strip_prefix("sub "));
+        let names = subs.map(|line| line.split_whitespace().next().expect("a name"));
+        let mut expected: Vec<&str> = names.filter(|it| !it.starts_with('_')).collect();
+        expected.retain(|it| *it != "price");
+        expected.sort_unstable();
+        assert_eq!(named, expected, "{name}");
+        for line in ["# Answers: ", "# Learn: ", "# results: "] {
+            assert!(text.contains(&format!("\n{line}")), "{name}: no `{line}`");
+        }
+        for figure in text
+            .lines()
+            .filter_map(|it| it.strip_prefix("# published: "))
+        {
+            let sub = figure.split(' ').next().expect("a name");
+            assert!(expected.contains(&sub), "{name}: {figure}");
+        }
+    }
+}
+
+/// Loops whose work has a known ratio: the intervals hold it, and equal loops are never different.
+#[test]
+#[ignore = "takes minutes: cargo test --test time -- --ignored --nocapture"]
+fn intervals_cover_known_ratios() {
+    let loops = |count: f64| format!("my $x = 0; $x += $_ & 7 for 1 .. {count};");
+    let pair = |ratio: f64| {
+        let (one, other) = (loops(4000.0), loops((4000.0 * ratio).round()));
+        format!("sub one {{ {one} }}\nsub other {{ {other} }}\n")
+    };
+    let measured = |ratio: f64| {
+        let folder = Folder::with(&[("pair.pl", &pair(ratio))]);
+        let shown = folder.text(&["--json", "--limit", "1m", "pair.pl"]);
+        let report: Value = serde_json::from_str(&shown).expect("JSON");
+        let rows = report["files"][0]["rows"].clone();
+        let row = rows[1].clone();
+        let is_first = row["name"] == "other";
+        let bound = |name: &str| row["difference"]["interval"][name].as_f64().expect(name);
+        let (low, high) = match is_first {
+            true => (bound("low"), bound("high")),
+            false => (1.0 / bound("high"), 1.0 / bound("low")),
+        };
+        let conclusion = row["difference"]["conclusion"].to_string();
+        println!("{ratio:.2}: {low:.4} to {high:.4} {conclusion}");
+        ((low..=high).contains(&ratio), conclusion)
+    };
+    let ratios = [1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.25, 1.5, 1.75, 2.0];
+    let covered = ratios.iter().filter(|ratio| measured(**ratio).0).count();
+    let differs = |conclusion: &str| conclusion.contains("lower") || conclusion.contains("aster");
+    let wrong = (0..20).filter(|_| differs(&measured(1.0).1)).count();
+    println!("covered {covered} of 10; equal subs called different in {wrong} of 20");
+    assert!(covered >= 9, "{covered}");
+    assert_eq!(wrong, 0);
+}

@@ -1,16 +1,21 @@
 # Compiles a Perl file, and measures its subs in forked processes, one for each sub. The processes
 # take turns: the caller says on standard input which sub is called how often.
 #
-# Arguments: the numbers of the system calls clock_gettime and prctl, and the file.
+# Arguments: the numbers of the system calls clock_gettime and prctl, and the file. With two more,
+# a sub's name and a number, the sub is called so often and nothing is measured.
+#
+# Commands: `NAME COUNT` calls a sub, `NAME =` asks what a sub returns and prints.
 #
 # Answers, one line each, with tabs between the words:
 #   subs NAME ...                the file's candidates, in the order of the file
 #   failed MESSAGE               the file cannot be compiled or run
 #   took CPU_NS WALL_NS          the calls are made
+#   gave TEXT                    what the sub has returned and printed
 #   died MESSAGE                 the sub died
 #   ended exit|signal NUMBER     the sub's process ended
 package Mehari::Time;
 my ($clock, $prctl, $file) = splice @ARGV, 0, 3;
+my @counted = splice @ARGV;
 
 # A driver whose caller ends, and a sub's process whose driver ends, end too (PR_SET_PDEATHSIG).
 sub end_with_parent { syscall($prctl + 0, 1, 9) }
@@ -18,6 +23,7 @@ end_with_parent();
 
 open my $commands, '<&', \*STDIN or die "standard input: $!\n";
 open my $answers, '>&', \*STDOUT or die "standard output: $!\n";
+select((select($answers), $| = 1)[0]);
 open STDIN, '<', '/dev/null' or die "/dev/null: $!\n";
 open STDOUT, '>', '/dev/null' or die "/dev/null: $!\n";
 
@@ -43,7 +49,7 @@ sub now {
 }
 
 # The subs of the file in the package main whose names do not begin with `_`.
-sub candidates {
+sub named_subs {
     require B;
     my %line;
     for my $name (keys %main::) {
@@ -56,8 +62,11 @@ sub candidates {
         $op = $op->next while $$op && !$op->can('line');
         $line{$name} = $$op ? $op->line : 0;
     }
-    return sort { $line{$a} <=> $line{$b} || $a cmp $b } keys %line;
+    return map { [$_, \&{"main::$_"}] } sort { $line{$a} <=> $line{$b} || $a cmp $b } keys %line;
 }
+
+# The candidates, as name and code: what the file has given to Benchmark, or its subs.
+sub candidates { @Benchmark::collected ? @Benchmark::collected : named_subs() }
 
 # The sub's process: measures as often as its driver asks.
 sub serve_calls {
@@ -78,6 +87,43 @@ sub serve_calls {
     }
 }
 
+# What a call in list context returns and prints, as one line of Perl data.
+sub serve_results {
+    my ($code, $to) = @_;
+    end_with_parent();
+    require Data::Dumper;
+    open STDERR, '>', '/dev/null';
+    open my $printed, '+>', undef or die "a temporary file: $!\n";
+    open STDOUT, '>&', $printed or die "standard output: $!\n";
+    my @values;
+    if (!eval { @values = $code->(); 1 }) {
+        return answer($to, 'died', first_line($@));
+    }
+    close STDOUT;
+    seek $printed, 0, 0;
+    my $output = do { local $/; readline $printed };
+    my $given = { returns => \@values, prints => $output };
+    my $text = Data::Dumper->new([$given])->Useqq(1)->Terse(1)->Indent(0)->Sortkeys(1)->Dump;
+    print {$to} "gave\t$text\n";
+    close $to;
+}
+
+# Forks a process for one call of a sub, and passes its answer on.
+sub results {
+    my ($code) = @_;
+    pipe my $from_process, my $to_driver or die "pipe: $!\n";
+    defined(my $pid = fork) or die "fork: $!\n";
+    if (!$pid) {
+        close $from_process;
+        serve_results($code, $to_driver);
+        kill 'KILL', $$;
+    }
+    close $to_driver;
+    my $told = readline $from_process;
+    waitpid $pid, 0;
+    return $told;
+}
+
 # Forks the process of a sub.
 sub process {
     my ($code) = @_;
@@ -95,8 +141,8 @@ sub process {
 }
 
 # Moves the memory of the file's code by a random distance: where code and data lie changes their
-# speed, and each driver is to be a fair sample of the places.
-our @padding = map { 'x' x int rand 1024 } 1 .. rand 64;
+# speed, and each driver is to be a fair sample of the places. Counts need no such sample.
+our @padding = @counted ? () : map { 'x' x int rand 1024 } 1 .. rand 64;
 
 $0 = $file;
 $@ = '';
@@ -105,25 +151,34 @@ if ($@ ne '') {
     answer($answers, 'failed', first_line($@));
     exit;
 }
-my @names = candidates();
-answer($answers, 'subs', @names);
+my @candidates = candidates();
+my %code = ('' => sub { }, map { @$_ } @candidates);
+if (@counted) {
+    my ($name, $count) = @counted;
+    my $code = $code{$name};
+    $code->() while $count-- > 0;
+    exit;
+}
+answer($answers, 'subs', map { $_->[0] } @candidates);
 
-my %code = ('' => sub { });
-{ no strict 'refs'; $code{$_} = \&{"main::$_"} for @names; }
 my %processes;
 local $SIG{PIPE} = 'IGNORE';
 while (defined(my $command = readline $commands)) {
     chomp $command;
     my ($name, $count) = split /\t/, $command;
-    my $process = $processes{$name} ||= process($code{$name});
-    print { $process->{counts} } "$count\n";
-    my $from = $process->{answers};
-    my $told = readline $from;
+    my ($told, $process);
+    if ($count eq '=') {
+        $told = results($code{$name});
+    } else {
+        $process = $processes{$name} ||= process($code{$name});
+        print { $process->{counts} } "$count\n";
+        $told = readline $process->{answers};
+        waitpid $process->{pid}, 0 if !defined $told;
+    }
     if (defined $told) {
-        syswrite $answers, $told;
+        print {$answers} $told;
         next;
     }
-    waitpid $process->{pid}, 0;
     answer($answers, 'ended', $? & 127 ? ('signal', $? & 127) : ('exit', $? >> 8));
 }
 kill 'KILL', map { $_->{pid} } values %processes;

@@ -6,13 +6,15 @@
 use crate::error::TimeError;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{kill_process_group, Pid, Signal};
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PROGRAM: &str = include_str!("driver.pl");
+/// What stands in for the module Benchmark, and the driver.
+pub const PROGRAM: &str = concat!(include_str!("benchmark.pl"), include_str!("driver.pl"));
 /// The name of the sub that does nothing.
 pub const EMPTY: &str = "";
 
@@ -108,32 +110,55 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// The sub dies, ends its process, or takes too long.
     pub fn calls(&mut self, name: &str, count: u64) -> Result<Took, TimeError> {
-        let command = format!("{name}\t{count}\n");
-        // A driver that has ended is found when its answer is read.
-        if let Some(commands) = &mut self.commands {
-            let _ = commands.write_all(command.as_bytes());
-        }
-        let line = self
-            .answer(&format!("{name} has not returned"))?
-            .unwrap_or_default();
+        let line = self.asked(name, &count.to_string())?;
         let words: Vec<&str> = line.split('\t').collect();
-        let (file, sub) = (file_of(self.job), name.to_owned());
         match words[..] {
             ["took", cpu, wall] => match (cpu.parse(), wall.parse()) {
                 (Ok(cpu), Ok(wall)) => Ok(Took { cpu, wall }),
                 _ => Err(TimeError::Protocol(line)),
             },
-            ["died", reason] => Err(TimeError::Died {
+            _ => Err(self.failed(name, &line)),
+        }
+    }
+
+    /// Calls the sub in a process of its own. Returns what the sub returns and prints, as text.
+    ///
+    /// # Errors
+    /// The sub dies, ends its process, or takes too long.
+    pub fn results(&mut self, name: &str) -> Result<String, TimeError> {
+        let line = self.asked(name, "=")?;
+        match line.strip_prefix("gave\t") {
+            Some(given) => Ok(given.to_owned()),
+            None => Err(self.failed(name, &line)),
+        }
+    }
+
+    fn asked(&mut self, name: &str, what: &str) -> Result<String, TimeError> {
+        let command = format!("{name}\t{what}\n");
+        // A driver that has ended is found when its answer is read.
+        if let Some(commands) = &mut self.commands {
+            let _ = commands.write_all(command.as_bytes());
+        }
+        let line = self.answer(&format!("{name} has not returned"))?;
+        Ok(line.unwrap_or_default())
+    }
+
+    /// Returns why a sub has not done what was asked.
+    fn failed(&self, name: &str, line: &str) -> TimeError {
+        let words: Vec<&str> = line.split('\t').collect();
+        let (file, sub) = (file_of(self.job), name.to_owned());
+        match words[..] {
+            ["died", reason] => TimeError::Died {
                 file,
                 sub,
                 reason: reason.to_owned(),
-            }),
-            ["ended", how, number] => Err(TimeError::Ended {
+            },
+            ["ended", how, number] => TimeError::Ended {
                 file,
                 sub,
                 status: format!("{how} {number}"),
-            }),
-            _ => Err(TimeError::Protocol(line)),
+            },
+            _ => TimeError::Protocol(line.to_owned()),
         }
     }
 
@@ -193,15 +218,21 @@ fn spawn(job: &Job, is_heard: bool) -> std::io::Result<Child> {
         Stdio::null()
     };
     Command::new(&job.perl)
-        .args(["-e", PROGRAM, "--"])
-        .arg(libc::SYS_clock_gettime.to_string())
-        .arg(libc::SYS_prctl.to_string())
-        .arg(&job.file)
+        .args(words_of(job))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(errors)
         .process_group(0)
         .spawn()
+}
+
+/// Returns what perl is started with.
+pub fn words_of(job: &Job) -> Vec<OsString> {
+    let mut words: Vec<OsString> = ["-e", PROGRAM, "--"].map(OsString::from).to_vec();
+    words.push(libc::SYS_clock_gettime.to_string().into());
+    words.push(libc::SYS_prctl.to_string().into());
+    words.push(job.file.clone().into());
+    words
 }
 
 /// The file, for messages.

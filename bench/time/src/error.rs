@@ -35,6 +35,16 @@ pub enum TimeError {
         "{file}: {sub} costs no more than an empty sub: let the sub do its work several times (--wall times subs that wait)"
     )]
     TooCheap { file: String, sub: String },
+    #[error("{file}: {sub} gives {given}, but {first} gives {expected} (`# results: equal`)")]
+    Differ {
+        file: String,
+        first: String,
+        expected: String,
+        sub: String,
+        given: String,
+    },
+    #[error("{0} (--instructions counts with valgrind)")]
+    NotCounted(String),
     #[error("{file}: {sub} has no interval: {cause}")]
     NoInterval {
         file: String,

@@ -11,8 +11,12 @@
 
 mod driver;
 mod error;
+mod instructions;
+mod results;
 mod timing;
 
 pub use driver::Job;
 pub use error::TimeError;
+pub use instructions::Counted;
+pub use results::compare_results;
 pub use timing::{Candidate, Clock, Difference, Effort, Timing, THRESHOLD};

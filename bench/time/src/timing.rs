@@ -7,6 +7,7 @@
 
 use crate::driver::{file_of, Driver, Job, Took, EMPTY};
 use crate::error::TimeError;
+use crate::instructions::Counted;
 use mehari_record::statistics::{
     mean_and_deviation, t_quantile, Better, Comparison, Conclusion, Interval,
 };
@@ -58,6 +59,8 @@ pub struct Candidate {
     /// The median of the slices by each clock.
     pub cpu_ns: f64,
     pub wall_ns: f64,
+    /// The counts less those of an empty sub. Null: instructions are not counted.
+    pub counted: Option<Counted>,
     /// Whether the sub waits: the wall clock goes on by more than on a busy machine.
     pub waits: bool,
     /// The figures of the blocks.
@@ -120,10 +123,17 @@ impl Timing {
         })
     }
 
-    /// Returns the fastest candidate.
-    pub fn fastest(&self) -> Option<&Candidate> {
-        let all = self.candidates.iter();
-        all.min_by(|a, b| a.ns.total_cmp(&b.ns))
+    /// Counts the instructions of each candidate.
+    ///
+    /// # Errors
+    /// valgrind is missing or cannot run this perl.
+    pub fn count(&mut self, job: &Job) -> Result<(), TimeError> {
+        let empty = Counted::of(job, None, self.empty_call_ns.max(1.0))?;
+        for candidate in &mut self.candidates {
+            let counted = Counted::of(job, Some(&candidate.name), candidate.cpu_ns.max(1.0))?;
+            candidate.counted = Some(counted.less(&empty));
+        }
+        Ok(())
     }
 
     /// Compares `other` with `base`. The intervals of all comparisons of the file with one base
@@ -230,6 +240,7 @@ impl Sub {
             percentiles: [0.05, 0.5, 0.95].map(|part| percentile(&by(clock), part)),
             cpu_ns: median(&by(Clock::Cpu)),
             wall_ns: median(&by(Clock::Wall)),
+            counted: None,
             waits: self.wall_by_cpu() > 2.0 * empty.wall_by_cpu(),
             blocks,
         })

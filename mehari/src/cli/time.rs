@@ -6,7 +6,7 @@ mod table;
 use super::arguments;
 use super::bench::parse::time;
 use clap::Parser;
-use mehari_time::{Clock, Effort, Job, Timing};
+use mehari_time::{Clock, Effort, Job, TimeError, Timing};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,7 +22,12 @@ use std::time::Duration;
                   the file does, it does once when it is loaded. The subs take turns, each in a forked process,\n\
                   over many blocks; each block has a perl of its own. The cost of calling an empty sub is\n\
                   subtracted. All intervals are 99 % confidence intervals.\n\n\
-                  A line `# published: NAME 3.44` in the file shows a figure beside the measured one."
+                  A file that calls timethis, timethese or cmpthese of the module Benchmark is timed as it\n\
+                  stands: the code that it gives to them are the candidates.\n\n\
+                  Lines for the command in a file:\n  \
+                  # published: NAME 3.44     shows a figure of a document beside the measured one\n  \
+                  # clock: wall              times the file as with --wall\n  \
+                  # results: equal           refuses subs that do not all return and print the same"
 )]
 pub struct TimeOptions {
     /// Perl files, or folders of them.
@@ -41,6 +46,9 @@ pub struct TimeOptions {
     /// Compare the time on the wall in place of the processor time, for subs that wait.
     #[arg(long)]
     wall: bool,
+    /// Count instructions and allocations (malloc, calloc, realloc) too, with valgrind.
+    #[arg(long)]
+    instructions: bool,
     /// The longest time until a file is loaded, and until the calls of a slice return.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     limit: Duration,
@@ -65,26 +73,24 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Measures file by file. Each table is printed as soon as its file is measured.
 fn shown(options: &TimeOptions) -> Result<(), String> {
-    let effort = Effort {
+    let mut effort = Effort {
         blocks: options.blocks,
         slice: options.slice,
-        clock: if options.wall {
-            Clock::Wall
-        } else {
-            Clock::Cpu
-        },
+        clock: Clock::Cpu,
     };
     let mut reports = Vec::new();
     for (count, file) in files::found(&options.files)?.into_iter().enumerate() {
         let head = files::Head::read(&file)?;
+        effort.clock = match options.wall || head.waits {
+            true => Clock::Wall,
+            false => Clock::Cpu,
+        };
         let job = Job {
             perl: options.perl.clone(),
             file,
             limit: options.limit,
         };
-        let measured =
-            Timing::measure(&job, &effort).and_then(|timing| table::Report::of(timing, head));
-        let report = measured.map_err(|error| error.to_string())?;
+        let report = measured(&job, &effort, head, options).map_err(|error| error.to_string())?;
         if !options.json {
             say!("{}{}", if count > 0 { "\n" } else { "" }, report.text());
         }
@@ -94,4 +100,20 @@ fn shown(options: &TimeOptions) -> Result<(), String> {
         say!("{:#}\n", json!({ "files": reports }));
     }
     Ok(())
+}
+
+fn measured(
+    job: &Job,
+    effort: &Effort,
+    head: files::Head,
+    options: &TimeOptions,
+) -> Result<table::Report, TimeError> {
+    if head.has_equal_results {
+        mehari_time::compare_results(job)?;
+    }
+    let mut timing = Timing::measure(job, effort)?;
+    if options.instructions {
+        timing.count(job)?;
+    }
+    table::Report::of(timing, head)
 }

@@ -9,6 +9,10 @@ pub struct Head {
     pub title: Vec<String>,
     /// Figures of a document: the sub's name and its time, in a unit that the figures share.
     pub published: Vec<(String, f64)>,
+    /// Whether all subs must return and print the same.
+    pub has_equal_results: bool,
+    /// Whether the file asks for the time on the wall.
+    pub waits: bool,
 }
 
 /// Returns the files, and of folders all files that end in `.pl`, sorted. The paths are absolute.
@@ -63,6 +67,12 @@ impl Head {
                 head.published
                     .push(published(figure).map_err(|reason| (at + 1, reason))?);
                 is_title = false;
+            } else if let Some(results) = comment.and_then(|it| it.strip_prefix("results:")) {
+                head.has_equal_results = is_equal(results).map_err(|reason| (at + 1, reason))?;
+                is_title = false;
+            } else if let Some(clock) = comment.and_then(|it| it.strip_prefix("clock:")) {
+                head.waits = is_wall(clock.trim()).map_err(|reason| (at + 1, reason))?;
+                is_title = false;
             } else if let (true, Some(comment)) = (is_title, comment) {
                 if at > 0 || !comment.starts_with('!') {
                     head.title.push(comment.to_owned());
@@ -89,6 +99,28 @@ fn published(text: &str) -> Result<(String, f64), String> {
     .ok_or_else(|| format!("expected `# published: NAME 3.44`, not `{}`", text.trim()))
 }
 
+fn is_wall(text: &str) -> Result<bool, String> {
+    match text {
+        "wall" => Ok(true),
+        "cpu" => Ok(false),
+        _ => Err(format!(
+            "expected `# clock: wall` or `# clock: cpu`, not `{text}`"
+        )),
+    }
+}
+
+/// Reads `equal`, or `differ` and the reason.
+fn is_equal(text: &str) -> Result<bool, String> {
+    match text.trim().split_once(' ') {
+        None if text.trim() == "equal" => Ok(true),
+        Some(("differ" | "differ,", reason)) if !reason.trim().is_empty() => Ok(false),
+        _ => Err(format!(
+            "expected `# results: equal` or `# results: differ, because ...`, not `{}`",
+            text.trim()
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +131,16 @@ mod tests {
         let head = Head::of(text).expect("a head");
         assert_eq!(head.title, ["Ways to print", "(a book)"]);
         assert_eq!(head.published, [("list".to_owned(), 2.58)]);
+        let equal = Head::of("# results: equal\n").expect("a head");
+        assert!(equal.has_equal_results && equal.title.is_empty());
+        let differ = Head::of("# results: differ, because each sleeps\n").expect("a head");
+        assert!(!differ.has_equal_results);
+        assert!(Head::of("# clock: wall\n").expect("a head").waits);
+        assert!(Head::of("# clock: sun\n").is_err());
+        for wrong in ["same", "differ", ""] {
+            let (_, reason) = Head::of(&format!("# results: {wrong}\n")).expect_err(wrong);
+            assert!(reason.ends_with(&format!("not `{wrong}`")), "{reason}");
+        }
         for wrong in ["list", "list 2 s", "list x", "list -1"] {
             let (line, reason) = Head::of(&format!("\n# published: {wrong}\n")).expect_err(wrong);
             assert_eq!(line, 2, "{reason}");

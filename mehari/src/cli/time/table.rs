@@ -89,6 +89,13 @@ impl Report {
         let waits = self.timing.clock == Clock::Cpu && all.iter().any(|it| it.waits);
         let mut head = vec!["sub", "a call", "±", "5 %", "95 %"];
         head.extend(waits.then_some("on the wall"));
+        let counts = all.iter().any(|it| it.counted.is_some());
+        head.extend(
+            counts
+                .then_some(["instructions", "allocations"])
+                .into_iter()
+                .flatten(),
+        );
         head.extend(["ratio", "99 % interval", "conclusion"]);
         head.extend(
             has_published
@@ -107,6 +114,10 @@ impl Report {
                 time(candidate.percentiles[2]),
             ];
             line.extend(waits.then(|| time(candidate.wall_ns)));
+            if let Some(counted) = &candidate.counted {
+                line.push(format!("{:.0}", counted.instructions));
+                line.push(format!("{:.1}", counted.allocations));
+            }
             line.extend(match &row.difference {
                 Some(it) => [
                     ratio(it.ratio),

@@ -1,0 +1,17 @@
+# A pattern in a variable: as text, with /o, as qr, literal
+# Answers: the mod_perl guide, Performance Tuning, "Compiled Regular Expressions".
+# Learn: perl compiles a pattern again only when its text changes: comparing the text is what /o
+# and qr save.
+
+# results: equal
+
+use strict;
+use warnings;
+
+my @words = map { "word$_ and more" } 1 .. 30;
+my ($text, $compiled) = ('word2\d', qr/word2\d/);
+
+sub variable { scalar grep { /$text/ } @words }
+sub once     { scalar grep { /$text/o } @words }
+sub quoted   { scalar grep { $_ =~ $compiled } @words }
+sub literal  { scalar grep { /word2\d/ } @words }
