@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages image clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -99,6 +99,13 @@ deb: build ## Debian packages for Debian 12 and 13, each built in a new minimal 
 
 packages: deb ## install, run, upgrade, remove and purge the packages of `make deb` in new minimal Debian roots (SUITES=...)
 	$(PERL) tests/packages $(TARGET)/packages $(or $(SUITES),bookworm trixie)
+
+IMAGE_SUITE ?= bookworm
+image: build ## an OCI image of Debian 12 in target/image, made without a container program, and its test
+	@packaging/install-needs fresh packages image
+	$(PERL) packaging/build-deb $(RELEASE) $(TARGET)/packages $(IMAGE_SUITE)
+	$(PERL) packaging/build-image $(TARGET)/packages $(TARGET)/image $(IMAGE_SUITE)
+	$(PERL) tests/image $(TARGET)/image
 
 clean: ## remove what was built
 	$(CARGO) clean
