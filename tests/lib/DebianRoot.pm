@@ -77,8 +77,8 @@ sub new {
     return $self;
 }
 
-# Makes a root of an archive that is there already, such as the layer of an image. `$unpacker` is the
-# program that the archive is compressed with.
+# Makes a root of an archive that is there already, such as the layer of an image. `$unpacker` is
+# the program that the archive is compressed with.
 sub of {
     my ($class, $name, $unpacker, $archive) = @_;
     my $self = bless {suite => $name, path => folder() . "/$name", rust => '', work => '/'}, $class;
