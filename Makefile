@@ -14,7 +14,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages portable install-program clean help perl debug rust
+.PHONY: build serve test fresh perls sanitize programs check peers fuzz soak manual docs install deb packages image portable install-program clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -107,6 +107,13 @@ portable: rust ## a program for glibc 2.28 or newer (Debian 10, RHEL 8) with the
 	@packaging/install-needs build fresh portable
 	packaging/build-portable "$(CARGO)" $(TARGET)
 	$(PERL) tests/portable $(TARGET)/packages/mehari-*-linux-x86_64.tar.gz $(or $(SUITES),bullseye)
+
+IMAGE_SUITE ?= bookworm
+image: build ## an OCI image of Debian 12 in target/image, made without a container program, and its test
+	@packaging/install-needs fresh packages image
+	$(PERL) packaging/build-deb $(RELEASE) $(TARGET)/packages $(IMAGE_SUITE)
+	$(PERL) packaging/build-image $(TARGET)/packages $(TARGET)/image $(IMAGE_SUITE)
+	$(PERL) tests/image $(TARGET)/image
 
 clean: ## remove what was built
 	$(CARGO) clean

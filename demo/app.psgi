@@ -52,9 +52,21 @@ sub stream {
     };
 }
 
+# An application's own 404: the server leaves the body of a PSGI response alone.
+sub nothing {
+    my ($env) = @_;
+    my $path = $env->{PATH_INFO};
+    utf8::decode($path);
+    my $html = Demo::Page::html(
+        title   => 'Nothing is here',
+        root    => '/',
+        content => '<h1>Nothing is here</h1><p class="lead">This application has no page <code>' . Demo::Page::escape($path) . '</code>.</p><p><a href="/psgi/">Back to the application</a></p>',
+    );
+    return [404, ['Content-Type' => 'text/html; charset=utf-8'], [Encode::encode('UTF-8', $html)]];
+}
+
 sub {
     my ($env) = @_;
-    my $page = $PAGES{$env->{PATH_INFO}}
-        or return [404, ['Content-Type' => 'text/plain; charset=utf-8'], ["This application has no page $env->{PATH_INFO}\n"]];
+    my $page = $PAGES{$env->{PATH_INFO}} // \&nothing;
     return $page->($env);
 };

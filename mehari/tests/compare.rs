@@ -327,7 +327,7 @@ fn arguments_without_sense_are_refused_in_one_line_and_no_load_is_sent() {
         (&["compare", url, "--matrix", "a"], "NAME=A,B,C"),
         (
             &["compare", url, url, "--output", "x"],
-            "for `mehari bench`",
+            "expected .html or .json",
         ),
     ] {
         assert_refused(arguments, why);
@@ -338,4 +338,70 @@ fn arguments_without_sense_are_refused_in_one_line_and_no_load_is_sent() {
         &["compare", &record, url],
         "a record compares with records only",
     );
+}
+
+#[test]
+fn page_of_a_comparison_begins_with_the_conclusion_and_draws_both_distributions() {
+    let site = site();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (page, json) = (file("c.html"), file("c.json"));
+    let (a, b) = (format!("http://{site}/slow?<a>"), format!("http://{site}/"));
+    let output = run(&[&["compare", &a, &b, "-o", &page, "-o", &json][..], &SHORT].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let html = std::fs::read_to_string(&page).unwrap();
+    let text = stdout(&output);
+    let sentence = text.lines().last().unwrap();
+    assert!(html.contains(&format!("<h1>{sentence}</h1>")), "{html}");
+    assert_eq!(html.matches("<figure>").count(), 3, "{html}");
+    assert!(
+        html.contains("/slow?&lt;a&gt;") && !html.contains("?<a>"),
+        "{html}"
+    );
+    // Each chart is drawn twice, and each drawing of a distribution has an area for A and for B.
+    assert_eq!(html.matches("class=\"area first\"").count(), 2);
+    assert_eq!(html.matches("class=\"area third\"").count(), 2);
+    assert!(!html.contains("NaN") && !html.contains("inf "), "{html}");
+    assert!(!html.contains("<script") && !html.contains("<link"));
+    let saved: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!(saved["result"]["conclusion"], "faster");
+}
+
+#[test]
+fn comparison_of_records_has_a_page_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("c.html").display().to_string();
+    let a = save(folder.path(), "a.json", 1_000);
+    let b = save(folder.path(), "b.json", 1_500);
+    let output = run(&["compare", &a, &b, "-o", &page]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(
+        html.matches("<figure>").count(),
+        2,
+        "no runs in blocks: {html}"
+    );
+    assert!(html.contains("one record of each"), "{html}");
+}
+
+#[test]
+fn unusable_output_is_refused_before_anything_is_sent() {
+    for (path, expected) in [
+        ("c.csv", "expected .html or .json"),
+        ("no/such/c.html", "expected a file in an existing folder"),
+    ] {
+        let output = run(&[
+            "compare",
+            "http://127.0.0.1:1/",
+            "http://127.0.0.1:1/",
+            "-o",
+            path,
+        ]);
+        assert_eq!(output.status.code(), Some(2), "{path}");
+        let said = stderr(&output);
+        assert!(
+            said.contains(expected) && said.lines().count() == 1,
+            "{said}"
+        );
+    }
 }

@@ -77,6 +77,16 @@ sub new {
     return $self;
 }
 
+# Makes a root of an archive that is there already, such as the layer of an image. `$unpacker` is
+# the program that the archive is compressed with.
+sub of {
+    my ($class, $name, $unpacker, $archive) = @_;
+    my $self = bless {suite => $name, path => folder() . "/$name", rust => '', work => '/'}, $class;
+    mkdir $self->{path};
+    $self->restore($archive, "--use-compress-program=$unpacker");
+    return $self;
+}
+
 sub archive {
     my ($self, $archive, @packages) = @_;
     my @mirrors = map { "deb $_" } sources($self->{suite});
@@ -98,8 +108,8 @@ sub save {
 }
 
 sub restore {
-    my ($self, $archive) = @_;
-    $self->quietly('unshare', @USER, '--mount', 'tar', '-C', $self->{path}, '--exclude=./dev/*', '-xpf', $archive);
+    my ($self, $archive, @options) = @_;
+    $self->quietly('unshare', @USER, '--mount', 'tar', '-C', $self->{path}, '--exclude=./dev/*', @options, '-xpf', $archive);
 }
 
 # Returns the lines for Debian in this machine's apt sources, changed to SUITE. Without such lines

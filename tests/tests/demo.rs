@@ -3,6 +3,7 @@
 
 use mehari_harness::binary::workspace;
 use mehari_harness::{Request, Rung, Server};
+use std::os::unix::fs::PermissionsExt;
 
 fn demo() -> Server {
     let builder = Server::builder();
@@ -75,6 +76,45 @@ fn guestbook_takes_an_entry_and_shows_it() {
     );
 }
 
+#[test]
+fn error_pages_look_like_the_site_and_their_links_lead_somewhere() {
+    let server = demo();
+    for (path, status) in [
+        ("/no-such-page", 404),
+        ("/psgi/no/<such>", 404),
+        ("/lib/startup.pl", 403),
+    ] {
+        let answer = server.get(path);
+        let text = answer.expect(status);
+        assert!(
+            text.contains("/style.css") && text.contains("<nav"),
+            "{path}: {text}"
+        );
+        assert!(!text.contains("<such>"), "{text}");
+        for address in addresses(&text) {
+            let target = resolved(path, address);
+            assert!(server.get(&target).status < 400, "{path} leads to {target}");
+        }
+    }
+}
+
+#[test]
+fn script_that_dies_gets_the_sites_page() {
+    let builder = Server::builder().copied(workspace().join("demo"), "demo");
+    let folder = builder.folder_of("demo");
+    let script = folder.join("scripts/dies.pl");
+    std::fs::write(&script, "#!/usr/bin/perl\ndie 'secret';\n").expect("a script");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let conf = folder.join("mehari.conf");
+    let server = builder.args(&["-f", &conf.to_string_lossy()]).start();
+    let answer = server.get("/registry/dies.pl");
+    let text = answer.expect(500);
+    assert!(
+        text.contains("The script failed") && !text.contains("secret"),
+        "{text}"
+    );
+}
+
 fn addresses(page: &str) -> impl Iterator<Item = &str> {
     let parts = page
         .split("href=\"")
@@ -85,6 +125,9 @@ fn addresses(page: &str) -> impl Iterator<Item = &str> {
 
 /// Resolves an address that is relative to the page's folder. `../` leads to the folder above.
 fn resolved(page: &str, address: &str) -> String {
+    if address.starts_with('/') {
+        return address.to_owned();
+    }
     let (folder, _) = page.rsplit_once('/').unwrap_or_default();
     match address.strip_prefix("../") {
         Some(rest) => format!("{}/{rest}", folder.rsplit_once('/').unwrap_or_default().0),

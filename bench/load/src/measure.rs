@@ -16,7 +16,7 @@ use crate::outcome::RunOutcome;
 use crate::plan::Plan;
 use crate::plan_error::PlanError;
 use crate::recorder::Recorder;
-use crate::verdict::{self, ceiling, counters::Counters};
+use crate::verdict::{self, ceiling, cores::Processes, counters::Counters};
 use crate::words;
 
 /// The optional steps of a measurement.
@@ -46,9 +46,14 @@ pub fn measure(
     let end = crate::arrivals::planned_end(plan);
     let crossing_before = nanoseconds_between_cores();
     let before = Counters::read();
+    let (processes, began) = (Processes::read(), std::time::Instant::now());
     let outcome = run(plan, control, |thread| observer(thread, Recorder::new(end)))?;
     let counted = Counters::read().since(&before);
+    let (now, took) = (Processes::read(), began.elapsed());
     let mut record = record(plan, &outcome);
+    if let Some(machine) = record.machines.first_mut() {
+        machine.cores_taken = now.since(&processes, took, machine.processors);
+    }
     note_crossing(&mut record, [crossing_before, nanoseconds_between_cores()]);
     verdict::judge(
         &mut record,

@@ -2,6 +2,7 @@
 //! SUSPECT, above the second INVALID.
 
 pub mod ceiling;
+pub mod cores;
 pub mod counters;
 
 use std::time::Duration;
@@ -111,6 +112,10 @@ pub fn judge(record: &mut Record, evidence: &Evidence) {
         record.verdict.note(
             "Generator and server shared this machine's cores: the rates are of both together.",
         );
+    }
+    let taken = record.machines.first().map(|machine| machine.cores_words());
+    if let Some(words) = taken.filter(|words| !words.is_empty()) {
+        record.verdict.note(words);
     }
 }
 
@@ -239,7 +244,8 @@ fn judge_ceiling(record: &mut Record, evidence: &Evidence) {
     let Some(ceiling) = evidence.ceiling else {
         return;
     };
-    let rate = record.counts.completed as f64 * 1e6 / record.durations.measured_us.max(1) as f64;
+    // An overloaded open loop is answered after its planned time too.
+    let rate = record.answer_rate();
     record
         .plan
         .other

@@ -8,6 +8,7 @@ mod plot;
 
 use std::path::Path;
 
+pub use self::html::ComparisonPage;
 use crate::{Error, Record};
 
 /// The export formats.

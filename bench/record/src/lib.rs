@@ -30,7 +30,7 @@ pub mod wall_clock;
 
 pub use error::Error;
 pub use latency::{Latency, Quantile};
-pub use machine::{GeneratorCost, Machine};
+pub use machine::{CoreUse, GeneratorCost, Machine};
 pub use merge::merge;
 pub use plan::{Plan, Stage};
 pub use points::Point;

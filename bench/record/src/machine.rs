@@ -19,6 +19,20 @@ pub struct Machine {
     /// The program that generated the load, such as `mehari 0.1.0`.
     pub generator: String,
     pub cost: GeneratorCost,
+    /// The processes that took the machine's cores during the run, the greatest first. Empty if not
+    /// known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cores_taken: Vec<CoreUse>,
+}
+
+/// The processes of one name, and the share of all cores that they took together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoreUse {
+    pub name: String,
+    pub processes: u64,
+    /// From 0 to 1.
+    pub share: f64,
 }
 
 /// The cost of the whole generator process during the measured time.
@@ -60,6 +74,23 @@ impl Machine {
         }
     }
 
+    /// Returns who took the cores, such as `Of 2 cores, 3 x perl took 61 %, mehari 20 %.`
+    pub fn cores_words(&self) -> String {
+        if self.cores_taken.is_empty() {
+            return String::new();
+        }
+        let parts = self.cores_taken.iter().enumerate().map(|(place, used)| {
+            let count = match used.processes {
+                0 | 1 => String::new(),
+                many => format!("{many} x "),
+            };
+            let took = if place == 0 { " took" } else { "" };
+            format!("{count}{}{took} {:.0} %", used.name, 100.0 * used.share)
+        });
+        let parts: Vec<String> = parts.collect();
+        format!("Of {} cores, {}.", self.processors, parts.join(", "))
+    }
+
     /// Reads the facts of this machine from /proc. `generator` names the program and its version.
     pub fn here(generator: &str) -> Machine {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -72,6 +103,7 @@ impl Machine {
             core_crossing_ns: [0; 2],
             generator: generator.to_owned(),
             cost: GeneratorCost::default(),
+            cores_taken: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod capture;
 mod client;
+mod excerpt;
 pub mod har;
 mod headers;
 pub mod parity;

@@ -7,6 +7,7 @@
 
 mod records;
 mod run;
+pub mod words;
 
 use serde::Serialize;
 

@@ -143,7 +143,7 @@ fn page_is_one_file_with_escaped_texts_and_a_table_for_each_plot() {
         6,
         "three plots, wide and narrow"
     );
-    assert_eq!(page.matches("aria-label=").count(), 6);
+    assert_eq!(page.matches("role=\"img\" aria-label=").count(), 6);
     assert!(page.contains("SUSPECT") && page.contains("74 % of a core"));
     assert!(page.contains("<td>failed: reset"));
     assert!(!page.contains("NaN") && !page.contains("inf"));

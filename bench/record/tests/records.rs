@@ -28,6 +28,11 @@ fn example(second: u64, answers: &[(u64, u16)]) -> Record {
         core_crossing_ns: [60, 70],
         generator: "mehari 0.1.0".into(),
         cost: GeneratorCost::default(),
+        cores_taken: vec![CoreUse {
+            name: "perl".into(),
+            processes: 3,
+            share: 0.61,
+        }],
     };
     let start = 1_795_291_200_000_000 + second * 1_000_000;
     let mut record = Record::new(plan, machine, start);

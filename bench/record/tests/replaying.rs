@@ -90,6 +90,11 @@ async fn answer_that_differs_from_the_recording_fails_and_the_difference_is_name
         problem,
         Some("body differs from byte 4 on (4 bytes, recorded 4)")
     );
+    assert_eq!(
+        report.entries[0].excerpt,
+        ["@@ line 1 @@", "-newt", "+news"]
+    );
+    assert!(report.to_string().contains(&format!("\n{:>47}-newt\n", "")));
     let status = Checks {
         status: true,
         body: false,

@@ -5,6 +5,7 @@
 
 mod interrupt;
 mod matrix;
+mod outputs;
 mod records;
 mod report;
 mod runs;
@@ -21,6 +22,7 @@ use mehari_record::statistics::LEAST_BLOCKS;
 use mehari_record::versus::{versus, Metric};
 
 use self::matrix::Parameter;
+use self::outputs::{Forms, Outputs};
 use self::runs::Progress;
 use self::side::Side;
 use super::{arguments, bench};
@@ -32,7 +34,7 @@ records with commas between, or a command that serves and prints its URL.
 Examples:
   mehari compare http://127.0.0.1:8080/old http://127.0.0.1:8080/new -c 16
   mehari compare 'mehari serve app.psgi --listen 127.0.0.1:0' 'starman --port 5001 app.psgi' --url / --url http://127.0.0.1:5001/
-  mehari compare before.json after.json
+  mehari compare before.json after.json -o difference.html
   mehari compare -c 50 -n 5000 --matrix name=apache_args,apache_request,cgi_pm --matrix query_length=25,337 \\
       'http://127.0.0.1:8080/perl/processing_with_{name}.pl?{query_length:query}'
 
@@ -46,11 +48,11 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("urls", |operands| operands.value_name("A B").help("What to compare; with --matrix one template")),
     mut_arg("warm_up", |warm_up| warm_up.default_value("200ms")),
     mut_arg("duration", |duration| duration.help("Stop each run after this time [default: 2s when there is no -n]")),
+    mut_arg("output", |output| output.help("Save the comparison: a page as .html, the JSON as .json; may be repeated")),
     mut_arg("json", |json| json.help("Print the comparison as JSON")),
     // These options of `mehari bench` are refused by `check`.
     mut_arg("url_file", |option| option.hide(true)),
     mut_arg("session_file", |option| option.hide(true)),
-    mut_arg("output", |option| option.hide(true)),
     mut_arg("strict", |option| option.hide(true)),
     mut_arg("require", |option| option.hide(true)),
     mut_arg("find_limit", |option| option.hide(true)),
@@ -120,10 +122,11 @@ fn compare(options: &Options) -> Result<String, Failure> {
             options.load.urls.len()
         )));
     };
+    let outputs = Outputs::check(&options.load.output)?;
     let sides = [Side::parse(a)?, Side::parse(b)?];
     let threshold = options.threshold / 100.0;
     if let [Side::Records(a), Side::Records(b)] = &sides {
-        return records::compare(a, b, threshold, options.load.json);
+        return records::compare([a, b], threshold, options.load.json, &outputs);
     }
     let progress = Progress::new(options, options.blocks * 4);
     let measured = runs::blocks(&sides, options, &progress);
@@ -138,6 +141,7 @@ fn compare(options: &Options) -> Result<String, Failure> {
         measured: &measured,
         threshold,
     };
+    outputs.write(&told)?;
     Ok(if options.load.json {
         told.json()
     } else {
@@ -170,8 +174,11 @@ impl Options {
         if self.load.url_file.is_some() || self.load.session_file.is_some() {
             return refuse("give request files as A and B, not with --urls or --session");
         }
-        if !self.load.output.is_empty() || self.load.strict || self.load.start_at.is_some() {
-            return refuse("--output, --strict and --start-at are for `mehari bench`");
+        if self.load.strict || self.load.start_at.is_some() {
+            return refuse("--strict and --start-at are for `mehari bench`");
+        }
+        if !self.load.output.is_empty() && !self.matrix.is_empty() {
+            return refuse("--output saves a comparison of A and B; a table has --json");
         }
         if self.load.require.is_some() || self.load.find_limit {
             return refuse("--require and --find-limit are for `mehari bench`");

@@ -2,7 +2,7 @@
 //! record in other formats. The module `bench` calls both.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -99,15 +99,8 @@ impl Outputs {
     /// Checks the paths before the run. An error is one line that names the unusable path.
     pub fn check(paths: &[PathBuf]) -> Result<Outputs, String> {
         let forms = paths.iter().map(|path| {
+            check_place(path)?;
             let name = path.display();
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
-                return Err(format!(
-                    "cannot write {name}: expected a file in an existing folder"
-                ));
-            }
             let form = Format::of_path(path).ok_or_else(|| {
                 format!("the form of `{name}` is not known by its extension; expected {FORMS}")
             })?;
@@ -121,6 +114,20 @@ impl Outputs {
             .iter()
             .try_for_each(|(path, form)| export::write(record, *form, path))
     }
+}
+
+/// Checks that a file can be written at this path.
+pub fn check_place(path: &Path) -> Result<(), String> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+        return Err(format!(
+            "cannot write {}: expected a file in an existing folder",
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 fn refuse(command: &str, why: &str) -> ExitCode {

@@ -1,8 +1,12 @@
 //! Exports a record as an HTML page: verdict, figures, three plots, and each plot again as a table.
-//! The page is one file. It loads no other file and runs no script.
+//! Exports a comparison as such a page too. A page is one file. It loads no other file and runs no
+//! script.
 
 mod charts;
+mod comparison;
 mod tables;
+
+pub use self::comparison::ComparisonPage;
 
 use crate::export::plot::escaped;
 use crate::{figures, wall_clock, Judgement, Quantile, Record};
@@ -10,15 +14,30 @@ use crate::{figures, wall_clock, Judgement, Quantile, Record};
 const STYLE: &str = include_str!("html/style.css");
 
 pub fn page(record: &Record) -> String {
-    let words = escaped(&record.plan.words);
+    let kicker = format!(
+        "Mehari load record · {}",
+        wall_clock::text(record.started_unix_us)
+    );
+    let body = format!(
+        "{}{}{}",
+        tiles(record),
+        charts::section(record),
+        tables::section(record)
+    );
+    document(
+        &record.plan.words,
+        &kicker,
+        &verdict(record),
+        &body,
+        &generators(record),
+    )
+}
+
+/// Returns a whole page. `title` and `kicker` are text, the other parts are HTML.
+fn document(title: &str, kicker: &str, verdict: &str, body: &str, footer: &str) -> String {
+    let (title, kicker) = (escaped(title), escaped(kicker));
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>{words}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header>\n<p class=\"kicker\">Mehari load record · {started}</p>\n<h1>{words}</h1>\n{verdict}</header>\n{tiles}{charts}{tables}<footer>{generators}</footer>\n</main>\n</body>\n</html>\n",
-        started = wall_clock::text(record.started_unix_us),
-        verdict = verdict(record),
-        tiles = tiles(record),
-        charts = charts::section(record),
-        tables = tables::section(record),
-        generators = generators(record),
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header>\n<p class=\"kicker\">{kicker}</p>\n<h1>{title}</h1>\n{verdict}</header>\n{body}<footer>{footer}</footer>\n</main>\n</body>\n</html>\n",
     )
 }
 
@@ -55,10 +74,7 @@ fn tiles(record: &Record) -> String {
     html.push_str(&tile(
         "Successes a second",
         figures::significant(record.throughput()),
-        format!(
-            "over {}",
-            figures::duration(record.durations.measured_us * 1_000)
-        ),
+        format!("over {}", figures::duration(record.took_us() * 1_000)),
     ));
     for (name, percentile) in [("Median response", 50.0), ("p99 response", 99.0)] {
         html.push_str(&tile(

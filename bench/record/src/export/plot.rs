@@ -42,6 +42,8 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
+/// Half the width of the widest mark.
+const MARK_HALF: f64 = 22.0;
 
 impl Axis {
     /// Returns an axis from zero to a round number at or above `most`.
@@ -178,7 +180,12 @@ impl Chart {
         for (value, mark) in self.x.ticks.iter().step_by(every) {
             let x = x_at(*value);
             line(svg, "tick", (x, bottom), (x, bottom + 4.0));
-            text(svg, "middle", (x, bottom + 17.0), mark);
+            // A wide mark at the right end would be cut off.
+            let (anchor, x) = match x + MARK_HALF > width {
+                true => ("end", width - 2.0),
+                false => ("middle", x),
+            };
+            text(svg, anchor, (x, bottom + 17.0), mark);
         }
         line(svg, "axis", (LEFT, bottom), (width - RIGHT, bottom));
         text(svg, "start", (6.0, 12.0), self.y.label);

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-pub use self::check::Checks;
+pub use self::check::{Checks, Difference};
 use self::report::Played;
 pub use self::report::{EntryReport, Report};
 pub use self::script::Script;
@@ -73,7 +73,7 @@ pub async fn play(
         tokio::select! {
             () = &mut stop => { report.interrupted = true; break }
             result = results.recv() => match result {
-                Some(played) => report.add(&played),
+                Some(played) => report.add(&script, &played),
                 None => break,
             },
         }

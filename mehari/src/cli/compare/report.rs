@@ -1,15 +1,14 @@
 //! Writes the result of a comparison, as text and as JSON. The noise floor comes first, because the
 //! conclusion depends on the noise.
 
-use mehari_record::statistics::{Better, Comparison, Conclusion};
-use mehari_record::versus::{Finding, Metric, Versus};
-use mehari_record::{figures, Judgement};
+use mehari_record::export::ComparisonPage;
+use mehari_record::versus::words::{conclusion, probability, ratio, value, word};
+use mehari_record::versus::Versus;
+use mehari_record::{figures, wall_clock, Judgement};
 use serde_json::json;
 
+use super::outputs::Forms;
 use super::runs::{Doubts, Measured};
-
-/// The most blocks that the report suggests.
-const MOST_BLOCKS: u64 = 200;
 
 pub struct CompareReport<'r> {
     pub names: [&'r String; 2],
@@ -36,7 +35,7 @@ impl CompareReport<'_> {
         text.push_str(&cautions(self.result));
         text.push_str(&self.bad());
         text.push_str(&doubts(&self.measured.doubts));
-        text.push_str(&conclusion(self.result, self.threshold));
+        text.push_str(&format!("\n{}\n", conclusion(self.result, self.threshold)));
         text
     }
 
@@ -60,8 +59,10 @@ impl CompareReport<'_> {
         let words = &self.measured.words;
         words.rsplit(" · ").next().unwrap_or(words)
     }
+}
 
-    pub fn json(&self) -> String {
+impl Forms for CompareReport<'_> {
+    fn json(&self) -> String {
         let value = json!({
             "a": self.names[0],
             "b": self.names[1],
@@ -75,6 +76,29 @@ impl CompareReport<'_> {
             "blocks": self.measured.blocks,
         });
         format!("{value:#}\n")
+    }
+
+    fn html(&self) -> String {
+        let measured = self.measured;
+        let bad = self.bad();
+        let remarks = bad.lines().map(|line| line.trim_start_matches("note: "));
+        let mut remarks: Vec<String> = remarks.map(str::to_owned).collect();
+        remarks.extend(doubt_lines(&measured.doubts));
+        if measured.interrupted {
+            remarks.push("Ended early: the block under way is left out.".into());
+        }
+        let [a, b] = self.names;
+        ComparisonPage {
+            names: [a, b],
+            load: format!("Each run: {}", self.load()),
+            result: self.result,
+            threshold: self.threshold,
+            blocks: &measured.blocks,
+            response: [&measured.response[0], &measured.response[1]],
+            remarks,
+            written_unix_us: wall_clock::now(),
+        }
+        .html()
     }
 }
 
@@ -137,111 +161,4 @@ fn doubt_lines(doubts: &Doubts) -> Vec<String> {
             format!("generator {judgement} in {runs} runs ({check}): {text}")
         })
         .collect()
-}
-
-/// Returns the last line, the conclusion.
-pub fn conclusion(result: &Versus, threshold: f64) -> String {
-    let percent = figures::plain(threshold * 100.0);
-    let decisive = result.findings.iter().find(|f| f.metric == result.primary);
-    let Some(finding) = decisive else {
-        return format!(
-            "\nUndecided: {} could not be compared.\n",
-            result.primary.name()
-        );
-    };
-    match result.conclusion {
-        Conclusion::Faster | Conclusion::Slower => format!(
-            "\nB is {}{}: {}\n",
-            at_least(&finding.comparison),
-            word(result.conclusion),
-            in_words(finding)
-        ),
-        Conclusion::Equivalent => format!(
-            "\nA and B are equivalent: {} differs by less than {percent} %, {}.\n",
-            finding.metric.name(),
-            ratio(&finding.comparison)
-        ),
-        Conclusion::Undecided => {
-            let more = match result.blocks_needed {
-                Some(blocks @ ..=MOST_BLOCKS) => {
-                    format!("; about {blocks} blocks would decide about {percent} %")
-                }
-                Some(_) => {
-                    format!("; the runs differ too much to decide about {percent} %: make them longer (-d), or the machine quieter")
-                }
-                None => String::new(),
-            };
-            let ratio = ratio(&finding.comparison);
-            format!(
-                "\nUndecided: {} B/A is {ratio}{more}.\n",
-                finding.metric.name()
-            )
-        }
-    }
-}
-
-/// Returns the least factor of a large difference, rounded down. Other differences have none.
-fn at_least(comparison: &Comparison) -> String {
-    match comparison.large_factor() {
-        Some(factor) if factor < 10.0 => {
-            format!("at least {:.1} x ", (factor * 10.0).floor() / 10.0)
-        }
-        Some(factor) => format!("at least {:.0} x ", factor.floor()),
-        None => String::new(),
-    }
-}
-
-fn in_words(finding: &Finding) -> String {
-    let relation = match finding.better {
-        Better::Higher => format!("the {} of A", finding.metric.name()),
-        Better::Lower => format!("A's {} response time", finding.metric.name()),
-    };
-    let comparison = &finding.comparison;
-    format!(
-        "{} times {relation}, 95 % interval {} to {}.",
-        factor(comparison.ratio),
-        factor(comparison.interval.low),
-        factor(comparison.interval.high)
-    )
-}
-
-fn ratio(comparison: &Comparison) -> String {
-    format!(
-        "{} [{}, {}]",
-        factor(comparison.ratio),
-        factor(comparison.interval.low),
-        factor(comparison.interval.high)
-    )
-}
-
-/// Formats a factor: with three decimals near 1, otherwise with three significant digits.
-fn factor(ratio: f64) -> String {
-    match ratio {
-        r if (0.1..10.0).contains(&r) => format!("{r:.3}"),
-        r => figures::significant(r),
-    }
-}
-
-fn value(metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::Throughput => format!("{}/s", figures::significant(value)),
-        Metric::Mean | Metric::P50 | Metric::P99 => figures::duration(value.round() as u64),
-    }
-}
-
-fn probability(probability: f64) -> String {
-    if probability < 0.001 {
-        "< 0.001".into()
-    } else {
-        format!("{probability:.3}")
-    }
-}
-
-fn word(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Faster => "faster",
-        Conclusion::Slower => "slower",
-        Conclusion::Equivalent => "equivalent",
-        Conclusion::Undecided => "undecided",
-    }
 }

@@ -98,7 +98,7 @@ fn html_page(status: u16) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
          <title>{status} {title}</title>\n<style>{STYLE}</style></head>\n\
-         <body><h1>{heading}</h1><p>{explanation}</p></body></html>\n"
+         <body><main><h1>{heading}</h1><p>{explanation}</p></main></body></html>\n"
     )
 }
 

@@ -28,7 +28,7 @@ pub fn section(record: &Record) -> String {
 
 /// Returns the drawing in a wide and in a narrow form, so its text is readable on wide and narrow
 /// screens.
-fn figure(title: &str, note: &str, chart: &Chart) -> String {
+pub(super) fn figure(title: &str, note: &str, chart: &Chart) -> String {
     let legend: Vec<String> = chart
         .series
         .iter()
@@ -81,39 +81,55 @@ fn throughput(record: &Record, points: &[Point]) -> Chart {
 }
 
 fn percentiles(record: &Record) -> Chart {
-    let steps = percentile_steps(record.response.len());
-    let line = |latency: &Latency| -> Vec<Option<(f64, f64)>> {
-        steps
-            .iter()
-            .map(|p| Some((100.0 / (100.0 - p), latency.value_at_percentile(*p) as f64)))
-            .collect()
-    };
-    let series: Vec<Series> = [
+    percentiles_of(&[
         ("response time", "first", &record.response),
         ("service time", "second", &record.service),
-    ]
-    .into_iter()
-    .filter(|(.., latency)| !latency.is_empty())
-    .map(|(name, class, latency)| Series {
-        name,
-        class,
-        points: line(latency),
-        filled: false,
-    })
-    .collect();
-    let last = steps.last().copied().unwrap_or(0.0);
+    ])
+}
+
+/// Draws histograms by percentile. Each has a name and a colour's class.
+pub(super) fn percentiles_of(all: &[(&'static str, &'static str, &Latency)]) -> Chart {
+    let filled = all.iter().filter(|(.., latency)| !latency.is_empty());
+    let series: Vec<Series> = filled
+        .map(|(name, class, latency)| Series {
+            name,
+            class,
+            points: by_percentile(latency),
+            filled: false,
+        })
+        .collect();
+    let steps = |latency: &Latency| percentile_steps(latency.len()).last().copied();
+    let last = all
+        .iter()
+        .filter_map(|(.., latency)| steps(latency))
+        .fold(0.0, f64::max);
     let (least, most) = extent(&series);
+    let told: Vec<String> = all
+        .iter()
+        .filter(|(.., latency)| !latency.is_empty())
+        .map(|(name, _, latency)| {
+            let median = figures::duration(latency.value_at_percentile(50.0));
+            format!("median of {name} {median}")
+        })
+        .collect();
+    let last = 100.0 / (100.0 - last);
     Chart {
         description: format!(
-            "Latency by percentile: median {}, highest drawn percentile {} at {}",
-            figures::duration(record.response.value_at_percentile(50.0)),
-            percentile_mark(100.0 / (100.0 - last)),
-            figures::duration(record.response.value_at_percentile(last)),
+            "Latency by percentile up to {}: {}",
+            percentile_mark(last),
+            told.join(", ")
         ),
-        x: percentile_axis(100.0 / (100.0 - last)),
+        x: percentile_axis(last),
         y: Axis::logarithmic("", least, most, duration_mark),
         series,
     }
+}
+
+fn by_percentile(latency: &Latency) -> Vec<Option<(f64, f64)>> {
+    percentile_steps(latency.len())
+        .iter()
+        .map(|p| Some((100.0 / (100.0 - p), latency.value_at_percentile(*p) as f64)))
+        .collect()
 }
 
 fn over_time(record: &Record, points: &[Point]) -> Chart {
@@ -150,7 +166,7 @@ fn over_time(record: &Record, points: &[Point]) -> Chart {
     }
 }
 
-fn extent(series: &[Series]) -> (f64, f64) {
+pub(super) fn extent(series: &[Series]) -> (f64, f64) {
     let values = || {
         series
             .iter()
@@ -192,7 +208,7 @@ fn percentile_mark(at: f64) -> String {
 }
 
 /// Returns a duration label without unnecessary digits, such as `1 ms` or `20 ms`.
-fn duration_mark(ns: f64) -> String {
+pub(super) fn duration_mark(ns: f64) -> String {
     let (value, unit) = match ns {
         n if n < 1e3 => (n, "ns"),
         n if n < 1e6 => (n / 1e3, "µs"),

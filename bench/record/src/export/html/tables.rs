@@ -110,7 +110,7 @@ fn time_row(point: &Point) -> Vec<String> {
 }
 
 /// Writes a table. HTML allows cells without end tags, which keeps long tables small.
-fn table(title: &str, heads: &[&str], rows: Vec<Vec<String>>, open: bool) -> String {
+pub(super) fn table(title: &str, heads: &[&str], rows: Vec<Vec<String>>, open: bool) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -125,7 +125,7 @@ fn table(title: &str, heads: &[&str], rows: Vec<Vec<String>>, open: bool) -> Str
         .map(|row| format!("<tr>{}</tr>\n", cells("td", row)))
         .collect();
     format!(
-        "<details{}>\n<summary>{title}</summary>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n</details>\n",
+        "<details{}>\n<summary>{title}</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n</details>\n",
         if open { " open" } else { "" },
         cells("th scope=\"col\"", &heads),
         rows.concat(),

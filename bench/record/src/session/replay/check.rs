@@ -32,12 +32,24 @@ impl FromStr for Checks {
     }
 }
 
+/// How an answer differs from the recorded answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub words: String,
+    /// The answer's body, if it is what differs. The report compares it with the recorded body only
+    /// if it is an entry's first difference, so the users lose no time.
+    pub body: Option<Vec<u8>>,
+}
+
 impl Checks {
     /// Describes how the answer differs from the recorded answer; `None` if it does not.
-    pub fn difference(self, expected: &Expected, status: u16, body: &[u8]) -> Option<String> {
+    pub fn difference(self, expected: &Expected, status: u16, body: &[u8]) -> Option<Difference> {
         // Browsers record status 0 for a missing answer.
         if self.status && expected.status != 0 && status != expected.status {
-            return Some(format!("status {status}, recorded {}", expected.status));
+            return Some(Difference {
+                words: format!("status {status}, recorded {}", expected.status),
+                body: None,
+            });
         }
         let recorded = expected.body.as_deref().filter(|_| self.body)?;
         if recorded == body {
@@ -48,11 +60,15 @@ impl Checks {
             .zip(body)
             .take_while(|(a, b)| a == b)
             .count();
-        Some(format!(
+        let words = format!(
             "body differs from byte {} on ({} bytes, recorded {})",
             same + 1,
             body.len(),
             recorded.len()
-        ))
+        );
+        Some(Difference {
+            words,
+            body: Some(body.to_vec()),
+        })
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::check::Difference;
 use super::Script;
+use crate::session::excerpt::{excerpt, texts};
 use crate::{figures, wall_clock, Event, Latency, Machine, Plan, Record};
 
 /// One request played by one user.
@@ -17,7 +19,7 @@ pub struct Played {
     pub response: Duration,
     pub ended_unix_us: u64,
     /// Why the request counts as failed.
-    pub problem: Option<String>,
+    pub problem: Option<Difference>,
     /// The answer, or the failure class if there is no answer.
     pub outcome: Result<PlayedAnswer, &'static str>,
 }
@@ -61,6 +63,10 @@ pub struct EntryReport {
     /// The reason of the first failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Where the body of the first failure differs: recorded lines begin with `-`, lines of the
+    /// answer with `+`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub excerpt: Vec<String>,
 }
 
 impl Report {
@@ -72,6 +78,7 @@ impl Report {
             failed: 0,
             response: Latency::small(),
             problem: None,
+            excerpt: Vec::new(),
         });
         Report {
             target: script.target.origin(),
@@ -89,7 +96,7 @@ impl Report {
         }
     }
 
-    pub fn add(&mut self, played: &Played) {
+    pub fn add(&mut self, script: &Script, played: &Played) {
         let ns = u64::try_from(played.response.as_nanos()).unwrap_or(u64::MAX);
         add_to_record(&mut self.record, played, ns);
         let entry = &mut self.entries[played.place];
@@ -103,7 +110,11 @@ impl Report {
             Some(problem) => {
                 entry.failed += 1;
                 self.failed += 1;
-                entry.problem.get_or_insert_with(|| problem.clone());
+                if entry.problem.is_none() {
+                    let recorded = script.steps[played.place].expected.body.as_deref();
+                    entry.problem = Some(problem.words.clone());
+                    entry.excerpt = excerpt_of(recorded, problem);
+                }
             }
         }
     }
@@ -120,6 +131,12 @@ impl Report {
     pub fn is_good(&self) -> bool {
         self.failed == 0 && self.unplayed == 0
     }
+}
+
+fn excerpt_of(recorded: Option<&[u8]>, problem: &Difference) -> Vec<String> {
+    let bodies = recorded.zip(problem.body.as_deref());
+    let told = bodies.and_then(|(recorded, body)| texts(recorded, body));
+    told.map_or_else(Vec::new, |[recorded, body]| excerpt(&recorded, &body))
 }
 
 fn crowd(users: usize) -> String {
@@ -228,9 +245,12 @@ impl EntryReport {
             self.method,
             self.path
         )?;
-        match &self.problem {
-            Some(problem) => writeln!(out, "{:>45}  {problem}", ""),
-            None => Ok(()),
+        if let Some(problem) = &self.problem {
+            writeln!(out, "{:>45}  {problem}", "")?;
         }
+        for line in &self.excerpt {
+            writeln!(out, "{:>47}{line}", "")?;
+        }
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::check::Difference;
 use super::report::{Played, PlayedAnswer};
 use super::script::Script;
 use super::visitor::Visitor;
@@ -66,7 +67,10 @@ impl User {
             ended_unix_us: wall_clock::now(),
             problem: match &answer {
                 Ok(answer) => checks.difference(&step.expected, answer.status, &answer.body),
-                Err(none) => Some(none.why.clone()),
+                Err(none) => Some(Difference {
+                    words: none.why.clone(),
+                    body: None,
+                }),
             },
             outcome: answer
                 .map(|answer| PlayedAnswer {
