@@ -36,6 +36,7 @@ mod record;
 mod records;
 mod reload;
 mod replay;
+mod sampler;
 mod serve;
 mod status;
 mod stop;
@@ -249,8 +250,9 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             sayln!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        // Only the server itself runs this command.
+        // Only the server itself runs these two commands.
         Some("lua-pool") => lua_pool::run(arguments.collect()),
+        Some("sampler") => sampler::run(arguments.collect()),
         Some(name) => match named(name) {
             Some(command) => (command.run)(arguments.collect()),
             None => unknown(name),

@@ -16,6 +16,7 @@ mod inherited;
 mod journal;
 mod listen;
 mod predecessor;
+mod profiling;
 mod reload;
 mod remains;
 mod run;

@@ -179,7 +179,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
         "status" => {
             let (pool, front, back_ends) = reloader.status().await;
             let left = reloader.predecessor().get();
-            Reply::status(pool, front, back_ends).with("predecessor", &left)
+            Reply::status(pool, front, back_ends).with("predecessor", &left).with("profile_folder", &reloader.profile_folder())
         }
         "watch" => {
             let (pool, front, back_ends, watched) = reloader.watch();

@@ -4,6 +4,7 @@
 
 use super::journal::Logs;
 use super::predecessor::LeftCell;
+use super::profiling::Profiling;
 use super::service_manager::Notify;
 use super::{sources, watching, Options};
 use crate::cli::control::Reply;
@@ -33,6 +34,7 @@ pub struct Reloader {
     /// Notified when a reload has replaced `watched_certificates`.
     certificates_replaced: tokio::sync::Notify,
     notify: Rc<Notify>,
+    profiling: Profiling,
     /// Whether root started the server and the server then became another user.
     left_root: bool,
 }
@@ -64,6 +66,7 @@ impl Reloader {
             watched_certificates,
             certificates_replaced: tokio::sync::Notify::new(),
             notify,
+            profiling: Profiling::new(logs.clone()),
             left_root,
             options,
             pool,
@@ -185,10 +188,11 @@ impl Reloader {
                 .iter()
                 .for_each(|remark| self.logs.error.warn(remark));
         }
-        self.front.replace_site(site);
+        self.front.replace_site(site.clone());
         if let Some(hosts) = hosts {
             self.front.replace_tls(hosts);
         }
+        self.profiling.follow(&site).await;
         Ok(number)
     }
 
@@ -287,6 +291,22 @@ impl Reloader {
     /// Returns the folders of the application, for `--watch`.
     pub fn source_folders(&self) -> Vec<PathBuf> {
         sources::folders(&self.options, Some(&self.front.site()))
+    }
+
+    /// Starts the process of `ProfileAlways`, if the site has the directive.
+    pub async fn start_profiling(&self) {
+        self.profiling.follow(&self.front.site()).await;
+    }
+
+    pub async fn end_profiling(&self) {
+        self.profiling.end().await;
+    }
+
+    /// Returns the folder of the samples of `ProfileAlways`.
+    pub fn profile_folder(&self) -> Option<PathBuf> {
+        let site = self.front.site();
+        let always = site.process.always_profiled(&site.server_root);
+        always.map(|it| it.folder)
     }
 
     pub fn log_notice(&self, text: std::fmt::Arguments<'_>) {
