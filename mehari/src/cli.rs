@@ -37,6 +37,7 @@ mod record;
 mod records;
 mod reload;
 mod replay;
+mod sampler;
 mod serve;
 mod status;
 mod stop;
@@ -253,6 +254,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         // Only the server itself runs these commands.
         Some("certificate-process") => certificate_process::run(arguments.collect()),
         Some("lua-pool") => lua_pool::run(arguments.collect()),
+        Some("sampler") => sampler::run(arguments.collect()),
         Some(name) => match named(name) {
             Some(command) => (command.run)(arguments.collect()),
             None => unknown(name),

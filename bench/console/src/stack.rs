@@ -38,7 +38,7 @@ pub fn of(pid: u32) -> StackNow {
     let plan = SamplingPlan {
         duration: TIME,
         rate: RATE,
-        only: None,
+        ..SamplingPlan::default()
     };
     let profile = sampler.run(&plan, &mut Vec::new, &|| false);
     let Some(last) = profile.observations.last() else {

@@ -90,6 +90,11 @@ impl ProcessorClock {
         clock
     }
 
+    /// Begins to count again. The times until now are left out from then on.
+    pub fn restart(&mut self) {
+        (self.first, self.since) = (self.last, self.until);
+    }
+
     /// Reads the current times. After the end of the process, the last times stay.
     pub fn read(&mut self) {
         if let Some(times) = self.times() {

@@ -1,8 +1,10 @@
 //! The result of a sampling: frames, stacks of frames, and one observation for each look.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FrameKind {
     Perl,
     Xs,
@@ -39,7 +41,7 @@ impl FrameKind {
 }
 
 /// A frame of a stack. Two lines of a sub are two frames.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FrameLabel {
     pub name: String,
     /// The source file. Empty if the frame is not Perl code.
@@ -48,7 +50,7 @@ pub struct FrameLabel {
     pub kind: FrameKind,
 }
 
-/// One look at one process.
+/// One look at one process, or several equal looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
     /// Microseconds since the start.
@@ -58,11 +60,16 @@ pub struct Observation {
     pub stack: u32,
     /// Whether the process was on a core. Otherwise it waited, perhaps for a core.
     pub is_running: bool,
+    /// The number of looks.
+    pub count: u32,
 }
 
 /// The figures about the sampling itself.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SamplingFacts {
+    /// When the sampling began, in microseconds since 1970.
+    pub begin: u64,
     /// The versions of all sampled perls, each as `perl 5.36.0`.
     pub perls: Vec<String>,
     pub processes: usize,
@@ -90,6 +97,9 @@ pub struct SamplingFacts {
     pub cpu_seconds: f64,
     /// The seconds for which the processes waited for a core.
     pub queue_seconds: f64,
+    /// Why a process could not be sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -116,7 +126,8 @@ impl Profile {
         number
     }
 
-    fn frame(&mut self, frame: FrameLabel) -> u32 {
+    /// Returns the number of a frame.
+    pub fn frame(&mut self, frame: FrameLabel) -> u32 {
         if let Some(&number) = self.frame_numbers.get(&frame) {
             return number;
         }
@@ -126,8 +137,16 @@ impl Profile {
         number
     }
 
-    pub fn running(&self) -> usize {
-        self.observations.iter().filter(|it| it.is_running).count()
+    /// Returns the number of looks that saw a stack.
+    pub fn samples(&self) -> u64 {
+        let counts = self.observations.iter().map(|it| u64::from(it.count));
+        counts.sum()
+    }
+
+    /// Returns the number of looks that saw a process on a core.
+    pub fn running(&self) -> u64 {
+        let running = self.observations.iter().filter(|it| it.is_running);
+        running.map(|it| u64::from(it.count)).sum()
     }
 
     /// Returns for each stack the number of observations on a core, and of all observations.
@@ -135,8 +154,9 @@ impl Profile {
         let mut weights: HashMap<u32, (u64, u64)> = HashMap::new();
         for seen in &self.observations {
             let weight = weights.entry(seen.stack).or_default();
-            weight.0 += u64::from(seen.is_running);
-            weight.1 += 1;
+            let count = u64::from(seen.count);
+            weight.0 += if seen.is_running { count } else { 0 };
+            weight.1 += count;
         }
         weights
     }
@@ -149,7 +169,7 @@ impl Profile {
     /// Returns the seconds of processor time for which one observation of a running process stands.
     /// Looks at excluded requests stand for a part of the time too.
     pub fn cpu_weight(&self) -> f64 {
-        let running = self.running() as u64 + self.facts.other_running;
+        let running = self.running() + self.facts.other_running;
         match running {
             0 => 0.0,
             running => self.facts.cpu_seconds / running as f64,

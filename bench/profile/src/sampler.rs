@@ -11,7 +11,7 @@ use crate::profile::{FrameKind, FrameLabel, Observation, Profile};
 use crate::stack::{look, CallStack, LookFailure};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long and how often processes are sampled.
 pub struct SamplingPlan {
@@ -20,6 +20,19 @@ pub struct SamplingPlan {
     pub rate: f64,
     /// The requests that are sampled. `None`: all requests, and code outside of requests.
     pub only: Option<RequestFilter>,
+    /// How often the [`ProcessFinder`] is asked for new processes.
+    pub search_interval: Duration,
+}
+
+impl Default for SamplingPlan {
+    fn default() -> SamplingPlan {
+        SamplingPlan {
+            duration: Duration::from_secs(10),
+            rate: 99.0,
+            only: None,
+            search_interval: Duration::from_millis(20),
+        }
+    }
 }
 
 /// Returns the ids of the processes to sample. The sampler calls this function repeatedly, because
@@ -44,6 +57,8 @@ pub struct Sampler {
     profile: Profile,
     perls: HashSet<String>,
     manner: LookManner,
+    /// When the current part began, counted from the start.
+    part_begin: Duration,
 }
 
 /// The settings of all looks.
@@ -59,8 +74,6 @@ struct LookManner {
 const TRIES: u32 = 20;
 /// The number of consecutive failed looks after which a process counts as another program.
 const MOST_FAILURES: u32 = 50;
-/// The time between two calls of the [`ProcessFinder`].
-const SEARCH_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Sampler {
     /// Makes a sampler for these processes.
@@ -68,13 +81,7 @@ impl Sampler {
     /// # Errors
     /// The reason for which one of the processes cannot be profiled.
     pub fn new(pids: &[u32]) -> Result<Sampler, ProfileError> {
-        let mut sampler = Sampler {
-            subjects: HashMap::new(),
-            strangers: HashMap::new(),
-            profile: Profile::default(),
-            perls: HashSet::new(),
-            manner: LookManner::default(),
-        };
+        let mut sampler = Sampler::without_processes();
         for &pid in pids {
             sampler.add(pid, Duration::ZERO)?;
         }
@@ -84,15 +91,41 @@ impl Sampler {
         Ok(sampler)
     }
 
+    /// Makes a sampler for the processes that its [`ProcessFinder`] will find.
+    pub fn without_processes() -> Sampler {
+        Sampler {
+            subjects: HashMap::new(),
+            strangers: HashMap::new(),
+            profile: Profile::default(),
+            perls: HashSet::new(),
+            manner: LookManner::default(),
+            part_begin: Duration::ZERO,
+        }
+    }
+
     /// Samples until the time is over, `stop` ends the sampling, or every process has ended and
     /// `find` returns none.
     pub fn run(
-        mut self,
+        self,
         plan: &SamplingPlan,
         find: &mut ProcessFinder<'_>,
         stop: &dyn Fn() -> bool,
     ) -> Profile {
+        self.run_in_parts(plan, find, stop, Duration::MAX, &mut drop)
+    }
+
+    /// Samples as [`Sampler::run`], and gives away what it has after each `part` of the time.
+    /// Returns the last part.
+    pub fn run_in_parts(
+        mut self,
+        plan: &SamplingPlan,
+        find: &mut ProcessFinder<'_>,
+        stop: &dyn Fn() -> bool,
+        part: Duration,
+        take: &mut dyn FnMut(Profile),
+    ) -> Profile {
         let start = Instant::now();
+        self.profile.facts.begin = now();
         let mut random = Irregular(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
         let mut searched = start;
         let mut aside = Aside::new();
@@ -101,6 +134,10 @@ impl Sampler {
             only: plan.only.clone(),
         };
         loop {
+            let so_far = start.elapsed();
+            if so_far - self.part_begin >= part {
+                take(self.end_part(so_far, plan.rate));
+            }
             let Some((due, pid)) = self.next_due() else {
                 let pids = find();
                 if pids.is_empty() || start.elapsed() >= plan.duration || stop() {
@@ -108,7 +145,7 @@ impl Sampler {
                 }
                 self.follow(pids, start.elapsed());
                 if self.subjects.is_empty() {
-                    std::thread::sleep(SEARCH_INTERVAL);
+                    std::thread::sleep(plan.search_interval);
                 }
                 continue;
             };
@@ -129,12 +166,12 @@ impl Sampler {
                 start.elapsed(),
                 due + Duration::from_secs_f64(interval),
             );
-            if searched.elapsed() >= SEARCH_INTERVAL {
+            if searched.elapsed() >= plan.search_interval {
                 searched = Instant::now();
                 self.follow(find(), start.elapsed());
             }
         }
-        self.finish(start.elapsed(), plan.rate)
+        self.end_part(start.elapsed(), plan.rate)
     }
 
     /// Returns the process of the next look, and when the look is due.
@@ -197,7 +234,12 @@ impl Sampler {
             }
             match self.add(pid, now) {
                 Ok(()) | Err(ProfileError::NoInterpreter { .. } | ProfileError::NoProcess(_)) => {}
-                Err(_) => drop(self.strangers.insert(pid, program)),
+                Err(error) => {
+                    if !matches!(error, ProfileError::NotPerl { .. }) {
+                        self.profile.facts.refused = Some(error.to_string());
+                    }
+                    self.strangers.insert(pid, program);
+                }
             }
         }
     }
@@ -213,12 +255,13 @@ impl Sampler {
             Ok(Seen::Stack(frames, is_running)) => {
                 subject.failures = 0;
                 let stack = self.profile.stack(frames);
-                let at = at.as_micros() as u64;
+                let at = at.saturating_sub(self.part_begin).as_micros() as u64;
                 let seen = Observation {
                     at,
                     pid,
                     stack,
                     is_running,
+                    count: 1,
                 };
                 self.profile.observations.push(seen);
             }
@@ -245,18 +288,32 @@ impl Sampler {
         self.profile.facts.present_seconds += subject.clock.present_seconds();
     }
 
-    fn finish(mut self, elapsed: Duration, rate: f64) -> Profile {
-        for (_, mut subject) in std::mem::take(&mut self.subjects) {
+    /// Returns what was seen since the last part, and begins the next part.
+    fn end_part(&mut self, elapsed: Duration, rate: f64) -> Profile {
+        let mut subjects = std::mem::take(&mut self.subjects);
+        for subject in subjects.values_mut() {
             subject.clock.read();
-            self.count_time(&subject);
+            self.count_time(subject);
+            subject.clock.restart();
         }
-        let facts = &mut self.profile.facts;
-        facts.seconds = elapsed.as_secs_f64();
+        let mut profile = std::mem::take(&mut self.profile);
+        let facts = &mut profile.facts;
+        facts.seconds = (elapsed - self.part_begin).as_secs_f64();
         facts.rate = rate;
-        facts.perls = self.perls.into_iter().collect();
+        facts.perls = self.perls.iter().cloned().collect();
         facts.perls.sort();
-        self.profile
+        self.profile.facts.processes = subjects.len();
+        self.profile.facts.begin = now();
+        self.part_begin = elapsed;
+        self.subjects = subjects;
+        profile
     }
+}
+
+/// Returns the time in microseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_micros() as u64)
 }
 
 struct Vanished;

@@ -32,7 +32,7 @@ impl Program {
         let plan = SamplingPlan {
             duration: Duration::from_secs(60),
             rate: 1000.0,
-            only: None,
+            ..SamplingPlan::default()
         };
         let sampler = Sampler::new(&[self.child.id()]).expect("a perl");
         let end = self.cpu_seconds() + cpu_seconds;

@@ -20,7 +20,7 @@ fn sampled(program: &str) -> Profile {
     let plan = SamplingPlan {
         duration: Duration::from_millis(500),
         rate: 100.0,
-        only: None,
+        ..SamplingPlan::default()
     };
     let sampler = Sampler::new(&[child.id()]).expect("a perl");
     let profile = sampler.run(&plan, &mut Vec::new, &|| false);

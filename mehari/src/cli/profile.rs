@@ -1,10 +1,18 @@
 //! `mehari profile`: samples running Perl processes from outside and says where their time goes.
 
+mod file;
+mod keeping;
+mod moment;
+mod processes;
+
+use super::arguments;
 use super::bench::parse::time;
-use super::{arguments, control};
 use clap::Parser;
-use mehari_console::processes_below;
-use mehari_profile::{output, Profile, RequestFilter, Sampler, SamplingPlan};
+use file::{profile_file, ProfileFile, ProfileFormat};
+use mehari_profile::{output, Clock, Difference};
+use mehari_profile::{Profile, RequestFilter, Sampler, SamplingPlan};
+use moment::Moment;
+use processes::SampledProcesses;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +24,7 @@ use std::time::Duration;
 #[command(
     name = "mehari profile",
     about = "Samples the Perl of a running server, or of any process, and says where its time goes",
-    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile --location /shop -o shop.html\n\n\
+    after_help = "Examples:\n  mehari profile\n  mehari profile --worker 4711 -d 30s\n  mehari profile --pid 815 --rate 999\n  mehari profile --location /shop -o shop.html\n  mehari profile --at 14:05\n  mehari profile --difference before.profile after.profile\n\n\
                   The processes run on while they are read, and need no module and no restart. Ctrl-C ends the\n\
                   sampling early and prints the report. For a perl without the server's modules, its headers\n\
                   (perl.h) and a C compiler are needed once."
@@ -41,7 +49,7 @@ pub struct ProfileOptions {
     #[arg(long, value_name = "HZ", default_value = "99", value_parser = rate)]
     rate: f64,
     /// Write this file: a page with a flame graph (.html), pprof's format (.pb.gz), the Firefox
-    /// Profiler's (.json) or text (.txt).
+    /// Profiler's (.json), text (.txt), or all of it for --read and --difference (.profile).
     #[arg(short, long, value_name = "FILE", value_parser = profile_file)]
     output: Option<ProfileFile>,
     /// Print the call tree.
@@ -53,10 +61,34 @@ pub struct ProfileOptions {
     /// The lines of each table.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     rows: usize,
+    /// Report a profile that `-o FILE.profile` has kept.
+    #[arg(long, value_name = "FILE", group = "kept", conflicts_with_all = SAMPLING)]
+    read: Option<PathBuf>,
+    /// Compare two kept profiles: which shares have changed, and whether that is proven.
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], group = "kept", conflicts_with_all = SAMPLING)]
+    difference: Option<Vec<PathBuf>>,
+    /// With --difference: compare the time that passed, waits included.
+    #[arg(long, requires = "difference")]
+    wall: bool,
+    /// The samples of ProfileAlways in this minute: `14:05`, `2026-05-01 14:05`, or `-10m`.
+    #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, group = "kept", conflicts_with_all = SAMPLING)]
+    at: Option<Moment>,
+    /// The samples of ProfileAlways from this time on.
+    #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, group = "kept", conflicts_with_all = SAMPLING)]
+    from: Option<Moment>,
+    /// The end of --from; otherwise now.
+    #[arg(long, value_name = "TIME", value_parser = moment::moment, allow_hyphen_values = true, requires = "from")]
+    to: Option<Moment>,
+    /// The ProfileFolder of a server that does not run.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["read", "difference"])]
+    folder: Option<PathBuf>,
     /// The server's control socket; needed only when several servers run.
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
 }
+
+/// The options that make no sense for samples that are kept.
+const SAMPLING: [&str; 6] = ["pid", "worker", "location", "url", "duration", "rate"];
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -70,13 +102,26 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => options,
         Err(status) => return status,
     };
-    match sample(&options).and_then(|profile| give(&options, &profile)) {
+    match answer(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("mehari profile: {reason}");
             ExitCode::from(1)
         }
     }
+}
+
+fn answer(options: &ProfileOptions) -> Result<(), String> {
+    if let Some([before, after]) = options.difference.as_deref() {
+        let (before, after) = (keeping::read_file(before)?, keeping::read_file(after)?);
+        return give_difference(options, &before, &after);
+    }
+    let profile = match (&options.read, options.at.or(options.from)) {
+        (Some(file), _) => keeping::read_file(file)?,
+        (None, Some(from)) => keeping::between(options, from)?,
+        (None, None) => sample(options)?,
+    };
+    give(options, &profile)
 }
 
 fn sample(options: &ProfileOptions) -> Result<Profile, String> {
@@ -94,6 +139,7 @@ fn sample(options: &ProfileOptions) -> Result<Profile, String> {
         duration: options.duration,
         rate: options.rate,
         only: options.location.clone().or(options.url.clone()),
+        ..SamplingPlan::default()
     };
     let stop = || is_over.load(Ordering::Relaxed);
     eprintln!(
@@ -115,11 +161,45 @@ fn give(options: &ProfileOptions, profile: &Profile) -> Result<(), String> {
         ProfileFormat::Page => Ok(output::html(profile).into_bytes()),
         ProfileFormat::Pprof => output::pprof(profile),
         ProfileFormat::Firefox => output::firefox(profile),
+        ProfileFormat::Kept => keeping::bytes(profile),
     };
-    let written = bytes.and_then(|bytes| std::fs::write(&file.path, bytes));
-    written.map_err(|error| format!("{}: {error}", file.path.display()))?;
-    let count = profile.observations.len();
+    write(file, bytes)?;
+    let count = profile.samples();
     sayln!("mehari profile: {count} samples in {}", file.path.display());
+    Ok(())
+}
+
+fn write(file: &ProfileFile, bytes: std::io::Result<Vec<u8>>) -> Result<(), String> {
+    let written = bytes.and_then(|bytes| std::fs::write(&file.path, bytes));
+    written.map_err(|error| format!("{}: {error}", file.path.display()))
+}
+
+fn give_difference(
+    options: &ProfileOptions,
+    before: &Profile,
+    after: &Profile,
+) -> Result<(), String> {
+    let clock = if options.wall {
+        Clock::Wall
+    } else {
+        Clock::Cpu
+    };
+    let difference = Difference {
+        before,
+        after,
+        clock,
+    };
+    let Some(file) = &options.output else {
+        say!("{}", output::difference_text(&difference, options.rows));
+        return Ok(());
+    };
+    let text = match file.format {
+        ProfileFormat::Page => output::difference_html(&difference),
+        ProfileFormat::Text => output::difference_text(&difference, options.rows),
+        _ => return Err("a difference is written as .html or .txt".to_owned()),
+    };
+    write(file, Ok(text.into_bytes()))?;
+    sayln!("mehari profile: the difference in {}", file.path.display());
     Ok(())
 }
 
@@ -130,97 +210,5 @@ fn report(options: &ProfileOptions, profile: &Profile) -> String {
         output::dprofpp(profile, options.rows)
     } else {
         output::text(profile, options.rows)
-    }
-}
-
-/// A file to write, whose name tells the format.
-#[derive(Debug, Clone)]
-struct ProfileFile {
-    path: PathBuf,
-    format: ProfileFormat,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum ProfileFormat {
-    Text,
-    Page,
-    Pprof,
-    Firefox,
-}
-
-const FORMATS: &[(&str, ProfileFormat)] = &[
-    (".html", ProfileFormat::Page),
-    (".pb.gz", ProfileFormat::Pprof),
-    (".json", ProfileFormat::Firefox),
-    (".txt", ProfileFormat::Text),
-];
-
-fn profile_file(text: &str) -> Result<ProfileFile, String> {
-    let known = FORMATS.iter().find(|(end, _)| text.ends_with(end));
-    let ends: Vec<&str> = FORMATS.iter().map(|(end, _)| *end).collect();
-    let (_, format) =
-        known.ok_or_else(|| format!("expected a name that ends with {}", ends.join(", ")))?;
-    Ok(ProfileFile {
-        path: text.into(),
-        format: *format,
-    })
-}
-
-/// The processes to sample.
-enum SampledProcesses {
-    One(u32),
-    /// All that the front has started, and what these have started.
-    Server {
-        front: u32,
-        workers: Vec<u32>,
-    },
-}
-
-impl SampledProcesses {
-    fn of(options: &ProfileOptions) -> Result<SampledProcesses, String> {
-        if let Some(pid) = options.pid {
-            return Ok(SampledProcesses::One(pid));
-        }
-        let status = control::ask(options.control.as_deref(), "status")?;
-        let workers = status["pool"]["workers"].as_array();
-        let workers = workers.into_iter().flatten();
-        let pid = |it: &serde_json::Value| it["pid"].as_u64().and_then(|pid| pid.try_into().ok());
-        let workers: Vec<u32> = workers.filter_map(pid).collect();
-        match options.worker {
-            Some(worker) if workers.contains(&worker) => Ok(SampledProcesses::One(worker)),
-            Some(worker) => Err(format!(
-                "the server has no worker {worker}; it has {}",
-                listed(&workers)
-            )),
-            None if workers.is_empty() => Err("the server has no worker yet".to_owned()),
-            None => Ok(SampledProcesses::Server {
-                front: pid(&status).unwrap_or_default(),
-                workers,
-            }),
-        }
-    }
-
-    fn told(&self) -> String {
-        match self {
-            SampledProcesses::One(pid) => format!("process {pid}"),
-            SampledProcesses::Server { front, workers } => {
-                format!("{} workers of the server {front}", workers.len())
-            }
-        }
-    }
-
-    fn now(&self) -> Vec<u32> {
-        match self {
-            SampledProcesses::One(_) => Vec::new(),
-            SampledProcesses::Server { front, .. } => processes_below(*front),
-        }
-    }
-}
-
-fn listed(workers: &[u32]) -> String {
-    let words: Vec<String> = workers.iter().map(u32::to_string).collect();
-    match words.len() {
-        0 => "none".to_owned(),
-        _ => words.join(", "),
     }
 }

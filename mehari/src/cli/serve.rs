@@ -17,6 +17,7 @@ mod journal;
 mod listen;
 mod managed;
 mod predecessor;
+mod profiling;
 mod reload;
 mod remains;
 mod run;

@@ -3,7 +3,7 @@
 //! The parser, the command line and the zero-configuration mode fill a [`Site`]. This module knows
 //! no httpd.conf syntax, HTTP or Perl.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{ConnectionLimits, LogSettings, PerlSettings, Rung, Team, Upstream};
 
@@ -68,6 +68,35 @@ pub struct ProcessSettings {
     pub group: Option<String>,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
+    /// `ProfileAlways`.
+    pub profile_rate: Option<u32>,
+    /// `ProfileFolder`.
+    pub profile_folder: Option<PathBuf>,
+    /// `ProfileLimit`.
+    pub profile_limit: Option<u64>,
+}
+
+/// How the server samples its Perl all the time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlwaysProfiled {
+    /// Samples a second of each process.
+    pub rate: u32,
+    pub folder: PathBuf,
+    /// The most bytes of the folder.
+    pub limit: u64,
+}
+
+impl ProcessSettings {
+    /// Returns the settings of `ProfileAlways` and its relatives. `None`: no `ProfileAlways`.
+    pub fn always_profiled(&self, server_root: &Path) -> Option<AlwaysProfiled> {
+        const LIMIT: u64 = 64 << 20;
+        let folder = self.profile_folder.clone();
+        Some(AlwaysProfiled {
+            rate: self.profile_rate?,
+            folder: folder.unwrap_or_else(|| server_root.join("logs/profile")),
+            limit: self.profile_limit.unwrap_or(LIMIT),
+        })
+    }
 }
 
 /// The text from which the site was read.

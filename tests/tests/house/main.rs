@@ -92,7 +92,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-fastcgi", &[]),
     ("mehari-text", &[]),
     ("mehari-record", &[]),
-    ("mehari-profile", &[]),
+    ("mehari-profile", &["mehari-record"]),
     ("mehari-memory", &["mehari-profile"]),
     ("mehari-time", &["mehari-record"]),
     ("mehari-console", &["mehari-profile", "mehari-loopback"]),

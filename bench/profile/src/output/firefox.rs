@@ -36,12 +36,13 @@ pub fn firefox(profile: &Profile) -> io::Result<Vec<u8>> {
         let stack = out.intern_stack_frames(thread, frames.into_iter());
         // The processor time since the previous look must not exceed the time since that look.
         let cpu = if seen.is_running {
-            cpu_weight as u64
+            (cpu_weight * f64::from(seen.count)) as u64
         } else {
             0
         };
         let cpu = CpuDelta::from_micros(cpu.min(seen.at.saturating_sub(before)));
-        out.add_sample(thread, at, stack, cpu, 1);
+        let count = i32::try_from(seen.count).unwrap_or(i32::MAX);
+        out.add_sample(thread, at, stack, cpu, count);
     }
     serde_json::to_vec(&out).map_err(io::Error::other)
 }

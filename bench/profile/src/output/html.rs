@@ -22,19 +22,24 @@ pub fn html(profile: &Profile) -> String {
         "wallWeight": profile.wall_weight(),
         "root": node(&root),
     });
+    page("Profile", &data, &text(profile, ROWS))
+}
+
+/// Writes a page with this title, the graph of the data, and the tables.
+pub fn page(title: &str, data: &Value, tables: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; \
          form-action 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Profile</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>Profile</h1>\n\
-         <div id=\"controls\"></div>\n<div id=\"graph\" role=\"tree\" aria-label=\"calls\"></div>\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
+         <div id=\"controls\"></div>\n<p id=\"legend\"></p>\n<div id=\"graph\" role=\"tree\" aria-label=\"calls\"></div>\n\
          <p id=\"detail\" role=\"status\"></p>\n<pre>{}</pre>\n\
          <script type=\"application/json\" id=\"data\">{}</script>\n<script>{SCRIPT}</script>\n\
          </body>\n</html>\n",
         digest(SCRIPT),
         digest(STYLE),
-        escaped(&text(profile, ROWS)),
+        escaped(tables),
         data.to_string().replace('<', "\\u003c"),
     )
 }

@@ -1,8 +1,11 @@
 //! The report on a terminal: the sampling, then the top by sub and by line.
 
-use crate::profile::{FrameKind, Profile};
+use crate::grouping::Grouping;
+use crate::profile::Profile;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+
+pub use crate::grouping::shown;
 
 /// Observations of something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,25 +25,16 @@ pub fn text(profile: &Profile, rows: usize) -> String {
         out.push_str("nothing ran: no samples\n");
         return out;
     }
-    table(profile, "sub", &tallies_by_sub(profile), rows, &mut out);
-    let lines = tallies(profile, |frame| {
-        let label = &profile.frames[frame as usize];
-        (label.kind == FrameKind::Perl).then(|| format!("{}:{}", shown(&label.file), label.line))
-    });
-    table(profile, "line", &lines, rows, &mut out);
+    for grouping in [Grouping::Sub, Grouping::Line] {
+        let all = tallies(profile, |frame| grouping.name(profile, frame));
+        table(profile, grouping.word(), &all, rows, &mut out);
+    }
     out
 }
 
 /// The subs with the most time first.
 pub fn tallies_by_sub(profile: &Profile) -> Vec<(String, SampleTally)> {
-    tallies(profile, |frame| {
-        let label = &profile.frames[frame as usize];
-        let mark = match label.kind {
-            FrameKind::Perl | FrameKind::Wait => String::new(),
-            kind => format!(" ({})", kind.word()),
-        };
-        Some(format!("{}{mark}", shown(&label.name)))
-    })
+    tallies(profile, |frame| Grouping::Sub.name(profile, frame))
 }
 
 fn facts(profile: &Profile, out: &mut String) {
@@ -48,7 +42,7 @@ fn facts(profile: &Profile, out: &mut String) {
     let _ = writeln!(
         out,
         "{} samples of {} in {:.1} s at {:.0} Hz ({}): {:.2} s on a core, {:.2} s waiting for one",
-        profile.observations.len(),
+        profile.samples(),
         counted(facts.processes, "process"),
         facts.seconds,
         facts.rate,
@@ -73,12 +67,13 @@ fn facts(profile: &Profile, out: &mut String) {
             counted(facts.ended as usize, "process")
         ));
     }
+    notes.extend(facts.refused.as_deref().map(shown));
     if !notes.is_empty() {
         let _ = writeln!(out, "besides: {}", notes.join("; "));
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}es"),
@@ -141,16 +136,4 @@ fn table(
     if all.len() > rows {
         let _ = writeln!(out, "{:>36}  and {} more", "", all.len() - rows);
     }
-}
-
-/// A name from the process, without characters that a terminal would obey.
-pub fn shown(name: &str) -> String {
-    let plain = |mark: char| {
-        if mark.is_control() {
-            mark.escape_default().collect()
-        } else {
-            String::from(mark)
-        }
-    };
-    name.chars().map(plain).collect()
 }

@@ -182,6 +182,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             Reply::status(pool, front, back_ends)
                 .with("predecessor", &left)
                 .with("managed", &reloader.managed())
+                .with("profile_folder", &reloader.profile_folder())
         }
         "watch" => {
             let (pool, front, back_ends, watched) = reloader.watch();

@@ -5,6 +5,7 @@
 use super::journal::Logs;
 use super::managed::Managed;
 use super::predecessor::LeftCell;
+use super::profiling::Profiling;
 use super::service_manager::Notify;
 use super::{sources, watching, Options};
 use crate::cli::control::Reply;
@@ -36,6 +37,7 @@ pub struct Reloader {
     notify: Rc<Notify>,
     /// The process that requests certificates.
     managed: OnceCell<Rc<Managed>>,
+    profiling: Profiling,
     /// Whether root started the server and the server then became another user.
     left_root: bool,
 }
@@ -68,6 +70,7 @@ impl Reloader {
             certificates_replaced: tokio::sync::Notify::new(),
             notify,
             managed: OnceCell::new(),
+            profiling: Profiling::new(logs.clone()),
             left_root,
             options,
             pool,
@@ -212,6 +215,7 @@ impl Reloader {
                 .error
                 .warn("the first managed domain takes effect with a restart"),
         }
+        self.profiling.follow(&site).await;
         Ok(number)
     }
 
@@ -310,6 +314,22 @@ impl Reloader {
     /// Returns the folders of the application, for `--watch`.
     pub fn source_folders(&self) -> Vec<PathBuf> {
         sources::folders(&self.options, Some(&self.front.site()))
+    }
+
+    /// Starts the process of `ProfileAlways`, if the site has the directive.
+    pub async fn start_profiling(&self) {
+        self.profiling.follow(&self.front.site()).await;
+    }
+
+    pub async fn end_profiling(&self) {
+        self.profiling.end().await;
+    }
+
+    /// Returns the folder of the samples of `ProfileAlways`.
+    pub fn profile_folder(&self) -> Option<PathBuf> {
+        let site = self.front.site();
+        let always = site.process.always_profiled(&site.server_root);
+        always.map(|it| it.folder)
     }
 
     pub fn log_notice(&self, text: std::fmt::Arguments<'_>) {

@@ -240,6 +240,7 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
         pid_file.write()?;
     }
     announce(&urls)?;
+    reloader.start_profiling().await;
     notify.ready();
     let alive = notify.clone();
     spawn_local(async move { alive.keep_alive().await });
@@ -248,17 +249,23 @@ async fn run(start: Start<'_>) -> Result<Ended, Refusal> {
     let stopping = upgrader.clone();
     spawn_local(async move {
         let how = ending.wait_for(|stop| *stop != Stop::No).await;
-        if how.is_ok_and(|how| *how != Stop::Replaced) {
+        let is_replaced = how.is_ok_and(|how| *how == Stop::Replaced);
+        if !is_replaced {
             told.stopping();
         }
         // The port is free as soon as the server stops to accept.
         stopping.sockets.borrow_mut().clear();
+        if is_replaced {
+            // The new server's processes are below this one, and have a sampling process already.
+            stopping.reloader.end_profiling().await;
+        }
     });
     let served = front.run(stopped).await.map_err(|error| error.to_string());
     pool.end().await;
     if let Some(managed) = managed {
         managed.end().await;
     }
+    reloader.end_profiling().await;
     drop(pid_file);
     logs.error.notice("stopped");
     served?;

@@ -91,6 +91,41 @@ pub const GROUP: Group = Group {
         )
         .otherwise("none is written"),
         Directive::server(
+            "ProfileAlways",
+            words("RATE|Off", 1, 1),
+            "Samples the Perl of all workers so many times a second (1 to 999) and keeps the \
+             samples of the last day, for `mehari profile --at` and `--from`.",
+            profile_always,
+        )
+        .default("Off")
+        .example("19", "sometimes"),
+        Directive::server(
+            "ProfileFolder",
+            Shape::Path,
+            "The folder of the samples of ProfileAlways. It is created.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                target.site.process.profile_folder = Some(folder);
+                Ok(())
+            },
+        )
+        .otherwise("`logs/profile` below ServerRoot")
+        .example("/var/lib/mehari/profile", "/one /two"),
+        Directive::server(
+            "ProfileLimit",
+            Shape::Number {
+                least: 1 << 20,
+                most: u64::MAX,
+            },
+            "Bytes that ProfileFolder may hold. The oldest samples leave first.",
+            |target, arguments| {
+                target.site.process.profile_limit = Some(arguments.number()?);
+                Ok(())
+            },
+        )
+        .default("67108864")
+        .unit("bytes"),
+        Directive::server(
             "User",
             words("NAME|#NUMBER", 1, 1),
             "If root starts the server, the user that the front, workers and CGI programs become \
@@ -198,6 +233,20 @@ pub const GROUP: Group = Group {
         .example("perl_module modules/mod_perl.so", "mod_perl.so x"),
     ],
 };
+
+fn profile_always(target: &mut Target, arguments: &Arguments) -> Applied {
+    let word = arguments.filled(0)?;
+    let rate = word.parse().ok().filter(|rate| (1..=999).contains(rate));
+    target.site.process.profile_rate = match rate {
+        None if word.eq_ignore_ascii_case("off") => None,
+        None => {
+            let message = format!("expected samples a second, 1 to 999, or Off, not `{word}`");
+            return Err(arguments.fault(0, message));
+        }
+        rate => rate,
+    };
+    Ok(())
+}
 
 fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
