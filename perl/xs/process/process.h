@@ -81,6 +81,11 @@ void mehari_explanation_ended(pid_t process, int status);
 /* control.c */
 void mehari_zygote_report(const mehari_control *head, const char *text);
 
+/* inspection.c: forks a twin of this process, which answers a question about the interpreter. */
+void mehari_inspection_serve(pTHX); /* in a worker, between two requests */
+void mehari_inspection_fork(pTHX_ const char *order); /* in the zygote */
+void mehari_inspection_boot(pTHX);
+
 /* watch.c: detects and undoes a script's changes of its process. */
 enum {
   MEHARI_TOUCHED_DESCRIPTORS = 1,

@@ -300,6 +300,8 @@ void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_ev
   mehari_worker_open(aTHX);
   for (;;) {
     mehari_mailbox_state(MEHARI_STATE_IDLE);
+    if (mehari_mailbox_wants_inspection())
+      mehari_inspection_serve(aTHX);
     if (mehari_mailbox_take())
       serve(aTHX);
     else if (!mehari_mailbox_wait())
