@@ -125,3 +125,16 @@ sub _text {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Inspect - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it answers the questions of C<mehari inspect> in a forked
+twin.
+
+=cut

@@ -89,3 +89,15 @@ sub _short {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Inspect::Code - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it shows one sub for C<mehari inspect>.
+
+=cut

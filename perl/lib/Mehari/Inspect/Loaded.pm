@@ -119,3 +119,16 @@ sub _plain {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Inspect::Loaded - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it shows what a process has loaded for
+C<mehari inspect>.
+
+=cut

@@ -175,3 +175,16 @@ sub _sizes_of_lines {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Mehari::Inspect::Symbols - internal
+
+=head1 DESCRIPTION
+
+This module is internal to the server: it shows symbol tables and sizes for
+C<mehari inspect>.
+
+=cut
