@@ -33,6 +33,7 @@ BOOT:
     mehari_connections_boot(aTHX);
     mehari_filter_boot(aTHX);
     mehari_layers_boot(aTHX);
+    mehari_inspection_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

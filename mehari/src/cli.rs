@@ -28,6 +28,7 @@ mod explain;
 mod http_load;
 mod httpd;
 mod httperf;
+mod inspect;
 mod lua_pool;
 mod manual;
 mod memory;
@@ -102,6 +103,12 @@ pub const COMMANDS: &[Command] = &[
         about: "the running server on a terminal: rates, workers and their requests",
         run: top::run,
         grammar: top::TopOptions::command,
+    },
+    Command {
+        name: "inspect",
+        about: "look into a Perl process: modules, scripts, symbols, code, sizes, descriptors",
+        run: inspect::run,
+        grammar: inspect::InspectOptions::command,
     },
     Command {
         name: "explain",

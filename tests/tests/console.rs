@@ -120,6 +120,32 @@ fn every_answer_forbids_foreign_and_inline_scripts() {
 }
 
 #[test]
+fn an_inspection_by_the_console_is_data_and_its_refusals_are_words() {
+    let code = "package A; { no strict 'refs'; *{'A::<img src=x>'} = sub { 1 } } sub b { 5 }\n1;\n";
+    let server = simple(1)
+        .file("startup.pl", code)
+        .conf("PerlRequire @ROOT@/startup.pl\n")
+        .start();
+    let console = RunningConsole::start(&server);
+    let symbols = console.figures("api/inspect/any/symbols/A");
+    assert!(symbols["rows"].to_string().contains("A::<img src=x>"));
+    let source = console.figures("api/inspect/zygote/source/A%3A%3Ab");
+    assert!(source["text"].as_str().is_some_and(|it| it.contains('5')));
+    for (path, expected) in [
+        ("any/stop", "expected one of modules"),
+        ("any/symbols/A%0Astop", "printable characters"),
+        ("any%20x/modules", "expected any, zygote"),
+        ("1/modules", "not 1"),
+        ("any/symbols/%ff", "UTF-8"),
+        ("", "expected one of modules"),
+    ] {
+        let text = console.get(&format!("api/inspect/{path}")).expect(503);
+        assert!(text.contains(expected), "{path}: {text}");
+    }
+    assert_eq!(console.figures("api/views")["views"][0]["word"], "modules");
+}
+
+#[test]
 fn markup_of_a_running_request_arrives_as_data() {
     let server = simple(2).start();
     let console = RunningConsole::start(&server);

@@ -26,6 +26,7 @@ assets! {
     "memory.js": Script,
     "back_ends.js": Script,
     "machine.js": Script,
+    "inside.js": Script,
     "where.js": Script,
     "errors.js": Script,
     "history.js": Script,

@@ -7,6 +7,7 @@
 
 mod assets;
 mod filesystems;
+pub mod inspection;
 mod machine;
 mod memory;
 mod paths;

@@ -3,8 +3,10 @@
 //! The console only reads: no path changes the server.
 
 use crate::assets;
+use crate::inspection::{Of, VIEWS};
 use crate::watched_server::WatchedServer;
 use mehari_loopback::{Content, MediaType, Pages, StatusCode};
+use percent_encoding::percent_decode_str;
 use serde_json::{json, Value};
 use std::collections::HashMap;
 
@@ -35,12 +37,43 @@ impl Pages for Console {
             "api/history" => figures(self.server.list("history")),
             "api/memory" => figures(self.server.memory()),
             "api/machine" => figures(Ok(self.server.machine())),
+            "api/views" => figures(Ok(json!({ "views": views() }))),
+            other if other.starts_with("api/inspect/") => {
+                figures(self.inspect(&other["api/inspect/".len()..]))
+            }
             other => match other.strip_prefix("api/worker/").map(str::parse) {
                 Some(Ok(pid)) => figures(self.server.worker(pid)),
                 _ => Content::text(StatusCode::NOT_FOUND, "The console has no such page.\n"),
             },
         }
     }
+}
+
+impl Console {
+    /// Answers `PROCESS/VIEW` and `PROCESS/VIEW/NAME`.
+    fn inspect(&self, path: &str) -> Result<Value, String> {
+        let mut parts = path.splitn(3, '/');
+        let (whom, view) = (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let name = percent_decode_str(parts.next().unwrap_or_default());
+        let name = name
+            .decode_utf8()
+            .map_err(|_| "expected a name in UTF-8".to_owned())?;
+        self.server.inspect(whom, view, &name)
+    }
+}
+
+fn views() -> Vec<Value> {
+    let of = |of: Of| match of {
+        Of::Nothing => json!({}),
+        Of::Perhaps(what) => json!({ "what": what }),
+        Of::One(what) => json!({ "what": what, "needed": true }),
+    };
+    let all = VIEWS.iter();
+    all.map(|view| json!({ "word": view.word, "about": view.about, "of": of(view.of) }))
+        .collect()
 }
 
 /// Returns figures as JSON. If the server does not answer, the page shows the reason.

@@ -1,5 +1,6 @@
 //! Reads a running server: its answers on the control socket, and its processes in /proc.
 
+use crate::inspection;
 use crate::machine::Machine;
 use crate::memory::MemoryLooks;
 use crate::processes::{self, ProcessFacts, UserNames};
@@ -84,6 +85,31 @@ impl WatchedServer {
             "file_systems": crate::filesystems::mounted(),
             "processes": processes::all(&self.users),
         })
+    }
+
+    /// Looks into a Perl process. `whom`: `any`, `zygote` or a process's number.
+    ///
+    /// # Errors
+    /// The question is wrong, or the process does not answer it.
+    pub fn inspect(&self, whom: &str, view: &str, name: &str) -> Result<Value, String> {
+        inspection::check(whom, view, name)?;
+        let read: fn(u32) -> Option<Value> = match view {
+            "limits" => inspection::limits,
+            "descriptors" => inspection::descriptors,
+            _ => return self.ask_process(&format!("inspect {whom} {view} {name}")),
+        };
+        let answers = self.ask_process(&format!("inspect {whom} process"))?;
+        let pid = number(&answers["pid"]).unwrap_or_default();
+        read(pid).ok_or_else(|| format!("process {pid} has ended"))
+    }
+
+    fn ask_process(&self, line: &str) -> Result<Value, String> {
+        let answer = (self.ask)(line.trim_end())?;
+        if answer["ok"] == true {
+            return Ok(answer);
+        }
+        let reason = answer["message"].as_str().unwrap_or("no reason is given");
+        Err(inspection::printable(reason))
     }
 
     /// Returns everything about one worker: its process, memory, request and Perl stack.

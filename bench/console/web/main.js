@@ -5,6 +5,7 @@ import { Samples } from "./samples.js";
 import { BackEndsPage } from "./back_ends.js";
 import { ErrorsPage } from "./errors.js";
 import { HistoryPage } from "./history.js";
+import { InsidePage } from "./inside.js";
 import { MachinePage } from "./machine.js";
 import { MemoryPage } from "./memory.js";
 import { NowPage } from "./now.js";
@@ -14,7 +15,7 @@ import { openWorker, refreshWorker } from "./worker.js";
 const PAGES = [
   ["now", "Now", NowPage], ["where", "Where", WherePage], ["memory", "Memory", MemoryPage],
   ["errors", "Errors", ErrorsPage], ["back-ends", "Back ends", BackEndsPage],
-  ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
+  ["inside", "Inside", InsidePage], ["machine", "Machine", MachinePage], ["history", "History", HistoryPage],
 ];
 const PAUSE = 1000;
 

@@ -12,6 +12,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long the answer to an inspection may take.
+const INSPECTION_TIME: Duration = Duration::from_secs(45);
 
 /// The server's answer: one JSON object.
 pub struct Reply(Value);
@@ -207,9 +211,12 @@ pub fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
             .map_err(|error| format!("no server answers at {}: {error}", path.display()))?,
         None => find_only_server()?,
     };
+    // A process that is inspected answers within less time, or the server says that it does not.
+    let limit = word.starts_with("inspect ").then_some(INSPECTION_TIME);
     let mut answer = String::new();
     stream
-        .write_all(format!("{word}\n").as_bytes())
+        .set_read_timeout(limit)
+        .and_then(|()| stream.write_all(format!("{word}\n").as_bytes()))
         .and_then(|()| stream.read_to_string(&mut answer))
         .map_err(|error| format!("the server closed the connection: {error}"))?;
     serde_json::from_str(&answer)

@@ -41,6 +41,14 @@ bool mehari_threads_are_left(void); /* whether another thread runs and will go o
 void mehari_stack_watch(pTHX);
 extern volatile bool mehari_running_perl;
 
+/* load_times.c: how long each file took to load. */
+void mehari_load_begun(pTHX_ I32 depth, uint64_t begun); /* depth: of perl's contexts, before */
+void mehari_load_ended(pTHX); /* before perl leaves the file */
+uint64_t mehari_load_clock(void);
+
+/* sizes.c: what code and values take. For twins only. */
+void mehari_sizes_boot(pTHX);
+
 /* destructors.c: whether perl must destroy its objects. */
 /* Notes the objects that exist before the program runs, because these are not the program's. */
 void mehari_destructors_note(pTHX);

@@ -18,7 +18,7 @@ bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_
 
 #define PLACES 20 /* the most calls that fork-lint looks at */
 
-static OP *(*perl_alarm)(pTHX), *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);
+static OP *(*perl_alarm)(pTHX), *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX), *(*perl_require)(pTHX);
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_socket)(pTHX), *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
@@ -217,10 +217,24 @@ static OP *run_syscall(pTHX)
   return perl_syscall(aTHX);
 }
 
+/* Runs `require`, and `use`. If a file is loaded, perl's own operator has compiled the file when it
+ * returns, and the file's main program follows. */
+static OP *run_require(pTHX)
+{
+  I32 depth = cxstack_ix;
+  uint64_t begun = mehari_load_clock();
+  OP *next = perl_require(aTHX);
+  if (!mehari_in_thread(aTHX))
+    mehari_load_begun(aTHX_ depth, begun);
+  return next;
+}
+
 /* Runs the op that ends a loaded file or a string eval. */
 static OP *run_leaveeval(pTHX)
 {
   bool was_loaded = mehari_leaves_loaded_file(aTHX);
+  if (was_loaded && !mehari_in_thread(aTHX))
+    mehari_load_ended(aTHX);
   OP *next = perl_leaveeval(aTHX);
   if (was_loaded && !mehari_in_thread(aTHX)) {
     mehari_watch_loaded(aTHX);
@@ -308,6 +322,7 @@ void mehari_operators_install(pTHX)
   mehari_replace_operator(OP_SETPGRP, run_setpgrp, &perl_setpgrp);
   mehari_replace_operator(OP_SETPRIORITY, run_setpriority, &perl_setpriority);
   mehari_replace_operator(OP_SYSCALL, run_syscall, &perl_syscall);
+  mehari_replace_operator(OP_REQUIRE, run_require, &perl_require);
   mehari_replace_operator(OP_LEAVEEVAL, run_leaveeval, &perl_leaveeval);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

@@ -220,6 +220,15 @@ static inline SV **mehari_arguments(pTHX_ SSize_t *count)
  * (CXt_EVAL). READ. */
 static inline bool mehari_leaves_loaded_file(pTHX) { return CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE; }
 
+/* Whether the innermost context is a file that is being loaded, and the file's name in %INC. NULL:
+ * the context is something else. cop.h (CXt_EVAL, old_namesv). READ. */
+static inline SV *mehari_file_being_loaded(pTHX)
+{
+  if (cxstack_ix < 0 || CxTYPE(CX_CUR()) != CXt_EVAL || CxOLD_OP_TYPE(CX_CUR()) != OP_REQUIRE)
+    return NULL;
+  return CX_CUR()->blk_eval.old_namesv;
+}
+
 /* Replaces an operator. An op takes its function from the table PL_ppaddr when the op is compiled:
  * opcode.h. READ. */
 static inline void mehari_replace_operator(int op, OP *(*with)(pTHX), OP *(**original)(pTHX))

@@ -29,7 +29,7 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_memory, 
   /* Makes the slots and the answer read-only, because a wild pointer could otherwise overwrite a
    * request. */
   mprotect((char *)box + MEHARI_SLOTS_OFFSET, MEHARI_RING_OFFSET - MEHARI_SLOTS_OFFSET, PROT_READ);
-  mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
+  mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE + MEHARI_INSPECTION_SIZE, PROT_READ);
   box_file = mailbox;
   bell_file = bell_memory;
   mehari_mailbox_memory = (mehari_attached){box, bell, (char *)box + MEHARI_RING_OFFSET, event};
@@ -187,15 +187,26 @@ static bool has_pending(void)
   return (uint32_t)word != (uint32_t)(word >> 32);
 }
 
+bool mehari_mailbox_wants_inspection(void) { return atomic_load(&mehari_box->inspection) != 0; }
+
+bool mehari_mailbox_take_inspection(char order[MEHARI_INSPECTION_SIZE])
+{
+  if (!mehari_mailbox_wants_inspection())
+    return false;
+  memcpy(order, (const char *)mehari_box + MEHARI_INSPECTION_OFFSET, MEHARI_INSPECTION_SIZE);
+  order[MEHARI_INSPECTION_SIZE - 1] = '\0';
+  return atomic_exchange(&mehari_box->inspection, 0) != 0;
+}
+
 bool mehari_mailbox_wait(void)
 {
-  /* Dekker's algorithm: the worker declares sleep and then looks for a request. The front publishes
-   * a request and then checks whether the worker sleeps. */
+  /* Dekker's algorithm: the worker declares sleep and then looks for a request or an order. The
+   * front publishes it and then checks whether the worker sleeps. */
   uint32_t before = 0, asleep = 1;
   atomic_compare_exchange_strong(&mehari_box->worker_sleeps, &before, 1);
   /* A process that comes after a dead one finds the word as the dead one left it. */
   bool must_end = before == MEHARI_SLEEPS_NO_MORE && mehari_front_is_gone();
-  if (!has_pending() && !must_end)
+  if (!has_pending() && !must_end && !mehari_mailbox_wants_inspection())
     mehari_futex_wait(&mehari_box->worker_sleeps, before == MEHARI_SLEEPS_NO_MORE ? before : 1);
   atomic_compare_exchange_strong(&mehari_box->worker_sleeps, &asleep, 0);
   return has_pending() || !mehari_front_is_gone();

@@ -33,6 +33,9 @@ extern int mehari_front_socket;
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 /* Waits until there may be work; false: the front is gone, or wants the worker to end. */
 bool mehari_mailbox_wait(void);
+/* Whether the front wants the worker inspected, and what it wants to know. */
+bool mehari_mailbox_wants_inspection(void);
+bool mehari_mailbox_take_inspection(char order[MEHARI_INSPECTION_SIZE]);
 /* What is known of taken requests. The worker lends its mailbox to a process of the rung `rewind`,
  * which claims requests itself. This knowledge goes with the mailbox. */
 typedef struct {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 11u
+#define MEHARI_VERSION 12u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -22,7 +22,10 @@
 /* The place at which the front writes its answer to a worker's question: a request frame. */
 #define MEHARI_ANSWER_OFFSET (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
 #define MEHARI_ANSWER_SIZE 65536u
-#define MEHARI_MAILBOX_SIZE (MEHARI_ANSWER_OFFSET + MEHARI_ANSWER_SIZE)
+/* The place of the order to inspect the worker: a text that ends with NUL. */
+#define MEHARI_INSPECTION_OFFSET (MEHARI_ANSWER_OFFSET + MEHARI_ANSWER_SIZE)
+#define MEHARI_INSPECTION_SIZE 4096u
+#define MEHARI_MAILBOX_SIZE (MEHARI_INSPECTION_OFFSET + MEHARI_INSPECTION_SIZE)
 
 /* The longest payload of one ring record, in bytes. */
 #define MEHARI_RECORD_LIMIT 65536u
@@ -57,6 +60,8 @@ typedef struct {
   _Atomic uint32_t question_before; /* the number of answers before the last ASK */
   /* A futex: the number of answers that the front has ever given. */
   _Alignas(64) _Atomic uint32_t answered;
+  /* 1 while an order to inspect the worker waits for the worker. */
+  _Alignas(64) _Atomic uint32_t inspection;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };
@@ -275,7 +280,9 @@ enum {
   /* From the zygote: what fork-lint has found. */
   MEHARI_CONTROL_LINTED,
   /* From the front: serve requests now; descriptors: mailbox, descriptor socket. */
-  MEHARI_CONTROL_WARM
+  MEHARI_CONTROL_WARM,
+  /* From the front: an order to inspect the zygote. The text is as in a mailbox. */
+  MEHARI_CONTROL_INSPECT
 };
 enum {
   MEHARI_READY_TRIAL = 1,

@@ -89,6 +89,11 @@ extern bool mehari_is_warming; /* warmup.c: whether the zygote itself serves req
 /* control.c */
 void mehari_zygote_report(const mehari_control *head, const char *text);
 
+/* inspection.c: forks a twin of this process, which answers a question about the interpreter. */
+void mehari_inspection_serve(pTHX); /* in a worker, between two requests */
+void mehari_inspection_fork(pTHX_ const char *order); /* in the zygote */
+void mehari_inspection_boot(pTHX);
+
 /* watch.c: detects and undoes a script's changes of its process. */
 enum {
   MEHARI_TOUCHED_DESCRIPTORS = 1,

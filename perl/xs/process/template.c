@@ -187,12 +187,12 @@ static bool is_for_us(const mehari_request *frame)
 }
 
 /* Takes the next request from the lent mailbox. False: the request is for another script, or the
- * worker must end. In this case the worker gets its mailbox back. */
+ * worker must end or be inspected. In these cases the worker gets its mailbox back. */
 static bool take_from_mailbox(void)
 {
   const mehari_request *frame;
   while (!(frame = mehari_mailbox_claim()))
-    if (!mehari_mailbox_wait())
+    if (mehari_mailbox_wants_inspection() || !mehari_mailbox_wait())
       break;
   if (!frame || !is_for_us(frame)) {
     if (!tell_end(getpid(), 0))

@@ -312,6 +312,8 @@ void mehari_worker_serve(pTHX)
 {
   for (;;) {
     mehari_mailbox_state(MEHARI_STATE_IDLE);
+    if (mehari_mailbox_wants_inspection())
+      mehari_inspection_serve(aTHX);
     if (mehari_mailbox_take())
       serve(aTHX);
     else if (!mehari_mailbox_wait())

@@ -260,6 +260,9 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     case MEHARI_CONTROL_EXPLAIN:
       take_question(aTHX_ &in, bell, bell_event);
       break;
+    case MEHARI_CONTROL_INSPECT:
+      mehari_inspection_fork(aTHX_ in.text);
+      break;
     case MEHARI_CONTROL_FORK:
       fork_worker(aTHX_ &in, bell, bell_event);
       break;

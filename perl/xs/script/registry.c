@@ -111,6 +111,48 @@ static mehari_script *find(pTHX_ mehari_text file, int *status)
   return script;
 }
 
+#define URIS 64 /* the most URLs that are kept of one script */
+
+/* Notes the URL under which the script runs. */
+static void note_uri(pTHX_ mehari_script *script)
+{
+  mehari_text uri = mehari_request_text(MEHARI_TEXT_SCRIPT_NAME);
+  if (uri.length == script->last_uri.length && script->last_uri.at && memEQ(uri.at, script->last_uri.at, uri.length))
+    return;
+  if (!script->uris)
+    script->uris = newHV();
+  if (HvUSEDKEYS(script->uris) >= URIS && !hv_exists(script->uris, uri.at, uri.length))
+    return;
+  HE *entry = (HE *)hv_common(script->uris, NULL, uri.at, uri.length, 0, HV_FETCH_LVALUE, NULL, 0);
+  if (entry)
+    script->last_uri = (mehari_text){HeKEY(entry), HeKLEN(entry)};
+}
+
+/* Mehari::Inspect::_scripts(): a hash of each compiled script. */
+XS_INTERNAL(list_scripts)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  SP -= items;
+  HE *entry;
+  if (compiled)
+    hv_iterinit(compiled);
+  while (compiled && (entry = hv_iternext(compiled))) {
+    mehari_script *script = INT2PTR(mehari_script *, SvIV(HeVAL(entry)));
+    HV *facts = newHV();
+    const char *package = script->stash ? HvNAME(script->stash) : NULL;
+    (void)hv_stores(facts, "file", newSVpv(script->file, 0));
+    (void)hv_stores(facts, "world", newSVpv(HeKLEN(entry) > 0 && HeKEY(entry)[0] == 'c' ? "cgi" : "mod_perl", 0));
+    (void)hv_stores(facts, "package", package ? newSVpv(package, 0) : newSV(0));
+    (void)hv_stores(facts, "uris", script->uris ? newRV_inc((SV *)script->uris) : newSV(0));
+    (void)hv_stores(facts, "code", script->code ? newRV_inc((SV *)script->code) : newSV(0));
+    mXPUSHs(newRV_noinc((SV *)facts));
+  }
+  PUTBACK;
+}
+
+void mehari_registry_boot(pTHX) { newXS("Mehari::Inspect::_scripts", list_scripts, __FILE__); }
+
 typedef struct {
   mehari_script *script;
 } run;
@@ -245,9 +287,10 @@ void mehari_registry_serve(pTHX)
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
   name_program(aTHX_ task);
   mehari_script *script = find(aTHX_ task, &status);
-  if (script)
+  if (script) {
+    note_uri(aTHX_ script);
     serve(aTHX_ script, lives_in_cgi_world());
-  else
+  } else
     answer_without_running(aTHX_ status);
 }
 

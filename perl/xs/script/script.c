@@ -82,6 +82,7 @@ void mehari_script_free(pTHX_ mehari_script *script)
     return;
   SvREFCNT_dec((SV *)script->code);
   SvREFCNT_dec((SV *)script->ends);
+  SvREFCNT_dec((SV *)script->uris);
   mehari_hooks_free(aTHX_ & script->hooks);
   Safefree(script->rebinds);
   Safefree(script->file);

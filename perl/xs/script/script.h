@@ -46,6 +46,8 @@ typedef struct mehari_script {
   bool printed; /* whether compiling printed output or read input */
   mehari_rebind *rebinds;
   int rebind_count;
+  HV *uris; /* the URLs under which the script has run; bounded, for the inspector */
+  mehari_text last_uri; /* a key of `uris` */
 } mehari_script;
 typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
 /* Compiles a script. NULL: `status` is the response's status (403, 404, 500), and the log has the
@@ -83,6 +85,7 @@ void mehari_purity_try(uint32_t *effect);
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
+void mehari_registry_boot(pTHX);
 /* Enters the folder of `file`. NULL or a name without `/`: the folder in which the server was
  * started. */
 void mehari_enter_directory(const char *file);

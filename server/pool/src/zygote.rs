@@ -164,6 +164,12 @@ impl Zygote {
         self.send_long(control::EXPLAIN, number, file).await
     }
 
+    /// Orders the zygote to fork a twin that answers. `order`: as in a worker's mailbox.
+    pub async fn ask_inspection(&self, order: &[u8]) -> io::Result<()> {
+        let send = |socket: &ControlSocket| socket.send(control::INSPECT, 0, order, &[]);
+        self.control.async_io(Interest::WRITABLE, send).await
+    }
+
     pub fn ask_worker(
         &self,
         slot: u32,

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -14,7 +14,10 @@ pub const RING_OFFSET: usize = SLOTS_OFFSET + SLOTS as usize * SLOT_SIZE;
 /// request frame.
 pub const ANSWER_OFFSET: usize = RING_OFFSET + RING_SIZE;
 pub const ANSWER_SIZE: usize = 65_536;
-pub const MAILBOX_SIZE: usize = ANSWER_OFFSET + ANSWER_SIZE;
+/// The offset of the order to inspect the worker: a text that ends with NUL.
+pub const INSPECTION_OFFSET: usize = ANSWER_OFFSET + ANSWER_SIZE;
+pub const INSPECTION_SIZE: usize = 4096;
+pub const MAILBOX_SIZE: usize = INSPECTION_OFFSET + INSPECTION_SIZE;
 /// The longest payload of a ring record in bytes.
 pub const RECORD_LIMIT: usize = 65_536;
 /// The longest text of a control message in bytes.
@@ -44,6 +47,8 @@ pub struct Mailbox {
     /// The number of answers that the front has given since the mailbox was made. The worker waits
     /// on this futex.
     pub answered: Line<AtomicU32>,
+    /// 1 while an order to inspect the worker waits for the worker.
+    pub inspection: Line<AtomicU32>,
 }
 
 /// What the worker reports of itself. Only the status page uses these values, except `child`.
@@ -347,6 +352,8 @@ pub mod control {
     /// Asks the zygote to serve requests itself, before it forks. The zygote then reports `READY`
     /// again.
     pub const WARM: u32 = 14;
+    /// An order to inspect the zygote. The text is as in a mailbox.
+    pub const INSPECT: u32 = 15;
     /// Bits of the `slot` of `READY`: the load is a trial; `WARM` follows.
     pub const READY_TRIAL: u32 = 1;
     pub const READY_WARMS: u32 = 2;

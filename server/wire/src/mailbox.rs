@@ -250,6 +250,32 @@ impl Mailbox {
         futex_wake(answered);
     }
 
+    /// Orders the worker to have itself inspected before its next request. Returns false if an
+    /// order waits already, or if the text is too long.
+    pub fn inspect(&self, order: &str) -> bool {
+        let wanted = &self.words().inspection.0;
+        if wanted.load(SeqCst) != 0 || order.len() >= layout::INSPECTION_SIZE {
+            return false;
+        }
+        let at = self
+            .memory
+            .at(layout::INSPECTION_OFFSET, layout::INSPECTION_SIZE);
+        // SAFETY: the area is inside the mapping and longer than the order. A sound worker does not
+        // touch the area while no order waits. A broken worker can change bytes only.
+        unsafe {
+            std::ptr::copy_nonoverlapping(order.as_ptr(), at, order.len());
+            at.add(order.len()).write(0);
+        }
+        wanted.store(1, SeqCst);
+        self.wake();
+        true
+    }
+
+    /// Withdraws the order. Returns false if the worker has taken the order.
+    pub fn withdraw_inspection(&self) -> bool {
+        self.words().inspection.0.swap(0, SeqCst) != 0
+    }
+
     /// Returns the worker's report of itself: its state, its request, and the number of finished
     /// requests.
     pub fn scoreboard(&self) -> (u32, u64, u64) {

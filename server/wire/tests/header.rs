@@ -63,6 +63,12 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "offsetof(mehari_mailbox, answered)",
             offset_of!(Mailbox, answered),
         ),
+        (
+            "offsetof(mehari_mailbox, inspection)",
+            offset_of!(Mailbox, inspection),
+        ),
+        ("MEHARI_INSPECTION_OFFSET", layout::INSPECTION_OFFSET),
+        ("MEHARI_INSPECTION_SIZE", layout::INSPECTION_SIZE),
         ("sizeof(mehari_request)", size_of::<Request>()),
         ("offsetof(mehari_request, task)", offset_of!(Request, task)),
         (

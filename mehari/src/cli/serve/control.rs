@@ -19,6 +19,11 @@ use tokio::net::{UnixListener, UnixStream};
 /// The longest time between the creation of a control socket and the first `listen` on it.
 const NEW: Duration = Duration::from_secs(10);
 
+/// The most bytes of the answer to an inspection, and its longest time. The process that answers
+/// has less time.
+const LONGEST_INSPECTION: u64 = 64 << 20;
+const INSPECTION_TIME: Duration = Duration::from_secs(30);
+
 pub struct Control {
     listener: UnixListener,
     file: SocketFile,
@@ -212,6 +217,12 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
                 Err(reason) => Reply::failed(reason),
             }
         }
+        other if other.starts_with("inspect ") => {
+            match reloader.inspect(&other["inspect ".len()..]).await {
+                Ok(answer) => return relay(answer, stream).await,
+                Err(reason) => Reply::failed(reason),
+            }
+        }
         other if other.starts_with("purge ") => match reloader.purge(&other["purge ".len()..]) {
             Ok(text) => Reply::done(text),
             Err(reason) => Reply::failed(reason),
@@ -223,11 +234,23 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             },
             None => Reply::failed(format!(
                 "`{other}` is not a command; expected status, watch, places, errors, history, reload, upgrade, stop, drain, \
-                 resume, explain or purge"
+                 resume, explain, inspect or purge"
             )),
         },
     };
     stream.write_all(reply.to_json().as_bytes()).await
+}
+
+/// Passes the answer of an inspected process on.
+async fn relay(answer: UnixStream, mut to: UnixStream) -> io::Result<()> {
+    let mut limited = answer.take(LONGEST_INSPECTION);
+    let copied = tokio::io::copy(&mut limited, &mut to);
+    if let Ok(Ok(0)) = tokio::time::timeout(INSPECTION_TIME, copied).await {
+        let reason = "the process ended before it answered, or reached the limit of 20 seconds";
+        to.write_all(Reply::failed(reason.to_owned()).to_json().as_bytes())
+            .await?;
+    }
+    Ok(())
 }
 
 /// Parses `drain NAME` and `resume NAME`. Returns the name, and true for `drain`.

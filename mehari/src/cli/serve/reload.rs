@@ -12,11 +12,12 @@ use crate::cli::control::Reply;
 use crate::cli::explain::Report;
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats, WatchReport};
-use mehari_pool::{Plan, Pool, PoolStatus};
+use mehari_pool::{Inspected, Plan, Pool, PoolStatus};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 
 pub struct Reloader {
@@ -281,6 +282,24 @@ impl Reloader {
         }
         report.see(self.pool.status().scripts);
         Ok(report)
+    }
+
+    /// Has a process inspected, for `mehari inspect`. `order` is `any`, `zygote` or a number, then
+    /// the question. Returns the stream of the answer.
+    pub async fn inspect(&self, order: &str) -> Result<UnixStream, String> {
+        let (whom, question) = order.split_once(' ').unwrap_or((order, ""));
+        let whom = match (whom, whom.parse()) {
+            ("any", _) => Inspected::Any,
+            ("zygote", _) => Inspected::Zygote,
+            (_, Ok(pid)) => Inspected::Process(pid),
+            (other, Err(_)) => {
+                return Err(format!(
+                    "expected any, zygote or the number of a process, not `{other}`"
+                ))
+            }
+        };
+        let answer = self.pool.inspect(whom, question).await;
+        answer.map_err(|error| error.to_string())
     }
 
     /// Removes pages from the response cache.

@@ -25,9 +25,13 @@ my %PAGES = (
     section_config => ['Perl Section Configuration',  sub { '' }],
 );
 
+# The pages that applications have added. Mehari::Inspect shows them, too.
+our %items;
+
 # menu_item(name => title, sub ($r, $cgi) { return \@html }) adds a page.
 sub menu_item {
     my ($class, $name, $title, $code) = @_;
+    $items{$name} = [$title, $code];
     $PAGES{$name} = [$title, sub { join '', @{ $code->($_[0], undef) || [] } }];
     return;
 }
@@ -154,7 +158,8 @@ Answers with a page. It is a response handler.
 
 =head1 DIFFERENCES
 
-mod_perl's pages that use the module B (op trees, sizes) do not exist. The code of an added page
+mod_perl's pages that use the module B (op trees, sizes) are views of C<mehari inspect>, which shows
+the added pages as well and calls their code without a request. The code of an added page
 gets no CGI object. A page shows one worker only. C<mehari status> shows all workers.
 
 =head1 SEE ALSO
