@@ -10,6 +10,7 @@ mod routing_tables;
 pub mod scripts;
 mod statistics;
 pub mod task_pool;
+pub mod tracer;
 pub mod traffic;
 pub mod uploads;
 pub mod watched;
@@ -25,6 +26,7 @@ use crate::content::variants::Variants;
 use crate::content::Files;
 use crate::request::Peer;
 use crate::shared::scripts::Lua;
+use crate::shared::tracer::Tracer;
 use crate::shared::traffic::Traffic;
 use crate::shared::uploads::Uploads;
 use mehari_auth::digest::Digests;
@@ -62,6 +64,7 @@ pub struct Shared {
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
     pub stats: Statistics,
+    pub tracer: Rc<Tracer>,
     /// A buffer for bytes that are counted or dropped at once.
     pub scratch: RefCell<Vec<u8>>,
 }
@@ -143,6 +146,7 @@ impl Shared {
             cache,
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            tracer: Rc::default(),
             scratch: RefCell::default(),
         }
     }

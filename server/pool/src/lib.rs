@@ -34,6 +34,7 @@ mod memory;
 mod merging;
 mod overload;
 mod packing;
+mod parts;
 mod payload;
 mod perl_side;
 mod plan;
