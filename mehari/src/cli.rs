@@ -44,6 +44,7 @@ mod status;
 mod stop;
 mod time;
 mod top;
+mod trace;
 mod upgrade;
 
 /// One subcommand.
@@ -121,6 +122,12 @@ pub const COMMANDS: &[Command] = &[
         about: "where Perl's time goes: sample running processes",
         run: profile::run,
         grammar: profile::ProfileOptions::command,
+    },
+    Command {
+        name: "trace",
+        about: "where the time of one request goes: each handler, each statement",
+        run: trace::run,
+        grammar: trace::TraceOptions::command,
     },
     Command {
         name: "memory",

@@ -206,11 +206,7 @@ pub fn message(answer: &Value) -> String {
 
 /// Sends one line to the server at `named`, or to the only one that runs.
 pub fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
-    let mut stream = match named {
-        Some(path) => UnixStream::connect(path)
-            .map_err(|error| format!("no server answers at {}: {error}", path.display()))?,
-        None => find_only_server()?,
-    };
+    let mut stream = connect(named)?;
     // A process that is inspected answers within less time, or the server says that it does not.
     let limit = word.starts_with("inspect ").then_some(INSPECTION_TIME);
     let mut answer = String::new();
@@ -221,6 +217,15 @@ pub fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
         .map_err(|error| format!("the server closed the connection: {error}"))?;
     serde_json::from_str(&answer)
         .map_err(|_| "the server gave no answer; is it another user's?".to_owned())
+}
+
+/// Connects with the server at `named`, or with the only one that runs.
+pub fn connect(named: Option<&Path>) -> Result<UnixStream, String> {
+    match named {
+        Some(path) => UnixStream::connect(path)
+            .map_err(|error| format!("no server answers at {}: {error}", path.display())),
+        None => find_only_server(),
+    }
 }
 
 fn find_servers() -> Result<Vec<(PathBuf, UnixStream)>, String> {

@@ -24,6 +24,7 @@ mod run;
 mod service_manager;
 mod signals;
 mod sources;
+mod tracing;
 mod upgrade;
 mod watch;
 mod watching;

@@ -5,6 +5,7 @@
 #include "mailbox/attached.h"
 #include "mailbox/progress.h"
 #include "process/process.h"
+#include "trace/trace.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -214,6 +215,7 @@ bool mehari_mailbox_wait(void)
 
 void mehari_mailbox_done(uint16_t detail)
 {
+  mehari_trace_end();
   mehari_mailbox_forget();
   atomic_fetch_add_explicit(&mehari_box->finished, 1, memory_order_relaxed);
   mehari_ring_put(MEHARI_RECORD_DONE, detail, NULL, 0);

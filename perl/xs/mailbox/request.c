@@ -1,5 +1,6 @@
 /* The current request: its frame, its body, and the files that the front sends with the request. */
 #include "mailbox/attached.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -56,6 +57,7 @@ bool mehari_mailbox_send_file(int file)
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
 {
   mehari_job_read(&mehari_now, frame);
+  mehari_trace_begin(frame->traced);
   mehari_now.body = NULL;
   mehari_now.body_length = 0;
   mehari_now.body_file = body_file;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 12u
+#define MEHARI_VERSION 13u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -150,6 +150,7 @@ typedef struct {
    * the file. */
   uint64_t file_mark;
   uint64_t known; /* results of the parts of `Require` that need no user, two bits each */
+  uint64_t traced; /* 1: the worker reports the parts of the request's time; else 0 */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
@@ -216,8 +217,30 @@ enum {
   /* The modules that a script on `fork`, `rewind` or `auto` has loaded while it ran, sent before
    * DONE. The script's file, then for each module its name in %INC and its file, with NULs between
    * them. */
-  MEHARI_RECORD_MODULES
+  MEHARI_RECORD_MODULES,
+  /* A part of a traced request's time. Detail: MEHARI_PART_*. Payload: a mehari_part, then the
+   * part's name. A part comes after the parts within it. */
+  MEHARI_RECORD_PART
 };
+enum {
+  MEHARI_PART_REQUEST = 1, /* from taking the request to DONE */
+  MEHARI_PART_ORDER, /* the search for the template that serves the request */
+  MEHARI_PART_HANDLER, /* a handler of a phase */
+  MEHARI_PART_SCRIPT, /* a script or an application */
+  MEHARI_PART_COMPILE,
+  MEHARI_PART_LOAD, /* a file that the request has loaded */
+  MEHARI_PART_SUBREQUEST,
+  MEHARI_PART_STATEMENT, /* a method of DBI, or fetches in a row */
+  MEHARI_PART_CLEANUP
+};
+#define MEHARI_PART_NO_ROWS UINT64_MAX
+typedef struct {
+  uint64_t from, until; /* nanoseconds of CLOCK_MONOTONIC */
+  uint64_t busy; /* nanoseconds that `count` calls took together */
+  uint64_t rows; /* MEHARI_PART_NO_ROWS: unknown */
+  uint32_t count;
+  uint32_t pid;
+} mehari_part;
 enum { MEHARI_FETCH_BODY = 1 /* a second file is the request's body after the input filters */ };
 #define MEHARI_FETCH_FOLLOWS 'b'
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */

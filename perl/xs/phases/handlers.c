@@ -8,6 +8,7 @@
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
 #include "request/record.h"
+#include "trace/trace.h"
 
 const char *mehari_phase_now;
 
@@ -125,6 +126,17 @@ void mehari_phase_check_output(pTHX_ const char *method)
     croak("$r->%s can't be called before the response phase", method);
 }
 
+/* Returns a handler's name for a trace: as configured, or the name of the code. */
+static mehari_text handler_name(pTHX_ SV *handler)
+{
+  if (!SvROK(handler))
+    return mehari_text_of(aTHX_ handler);
+  CV *code = SvTYPE(SvRV(handler)) == SVt_PVCV ? (CV *)SvRV(handler) : NULL;
+  GV *glob = code && !CvNAMED(code) ? CvGV(code) : NULL;
+  const char *name = glob && isGV_with_GP(glob) ? GvNAME(glob) : "code";
+  return (mehari_text){name, strlen(name)};
+}
+
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
 {
   if (!mehari_rec_handlers(rec, phase))
@@ -141,9 +153,12 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
     bool of_connection = phase == MEHARI_PHASE_PRE_CONNECTION || phase == MEHARI_PHASE_PROCESS_CONNECTION;
     handler_call this = {SvREFCNT_inc_NN(*handler), rec, of_connection, OK};
     int exit_status = 0;
+    uint64_t start = mehari_trace_start();
     mehari_guard(aTHX_ call_handler, &this, &exit_status);
     if (mehari_in_child)
       mehari_child_leave(aTHX_ exit_status);
+    if (start)
+      mehari_trace_part(MEHARI_PART_HANDLER, start, mehari_phases[phase].name, handler_name(aTHX_ this.handler));
     SvREFCNT_dec(this.handler);
     status = this.returned;
     if (mehari_phases[phase].runs_all ? status != OK && status != DECLINED : status != DECLINED)

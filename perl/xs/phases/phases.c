@@ -14,6 +14,7 @@
 #include "request/record.h"
 #include "response/response.h"
 #include "script/script.h"
+#include "trace/trace.h"
 
 /* Whether a handler has set `$r->handler` to this name. */
 static bool is_set_to(pTHX_ mehari_rec *rec, const char *name)
@@ -280,7 +281,9 @@ void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec)
   while (rec->cleanups && av_top_index(rec->cleanups) >= 0) {
     SV *argument = av_pop(rec->cleanups), *code = av_pop(rec->cleanups);
     SV *pair[] = {code, argument};
+    uint64_t start = mehari_trace_start();
     mehari_guard(aTHX_ call_cleanup, pair, NULL);
+    mehari_trace_part(MEHARI_PART_CLEANUP, start, "cleanup_register", (mehari_text){"", 0});
     if (mehari_in_child)
       mehari_child_leave(aTHX_ 0);
     SvREFCNT_dec(code);

@@ -8,6 +8,7 @@
 #include "request/record.h"
 #include "response/response.h"
 #include "script/script.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,9 +24,11 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
   sub->main = main;
   mehari_rec_enter(sub);
+  uint64_t start = mehari_trace_start();
   int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
   if (status > OK)
     sub->status = status;
+  mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "admit the sub-request", target);
   mehari_rec_enter(before);
   return sub;
 }
@@ -108,7 +111,9 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
   int running = mehari_subrequests_running++;
+  uint64_t start = mehari_trace_start();
   int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
+  mehari_trace_part(MEHARI_PART_SUBREQUEST, start, "sub-request", mehari_request_text(MEHARI_TEXT_TARGET));
   int within = mehari_output_leave(aTHX_ sub);
   mehari_subrequests_running = running;
   mehari_rec_enter(before);

@@ -8,6 +8,7 @@
 #include "process/process.h"
 #include "response/response.h"
 #include "script/script.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -263,7 +264,9 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   /* A process that died before it began the request has had no effect, so another one serves the
    * request. */
   for (int attempt = 0; attempt < 2; attempt++) {
+    uint64_t start = mehari_trace_start();
     template *this = find_template(file, mark, manner);
+    mehari_trace_part(MEHARI_PART_ORDER, start, "order to the template of", task);
     if (!this) {
       /* The zygote has died. The workers of the next zygote can start a template. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);

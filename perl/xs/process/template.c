@@ -5,6 +5,7 @@
  * application with `PerlIsolation rewind`, template and child are opened like a worker, and the
  * child runs all phases of a request. */
 #include "process/process.h"
+#include "trace/trace.h"
 #include "environment/environment.h"
 #include "interpreter/interpreter.h"
 #include "mailbox/mailbox.h"
@@ -137,6 +138,7 @@ void mehari_template_child_leaves(pTHX_ uint16_t detail)
   atomic_store(&turn->used_descriptor, used_descriptor);
   atomic_store(mehari_mailbox_child(), 0);
   tell_rung();
+  mehari_trace_end();
   if (to_its_end)
     mehari_mailbox_done(detail);
   else

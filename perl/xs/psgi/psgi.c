@@ -11,6 +11,7 @@
 #include "response/response.h"
 #include "script/script.h"
 #include "stdio/standard.h"
+#include "trace/trace.h"
 
 UV mehari_psgi_serial;
 mehari_psgi_phase mehari_psgi_now;
@@ -115,10 +116,12 @@ static void clean_up(pTHX)
   AV *handlers = (AV *)SvREFCNT_inc_NN(SvRV(list));
   for (SSize_t i = 0; i <= av_top_index(handlers); i++) {
     SV **handler = av_fetch(handlers, i, 0);
+    uint64_t start = mehari_trace_start();
     if (handler)
       mehari_guard(aTHX_ call_handler, *handler, NULL);
     if (mehari_in_child)
       mehari_child_leave(aTHX_ 0);
+    mehari_trace_part(MEHARI_PART_CLEANUP, start, "psgix.cleanup", (mehari_text){"", 0});
   }
   SvREFCNT_dec((SV *)handlers);
 }
@@ -153,9 +156,11 @@ void mehari_psgi_serve(pTHX)
   completed = false;
   if (!++mehari_psgi_serial)
     ++mehari_psgi_serial;
+  uint64_t start = mehari_trace_start();
   mehari_outcome outcome = mehari_guard(aTHX_ run, NULL, &exit_status);
   if (mehari_in_child)
     mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : completed ? 0 : 255);
+  mehari_trace_part(MEHARI_PART_SCRIPT, start, "application", mehari_request_text(MEHARI_TEXT_TASK));
   answer(aTHX_ outcome);
   clean_up(aTHX);
   mehari_guard(aTHX_ look_for_harakiri, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "process/process.h"
 #include "response/response.h"
 #include "stdio/standard.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
@@ -128,9 +129,11 @@ static int run_script(pTHX_ mehari_script *script)
   CvROOT(script->code)->op_ppaddr = end_of_program;
   mehari_script_open_data(aTHX_ script);
   mehari_exit_called = false;
+  uint64_t start = mehari_trace_start();
   mehari_outcome outcome = mehari_guard(aTHX_ run_as_main, script, &status);
   if (mehari_in_child)
     mehari_child_leave(aTHX_ status);
+  mehari_trace_part(MEHARI_PART_SCRIPT, start, "script", (mehari_text){script->file, strlen(script->file)});
   if (outcome == MEHARI_EXITED && !mehari_exit_called && status)
     mehari_errors_name_script(script->file);
   mehari_learning_report(aTHX_ script->file);

@@ -9,6 +9,7 @@
 #include "request/record.h"
 #include "response/response.h"
 #include "stdio/standard.h"
+#include "trace/trace.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -248,9 +249,11 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
   int exit_status = 0;
   SSize_t ends = count_of_ends();
   mehari_exit_called = false;
+  uint64_t start = mehari_trace_start();
   mehari_outcome outcome = mehari_guard(aTHX_ call_script, &this, &exit_status);
   if (mehari_in_child)
     mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : 0);
+  mehari_trace_part(MEHARI_PART_SCRIPT, start, "script", (mehari_text){script->file, strlen(script->file)});
   if (outcome == MEHARI_EXITED && !mehari_exit_called && exit_status)
     outcome = MEHARI_DIED;
   if (outcome == MEHARI_DIED)

@@ -8,6 +8,7 @@
 #include "interpreter/perl_internals.h"
 #include "mailbox/mailbox.h"
 #include "response/response.h"
+#include "trace/trace.h"
 
 mehari_compilation mehari_compilation_now;
 
@@ -149,7 +150,9 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   size_t printed = mehari_output_bytes();
   mehari_hooks before;
   mehari_hooks_read(aTHX_ & before);
+  uint64_t start = mehari_trace_start();
   mehari_outcome outcome = mehari_guard(aTHX_ compile_source, &this, NULL);
+  mehari_trace_part(MEHARI_PART_COMPILE, start, "compile", (mehari_text){file, strlen(file)});
   mehari_compilation_now.is_running = false;
   mehari_failure_put_hook_back(aTHX);
   mehari_hooks_keep_changed(aTHX_ & script->hooks, &before);

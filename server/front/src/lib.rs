@@ -51,6 +51,7 @@ pub use routing::{places_of, survey, ServedUrl, Survey, SurveyedPlace};
 pub use server::{probe, warmup_resolver, Front, Handle, Stats, Stop};
 pub use shared::history::HistoryPoint;
 pub use shared::places::PlaceReport;
+pub use shared::tracer::{TraceFilter, Tracing};
 pub use shared::watched::WatchReport;
 pub use shared::{PerlPool, StandIn, StandInExchange};
 

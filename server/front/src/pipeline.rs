@@ -66,6 +66,10 @@ pub fn begin<C: ClientStream>(client: &C, context: &mut RequestContext, protocol
     let shared = client.shared();
     let is_head = client.method() == b"HEAD";
     context.start(shared, protocol, is_head);
+    if shared.tracer.is_armed() {
+        let line = (client.method(), client.target());
+        context.trace = shared.tracer.begin(context.id, client.peer(), line);
+    }
     context.host = shared.host(client.peer(), client.host());
     if let Some(rule) = &shared.site().remote_address {
         let fields = client.fields().table();

@@ -15,8 +15,10 @@ pub mod virtual_root;
 
 use mehari_http::condition::Conditions;
 use mehari_http::host::split_port;
+use mehari_observe::trace::Trace;
 use rule_state::RuleState;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 pub use fields::{Fields, MapFields};
 pub use mehari_http::target::{path_of, query_of};
@@ -65,9 +67,19 @@ pub struct Request<'a> {
     /// The results of rules.
     pub rule_state: Option<&'a RuleState>,
     pub id: u64,
+    /// The timeline of a traced request.
+    pub trace: Option<&'a Rc<Trace>>,
 }
 
 impl<'a> Request<'a> {
+    /// Notes the end of a part of a traced request.
+    #[inline(always)]
+    pub fn mark(&self, part: &'static str) {
+        if let Some(trace) = self.trace {
+            trace.mark(part);
+        }
+    }
+
     /// Returns the server's name: the requested host, or else the local address.
     pub fn server(&self) -> &'a [u8] {
         match self.host_name() {

@@ -13,6 +13,7 @@ use crate::handlers::cgi::Cgi;
 use crate::pipeline::subrequest;
 use crate::shared::history::{self, HistoryPoint};
 use crate::shared::places::PlaceReport;
+use crate::shared::tracer::{TraceFilter, Tracing};
 use crate::shared::watched::{Watch, WatchReport};
 use crate::shared::{PerlPool, Shared};
 use accept::accept;
@@ -201,6 +202,11 @@ impl Handle {
         let mut watch = self.0.stats.watch.borrow_mut();
         let watch = watch.get_or_insert_with(|| Box::new(Watch::begin(now)));
         watch.look(now)
+    }
+
+    /// Traces the next `count` requests that the filter takes, until the result is dropped.
+    pub fn trace(&self, filter: TraceFilter, count: u32) -> Tracing {
+        self.0.tracer.arm(filter, count)
     }
 
     /// Returns what was counted for each place while somebody watched.

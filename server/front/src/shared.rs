@@ -11,6 +11,7 @@ mod routing_tables;
 pub mod scripts;
 mod statistics;
 pub mod task_pool;
+pub mod tracer;
 pub mod traffic;
 pub mod uploads;
 pub mod watched;
@@ -27,6 +28,7 @@ use crate::content::Files;
 use crate::request::Peer;
 use crate::shared::managed::Managed;
 use crate::shared::scripts::Lua;
+use crate::shared::tracer::Tracer;
 use crate::shared::traffic::Traffic;
 use crate::shared::uploads::Uploads;
 use mehari_auth::digest::Digests;
@@ -65,6 +67,7 @@ pub struct Shared {
     pub uploads: Uploads,
     pub managed: Managed,
     pub stats: Statistics,
+    pub tracer: Rc<Tracer>,
     /// A buffer for bytes that are counted or dropped at once.
     pub scratch: RefCell<Vec<u8>>,
 }
@@ -147,6 +150,7 @@ impl Shared {
             cache,
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            tracer: Rc::default(),
             scratch: RefCell::default(),
         }
     }

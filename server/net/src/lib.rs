@@ -20,4 +20,4 @@ pub mod readiness;
 pub mod socket;
 pub mod tls;
 
-pub use peer::Peer;
+pub use peer::{ConnectionTimes, Peer};

@@ -20,6 +20,27 @@ pub struct Peer {
     pub connection: u64,
     /// The number of earlier requests on the connection. Only HTTP/1 counts them.
     pub kept: Cell<u64>,
+    /// When the connection was accepted, if somebody traces requests.
+    pub times: Option<Rc<ConnectionTimes>>,
+}
+
+/// The times of a connection in nanoseconds of CLOCK_MONOTONIC. 0: not known, or used before.
+#[derive(Debug, Default)]
+pub struct ConnectionTimes {
+    pub accepted: Cell<u64>,
+    /// The end of the TLS handshake.
+    pub secured: Cell<u64>,
+    /// The arrival of the first bytes of the current request.
+    pub head: Cell<u64>,
+}
+
+impl ConnectionTimes {
+    /// Notes that bytes of a request have arrived. Only the first bytes count.
+    pub fn note_head(&self, time: u64) {
+        if self.head.get() == 0 {
+            self.head.set(time);
+        }
+    }
 }
 
 impl Peer {

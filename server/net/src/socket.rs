@@ -250,6 +250,7 @@ impl Acceptor {
                     server_ip: Some(local.ip().to_canonical()),
                     connection: next_connection(),
                     kept: Cell::default(),
+                    times: None,
                 };
                 Ok((Socket::Tcp(socket, *options), peer))
             }

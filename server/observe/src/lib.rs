@@ -22,6 +22,7 @@ mod program;
 mod sink;
 mod spool;
 mod terminal;
+pub mod trace;
 
 pub use access::{AccessEntry, AccessLog, Ending, Lookup, More};
 pub use clock::{formatted as local_time, formatted_universal as universal_time};

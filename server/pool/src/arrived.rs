@@ -3,6 +3,7 @@
 use crate::call::{Fault, Fetch, Head, Named};
 use crate::script_head::ScriptHead;
 use crate::tap::{Unread, WorkerProgress};
+use mehari_observe::trace::Trace;
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -38,6 +39,8 @@ pub struct Arrived {
     pub worker: Option<(usize, u32)>,
     pub submitted: Instant,
     pub queued: Duration,
+    /// The timeline of a traced request.
+    pub trace: Option<Rc<Trace>>,
 }
 
 impl Arrived {
@@ -61,6 +64,7 @@ impl Arrived {
             worker: None,
             submitted,
             queued: Duration::ZERO,
+            trace: None,
         }
     }
 
@@ -89,6 +93,7 @@ impl Arrived {
             gone: true,
             left_early: !self.complete,
             worker: self.worker,
+            trace: self.trace.take(),
             ..Arrived::new(self.submitted)
         };
     }

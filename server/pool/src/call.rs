@@ -1,6 +1,8 @@
 //! The front's requests to a worker, and the worker's responses.
 
+use mehari_observe::trace::Trace;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// How to run a request. Paths and names are bytes, as the worker's perl sees them.
@@ -86,6 +88,8 @@ pub struct Call<'a> {
     /// Unique within the front's life. The error log and the access log show it.
     pub request_id: u64,
     pub body: Body<'a>,
+    /// The timeline to which the worker adds its parts. `None`: the request is not traced.
+    pub trace: Option<Rc<Trace>>,
 }
 
 /// How long a request may run.

@@ -7,6 +7,7 @@ use crate::false_starts::FalseStarts;
 use crate::frame::task_of;
 use crate::frame::{asker, encode};
 use crate::inner::Inner;
+use crate::parts::part;
 use crate::payload::{head, question, read_lines, split_lines, Broken, RecordRefusal};
 use crate::script_head::Malformed;
 use crate::tap::{Header, TapRequest, Unread};
@@ -112,6 +113,14 @@ impl Inner {
         }
         if record.kind == record::MODULES {
             return self.learn_modules(payload);
+        }
+        if record.kind == record::PART {
+            let part = part(record.detail, payload)?;
+            // The trace of a request whose client has gone may be over.
+            if let Some(trace) = &held.owed.arrived().trace {
+                trace.add(part);
+            }
+            return Ok(());
         }
         if record.kind == record::ASK {
             return self.answer_question(index, record.detail, payload);

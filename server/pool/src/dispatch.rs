@@ -114,6 +114,9 @@ impl Inner {
             let mut arrived = held.owed.arrived();
             arrived.worker = Some((index, worker.pid));
             arrived.queued = now.saturating_duration_since(arrived.submitted);
+            if let Some(trace) = &arrived.trace {
+                trace.note_worker(worker.pid);
+            }
         }
         if worker.held.is_empty() {
             worker.head_since = now;

@@ -17,7 +17,12 @@ impl Pool {
     pub fn submit(&self, call: Call<'_>) -> WorkerExchange {
         let mut inner = self.borrow();
         let prints_head = call.environment.parse_headers;
-        let shared = Rc::new(RefCell::new(Arrived::new(Instant::now())));
+        let mut arrived = Arrived::new(Instant::now());
+        if let Some(trace) = &call.trace {
+            trace.note_queued();
+            arrived.trace = Some(trace.clone());
+        }
+        let shared = Rc::new(RefCell::new(arrived));
         inner.totals.requests += 1;
         inner.active_requests += 1;
         inner.admit(Owed::of(&shared), call);

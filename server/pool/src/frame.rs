@@ -116,6 +116,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         perl_set_env_count: call.environment.perl_set_env_count,
         file_mark: call.path.file_mark,
         known: call.access.known,
+        traced: call.trace.is_some().into(),
         login: login(call.access.login).0,
         server: call.server,
         ..Request::default()

@@ -35,6 +35,7 @@ mod memory;
 mod merging;
 mod overload;
 mod packing;
+mod parts;
 mod payload;
 mod perl_side;
 mod plan;

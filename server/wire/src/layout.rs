@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -200,6 +200,8 @@ pub struct Request {
     pub file_mark: u64,
     /// The verdicts on the parts of `Require` that need no user, with two bits for each.
     pub known: u64,
+    /// 1: the worker reports the parts of the request's time. Otherwise 0.
+    pub traced: u64,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,
@@ -290,6 +292,10 @@ pub mod record {
     /// The modules that a script has loaded while it ran: the script's file, then for each module
     /// its name in `%INC` and its file, with NULs between them.
     pub const MODULES: u16 = 14;
+    /// A part of a traced request's time. The detail is the kind of the part, a constant of
+    /// [`part`](super::part). The payload is a [`PartHeader`](super::PartHeader), then the part's
+    /// name. A part comes after the parts within it.
+    pub const PART: u16 = 15;
     /// A bit in the detail of `FETCH`: the descriptor socket holds a second file, which is the
     /// request's body after the input filters.
     pub const FETCH_BODY: u16 = 1;
@@ -327,6 +333,40 @@ pub mod record {
     pub const DONE_AGAIN: u16 = 2;
     /// A detail of `DONE`: the worker asks to be replaced, and serves until then.
     pub const DONE_REPLACE: u16 = 4;
+}
+
+/// The kinds of the parts of a traced request's time.
+pub mod part {
+    /// From taking the request to `DONE`.
+    pub const REQUEST: u16 = 1;
+    /// The search for the template that serves the request.
+    pub const ORDER: u16 = 2;
+    pub const HANDLER: u16 = 3;
+    /// A script or an application.
+    pub const SCRIPT: u16 = 4;
+    pub const COMPILE: u16 = 5;
+    /// A file that the request has loaded.
+    pub const LOAD: u16 = 6;
+    pub const SUBREQUEST: u16 = 7;
+    /// A method of DBI, or fetches in a row.
+    pub const STATEMENT: u16 = 8;
+    pub const CLEANUP: u16 = 9;
+    pub const NO_ROWS: u64 = u64::MAX;
+}
+
+/// A part of a traced request's time, at the start of the payload of `PART`.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct PartHeader {
+    /// Nanoseconds of CLOCK_MONOTONIC.
+    pub from: u64,
+    pub until: u64,
+    /// Nanoseconds that `count` calls took together.
+    pub busy: u64,
+    /// [`part::NO_ROWS`]: unknown.
+    pub rows: u64,
+    pub count: u32,
+    pub pid: u32,
 }
 
 pub mod control {

@@ -110,6 +110,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "MEHARI_LOGIN_NO_USER_FILE",
             layout::login::NO_USER_FILE.into(),
         ),
+        (
+            "offsetof(mehari_request, traced)",
+            offset_of!(Request, traced),
+        ),
         ("offsetof(mehari_request, body)", offset_of!(Request, body)),
         (
             "offsetof(mehari_request, field_count)",
@@ -156,6 +160,18 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_RECORD_RUNG", record::RUNG.into()),
         ("MEHARI_RECORD_FETCH", record::FETCH.into()),
         ("MEHARI_RECORD_MODULES", record::MODULES.into()),
+        ("MEHARI_RECORD_PART", record::PART.into()),
+        ("MEHARI_PART_SCRIPT", layout::part::SCRIPT.into()),
+        ("MEHARI_PART_CLEANUP", layout::part::CLEANUP.into()),
+        ("sizeof(mehari_part)", size_of::<layout::PartHeader>()),
+        (
+            "offsetof(mehari_part, rows)",
+            offset_of!(layout::PartHeader, rows),
+        ),
+        (
+            "offsetof(mehari_part, pid)",
+            offset_of!(layout::PartHeader, pid),
+        ),
         ("MEHARI_FETCH_BODY", record::FETCH_BODY.into()),
         ("MEHARI_FETCH_FOLLOWS", record::FETCH_FOLLOWS.into()),
         ("MEHARI_BODY_FILE", layout::BodyKind::File as usize),

@@ -4,6 +4,7 @@
 //! The socket lies in a folder that only the owner can enter. The server also asks the kernel for
 //! the peer's user. A request is one line, and the answer is one JSON object.
 
+use super::tracing;
 use super::upgrade::Upgrader;
 use crate::cli::control::{folder, Reply};
 use mehari_front::Stop;
@@ -180,6 +181,9 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
     BufReader::new((&mut stream).take(16 * 1024))
         .read_line(&mut line)
         .await?;
+    if let Some(order) = line.trim_end().strip_prefix("trace ") {
+        return tracing::answer(stream, order, reloader).await;
+    }
     let reply = match line.trim_end() {
         "status" => {
             let (pool, front, back_ends) = reloader.status().await;
@@ -234,7 +238,7 @@ async fn answer(mut stream: UnixStream, upgrader: Rc<Upgrader>) -> io::Result<()
             },
             None => Reply::failed(format!(
                 "`{other}` is not a command; expected status, watch, places, errors, history, reload, upgrade, stop, drain, \
-                 resume, explain, inspect or purge"
+                 resume, explain, inspect, purge or trace"
             )),
         },
     };

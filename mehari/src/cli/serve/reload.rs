@@ -11,7 +11,7 @@ use super::{sources, watching, Options};
 use crate::cli::control::Reply;
 use crate::cli::explain::Report;
 use mehari_config::Site;
-use mehari_front::{GroupStatus, Handle, Stats, WatchReport};
+use mehari_front::{GroupStatus, Handle, Stats, TraceFilter, Tracing, WatchReport};
 use mehari_pool::{Inspected, Plan, Pool, PoolStatus};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -258,6 +258,11 @@ impl Reloader {
         let back_ends = self.front.back_ends();
         let (stats, watched) = (self.front.stats(), self.front.watch());
         (self.pool.status(), stats, back_ends, watched)
+    }
+
+    /// Traces the next requests that the filter takes.
+    pub fn trace(&self, filter: TraceFilter, count: u32) -> Tracing {
+        self.front.trace(filter, count)
     }
 
     pub fn places(&self) -> Reply {

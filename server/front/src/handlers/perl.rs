@@ -182,6 +182,7 @@ pub fn with_call<T>(
         },
         request_id: request.id,
         body,
+        trace: request.trace.cloned(),
     })
 }
 

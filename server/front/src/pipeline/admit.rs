@@ -49,8 +49,11 @@ pub fn at_once<C: ClientStream>(
     let route = open_route(shared, context.host, path_of(client.target()))?;
     context.note_route(shared, &route);
     client.begin_work();
+    context.mark("route");
     let request = client.request(context);
-    Some(start::begin(shared, &request, &route, Body::Empty))
+    let work = start::begin(shared, &request, &route, Body::Empty);
+    context.mark_wait("start the handler");
+    Some(work)
 }
 
 /// Refuses TRACE, which reveals cookies, and CONNECT, which is for forward proxies.

@@ -216,6 +216,7 @@ impl<C: ClientStream> RequestSource for C {
             virtual_host: context.host,
             rule_state: state,
             id: context.id,
+            trace: context.trace.as_ref(),
         }
     }
 }

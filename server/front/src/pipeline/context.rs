@@ -11,6 +11,7 @@ use crate::shared::traffic::CountGuard;
 use crate::shared::uploads::Upload;
 use crate::shared::Shared;
 use mehari_config::Settings;
+use mehari_observe::trace::Trace;
 use mehari_pool::{Declined, Named, Reason, ResponseOutcome};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -47,6 +48,8 @@ pub struct RequestContext {
     pub cache: CacheUse,
     pub declined: DeclinedRequest,
     pub record: AccessRecord,
+    /// The timeline of a traced request.
+    pub trace: Option<Rc<Trace>>,
 }
 
 /// What the response cache does for the request.
@@ -115,6 +118,23 @@ impl RequestContext {
             cache: CacheUse::default(),
             declined: DeclinedRequest::default(),
             record: AccessRecord::default(),
+            trace: None,
+        }
+    }
+
+    /// Notes the end of a part of a traced request.
+    #[inline(always)]
+    pub fn mark(&self, part: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.mark(part);
+        }
+    }
+
+    /// Notes the end of a part during which the front waited for a program.
+    #[inline(always)]
+    pub fn mark_wait(&self, part: &'static str) {
+        if let Some(trace) = &self.trace {
+            trace.mark_wait(part);
         }
     }
 

@@ -67,11 +67,15 @@ async fn start_with_body<C: ClientStream>(
     route: &Rc<Route>,
 ) -> Result<HandlerOutcome, Gone> {
     context.note_route(client.shared(), route);
-    if let Some(work) = apply_traffic_rules(client, context).await? {
+    let refused = apply_traffic_rules(client, context).await?;
+    context.mark("traffic rules");
+    if let Some(work) = refused {
         return Ok(work);
     }
     if !route.settings.cache.is_off() {
-        if let Some(work) = look_up(client, context, route).await? {
+        let kept = look_up(client, context, route).await?;
+        context.mark("cache");
+        if let Some(work) = kept {
             return Ok(work);
         }
     }
@@ -88,12 +92,15 @@ async fn start_with_body<C: ClientStream>(
         client.discard_body().await?;
         Ok(Gathered::Empty)
     };
+    context.mark("body of the request");
     Ok(match body {
         Err(problem) => refuse(client, context, problem),
         Ok(gathered) => {
             context.record.received += gathered.length();
             client.begin_work();
-            with_body(client, context, route, gathered)
+            let work = with_body(client, context, route, gathered);
+            context.mark_wait("start the handler");
+            work
         }
     })
 }

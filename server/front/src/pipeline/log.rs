@@ -95,12 +95,16 @@ impl RequestContext {
             let (_, target) = line.unwrap_or_default();
             watch.record(self.host, path_of(target), self.ended());
         }
+        if let Some(trace) = &self.trace {
+            trace.note_status(self.logged_status());
+        }
         let entry = self.entry(peer, line, fields);
         if shared.stats.log_needs.get().more {
             self.log_more(shared, peer, fields, entry)
         } else {
             shared.journal.access(self.host, &entry)
         }
+        self.mark("log");
     }
 
     /// Returns the facts that a watcher's counts need.

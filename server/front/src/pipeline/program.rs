@@ -20,6 +20,7 @@ pub async fn answer<C: ClientStream>(
 ) -> Result<Option<HandlerOutcome>, Gone> {
     let fill_lock = context.cache.fill_lock.take();
     let said = await_head(client, context, backend).await?;
+    context.mark_wait(waited_for(backend));
     let fill_lock = match fill_lock {
         None => None,
         Some(fill_lock) => match answer_after_failure(client, context, fill_lock, &said) {
@@ -144,6 +145,18 @@ fn sent_file<C: ClientStream>(
             page(client, context, problem.status)
         }
     })
+}
+
+/// Returns the name of a part of a traced request.
+fn waited_for(backend: &Backend) -> &'static str {
+    match backend {
+        Backend::Perl(..) | Backend::Through(_) => "Perl",
+        Backend::Cgi(_) => "program",
+        Backend::Proxy(_) => "back end",
+        Backend::Filtered(filtered) => waited_for(filtered.inner()),
+        Backend::Captured(captured) => waited_for(captured.inner()),
+        Backend::Deferred(_) | Backend::Gone => "answer of the front",
+    }
 }
 
 /// Waits for a program's head. Interim heads (RFC 9110 section 15.2) are sent meanwhile. If the

@@ -39,7 +39,10 @@ pub async fn answer<C: ClientStream>(
     } else {
         Content::empty()
     };
-    client.send_content(context, content).await
+    context.mark("head of the response");
+    client.send_content(context, content).await?;
+    context.mark("body of the response");
+    Ok(())
 }
 
 /// Sends the head of an answer. Returns false if no body follows.
@@ -161,6 +164,7 @@ pub async fn program<C: ClientStream>(
         ends: body.silent,
     };
     client.start_response(context, &response)?;
+    context.mark("head of the response");
     body.push_known(client);
     let result = poll_fn(|cx| {
         let sent = response_body::poll(client, cx, context, &mut body, backend);
@@ -170,6 +174,7 @@ pub async fn program<C: ClientStream>(
         sent
     });
     let result = result.await;
+    context.mark_wait("body of the response");
     context.tell_worker(body.sent());
     context.record.sent = body.delivered(client.withheld());
     if let Some(remark) = body.remark() {

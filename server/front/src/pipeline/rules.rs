@@ -96,7 +96,9 @@ pub async fn apply(
                 context.redirect = Some(redirect);
             }
             Decision::Needs(need) => {
-                if let Err(refusal) = needs::meet(shared, context, asked, need).await {
+                let met = needs::meet(shared, context, asked, need).await;
+                context.mark("wait for a name, a password or a file");
+                if let Err(refusal) = met {
                     return Ok(refuse(
                         shared,
                         context,

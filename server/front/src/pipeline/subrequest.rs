@@ -47,6 +47,7 @@ pub fn answer(shared: &Shared, question: SubrequestQuestion<'_>, give: &mut dyn 
         peer: &peer,
         rule_state: None,
         id: 0,
+        trace: None,
     };
     let mut state = question.file.map(|file| {
         let mut state = Box::<RuleState>::default();

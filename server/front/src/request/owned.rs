@@ -57,6 +57,7 @@ impl OwnedRequest {
             peer: &self.peer,
             rule_state: self.rule_state.as_ref(),
             id: self.id,
+            trace: None,
         }
     }
 }

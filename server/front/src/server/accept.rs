@@ -13,7 +13,7 @@ use mehari_net::deadline::{ConnectionGuard, Phase};
 use mehari_net::proxied;
 use mehari_net::socket::{Acceptor, LazyRegistered, ListenerOptions, Socket, Stream};
 use mehari_net::tls::{self, Refusal};
-use mehari_observe::Origin;
+use mehari_observe::{trace, Origin};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
@@ -37,7 +37,10 @@ pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
             acceptor.disable_defer_accept();
         }
         match acceptor.accept().await {
-            Ok((socket, peer)) => admit(&shared, socket, peer),
+            Ok((socket, mut peer)) => {
+                peer.times = shared.tracer.times();
+                admit(&shared, socket, peer)
+            }
             Err(error) => {
                 // Most likely the descriptors have run out. Connections must close before another
                 // try helps.
@@ -218,6 +221,9 @@ async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
         Ok((stream, session)) => {
             let http2 = session.http2;
             peer.tls = Some(Rc::new(session));
+            if let Some(times) = &peer.times {
+                times.secured.set(trace::now());
+            }
             if !http2 {
                 return serve(shared, stream, peer, guard).await;
             }

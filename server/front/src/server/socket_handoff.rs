@@ -79,6 +79,7 @@ fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExc
         peer,
         rule_state: None,
         id: shared.stats.request_begins(),
+        trace: None,
     };
     perl::with_call(
         &request,

@@ -60,6 +60,7 @@ fn frame() -> Vec<u8> {
         timeout: TimeLimits::default(),
         request_id: ID,
         body: Body::Memory(b"a body"),
+        trace: None,
     };
     let length = encode(&call, &mut slot).expect("it fits");
     slot.truncate(length);

@@ -55,6 +55,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         timeout: TimeLimits::default(),
         request_id: 7,
         body,
+        trace: None,
     }
 }
 

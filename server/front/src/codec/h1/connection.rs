@@ -177,7 +177,13 @@ impl<S: Stream> Connection<S> {
         } else {
             Ending::Closed
         };
+        let trace = context.trace.clone();
         drop(answering);
+        if let Some(trace) = trace {
+            // Otherwise the response would be sent before the next wait for the client.
+            self.flush().await?;
+            trace.mark("write");
+        }
         self.served += 1;
         self.scan = Scan::default();
         if self.keep {

@@ -5,6 +5,7 @@ use crate::pipeline::Gone;
 use mehari_http::problem::Problem;
 use mehari_net::deadline::{Interrupt, Phase};
 use mehari_net::socket::Stream;
+use mehari_observe::trace;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -76,6 +77,9 @@ impl<S: Stream> Connection<S> {
         let bytes = self.input.bytes();
         if bytes.is_empty() {
             return None;
+        }
+        if let Some(times) = &self.peer.times {
+            times.note_head(trace::now());
         }
         if self.served == 0 && self.scan.is_untouched() {
             let known = bytes.len().min(PREFACE.len());

@@ -31,7 +31,9 @@ pub fn evaluate(
     let site = shared.site();
     let evaluation = Evaluation::new(shared, request, &site);
     if !evaluation.host.rules.is_empty() {
-        if let Some(decision) = evaluation.rewrite(rule_state)? {
+        let decision = evaluation.rewrite(rule_state)?;
+        request.mark("rewrite");
+        if let Some(decision) = decision {
             return Ok(decision);
         }
     }
@@ -39,6 +41,7 @@ pub fn evaluate(
         Ok(route) => route,
         Err(need) => return Ok(Decision::Needs(need)),
     };
+    request.mark("route");
     let is_negotiated = matches!(
         route.outcome,
         RouteOutcome::Negotiated(_) | RouteOutcome::Indexed
@@ -161,11 +164,20 @@ impl Evaluation<'_> {
             return Ok(need);
         }
         let route = self.settle(route, rule_state)?;
-        if let Some(refusal) = self.check_access(&route, rule_state) {
+        self.request.mark("variables");
+        let refusal = self.check_access(&route, rule_state);
+        self.request.mark("access");
+        if let Some(refusal) = refusal {
             return Ok(refusal);
         }
-        match self.negotiate(&route, rule_state) {
-            Negotiated::Here | Negotiated::Nothing(_) => self.fix_up(route, rule_state),
+        let negotiated = self.negotiate(&route, rule_state);
+        self.request.mark("negotiate");
+        match negotiated {
+            Negotiated::Here | Negotiated::Nothing(_) => {
+                let decision = self.fix_up(route, rule_state);
+                self.request.mark("fixups");
+                decision
+            }
             Negotiated::Waits(need) => Ok(Decision::Needs(need)),
             Negotiated::To(target) => Ok(Decision::Led(target)),
             Negotiated::Endless => Ok(Decision::Status(Some(route.settings.clone()), 506)),

@@ -1,0 +1,186 @@
+//! `mehari trace`: shows where the time of one request goes, part by part.
+
+use super::{arguments, control};
+use clap::Parser;
+use mehari_trace::{output, Anatomy, Timeline, TracedRequest};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long the cleanup of a request may take after its response.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Parser)]
+#[command(
+    name = "mehari trace",
+    about = "Shows where the time of one request goes: the server, each Perl handler, each statement",
+    after_help = "Examples:\n  mehari trace http://127.0.0.1:8080/shop?item=7\n  mehari trace --location /shop --count 3\n  mehari trace --wait /shop/cart --json\n  mehari trace http://127.0.0.1:8080/shop -o shop.html\n\n\
+                  With a URL the command sends the request (GET) to the server itself. With --location or --wait\n\
+                  it waits for requests of other clients. Only the user of the server can trace, and a server\n\
+                  that nobody traces measures nothing. Statements are shown with their placeholders, never with\n\
+                  the bound values."
+)]
+pub struct TraceOptions {
+    /// Send a request for this address to the running server, and trace it.
+    #[arg(value_name = "URL", required_unless_present_any = ["location", "wait"])]
+    url: Option<String>,
+    /// Wait for requests for this path and everything below it.
+    #[arg(long, value_name = "PATH", value_parser = path, conflicts_with = "url")]
+    location: Option<String>,
+    /// Wait for requests for this path, with any query unless it names one.
+    #[arg(long, value_name = "PATH", value_parser = path, conflicts_with_all = ["url", "location"])]
+    wait: Option<String>,
+    /// How many requests to trace.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    count: u32,
+    /// Print JSON, one line for each request.
+    #[arg(long)]
+    json: bool,
+    /// Write a page (.html) in place of the report.
+    #[arg(short, long, value_name = "FILE.html", conflicts_with = "json")]
+    output: Option<PathBuf>,
+    /// The server's control socket; needed only when several servers run.
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+}
+
+fn path(text: &str) -> Result<String, String> {
+    let is_path = text.starts_with('/') && !text.contains(char::is_control);
+    is_path
+        .then(|| text.to_owned())
+        .ok_or_else(|| "expected a path that begins with /".to_owned())
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options: TraceOptions = match arguments::parse("mehari trace", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    match trace(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("mehari trace: {reason}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn trace(options: &TraceOptions) -> Result<(), String> {
+    let mut requests = Vec::new();
+    if let Some(url) = &options.url {
+        for _ in 0..options.count {
+            requests.push(trace_own(options, url)?);
+            give(options, &requests)?;
+        }
+        return Ok(());
+    }
+    let (kind, what) = match (&options.location, &options.wait) {
+        (Some(location), _) => ("location", location),
+        (None, wait) => ("url", wait.as_ref().ok_or("expected a URL or --location")?),
+    };
+    let mut order = Order::begin(options, &format!("{} {kind} {what}", options.count))?;
+    eprintln!(
+        "mehari trace: waiting for {} of {what}; Ctrl-C ends it",
+        counted(options.count as usize)
+    );
+    for _ in 0..options.count {
+        requests.push(order.next()?);
+        give(options, &requests)?;
+    }
+    Ok(())
+}
+
+fn counted(count: usize) -> String {
+    match count {
+        1 => "a request".to_owned(),
+        count => format!("{count} requests"),
+    }
+}
+
+/// Sends a request and traces it. The server knows the request by the port of the connection, and
+/// learns the port before it can accept the connection.
+fn trace_own(options: &TraceOptions, url: &str) -> Result<Anatomy, String> {
+    let request = TracedRequest::prepare(url)?;
+    let port = request.port().map_err(|error| format!("{url}: {error}"))?;
+    let mut order = Order::begin(options, &format!("1 client {port}"))?;
+    let page = request.send().map_err(|error| format!("{url}: {error}"))?;
+    if page.bytes == 0 {
+        return Err(format!("{url}: the server closed the connection"));
+    }
+    order.wait_at_most(PATIENCE)?;
+    order.next().map_err(|reason| {
+        format!("{url}: {reason}; is this the address of the server at the control socket?")
+    })
+}
+
+/// Prints the last request, or writes the page of all.
+fn give(options: &TraceOptions, requests: &[Anatomy]) -> Result<(), String> {
+    if let Some(file) = &options.output {
+        std::fs::write(file, output::html(requests))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        sayln!(
+            "mehari trace: {} in {}",
+            counted(requests.len()),
+            file.display()
+        );
+        return Ok(());
+    }
+    let Some(last) = requests.last() else {
+        return Ok(());
+    };
+    if options.json {
+        sayln!("{}", output::json(last));
+    } else {
+        sayln!("{}", output::text(last));
+    }
+    Ok(())
+}
+
+/// An order to the server to trace requests.
+struct Order(BufReader<UnixStream>);
+
+impl Order {
+    fn begin(options: &TraceOptions, order: &str) -> Result<Order, String> {
+        let mut stream = control::connect(options.control.as_deref())?;
+        stream
+            .write_all(format!("trace {order}\n").as_bytes())
+            .map_err(|error| format!("the server closed the connection: {error}"))?;
+        let mut order = Order(BufReader::new(stream));
+        let reply = order.line("the server gave no answer; is it another user's?")?;
+        match reply["ok"] == true {
+            true => Ok(order),
+            false => Err(reply["message"].as_str().unwrap_or_default().to_owned()),
+        }
+    }
+
+    fn wait_at_most(&self, time: Duration) -> Result<(), String> {
+        let set = self.0.get_ref().set_read_timeout(Some(time));
+        set.map_err(|error| error.to_string())
+    }
+
+    fn next(&mut self) -> Result<Anatomy, String> {
+        let line = self.line("the server ended the tracing, as it does after five minutes")?;
+        let timeline: Timeline = serde_json::from_value(line)
+            .map_err(|error| format!("the server's answer is not understood: {error}"))?;
+        Ok(Anatomy::of(&timeline))
+    }
+
+    /// Reads a line. `ended` is the reason if there is none.
+    fn line(&mut self, ended: &str) -> Result<Value, String> {
+        let mut line = String::new();
+        let read = self.0.read_line(&mut line);
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => "the server has not traced the request".to_owned(),
+            _ => format!("the server closed the connection: {error}"),
+        })?;
+        if line.is_empty() {
+            return Err(ended.to_owned());
+        }
+        serde_json::from_str(&line)
+            .map_err(|_| "the server gave no answer; is it another user's?".to_owned())
+    }
+}

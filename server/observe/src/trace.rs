@@ -1,0 +1,206 @@
+//! The timeline of one traced request (`mehari trace`).
+//!
+//! The front notes the end of each of its own parts, so its parts follow each other without a gap.
+//! The pool adds the waits for a worker and the parts that the worker reports. When the request and
+//! its cleanup are over, the last holder drops the [`Trace`], and the timeline goes to whoever has
+//! asked for it.
+
+use std::cell::RefCell;
+use std::fmt;
+
+/// The most parts of a worker that a timeline keeps. The others are only counted.
+const MOST_PARTS: usize = 10_000;
+
+/// What happened when during a request. Times are nanoseconds of CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Timeline {
+    pub request_id: u64,
+    pub method: String,
+    /// Path and query as sent.
+    pub target: String,
+    pub client: String,
+    pub status: u16,
+    pub began: u64,
+    /// The front's parts. Each begins where the part before it ends.
+    pub front: Vec<FrontPart>,
+    /// The time from giving the request to the pool until a worker got it, for each visit of Perl.
+    pub queued: Vec<QueueWait>,
+    pub perl: Vec<PerlPart>,
+    /// The number of further parts that the worker has reported.
+    pub left_out: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrontPart {
+    pub name: &'static str,
+    pub until: u64,
+    /// Whether the front waits for a worker, a program or a back end.
+    pub waits: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueWait {
+    pub from: u64,
+    /// 0: no worker has got the request.
+    pub until: u64,
+    pub worker: u32,
+}
+
+/// A part that a worker has reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PerlPart {
+    pub kind: &'static str,
+    pub name: String,
+    pub from: u64,
+    pub until: u64,
+    /// The time of `count` calls together.
+    pub busy: u64,
+    pub count: u32,
+    pub rows: Option<u64>,
+    pub pid: u32,
+}
+
+type Receiver = Box<dyn Fn(Timeline)>;
+
+/// The timeline of a request that is under way.
+pub struct Trace {
+    timeline: RefCell<Timeline>,
+    give: Receiver,
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.timeline.borrow().fmt(formatter)
+    }
+}
+
+impl Trace {
+    /// Begins the timeline of a request. `give` gets the complete timeline.
+    pub fn begin(timeline: Timeline, give: impl Fn(Timeline) + 'static) -> Trace {
+        Trace {
+            timeline: RefCell::new(timeline),
+            give: Box::new(give),
+        }
+    }
+
+    /// Notes that a part of the front ends now.
+    pub fn mark(&self, name: &'static str) {
+        self.mark_at(name, now());
+    }
+
+    /// Notes that a part ends now, during which the front waited for a program.
+    pub fn mark_wait(&self, name: &'static str) {
+        let (until, waits) = (now(), true);
+        let part = FrontPart { name, until, waits };
+        self.timeline.borrow_mut().front.push(part);
+    }
+
+    /// Notes a part that has ended at this time.
+    pub fn mark_at(&self, name: &'static str, until: u64) {
+        let mut timeline = self.timeline.borrow_mut();
+        let before = timeline.front.last().map_or(timeline.began, |it| it.until);
+        timeline.front.push(FrontPart {
+            name,
+            until: until.max(before),
+            waits: false,
+        });
+    }
+
+    pub fn note_status(&self, status: u16) {
+        self.timeline.borrow_mut().status = status;
+    }
+
+    /// Notes that the request waits for a worker from now on.
+    pub fn note_queued(&self) {
+        self.timeline.borrow_mut().queued.push(QueueWait {
+            from: now(),
+            until: 0,
+            worker: 0,
+        });
+    }
+
+    /// Notes the worker that gets the request now.
+    pub fn note_worker(&self, pid: u32) {
+        if let Some(wait) = self.timeline.borrow_mut().queued.last_mut() {
+            (wait.until, wait.worker) = (now(), pid);
+        }
+    }
+
+    /// Adds what a worker has reported.
+    pub fn add(&self, part: PerlPart) {
+        let mut timeline = self.timeline.borrow_mut();
+        if timeline.perl.len() < MOST_PARTS {
+            timeline.perl.push(part);
+        } else {
+            timeline.left_out += 1;
+        }
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        (self.give)(self.timeline.take());
+    }
+}
+
+/// Returns nanoseconds of CLOCK_MONOTONIC, as the workers count time.
+pub fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    fn part() -> PerlPart {
+        PerlPart {
+            kind: "handler",
+            name: "PerlResponseHandler My::Shop".to_owned(),
+            from: 1,
+            until: 2,
+            busy: 1,
+            count: 1,
+            rows: None,
+            pid: 7,
+        }
+    }
+
+    #[test]
+    fn timeline_is_given_when_its_last_holder_has_gone() {
+        let given = Rc::new(RefCell::new(Vec::new()));
+        let to = given.clone();
+        let trace = Trace::begin(Timeline::default(), move |it| to.borrow_mut().push(it));
+        let first = Rc::new(trace);
+        let second = first.clone();
+        first.mark("route");
+        drop(first);
+        assert!(given.borrow().is_empty());
+        second.add(part());
+        drop(second);
+        assert_eq!(given.borrow().len(), 1);
+        assert_eq!(given.borrow()[0].front[0].name, "route");
+    }
+
+    #[test]
+    fn parts_of_a_flooding_worker_are_counted_and_not_kept() {
+        let trace = Trace::begin(Timeline::default(), |timeline| {
+            assert_eq!(timeline.perl.len(), MOST_PARTS);
+            assert_eq!(timeline.left_out, 5);
+        });
+        for _ in 0..MOST_PARTS + 5 {
+            trace.add(part());
+        }
+    }
+
+    #[test]
+    fn part_never_ends_before_the_part_before_it() {
+        let trace = Trace::begin(Timeline::default(), |timeline| {
+            assert!(timeline.front[1].until >= timeline.front[0].until);
+        });
+        trace.mark("accept");
+        trace.mark_at("head", 5);
+    }
+}
