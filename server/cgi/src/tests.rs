@@ -163,6 +163,7 @@ impl Rig {
             },
             request_id: 4711,
             body: request.body,
+            trace: None,
         };
         self.cgi.start(Program {
             call,
