@@ -82,19 +82,12 @@ async fn fulfil(
     let proofs = proofs(order, kind).await?;
     if !proofs.is_empty() {
         prover.prove(proofs).await?;
-        let mut all = order.authorizations();
-        while let Some(one) = all.next().await {
-            let mut one = one?;
-            if one.status == AuthorizationStatus::Pending {
-                let challenge = one.challenge(type_of(kind));
-                challenge
-                    .ok_or_else(|| not_offered(kind))?
-                    .set_ready()
-                    .await?;
-            }
-        }
     }
-    let status = order.poll_ready(&policy).await;
+    // The authority may have rejected a name before it answers that it begins to check.
+    let status = match begin_checks(order, kind).await {
+        Ok(()) => order.poll_ready(&policy).await.map_err(Error::from),
+        Err(error) => Err(error),
+    };
     if !matches!(status, Ok(OrderStatus::Ready)) {
         if let Some(reason) = rejection(order, kind).await {
             return Err(Error::Authority(reason));
@@ -107,6 +100,22 @@ async fn fulfil(
     order.finalize_csr(&request).await?;
     let chain = order.poll_certificate(&policy).await?;
     Ok(key.serialize_pem() + &chain)
+}
+
+/// Asks the authority to check all names that it has not checked yet.
+async fn begin_checks(order: &mut Order, kind: ChallengeKind) -> Result<(), Error> {
+    let mut all = order.authorizations();
+    while let Some(one) = all.next().await {
+        let mut one = one?;
+        if one.status == AuthorizationStatus::Pending {
+            let challenge = one.challenge(type_of(kind));
+            challenge
+                .ok_or_else(|| not_offered(kind))?
+                .set_ready()
+                .await?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the proofs of all names that the authority has not checked yet.
