@@ -168,16 +168,27 @@ fn certificate_is_renewed_under_load_without_a_failed_request() {
 }
 
 #[test]
-fn refused_nonces_and_a_rejected_challenge_lead_to_another_try() {
+fn refused_nonces_delay_the_certificate_at_most() {
+    needs!("pebble");
+    let [http, tls] = free_ports();
+    let store = tempfile::tempdir().expect("a folder");
+    let plan = Plan {
+        refused_nonces: 30,
+        ..Plan::of(http, tls)
+    };
+    let authority = Authority::start(plan);
+    let server = site(http, tls, &authority.conf(&store.path().join("md"))).start();
+    server.log.expect(IN_USE);
+    assert!(is_signed(&server));
+}
+
+#[test]
+fn a_rejected_challenge_leads_to_a_try_with_the_other_challenge() {
     needs!("pebble");
     let [http, tls, elsewhere] = free_ports();
     let store = tempfile::tempdir().expect("a folder");
     // The authority looks for http-01 where nobody listens.
-    let plan = Plan {
-        refused_nonces: 30,
-        ..Plan::of(elsewhere, tls)
-    };
-    let authority = Authority::start(plan);
+    let authority = Authority::start(Plan::of(elsewhere, tls));
     let conf = authority.conf(&store.path().join("md")) + "MDCAChallenges http-01 tls-alpn-01\n";
     let server = site(http, tls, &conf).start();
     server.log.expect("site.example by http-01: ");
