@@ -132,7 +132,12 @@ impl Shared {
         let upstreams = Upstreams::new(&site.back_ends.upstreams, &site.back_ends.tls, report);
         let connections = Connections::new(&site);
         Shared {
-            lua: Lua::new(&site, &routing.watcher, &content.files, &connections.threads),
+            lua: Lua::new(
+                &site,
+                &routing.watcher,
+                &content.files,
+                &connections.threads,
+            ),
             stats: Statistics::new(&site),
             connections,
             managed: Managed::new(&site),

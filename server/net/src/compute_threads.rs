@@ -113,7 +113,8 @@ impl Reserved {
             drop(turn);
             let _ = tell.send(done);
         };
-        sender.send(Box::new(work)).map_err(io::Error::other)?;
+        let sent = sender.send(Box::new(work));
+        sent.map_err(|_| io::Error::other("no thread takes the work"))?;
         let done = told.await.map_err(io::Error::other)?;
         done.map_err(|panic| io::Error::other(text_of(panic.as_ref())))
     }
@@ -180,10 +181,8 @@ mod tests {
             let together = together.clone();
             move || together.wait().is_leader()
         };
-        let (first, second) = tokio::join!(
-            threads.run(meet(&together)),
-            threads.run(meet(&together))
-        );
+        let (first, second) =
+            tokio::join!(threads.run(meet(&together)), threads.run(meet(&together)));
         assert_ne!(first.expect("no panic"), second.expect("no panic"));
         threads.allow(0);
         assert!(threads.reserve().is_none(), "none is allowed any more");

@@ -9,10 +9,10 @@ mod helper;
 
 use crate::content::Files;
 use disk::Disk;
+use helper::Job;
 use mehari_config::{Host, LuaSettings, Settings, Site};
 use mehari_edge::{Edge, Failure, Limits, ScriptDecision, Source, Stage, Step, Visit};
 use mehari_filewatch::FileWatcher;
-use helper::Job;
 use mehari_net::clock::Clock;
 use mehari_net::compute_threads::ComputeThreads;
 use std::cell::{Cell, OnceCell, RefCell};

@@ -107,6 +107,9 @@ fn failed(failure: Failure) -> Ended {
 pub fn lost(file: &Path, error: &io::Error) -> Failure {
     Failure {
         status: 500,
-        text: format!("{}: the thread of the script failed: {error}", file.display()),
+        text: format!(
+            "{}: the thread of the script failed: {error}",
+            file.display()
+        ),
     }
 }
